@@ -7,21 +7,17 @@ of vectors, or for many in one call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+import ctypes
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_bridge.compiler.entry import Entry
-from sim_bridge.engine.data.coordinates import (
-    CENTER,
-    KINETIC,
-    make_coordinates,
-    MOMENTUM,
-    POTENTIAL,
-)
+from sim_bridge.engine.data.coordinates import KINETIC, make_coordinates, MOMENTUM, POTENTIAL
 from sim_bridge.engine.data.model import BALL, FREE, position_count, velocity_count
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.math.spatial import FRAME_SIZE
@@ -65,71 +61,59 @@ class Operation:
         own = {name: np.zeros((1, owner.sizes[name])) for name in names}
         present = {name: owner.state[name] for name in names}
         if x:
-            own[x] = present[x] = np.zeros((1, owner.nq if x == 'q2' else owner.nv))
-        self._result = np.zeros((1, *self._rows))
-        self._view = self._result.reshape(shape)
-        self._first, self._count = len(arguments), len(own) + len(constants)
-        at_given, at_present, self._call_many = self._calls = [
-            entry.prepare(
-                *arguments, *values.values(), *constants, self._result, is_short=is_short)
-            for values, is_short in ((own, True), (present, True), (own, False))]
-        self._status = at_given.argument_words
-        self._at_given = at_given.bare, at_given.words
-        self._at_present = at_present.bare, at_present.words
-        self._number = -1
+            own[x] = present[x] = np.zeros((1, owner.sizes['q' if x == 'q2' else 'dq']))
         self._sizes = {name: array.shape[1] for name, array in own.items()}
         self._sources = {'q': 0, 'dq': 1, x: 2}
-        self._takes_dq, self._takes_x = 'dq' in names, bool(x)
-        none = np.zeros((1, 0))
-        self._q = own.get('q', none)[0]
-        self._dq = own['dq'][0] if self._takes_dq else none[0]
-        self._x = own.get(x, none)[0]
-        self._q_shape, self._dq_shape, self._x_shape = self._q.shape, self._dq.shape, self._x.shape
+        self._first, self._count = len(arguments), len(own) + len(constants)
+        self._number = -1
+        result = np.zeros((1, *self._rows))
+        at_given, at_present, self._at_many = self._calls = [
+            entry.prepare(*arguments, *values.values(), *constants, result, is_short=is_short)
+            for values, is_short in ((own, True), (present, True), (own, False))]
+        # what follows makes calls cheap: a microsecond counts here
+        self._at_given, self._at_present = (
+            (call.bare, ctypes.c_bool.from_buffer(call.words, 8 * call.argument_words))
+            for call in (at_given, at_present))
+        self._view = result.reshape(shape)
+        self._copy: Callable[[], Any] = self._view.copy
+        if not shape:
+            self._copy = partial(attrgetter('value'), ctypes.c_double.from_buffer(result))
+        self._q, self._dq, self._x = (
+            memoryview(own[name][0]) if name in given else None
+            for name, given in (('q', names), ('dq', names), (x, own)))
         self._q_now, self._dq_now = owner.state['q'][0], owner.state['dq'][0]
 
-    def __call__(
+    def compute(
         self, out: FloatArray | None, q: npt.ArrayLike | None = None,
-        dq: npt.ArrayLike | None = None, x: Any = None,
-    ) -> FloatArray:
+        dq: npt.ArrayLike | None = None, x: npt.ArrayLike | None = None,
+    ) -> Any:
         """
-        Compute.
+        Return the result, an array or a float.
 
         q, dq: None for the present ones. out: array to write into and return; None: a new one.
         Raises InvalidValueError for what does not fit, StateError as `Simulation.check_thread`.
         """
         try:
             if q is None and dq is None:
-                run, words = self._at_present
+                run, done = self._at_present
             else:
-                run, words = self._at_given
-                if q is None:
-                    self._q[...] = self._q_now
-                elif q.shape == self._q_shape and q.dtype is _FLOAT:  # type: ignore[union-attr]
-                    self._q[...] = q
-                else:
-                    return self._many(out, q, dq, x)
-                if dq is None:
-                    if self._takes_dq:
-                        self._dq[...] = self._dq_now
-                elif dq.shape == self._dq_shape and dq.dtype is _FLOAT:  # type: ignore[union-attr]
-                    self._dq[...] = dq
-                else:
-                    return self._many(out, q, dq, x)
-            if self._takes_x:
-                if x.shape == self._x_shape and x.dtype is _FLOAT:
-                    self._x[...] = x
-                else:
-                    return self._many(out, q, dq, x)
-        except AttributeError:
-            # no array
-            return self._many(out, q, dq, x)
+                run, done = self._at_given
+                # a view takes nothing but as many floats
+                if self._q is not None:
+                    self._q[:] = self._q_now if q is None else q
+                if self._dq is not None:
+                    self._dq[:] = self._dq_now if dq is None else dq
+            if self._x is not None:
+                self._x[:] = x
+        except (TypeError, ValueError):
+            return self._compute_rows(out, q, dq, x)
         if self._simulation._thread:
             self._simulation.check_thread()
         run()
-        if not words[self._status] & 1:
+        if not done.value:
             self._refuse(q, dq, x)
         if out is None:
-            return self._view.copy()
+            return self._copy()
         check_out(out, self._shape, self._owner.place)
         out[...] = self._view
         return out
@@ -142,9 +126,7 @@ class Operation:
             self._number = number
         return self
 
-    def _many(
-        self, out: FloatArray | None, *values: Any
-    ) -> FloatArray:
+    def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray:
         """Compute for inputs of any kind, and any number of rows."""
         rows = self._input_rows(*values)
         counts = {name: len(array) for name, array in rows.items() if array.ndim == 2}
@@ -161,7 +143,7 @@ class Operation:
         fits = out.flags.c_contiguous and not any(
             np.may_share_memory(out, array) for array in rows.values())
         result = out if fits else np.empty(shape)
-        call = self._call_many
+        call = self._at_many
         for number, array in enumerate(rows.values()):
             call.replace(self._first + number, array.reshape(-1, array.shape[-1]))
         call.replace(self._first + self._count, result.reshape(count, *self._rows))
@@ -171,7 +153,7 @@ class Operation:
             self._refuse(*values)
         if not fits:
             out[...] = result
-        return out
+        return out if self._shape or counts else float(out)
 
     def _input_rows(self, *values: Any) -> dict[str, FloatArray]:
         """Return the inputs by name, of one or two dimensions."""
@@ -285,8 +267,7 @@ class RobotDynamics:
     @cached_property
     def gravity_forces(self) -> Operation:
         """(nv,) at q."""
-        return self._operation(
-            rigid_body.inverse_dynamics, (self.nv,), 'q', constants=[self._zero, self._zero])
+        return self._operation(rigid_body.gravity_forces, (self.nv,), 'q')
 
     @cached_property
     def forward_dynamics(self) -> Operation:
@@ -306,7 +287,7 @@ class RobotDynamics:
     @cached_property
     def center_of_mass(self) -> Operation:
         """(3,) at q."""
-        return self._total((3,), CENTER, 'q')
+        return self._operation(frames.center_of_mass, (3,), 'q')
 
     @cached_property
     def centroidal_momentum(self) -> Operation:

@@ -61,14 +61,14 @@ def mass_matrix(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return the (nv, nv) joint-space inertia matrix M [kg, kg m, kg m²]."""
-    return operations_of(robot).mass_matrix(out, q)
+    return operations_of(robot).mass_matrix.compute(out, q)
 
 
 def inverse_mass_matrix(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return (nv, nv) the inverse of the mass matrix."""
-    return operations_of(robot).inverse_mass_matrix(out, q)
+    return operations_of(robot).inverse_mass_matrix.compute(out, q)
 
 
 def bias_forces(
@@ -76,14 +76,14 @@ def bias_forces(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] that hold the accelerations at zero: C dq + g."""
-    return operations_of(robot).bias_forces(out, q, dq)
+    return operations_of(robot).bias_forces.compute(out, q, dq)
 
 
 def gravity_forces(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] that hold the robot at rest: g."""
-    return operations_of(robot).gravity_forces(out, q)
+    return operations_of(robot).gravity_forces.compute(out, q)
 
 
 def coriolis_matrix(
@@ -95,7 +95,7 @@ def coriolis_matrix(
 
     Where no joint is a ball or free it is that of Christoffel's symbols.
     """
-    return operations_of(robot).coriolis_matrix(out, q, dq)
+    return operations_of(robot).coriolis_matrix.compute(out, q, dq)
 
 
 def inverse_dynamics(
@@ -103,7 +103,7 @@ def inverse_dynamics(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
-    return operations_of(robot).inverse_dynamics(out, q, dq, ddq)
+    return operations_of(robot).inverse_dynamics.compute(out, q, dq, ddq)
 
 
 def forward_dynamics(
@@ -111,7 +111,7 @@ def forward_dynamics(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
-    return operations_of(robot).forward_dynamics(out, q, dq, u)
+    return operations_of(robot).forward_dynamics.compute(out, q, dq, u)
 
 
 def inverse_dynamics_derivatives(
@@ -119,7 +119,7 @@ def inverse_dynamics_derivatives(
     out: FloatArray | None = None,
 ) -> InverseDynamicsDerivatives:
     """Return the derivatives of `inverse_dynamics`; out: (3, nv, nv) or (N, 3, nv, nv)."""
-    blocks = operations_of(robot).inverse_dynamics_derivatives(out, q, dq, ddq)
+    blocks = operations_of(robot).inverse_dynamics_derivatives.compute(out, q, dq, ddq)
     return InverseDynamicsDerivatives(*_blocks(blocks))
 
 
@@ -128,7 +128,7 @@ def forward_dynamics_derivatives(
     out: FloatArray | None = None,
 ) -> ForwardDynamicsDerivatives:
     """Return the derivatives of `forward_dynamics`; out: (3, nv, nv) or (N, 3, nv, nv)."""
-    blocks = operations_of(robot).forward_dynamics_derivatives(out, q, dq, u)
+    blocks = operations_of(robot).forward_dynamics_derivatives.compute(out, q, dq, u)
     return ForwardDynamicsDerivatives(*_blocks(blocks))
 
 
@@ -144,7 +144,7 @@ def jacobian(
     and InvalidValueError for a link of another robot.
     """
     operations = operations_of(robot)
-    return operations.jacobian.at(_site(operations, robot, link, point))(out, q)
+    return operations.jacobian.at(_site(operations, robot, link, point)).compute(out, q)
 
 
 def jacobian_derivative(
@@ -153,7 +153,7 @@ def jacobian_derivative(
 ) -> FloatArray:
     """Return (6, nv) the time derivative dJ/dt of `jacobian`: J ddq + dJ/dt dq accelerates it."""
     operations = operations_of(robot)
-    return operations.jacobian_rate.at(_site(operations, robot, link, point))(out, q, dq)
+    return operations.jacobian_rate.at(_site(operations, robot, link, point)).compute(out, q, dq)
 
 
 def forward_kinematics(
@@ -167,22 +167,22 @@ def forward_kinematics(
     """
     operations = operations_of(robot)
     if link is None:
-        return operations.placements.at(0)(out, q)
-    return operations.placement.at(_site(operations, robot, link, None))(out, q)
+        return operations.placements.at(0).compute(out, q)
+    return operations.placement.at(_site(operations, robot, link, None)).compute(out, q)
 
 
 def center_of_mass(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return (3,) the centre of mass of all links [m], world; the root's origin if massless."""
-    return operations_of(robot).center_of_mass(out, q)
+    return operations_of(robot).center_of_mass.compute(out, q)
 
 
 def center_of_mass_jacobian(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return the (3, nv) Jacobian of the centre of mass, world axes; zero if massless."""
-    return operations_of(robot).center_jacobian(out, q)
+    return operations_of(robot).center_jacobian.compute(out, q)
 
 
 def center_of_mass_jacobian_derivative(
@@ -190,7 +190,7 @@ def center_of_mass_jacobian_derivative(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (3, nv) the time derivative of `center_of_mass_jacobian`."""
-    return operations_of(robot).center_jacobian_rate(out, q, dq)
+    return operations_of(robot).center_jacobian_rate.compute(out, q, dq)
 
 
 def centroidal_momentum(
@@ -198,14 +198,14 @@ def centroidal_momentum(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (6,) momentum [kg m/s], and that about the centre of mass [kg m²/s]; world axes."""
-    return operations_of(robot).centroidal_momentum(out, q, dq)
+    return operations_of(robot).centroidal_momentum.compute(out, q, dq)
 
 
 def centroidal_momentum_matrix(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return the (6, nv) matrix A of `centroidal_momentum` = A dq."""
-    return operations_of(robot).momentum_matrix(out, q)
+    return operations_of(robot).momentum_matrix.compute(out, q)
 
 
 def centroidal_momentum_matrix_derivative(
@@ -213,7 +213,7 @@ def centroidal_momentum_matrix_derivative(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (6, nv) its time derivative: external forces and moments are A ddq + dA/dt dq."""
-    return operations_of(robot).momentum_matrix_rate(out, q, dq)
+    return operations_of(robot).momentum_matrix_rate.compute(out, q, dq)
 
 
 def kinetic_energy(
@@ -221,14 +221,14 @@ def kinetic_energy(
     out: FloatArray | None = None,
 ) -> float | FloatArray:
     """Return the kinetic energy [J], with that of rotors; (N,) of many configurations."""
-    return _number(operations_of(robot).kinetic_energy(out, q, dq))
+    return operations_of(robot).kinetic_energy.compute(out, q, dq)
 
 
 def potential_energy(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> float | FloatArray:
     """Return the potential energy in gravity [J], zero at the world's origin; (N,) of many."""
-    return _number(operations_of(robot).potential_energy(out, q))
+    return operations_of(robot).potential_energy.compute(out, q)
 
 
 def operations_of(robot: Robot) -> RobotDynamics:
@@ -248,6 +248,9 @@ def _site(
     operations: RobotDynamics, robot: Robot, link: Link | str, point: Numbers | None
 ) -> int:
     """Return the number of the site at a link's frame or at a point of the link."""
+    if link.__class__ is Link and point is None and link.robot is robot:
+        # the usual case
+        return link.slot.number
     if isinstance(link, str):
         link = robot.link(link)
     if not isinstance(link, Link) or link.robot is not robot:
@@ -264,7 +267,3 @@ def _blocks(blocks: FloatArray) -> list[FloatArray]:
     """Return the matrices in an array, of each configuration's."""
     return [blocks[..., k, :, :] for k in range(blocks.shape[-3])]
 
-
-def _number(values: FloatArray) -> float | FloatArray:
-    """Return a number of one configuration, or those of many."""
-    return values if values.ndim else float(values)

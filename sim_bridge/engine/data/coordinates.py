@@ -25,8 +25,8 @@ from sim_bridge.engine.data.parts import Dims, make
 
 RATE_SIZE = 12
 # items of Coordinates.total
-CENTER, MOMENTUM, ANGULAR_MOMENTUM, KINETIC, POTENTIAL = 0, 3, 6, 9, 10
-TOTAL_SIZE = 11
+MOMENTUM, ANGULAR_MOMENTUM, KINETIC, POTENTIAL = 0, 3, 6, 7
+TOTAL_SIZE = 8
 
 
 class Coordinates(NamedTuple):
@@ -63,9 +63,9 @@ class Coordinates(NamedTuple):
     """Mass matrix, then its factor L, M = Lᵀ D L, below the diagonal."""
     pivot: Annotated[FloatVector, Dims('nv', unit='SI')]
     """1 / D; 0 for what moves as it is told to."""
-    total: Annotated[FloatVector, Dims(TOTAL_SIZE, unit='m; kg m/s; kg m²/s; J')]
+    total: Annotated[FloatVector, Dims(TOTAL_SIZE, unit='kg m/s; kg m²/s; J')]
     """
-    Of all bodies: CENTER of mass, MOMENTUM and ANGULAR_MOMENTUM about it, KINETIC and POTENTIAL.
+    Of all bodies: MOMENTUM, ANGULAR_MOMENTUM about the centre of mass, KINETIC and POTENTIAL.
 
     Energies: the kinetic one with that of rotors; the potential one is zero at the world's origin.
     """

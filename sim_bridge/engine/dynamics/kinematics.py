@@ -41,6 +41,17 @@ def place(model, q, ws):
 
 
 @kernel
+def place_moments(model, q, ws):
+    """As `place`, but of the inertias only masses and first moments."""
+    for body in range(model.parent.shape[0]):
+        R_WB, p_OB = place_body(model, q, ws, body)
+        m = model.inertia[body, MASS]
+        c = add(p_OB, mul_mv(R_WB, load3(model.inertia, body, CENTRE)))
+        ws.rigid[body, MASS] = m
+        store3(ws.rigid, body, MOMENT, scale(m, c))
+
+
+@kernel
 def place_body(model, q, ws, body):
     """Write a body's pose and axis at q, from its parent's; return its rotation, and its p_OB."""
     joint = model.kind[body]

@@ -22,7 +22,7 @@ from sim_bridge.engine.dynamics.composite import (
     set_axis,
     set_axis_rates,
 )
-from sim_bridge.engine.dynamics.kinematics import place_body
+from sim_bridge.engine.dynamics.kinematics import place_body, place_moments
 from sim_bridge.engine.dynamics.manifold import copy_normalized
 from sim_bridge.engine.dynamics.twists import find_twists, point_velocity
 from sim_bridge.engine.math.spatial import carried, load_pose, load_spatial, ORIGIN
@@ -124,6 +124,30 @@ def jacobian_rate(
             dw, dv = load_spatial(coordinates.axis_rate, i)
             store_column(out, i, add(add(dv, cross(dw, p_OP)), cross(w, velocity)), dw)
             i = coordinates.above[i]
+    return True
+
+
+@entry
+def center_of_mass(
+    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, center_out: FloatMatrix
+):
+    """Compute the centre of mass [m], world; the first body's origin where there is no mass."""
+    if not are_configurations(model, q):
+        return False
+    for row in range(center_out.shape[0]):
+        copy_normalized(model, row_of(q, row), ws.q)
+        place_moments(model, ws.q, ws)
+        mass, moment, base = 0.0, ZERO, ZERO
+        for body in range(model.parent.shape[0]):
+            if body == 0:
+                base = load3(ws.pose, body, ORIGIN)
+            # about the first body's origin, near which the others are
+            arm = sub(load3(ws.pose, model.root[body], ORIGIN), base)
+            m = ws.rigid[body, MASS]
+            mass += m
+            moment = add(moment, add(load3(ws.rigid, body, MOMENT), scale(m, arm)))
+        center = add(base, scale(1.0 / mass if mass > 0.0 else 0.0, moment))
+        center_out[row, 0], center_out[row, 1], center_out[row, 2] = center
     return True
 
 

@@ -19,7 +19,6 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.coordinates import (
     ANGULAR_MOMENTUM,
-    CENTER,
     Coordinates,
     KINETIC,
     MOMENTUM,
@@ -46,6 +45,7 @@ from sim_bridge.engine.dynamics.kinematics import (
     add_up_forces,
     move_bodies,
     place,
+    place_moments,
     spread_accelerations,
 )
 from sim_bridge.engine.dynamics.manifold import copy_normalized, is_configuration
@@ -65,6 +65,31 @@ def inverse_dynamics(
     for row in range(effort_out.shape[0]):
         place_at(model, q, row, ws)
         find_efforts(model, ws, coordinates, row_of(v, row), row_of(ddq, row), effort_out[row])
+    return True
+
+
+@entry
+def gravity_forces(
+    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, effort_out: FloatMatrix
+):
+    """Compute the efforts that hold the bodies at rest."""
+    if not are_configurations(model, q):
+        return False
+    up = scale(-1.0, load_v(model.gravity, 0))
+    for row in range(effort_out.shape[0]):
+        copy_normalized(model, row_of(q, row), ws.q)
+        place_moments(model, ws.q, ws)
+        for body in range(model.parent.shape[0] - 1, -1, -1):
+            above = model.parent[body]
+            if above >= 0:
+                for k in range(4):
+                    ws.rigid[above, k] += ws.rigid[body, k]
+        set_axes(model, ws, coordinates)
+        for i in range(effort_out.shape[1]):
+            s, t = load_spatial(coordinates.axis, i)
+            child = coordinates.moved[i]
+            force = scale(ws.rigid[child, MASS], up)
+            effort_out[row, i] = dot(s, cross(load3(ws.rigid, child, MOMENT), up)) + dot(t, force)
     return True
 
 
@@ -222,7 +247,6 @@ def sum_up(model, ws, velocity, total_out):
         kinetic += 0.5 * model.passive[i, ARMATURE] * velocity[i] * velocity[i]
     center = scale(1.0 / mass, moment) if mass > 0.0 else ZERO
     for k in range(3):
-        total_out[CENTER + k] = base[k] + center[k]
         total_out[MOMENTUM + k] = linear[k]
         total_out[ANGULAR_MOMENTUM + k] = angular[k] - cross(center, linear)[k]
     total_out[KINETIC] = kinetic
