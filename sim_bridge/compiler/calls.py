@@ -144,8 +144,8 @@ class Call:
     def replace(self, number: int, array: np.ndarray) -> None:
         """Use another array of the same kind as an argument; raises TypeError for any other."""
         words = _words(self._compiled.kinds[number], array, [])
-        at = self.word_of(number)
-        self.words[at : at + len(words)] = words
+        for place, word in enumerate(words, self.word_of(number)):
+            self.words[place] = word
         self._alive[number] = array
 
     @property

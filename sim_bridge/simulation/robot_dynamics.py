@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sim_bridge.compiler.entry import Entry
 from sim_bridge.engine.data.coordinates import KINETIC, make_coordinates, MOMENTUM, POTENTIAL
 from sim_bridge.engine.data.model import BALL, FREE, position_count, velocity_count
+from sim_bridge.engine.data.state import make_state
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.math.spatial import FRAME_SIZE
 from sim_bridge.engine.pipeline import configurations, frames, rigid_body
@@ -77,15 +78,14 @@ class Operation:
         self._view = result.reshape(shape)
         self._copy: Callable[[], Any] = self._view.copy
         if not shape:
-            self._copy = partial(attrgetter('value'), ctypes.c_double.from_buffer(result))
+            self._copy = partial(attrgetter('value'), ctypes.c_double.from_buffer(result.data))
         self._q, self._dq, self._x = (
             memoryview(own[name][0]) if name in given else None
             for name, given in (('q', names), ('dq', names), (x, own)))
         self._q_now, self._dq_now = owner.state['q'][0], owner.state['dq'][0]
 
     def compute(
-        self, out: FloatArray | None, q: npt.ArrayLike | None = None,
-        dq: npt.ArrayLike | None = None, x: npt.ArrayLike | None = None,
+        self, out: FloatArray | None, q: Any = None, dq: Any = None, x: Any = None
     ) -> Any:
         """
         Return the result, an array or a float.
@@ -126,7 +126,7 @@ class Operation:
             self._number = number
         return self
 
-    def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray:
+    def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray | float:
         """Compute for inputs of any kind, and any number of rows."""
         rows = self._input_rows(*values)
         counts = {name: len(array) for name, array in rows.items() if array.ndim == 2}
@@ -145,7 +145,7 @@ class Operation:
         result = out if fits else np.empty(shape)
         call = self._at_many
         for number, array in enumerate(rows.values()):
-            call.replace(self._first + number, array.reshape(-1, array.shape[-1]))
+            call.replace(self._first + number, np.atleast_2d(array))
         call.replace(self._first + self._count, result.reshape(count, *self._rows))
         with self._simulation.alone():
             is_done = call()
@@ -204,7 +204,7 @@ class RobotDynamics:
     The operations of one robot; what they run is compiled at the first use of each.
 
     state, sizes: (1, nq) and (1, nv) views of the present configuration and velocities, and nq and
-    nv, by 'q' and 'dq'. quaternions: where in q they begin.
+    nv, by 'q' and 'dq'. quaternions: where in q they begin. neutral: (nq,) q at 0.
     """
 
     def __init__(self, simulation: Simulation, slot: RobotSlot) -> None:
@@ -218,6 +218,7 @@ class RobotDynamics:
         self.quaternions = [
             at + 3 * (kind >= FREE) for kind, at in zip(own.kind, own.q_index, strict=True)
             if kind == BALL or kind >= FREE]
+        self.neutral = make_state(own).q
         workspace = make_workspace(own)
         workspace.wrench[:] = 0.0
         self._parts = self.model, workspace, make_coordinates(own)

@@ -7,7 +7,7 @@ Robots, links and geometries of the public interface are views of these.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
 from sim_bridge.simulation.self_collision import excluded_bodies
-
-if TYPE_CHECKING:
-    from sim_bridge.simulation.robot_dynamics import RobotDynamics
 
 # what a robot that was removed does not have any more
 _OF_SIMULATION = ('part', 'one_axis', 'q', 'dq', 'u', 'target', 'control', 'motor', 'dynamics')
@@ -171,8 +168,8 @@ class RobotSlot:
     target: np.ndarray
     control: np.ndarray
     motor: np.ndarray
-    dynamics: RobotDynamics | None
-    """What computes its textbook dynamics, once that was asked for."""
+    dynamics: Any
+    """Its `robot_dynamics.RobotDynamics`, once that was asked for, else None."""
 
     def __init__(
         self, name: str, description: RobotDescription, blueprint: Blueprint,

@@ -27,10 +27,34 @@ from typing import NamedTuple
 import numpy.typing as npt
 
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector, instance_of
+from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.robot_dynamics import FloatArray, RobotDynamics
+from sim_bridge.world.manifold import (
+    configuration,
+    difference,
+    integrate,
+    integration_derivatives,
+    IntegrationDerivatives,
+    interpolate,
+    neutral_configuration,
+    random_configuration,
+    set_configuration,
+    velocity,
+)
+from sim_bridge.world.operations import operations_of
+
+__all__ = [
+    'bias_forces', 'center_of_mass', 'center_of_mass_jacobian',
+    'center_of_mass_jacobian_derivative', 'centroidal_momentum', 'centroidal_momentum_matrix',
+    'centroidal_momentum_matrix_derivative', 'configuration', 'coriolis_matrix', 'difference',
+    'forward_dynamics', 'forward_dynamics_derivatives', 'forward_kinematics',
+    'ForwardDynamicsDerivatives', 'gravity_forces', 'integrate', 'integration_derivatives',
+    'IntegrationDerivatives', 'interpolate', 'inverse_dynamics', 'inverse_dynamics_derivatives',
+    'inverse_mass_matrix', 'InverseDynamicsDerivatives', 'jacobian', 'jacobian_derivative',
+    'kinetic_energy', 'mass_matrix', 'neutral_configuration', 'potential_energy',
+    'random_configuration', 'set_configuration', 'velocity']
 
 Numbers = npt.ArrayLike
 """Numbers of one configuration, or rows of many."""
@@ -144,6 +168,9 @@ def jacobian(
     and InvalidValueError for a link of another robot.
     """
     operations = operations_of(robot)
+    if link.__class__ is Link and point is None and link.robot is robot:
+        # the usual case
+        return operations.jacobian.at(link.slot.number).compute(out, q)
     return operations.jacobian.at(_site(operations, robot, link, point)).compute(out, q)
 
 
@@ -231,26 +258,10 @@ def potential_energy(
     return operations_of(robot).potential_energy.compute(out, q)
 
 
-def operations_of(robot: Robot) -> RobotDynamics:
-    """Return the prepared operations of a robot; raises InvalidValueError for anything else."""
-    try:
-        operations = robot.slot.dynamics
-    except AttributeError:
-        instance_of('robot', robot, Robot, 'a robot of a world')
-        raise
-    if operations is None:
-        instance_of('robot', robot, Robot, 'a robot of a world')
-        operations = robot.slot.dynamics = RobotDynamics(robot.simulation, robot.slot)
-    return operations
-
-
 def _site(
     operations: RobotDynamics, robot: Robot, link: Link | str, point: Numbers | None
 ) -> int:
     """Return the number of the site at a link's frame or at a point of the link."""
-    if link.__class__ is Link and point is None and link.robot is robot:
-        # the usual case
-        return link.slot.number
     if isinstance(link, str):
         link = robot.link(link)
     if not isinstance(link, Link) or link.robot is not robot:

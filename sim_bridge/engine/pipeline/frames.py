@@ -164,7 +164,12 @@ def centroidal_matrix(
     if not are_configurations(model, q):
         return False
     for row in range(matrix_out.shape[0]):
-        place_at(model, q, row, ws)
+        if matrix_out.shape[1] == 3:
+            # moments of inertia do not count
+            copy_normalized(model, row_of(q, row), ws.q)
+            place_moments(model, ws.q, ws)
+        else:
+            place_at(model, q, row, ws)
         set_axes(model, ws, coordinates)
         add_up_inertias(model, ws)
         mass, center, _ = mass_center(model, ws, coordinates)
