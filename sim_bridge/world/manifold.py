@@ -211,9 +211,9 @@ def _draw(operations: RobotDynamics, rng: np.random.Generator, count: int) -> Fl
     for i in np.flatnonzero(model.q_of_v >= 0).tolist():
         span = _LENGTH if i in slides else _TURN
         lower, upper = model.limits[i, LOWER], model.limits[i, UPPER]
-        lower, upper = (max(lower, min(-span, upper - 2.0 * span)),
-                        min(upper, max(span, lower + 2.0 * span)))
-        q[:, model.q_of_v[i]] = rng.uniform(lower, upper, count)
+        lower = min(-span, upper - 2.0 * span) if lower == -np.inf else lower
+        upper = max(span, lower + 2.0 * span) if upper == np.inf else upper
+        q[:, model.q_of_v[i]] = lower + (upper - lower) * rng.random(count)
     for (following, followed), law in zip(model.mimic, model.mimic_law, strict=True):
         q[:, model.q_of_v[following]] = (
             law[MULTIPLIER] * q[:, model.q_of_v[followed]] + law[OFFSET])
