@@ -32,23 +32,29 @@ def factorize_mass(model, coordinates):
 @kernel
 def solve_mass(coordinates, x_inout):
     """Replace x by M⁻¹ x, column by column; x: (nv, n)."""
-    factor, above, count = coordinates.factor, coordinates.above, x_inout.shape[1]
+    factor, above = coordinates.factor, coordinates.above
     for number in range(above.shape[0] - 1, -1, -1):
         k = coordinates.order[number]
         i = above[k]
         while i >= 0:
-            for column in range(count):
-                x_inout[i, column] -= factor[k, i] * x_inout[k, column]
+            subtract_row(factor[k, i], x_inout[k], x_inout[i])
             i = above[i]
     for number in range(above.shape[0]):
         k = coordinates.order[number]
-        for column in range(count):
-            x_inout[k, column] *= coordinates.pivot[k]
+        pivot = coordinates.pivot[k]
+        for column in range(x_inout.shape[1]):
+            x_inout[k, column] *= pivot
         i = above[k]
         while i >= 0:
-            for column in range(count):
-                x_inout[k, column] -= factor[k, i] * x_inout[i, column]
+            subtract_row(factor[k, i], x_inout[i], x_inout[k])
             i = above[i]
+
+
+@kernel
+def subtract_row(share, row, from_inout):
+    """Subtract a multiple of a row from another."""
+    for column in range(row.shape[0]):
+        from_inout[column] -= share * row[column]
 
 
 @kernel
