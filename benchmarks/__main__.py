@@ -18,6 +18,7 @@ from benchmarks import (
     broad_phase,
     cold_start,
     collision,
+    dynamics,
     energy,
     friction,
     loops,
@@ -30,6 +31,7 @@ from benchmarks import (
 
 _BENCHMARKS = {
     'step': step.run,
+    'dynamics': dynamics.run,
     'energy': energy.run,
     'loops': loops.run,
     'cold_start': cold_start.run,

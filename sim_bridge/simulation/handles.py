@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
@@ -45,7 +46,7 @@ from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
-from sim_bridge.engine.pipeline import rigid_body
+from sim_bridge.engine.pipeline import configurations, frames, rigid_body
 from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
@@ -128,10 +129,12 @@ def all_units() -> list[Unit]:
     stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
     entries = [
         step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
-        rigid_body.forward_dynamics, rigid_body.inverse_dynamics, rigid_body.mass_matrix,
-        rigid_body.jacobian, locate, advance, energy, momentum, run_stage, search_near,
-        search_pairs, mark_collidable, constraint_rows, present_dynamics, present_laws,
-        present_response, present_efforts, force_rows]
+        locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
+        constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
+        force_rows]
+    entries += [each for module in (rigid_body, frames, configurations)
+                for each in vars(module).values()
+                if isinstance(each, Entry) and each not in entries]
     return [*(stage.unit for stage in stages), *(entry.unit for entry in entries)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import auto, IntFlag
 from operator import attrgetter
 import threading
@@ -360,6 +362,16 @@ class Simulation:
             raise StateError(
                 f'thread {present} uses a world while thread {other} steps or changes it. Let one '
                 'thread at a time do so, by a lock, or give each its own by World.copy')
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other threads out meanwhile; raises StateError if one is in already."""
+        self.check_thread()
+        before, self._thread = self._thread, get_ident()
+        try:
+            yield
+        finally:
+            self._thread = before
 
     def refresh(self, wanted: int = _TO_STEP) -> None:
         """Update what is not up to date, of the flags `wanted`, in dependency order."""

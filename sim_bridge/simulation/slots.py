@@ -16,22 +16,20 @@ from sim_bridge.compilation.collisions import Collisions
 from sim_bridge.compilation.compile import Blueprint, BodyShape
 from sim_bridge.compilation.exclusions import Pairs
 from sim_bridge.description.model import LinkDescription, RobotDescription
-from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
+from sim_bridge.engine.collision.build import GeometryRecord
 from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
-from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
 from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.shapes.shape_records import shape_record
-from sim_bridge.simulation.handles import make_probe
-from sim_bridge.simulation.part import copy_part, move_over, own_part, Part, view_part
+from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
 from sim_bridge.simulation.self_collision import excluded_bodies
 
 # what a robot that was removed does not have any more
-_OF_SIMULATION = ('part', 'one_axis', 'q', 'dq', 'u', 'target', 'control', 'motor')
+_OF_SIMULATION = ('part', 'one_axis', 'q', 'dq', 'u', 'target', 'control', 'motor', 'dynamics')
 _NONE = (0.0, 0.0, 0.0)
 
 
@@ -171,6 +169,8 @@ class RobotSlot:
     target: np.ndarray
     control: np.ndarray
     motor: np.ndarray
+    dynamics: Any
+    """Its `robot_dynamics.RobotDynamics`, once that was asked for, else None."""
 
     def __init__(
         self, name: str, description: RobotDescription, blueprint: Blueprint,
@@ -246,7 +246,7 @@ class RobotSlot:
     def bind(self, part: Part) -> None:
         """Set a new location of its numbers."""
         self.part = part
-        self._probe: Handle | None = None
+        self.dynamics = None
         model, state, at = part
         count = len(self.blueprint.joint_names)
         start, start_q = at.v + self.blueprint.first_v, at.q + self.blueprint.first_q
@@ -255,19 +255,6 @@ class RobotSlot:
         self.dq, self.u, self.target = state.v[rows], state.u[rows], state.target[rows]
         self.course = state.course[rows]
         self.control, self.motor = state.control[rows], state.motor[rows]
-
-    def probe(self, gravity: np.ndarray) -> Handle:
-        """
-        Return a handle for queries of the robot alone, whose numbers are the present ones.
-
-        gravity: (8,) as the engine's Model has it, used in place.
-        """
-        if self._probe is None:
-            model, state, _ = view_part(self.part, self.blueprint.model)
-            model = with_pulled(
-                model._replace(gravity=gravity), self.links, self.part.at.body)
-            self._probe = make_probe(model, state, build_geometry([])).handle
-        return self._probe
 
     def bind_geometries(self, geometry: Geometry) -> None:
         """Set the arrays that its geometries have rows of, from `first_geometry` on."""

@@ -11,7 +11,7 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 
-from benchmarks import cold_start, step
+from benchmarks import cold_start, dynamics, step
 from benchmarks import energy as energy_benchmark
 from benchmarks.chains import box, chain, double_pendulum, real_robot, REAL_ROBOTS
 from benchmarks.energy import anymal_energy_error, box_scenes, pendulum_scene
@@ -325,6 +325,19 @@ def test_step_benchmark_fills_its_tables():
         assert all(seconds > 0.0 for seconds in row.values())
     verdicts = [target['verdict'] for target in report.data['targets']]
     assert verdicts[:3] == ['not measured'] * 3  # 7 and 128 links were left out
+    json.dumps(report.data, allow_nan=False)
+
+
+def test_dynamics_benchmark_fills_its_tables():
+    """Time both libraries on every row, one call and many, and judge them."""
+    report = dynamics.run(rounds=1)
+    tables = report.data['times']
+    assert [len(rows) for rows in tables.values()] == [16, 5, 16, 5]
+    for rows in tables.values():
+        for row in rows.values():
+            assert {dynamics.OURS, dynamics.THEIRS} <= set(row)
+            assert all(seconds > 0.0 for seconds in row.values())
+    assert len(report.data['targets']) == 19
     json.dumps(report.data, allow_nan=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 import contextlib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 import importlib
 import pkgutil
 from typing import Any
@@ -174,7 +174,7 @@ class Recorder:
     def attached(self, monkeypatch: Any) -> Iterator[None]:
         """Stand between the library and its entries within a block."""
         call, prepare, repeat = Entry.__call__, Entry.prepare, Call.__call__
-        advance = Stepper.advance
+        replace, advance = Call.replace, Stepper.advance
 
         def prepare_watched(entry: Entry, *arguments: Any, is_short: bool = False) -> Call:
             made = prepare(entry, *arguments, is_short=is_short)
@@ -186,11 +186,19 @@ class Recorder:
             return self._run(entry, _present(entry, arguments, prepared.words),
                              lambda: repeat(prepared))
 
+        def replace_watched(prepared: Call, number: int, array: np.ndarray) -> None:
+            replace(prepared, number, array)
+            entry, arguments = prepared.watched
+            prepared.watched = entry, (*arguments[:number], array, *arguments[number + 1:])
+
         with monkeypatch.context() as patch:
             patch.setattr(Entry, '__call__', lambda entry, *arguments: self._run(
                 entry, arguments, lambda: call(entry, *arguments)))
             patch.setattr(Entry, 'prepare', prepare_watched)
             patch.setattr(Call, '__call__', repeat_watched)
+            patch.setattr(
+                Call, 'bare', property(lambda prepared: partial(repeat_watched, prepared)))
+            patch.setattr(Call, 'replace', replace_watched)
             patch.setattr(Stepper, 'advance', lambda stepper, *how: (
                 self._advance if self._is_watching else advance)(stepper, *how))
             yield

@@ -50,14 +50,24 @@ def arm(watch):
 
 
 def dynamics(watch):
-    """Ask for all that is known of a robot's dynamics."""
-    world, robot = load('quadruped', 5)
-    with watch():
-        sb.dynamics.mass_matrix(robot)
-        sb.dynamics.bias_forces(robot)
-        sb.dynamics.forward_dynamics(robot, np.ones(robot.dq.size + 6))
-        sb.dynamics.inverse_dynamics(robot, np.ones(robot.dq.size + 6))
-        sb.dynamics.jacobian(robot, robot.links[-1])
+    """Ask for all that is known of robots' dynamics, on legs and on a ball joint."""
+    _, walker = load('quadruped', 5)
+    own, ball = sb.dynamics, on_ball()
+    ball.joint('ball').dq = np.array([0.3, 0.5, -0.2])
+    for each in (walker, ball):
+        ones, link = np.ones(own.velocity(each).size), each.links[-1]
+        q = own.random_configuration(each, 1, 2)
+        with watch():
+            own.mass_matrix(each), own.inverse_mass_matrix(each, q), own.coriolis_matrix(each)
+            own.bias_forces(each), own.gravity_forces(each), own.inverse_dynamics(each, ones, q)
+            own.forward_dynamics(each, ones), own.forward_dynamics_derivatives(each, ones)
+            own.inverse_dynamics_derivatives(each, ones), own.centroidal_momentum_matrix(each)
+            own.jacobian(each, link), own.jacobian_derivative(each, link, (0.1, 0.2, 0.3))
+            own.forward_kinematics(each), own.forward_kinematics(each, link)
+            own.center_of_mass(each), own.center_of_mass_jacobian(each)
+            own.centroidal_momentum_matrix_derivative(each), own.kinetic_energy(each)
+            own.integrate(each, ones), own.difference(each, q[0], q[1])
+            own.integration_derivatives(each, ones), own.integration_derivatives(each, 1e-3 * ones)
 
 
 def quadruped(watch):

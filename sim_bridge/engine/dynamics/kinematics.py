@@ -18,6 +18,7 @@ from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.math.mat3 import column, mul_mm, mul_mv
 from sim_bridge.engine.math.rotation import load_quat, quat_to_matrix
 from sim_bridge.engine.math.spatial import (
+    ANGULAR,
     carried,
     FORCE,
     LINEAR,
@@ -35,35 +36,53 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, store3
 def place(model, q, ws):
     """Write the bodies' poses, axes and inertias at q into ws.pose, ws.axis and ws.rigid."""
     for body in range(model.parent.shape[0]):
-        joint = model.kind[body]
-        at = model.q_index[body]
-        if joint >= FREE:
-            R_WB = quat_to_matrix(load_quat(q, at + 3))
-            p_WB = load_v(q, at)
-        else:
-            R_PB, p_PB = load_pose(model.frame, body)
-            if joint == REVOLUTE:
-                s, c = math.sin(q[at]), math.cos(q[at])
-                R_PB = (_turn_about_z(R_PB[0], c, s),
-                        _turn_about_z(R_PB[1], c, s),
-                        _turn_about_z(R_PB[2], c, s))
-            elif joint == PRISMATIC:
-                p_PB = add(p_PB, scale(q[at], column(R_PB, 2)))
-            R_WB, p_WB = R_PB, p_PB
-            if model.parent[body] >= 0:
-                R_WB, p_WB = carried(load_pose(ws.pose, model.parent[body]), R_PB, p_PB)
-        z = column(R_WB, 2)
-        if joint == BALL:
-            # its axis does not turn with it
-            R_WB = mul_mm(R_WB, quat_to_matrix(load_quat(q, at)))
-        store_pose(ws.pose, body, R_WB, p_WB)
-
-        p_OB = sub(p_WB, load3(ws.pose, model.root[body], ORIGIN))
-        if joint == PRISMATIC:
-            store_spatial(ws.axis, body, ZERO, z)
-        elif has_axis(joint):
-            store_spatial(ws.axis, body, z, cross(p_OB, z))
+        R_WB, p_OB = place_body(model, q, ws, body)
         _store_rigid(model.inertia, body, R_WB, p_OB, ws.rigid)
+
+
+@kernel
+def place_moments(model, q, ws):
+    """As `place`, but of the inertias only masses and first moments."""
+    for body in range(model.parent.shape[0]):
+        R_WB, p_OB = place_body(model, q, ws, body)
+        m = model.inertia[body, MASS]
+        c = add(p_OB, mul_mv(R_WB, load3(model.inertia, body, CENTRE)))
+        ws.rigid[body, MASS] = m
+        store3(ws.rigid, body, MOMENT, scale(m, c))
+
+
+@kernel
+def place_body(model, q, ws, body):
+    """Write a body's pose and axis at q, from its parent's; return its rotation, and its p_OB."""
+    joint = model.kind[body]
+    at = model.q_index[body]
+    if joint >= FREE:
+        R_WB = quat_to_matrix(load_quat(q, at + 3))
+        p_WB = load_v(q, at)
+    else:
+        R_PB, p_PB = load_pose(model.frame, body)
+        if joint == REVOLUTE:
+            s, c = math.sin(q[at]), math.cos(q[at])
+            R_PB = (_turn_about_z(R_PB[0], c, s),
+                    _turn_about_z(R_PB[1], c, s),
+                    _turn_about_z(R_PB[2], c, s))
+        elif joint == PRISMATIC:
+            p_PB = add(p_PB, scale(q[at], column(R_PB, 2)))
+        R_WB, p_WB = R_PB, p_PB
+        if model.parent[body] >= 0:
+            R_WB, p_WB = carried(load_pose(ws.pose, model.parent[body]), R_PB, p_PB)
+    z = column(R_WB, 2)
+    if joint == BALL:
+        # its axis does not turn with it
+        R_WB = mul_mm(R_WB, quat_to_matrix(load_quat(q, at)))
+    store_pose(ws.pose, body, R_WB, p_WB)
+
+    p_OB = sub(p_WB, load3(ws.pose, model.root[body], ORIGIN))
+    if joint == PRISMATIC:
+        store_spatial(ws.axis, body, ZERO, z)
+    elif has_axis(joint):
+        store_spatial(ws.axis, body, z, cross(p_OB, z))
+    return R_WB, p_OB
 
 
 @kernel
@@ -158,3 +177,29 @@ def _base_velocity(model, ws, body):
     if body < 0:
         return ZERO, ZERO
     return load_spatial(ws.velocity, body)
+
+
+@kernel
+def spread_accelerations(model, ws):
+    """Compute in ws.acceleration the bodies' spatial accelerations due to ws.ddq alone."""
+    for body in range(model.parent.shape[0]):
+        at, above = model.v_index[body], model.parent[body]
+        dw, dv = ZERO, ZERO
+        if model.kind[body] >= FREE:
+            dv, dw = load_v(ws.ddq, at), load_v(ws.ddq, at + 3)
+        else:
+            if above >= 0:
+                dw, dv = load_spatial(ws.acceleration, above)
+            if has_axis(model.kind[body]):
+                dw = add(dw, scale(ws.ddq[at], load3(ws.axis, body, ANGULAR)))
+                dv = add(dv, scale(ws.ddq[at], load3(ws.axis, body, LINEAR)))
+        store_spatial(ws.acceleration, body, dw, dv)
+
+
+@kernel
+def add_up_forces(model, ws):
+    """Add to each row of ws.force those of all bodies that it carries."""
+    for body in range(model.parent.shape[0] - 1, -1, -1):
+        if model.parent[body] >= 0:
+            for k in range(6):
+                ws.force[model.parent[body], k] += ws.force[body, k]

@@ -62,3 +62,15 @@ def quat_exp(v):
 def quat_advance(q, w, h):
     """Return q rotated at the world-frame angular velocity w [rad/s] for h seconds."""
     return quat_normalize(quat_mul(quat_exp((h * w[0], h * w[1], h * w[2])), q))
+
+
+@kernel
+def quat_between(a, b):
+    """Return the rotation vector, in world axes and of at most pi, that takes a to b [rad]."""
+    x, y, z, w = quat_mul(b, (-a[0], -a[1], -a[2], a[3]))
+    if w < 0.0:
+        x, y, z, w = -x, -y, -z, -w
+    sine = math.sqrt(x * x + y * y + z * z)
+    # 2 atan(x) / x to full precision where x² / 3 is below the rounding of 1
+    factor = 2.0 if sine < 1e-8 else 2.0 * math.atan2(sine, w) / sine
+    return factor * x, factor * y, factor * z

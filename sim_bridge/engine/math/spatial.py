@@ -7,7 +7,7 @@ acceleration; the torque, then the force, of a force or a wrench.
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.math.mat3 import load_m, mul_mm, mul_mv, store_m
-from sim_bridge.engine.math.vec3 import add, load3, store3
+from sim_bridge.engine.math.vec3 import add, cross, load3, store3
 
 # columns of a pose or a frame: the rotation by rows, then the origin [m]
 ROTATION, ORIGIN = 0, 9
@@ -56,3 +56,15 @@ def add_spatial(array_inout, row, angular, linear):
     """Add to a spatial vector."""
     store3(array_inout, row, ANGULAR, add(load3(array_inout, row, ANGULAR), angular))
     store3(array_inout, row, LINEAR, add(load3(array_inout, row, LINEAR), linear))
+
+
+@kernel
+def cross_motion(w, v, s, t):
+    """Return (w, v) x (s, t): the rate of a motion (s, t) that moves at the velocity (w, v)."""
+    return cross(w, s), add(cross(w, t), cross(v, s))
+
+
+@kernel
+def cross_force(w, v, n, f):
+    """Return (w, v) x* (n, f): the rate of a force (n, f) that moves at the velocity (w, v)."""
+    return add(cross(w, n), cross(v, f)), cross(w, f)

@@ -16,11 +16,9 @@ from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.inertia import mul_rigid
-from sim_bridge.engine.data.model import FREE
 from sim_bridge.engine.data.phases import LoopPhase
-from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
-from sim_bridge.engine.dynamics.kinematics import place
+from sim_bridge.engine.dynamics.kinematics import add_up_forces, place, spread_accelerations
 from sim_bridge.engine.dynamics.medium import oppose_reactions
 from sim_bridge.engine.dynamics.pull import add_pulls
 from sim_bridge.engine.math.mat3 import load_m, mul_mm, mul_mv, mul_tv, store_m
@@ -139,18 +137,7 @@ def find_accelerations(model, options, state, ws, table):
 @kernel
 def accelerate_bodies(model, ws):
     """Compute the bodies' spatial accelerations, less gravity, from the joints' accelerations."""
-    for body in range(model.parent.shape[0]):
-        at, above = model.v_index[body], model.parent[body]
-        dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        if model.kind[body] >= FREE:
-            dv, dw = load_v(ws.ddq, at), load_v(ws.ddq, at + 3)
-        else:
-            if above >= 0:
-                dw, dv = load_spatial(ws.acceleration, above)
-            if has_axis(model.kind[body]):
-                dw = add(dw, scale(ws.ddq[at], load3(ws.axis, body, ANGULAR)))
-                dv = add(dv, scale(ws.ddq[at], load3(ws.axis, body, LINEAR)))
-        store_spatial(ws.acceleration, body, dw, dv)
+    spread_accelerations(model, ws)
     for body in range(model.parent.shape[0]):
         for k in range(6):
             ws.acceleration[body, k] += ws.drift[body, k]
@@ -176,10 +163,7 @@ def accumulate_reactions(model, ws, spatial_wrench):
         f = sub(add(f, cross(w, momentum_f)), outer_f)
         more_n, more_f = load_spatial(spatial_wrench, body)
         store_spatial(ws.force, body, sub(n, more_n), sub(f, more_f))
-    for body in range(model.parent.shape[0] - 1, -1, -1):
-        if model.parent[body] >= 0:
-            for k in range(6):
-                ws.force[model.parent[body], k] += ws.force[body, k]
+    add_up_forces(model, ws)
 
 
 @kernel

@@ -1,0 +1,109 @@
+"""
+Configurations as points of a manifold: differences, and derivatives of integration.
+
+A difference is a velocity that leads from one configuration to another in a second, see
+`integrator.drift`: rotations are about axes of the world, or of a ball joint's frame.
+"""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, WELD
+from sim_bridge.engine.math.rotation import (
+    load_quat,
+    quat_between,
+    quat_exp,
+    quat_normalize,
+    quat_to_matrix,
+    store_quat,
+)
+from sim_bridge.engine.math.vec3 import cross, dot, load_v, store_v, sub, unit_vector
+
+# least length of a quaternion
+_LEAST = 1e-6
+
+
+@kernel
+def quaternion_place(model, body):
+    """Return where in q a body's quaternion begins; -1 for none."""
+    if model.kind[body] >= FREE:
+        return model.q_index[body] + 3
+    return model.q_index[body] if model.kind[body] == BALL else -1
+
+
+@kernel
+def is_configuration(model, q):
+    """Return whether all of q is finite, and its quaternions are not zero."""
+    for k in range(q.shape[0]):
+        if not math.isfinite(q[k]):
+            return False
+    for body in range(model.parent.shape[0]):
+        at = quaternion_place(model, body)
+        if at >= 0:
+            x, y, z, w = load_quat(q, at)
+            if not x * x + y * y + z * z + w * w >= _LEAST * _LEAST:
+                return False
+    return True
+
+
+@kernel
+def copy_normalized(model, q, q_out):
+    """Copy a configuration, its quaternions at unit length."""
+    for k in range(q.shape[0]):
+        q_out[k] = q[k]
+    for body in range(model.parent.shape[0]):
+        at = quaternion_place(model, body)
+        if at >= 0:
+            store_quat(q_out, at, quat_normalize(load_quat(q, at)))
+
+
+@kernel
+def subtract(model, start, end, v_out):
+    """Write the difference from one configuration to another."""
+    for body in range(model.parent.shape[0]):
+        joint, at, at_v = model.kind[body], model.q_index[body], model.v_index[body]
+        if joint <= WELD or joint == BALL_STAGE:
+            continue
+        if joint == BALL:
+            store_v(v_out, at_v - 2, quat_between(load_quat(start, at), load_quat(end, at)))
+        elif joint >= FREE:
+            store_v(v_out, at_v, sub(load_v(end, at), load_v(start, at)))
+            store_v(v_out, at_v + 3, quat_between(
+                load_quat(start, at + 3), load_quat(end, at + 3)))
+        else:
+            v_out[at_v] = end[at] - start[at]
+
+
+@kernel
+def differentiate_integration(model, v, by_q_out, by_v_out):
+    """Write the derivatives of the configuration after a second at v, by the one before and v."""
+    by_q_out[:, :], by_v_out[:, :] = 0.0, 0.0
+    for k in range(v.shape[0]):
+        by_q_out[k, k], by_v_out[k, k] = 1.0, 1.0
+    for body in range(model.parent.shape[0]):
+        if quaternion_place(model, body) >= 0:
+            at = model.v_index[body] + (3 if model.kind[body] >= FREE else -2)
+            turn = load_v(v, at)
+            R = quat_to_matrix(quat_exp(turn))
+            a, b = turn_factors(turn)
+            for k in range(3):
+                by_q_out[at + k, at], by_q_out[at + k, at + 1], by_q_out[at + k, at + 2] = R[k]
+                # columns of 1 + a [turn] + b [turn]²
+                e = unit_vector(k)
+                first = cross(turn, e)
+                second = cross(turn, first)
+                for row in range(3):
+                    by_v_out[at + row, at + k] = e[row] + a * first[row] + b * second[row]
+
+
+@kernel
+def turn_factors(turn):
+    """Return (1 - cos x) / x² and (x - sin x) / x³ of an angle x = |turn|."""
+    square = dot(turn, turn)
+    if square < 1e-4:
+        # their series, the next terms of which are below the rounding
+        return (0.5 - square / 24.0 + square * square / 720.0,
+                1.0 / 6.0 - square / 120.0 + square * square / 5040.0)
+    angle = math.sqrt(square)
+    half = math.sin(0.5 * angle)
+    return 2.0 * half * half / square, (angle - math.sin(angle)) / (square * angle)

@@ -1,0 +1,220 @@
+"""
+Configurations as points of a manifold: orientations turn, they do not add.
+
+A configuration q (nq,) has the coordinates of `dynamics`, with a quaternion for a free base and
+for each ball joint; a difference (nv,) is a velocity dq times a time, with turns about axes of the
+world, or of a ball joint's frame. Of a world both are those of its robots, in the order of
+`World.robots`.
+
+All but `set_configuration` leave the world as it is, and take and return rows of many
+configurations, (N, nq) and (N, nv), too. Errors are those of `dynamics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast, NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data.model import LOWER, MULTIPLIER, OFFSET, PRISMATIC, UPPER
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import real_array, whole_number
+from sim_bridge.robots.owners import World
+from sim_bridge.robots.robot import Robot
+from sim_bridge.simulation.robot_dynamics import check_out, RobotDynamics
+from sim_bridge.world.operations import operations_of
+
+# where a coordinate without a limit is drawn from: to both sides of 0, or of the other limit
+_TURN, _LENGTH = np.pi, 1.0
+
+
+class IntegrationDerivatives(NamedTuple):
+    """
+    Derivatives of `integrate`, (nv, nv) each, or (N, nv, nv).
+
+    q: by the configuration. dq: by the difference. Changes of configurations are differences.
+    """
+
+    q: FloatArray
+    dq: FloatArray
+
+
+def configuration(subject: Robot | World) -> FloatArray:
+    """Return (nq,) the present configuration of a robot or a world; a copy."""
+    return np.concatenate([each.state['q'][0] for each in _all(subject)] or [np.zeros(0)])
+
+
+def velocity(subject: Robot | World) -> FloatArray:
+    """Return (nv,) the present velocities of all coordinates; a copy."""
+    return np.concatenate([each.state['dq'][0] for each in _all(subject)] or [np.zeros(0)])
+
+
+def set_configuration(
+    subject: Robot | World, q: Vector | Matrix, dq: Vector | Matrix | None = None
+) -> None:
+    """Put a robot, or all of a world, into a configuration, and, unless None, at velocities."""
+    parts = _all(subject)
+    still = np.zeros(sum(each.nv for each in parts))
+    # normalised and checked, all before the first is set
+    new_q = _split(parts, 'q', integrate(subject, still, q), 'q')
+    new_dq = _split(parts, 'dq', dq, 'dq')
+    for name, rows in (('q', new_q), ('dq', new_dq)):
+        for each, row in zip(parts, rows, strict=True):
+            if row is not None and (row.ndim != 1 or not np.isfinite(row).all()):
+                raise InvalidValueError(
+                    name, row, f'{each.sizes[name]} finite numbers', each.place)
+    for each, position, speed in zip(parts, new_q, new_dq, strict=True):
+        each.state['q'][0] = position
+        if speed is not None:
+            each.state['dq'][0] = speed
+        each.simulation.invalidate()
+
+
+def neutral_configuration(subject: Robot | World) -> FloatArray:
+    """Return (nq,) the configuration with all joints at 0, free bases at the world's origin."""
+    return np.concatenate([each.neutral for each in _all(subject)] or [np.zeros(0)])
+
+
+def random_configuration(
+    subject: Robot | World, seed: int | np.random.Generator | None = None,
+    count: int | None = None,
+) -> FloatArray:
+    """
+    Return (nq,) a random configuration within the joints' limits, or (count, nq) many.
+
+    Uniform: orientations among all; positions between the limits, those without from -pi to pi
+    [rad] or -1 to 1 [m]. Mimic joints obey their law; loops are not closed. seed: a number or a
+    generator of numpy's, None for other ones every time.
+    """
+    rng = np.random.default_rng(seed)
+    size = 1 if count is None else whole_number('count', count)
+    drawn = [_draw(each, rng, size) for each in _all(subject)]
+    rows = np.concatenate(drawn or [np.zeros((size, 0))], axis=1)
+    return rows[0] if count is None else rows
+
+
+def integrate(
+    subject: Robot | World, dq: Vector | Matrix, q: Vector | Matrix | None = None, *,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return (nq,) the configuration that dq leads to from q, the present one if None."""
+    if isinstance(subject, Robot):
+        return operations_of(subject).integrate.compute(out, q, None, dq)
+    parts = _all(subject)
+    return _joined(subject, [
+        each.integrate.compute(None, start, None, change) for each, start, change in zip(
+            parts, _split(parts, 'q', q, 'q'), _split(parts, 'dq', dq, 'dq'), strict=True)], out)
+
+
+def difference(
+    subject: Robot | World, q: Vector | Matrix, q2: Vector | Matrix, *,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """Return (nv,) the difference that leads from q to q2, by the shorter way of turning."""
+    if isinstance(subject, Robot):
+        return operations_of(subject).difference.compute(out, q, None, q2)
+    parts = _all(subject)
+    return _joined(subject, [
+        each.difference.compute(None, start, None, end) for each, start, end in zip(
+            parts, _split(parts, 'q', q, 'q'), _split(parts, 'q2', q2, 'q'), strict=True)], out)
+
+
+def interpolate(
+    subject: Robot | World, q: Vector | Matrix, q2: Vector | Matrix, share: Number | Vector, *,
+    out: FloatArray | None = None,
+) -> FloatArray:
+    """
+    Return (nq,) the configuration at a share of the way from q to q2.
+
+    share: from 0 at q to 1 at q2, or beyond; or (N,) shares, for N configurations.
+    """
+    shares = real_array('share', share, 'a finite number, or many', _place(subject))
+    if shares.ndim > 1 or not np.isfinite(shares).all():
+        raise InvalidValueError('share', share, 'a finite number, or many', _place(subject))
+    change = difference(subject, q, q2)
+    return integrate(subject, (shares[:, None] if shares.ndim else shares) * change, q, out=out)
+
+
+def integration_derivatives(
+    subject: Robot | World, dq: Vector | Matrix
+) -> IntegrationDerivatives:
+    """Return the derivatives of `integrate`, which are the same at all q."""
+    parts = _all(subject)
+    blocks = [each.integration_derivatives.compute(None, None, None, change) for each, change in
+              zip(parts, _split(parts, 'dq', dq, 'dq'), strict=True)]
+    if isinstance(subject, Robot):
+        both = blocks[0]
+    else:
+        size = sum(each.nv for each in parts)
+        leading = blocks[0].shape[:-2] if blocks else (2,)
+        both, at = np.zeros((*leading, size, size)), 0
+        for block in blocks:
+            end = at + block.shape[-1]
+            both[..., at:end, at:end] = block
+            at = end
+    return IntegrationDerivatives(both[..., 0, :, :], both[..., 1, :, :])
+
+
+def _all(subject: Robot | World) -> list[RobotDynamics]:
+    """Return the operations of a robot, or of all robots of a world."""
+    if isinstance(subject, Robot):
+        return [operations_of(subject)]
+    robots = getattr(subject, 'robots', None)
+    if isinstance(robots, Mapping):
+        return [operations_of(robot) for robot in robots.values()]
+    raise InvalidValueError('robot_or_world', subject, 'a robot of a world, or a world')
+
+
+def _place(subject: Robot | World) -> str:
+    return f'robot {subject.name!r}' if isinstance(subject, Robot) else 'world'
+
+
+def _split(
+    parts: Sequence[RobotDynamics], name: str, value: Vector | Matrix | None, kind: str
+) -> list[FloatArray | None]:
+    """Return the part of each robot in a vector of all, or in rows of them; None for None."""
+    if value is None:
+        return [None] * len(parts)
+    sizes = [each.sizes[kind] for each in parts]
+    total = sum(sizes)
+    array = real_array(name, value, f'{total} finite numbers, or rows of so many', 'world')
+    if array.ndim not in (1, 2) or array.shape[-1] != total:
+        raise InvalidValueError(
+            f'shape of {name}', array.shape, f'({total},) or (N, {total})', 'all robots')
+    return cast(
+        'list[FloatArray | None]', np.split(array, np.cumsum(sizes, dtype=int)[:-1], axis=-1)
+        if parts else [])
+
+
+def _joined(
+    subject: World, results: Sequence[FloatArray], out: FloatArray | None
+) -> FloatArray:
+    """Return the results of all robots side by side."""
+    joined = np.concatenate(results or [np.zeros(0)], axis=-1)
+    if out is None:
+        return joined
+    check_out(out, joined.shape, _place(subject))
+    out[...] = joined
+    return out
+
+
+def _draw(operations: RobotDynamics, rng: np.random.Generator, count: int) -> FloatArray:
+    """Return (count, nq) random configurations of a robot."""
+    model, nq = operations.model, operations.nq
+    q = rng.uniform(-_LENGTH, _LENGTH, (count, nq))
+    for at in operations.quaternions:
+        quaternion = rng.normal(size=(count, 4))
+        q[:, at : at + 4] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    slides = model.v_index[model.kind == PRISMATIC].tolist()
+    for i in np.flatnonzero(model.q_of_v >= 0).tolist():
+        span = _LENGTH if i in slides else _TURN
+        lower, upper = model.limits[i, LOWER], model.limits[i, UPPER]
+        lower = min(-span, upper - 2.0 * span) if lower == -np.inf else lower
+        upper = max(span, lower + 2.0 * span) if upper == np.inf else upper
+        q[:, model.q_of_v[i]] = lower + (upper - lower) * rng.random(count)
+    for (following, followed), law in zip(model.mimic, model.mimic_law, strict=True):
+        q[:, model.q_of_v[following]] = (
+            law[MULTIPLIER] * q[:, model.q_of_v[followed]] + law[OFFSET])
+    return q
