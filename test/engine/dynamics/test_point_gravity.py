@@ -79,6 +79,26 @@ def test_joints_feel_it():
     assert found[1] == pytest.approx(found[0], abs=1e-6)
 
 
+def test_forces_at_any_configuration_are_the_slope_of_the_potential():
+    """Compare gravity and bias forces at rest with differences of the potential energy."""
+    world = sb.World(gravity=sb.PointGravity((0.3, -0.2, 4.0), 2.0, -2.0))
+    robot = world.load_urdf('quadruped')
+    q = sb.dynamics.random_configuration(robot, 7)
+    slopes = []
+    for change in 1e-6 * np.eye(len(sb.dynamics.velocity(robot))):
+        rise = [sb.dynamics.potential_energy(robot, sb.dynamics.integrate(robot, sign * change, q))
+                for sign in (1, -1)]
+        slopes.append((rise[0] - rise[1]) / 2e-6)
+    forces = sb.dynamics.gravity_forces(robot, q)
+    assert forces == pytest.approx(slopes, abs=1e-6)
+    still = np.zeros_like(forces)
+    assert forces.tolist() == sb.dynamics.bias_forces(robot, q, still).tolist()
+    free = sb.dynamics.forward_dynamics(robot, still, q, still)
+    assert sb.dynamics.inverse_dynamics(robot, free, q, still) == pytest.approx(still, abs=1e-9)
+    with pytest.raises(sb.StateError, match='has a PointGravity'):
+        sb.dynamics.inverse_dynamics_derivatives(robot, still)
+
+
 def test_gravity_can_be_changed_copied_and_refused():
     """Assign it, copy it with the world, restore it with a snapshot, refuse nonsense."""
     world, body = ball((0.0, 0.0, -9.81), (1.0, 0.0, 0.0))
