@@ -84,6 +84,8 @@ class AnyJoint(DeclaredAttributes):
     armature: float = _of_axis('armature', '_of_balls')
 
     friction: float = _of_axis('friction')
+    back_friction: float = _of_axis('back_friction')
+    bearing_friction: float = _of_axis('bearing_friction')
     stiffness: float = _of_axis('stiffness')
     reference: float = _of_axis('reference')
     lower: float = _of_axis('lower')
