@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from shipped import FOLDER
 
 import sim_bridge as sb
 
@@ -207,3 +208,10 @@ def test_numbers_of_toughness_and_clearance_are_checked():
 """)
     assert warnings(scene) == ['no-effect']
     assert np.isinf(scene.joint('mate').break_limits).all()
+
+
+def test_mates_that_are_driven_are_joints_of_trees():
+    """Close loops by mates along which nothing acts, not by those with a motor or a range."""
+    scene = sb.World().load_openplx(FOLDER / 'excavator.openplx')
+    for name in ('boom', 'stick', 'bucket'):
+        assert scene.joint(f'{name}_cylinder.slide').is_tree

@@ -85,6 +85,8 @@ class AnyJoint(DeclaredAttributes):
     armature: Settable[float, Number] = _of_axis('armature', '_of_balls')
 
     friction: Settable[float, Number] = _of_axis('friction')
+    back_friction: Settable[float, Number] = _of_axis('back_friction')
+    bearing_friction: Settable[float, Number] = _of_axis('bearing_friction')
     stiffness: Settable[float, Number] = _of_axis('stiffness')
     reference: Settable[float, Number] = _of_axis('reference')
     lower: Settable[float, Number] = _of_axis('lower')

@@ -265,7 +265,8 @@ def _settings(acting: _Acting) -> AxisSettings:
     return AxisSettings(
         limits,
         JointDynamics(
-            damping, acting.friction, 0.0, stiffness, reference, acting.back_friction,
+            damping, acting.friction, 0.0, stiffness, reference,
+            None if acting.back_friction == acting.friction else acting.back_friction,
             acting.bearing), acting.stop,
         tuple(acting.motors), acting.effort, tuple(acting.efforts),
         springs=tuple(spring[:3] for spring in acting.springs), ranges=acting.ranges)
