@@ -100,7 +100,9 @@ class ContactProblem:
     @cached_property
     def factor(self) -> np.ndarray:
         """(nv, r) F: F Fᵀ = `response`."""
-        return self._whitened.T @ self._free_directions
+        if not len(self.K):
+            return self._whitened.T
+        return self._whitened.T @ self._free_directions[: len(self.v)]
 
     @cached_property
     def response(self) -> np.ndarray:
@@ -130,9 +132,11 @@ class ContactProblem:
 
     def joint_impulses(self, impulses: np.ndarray) -> np.ndarray:
         """Return (m,) μ for impulses (nc, 3) of the contacts: the least where rows depend."""
+        if not len(self.K):
+            return np.zeros(0)
         push = np.zeros(len(self._joint_rows))
         push[: len(self.v)] = self._whitened @ (self.J3.T @ np.ravel(impulses))
-        free = self._free_directions_with_rows
+        free = self._free_directions
         needed = self._loop_change + free @ (free.T @ push) - push
         return _least_squares(self._joint_rows, needed)
 
@@ -169,20 +173,15 @@ class ContactProblem:
         return np.concatenate([self._whitened @ self.K.T, np.diag(np.sqrt(self.joint_softness))])
 
     @cached_property
-    def _free_directions_with_rows(self) -> np.ndarray:
+    def _free_directions(self) -> np.ndarray:
         """(nv + m, r) orthonormal basis of what the joints' rows allow."""
         return _null_space(self._joint_rows)
 
     @cached_property
-    def _free_directions(self) -> np.ndarray:
-        """(nv, r) likewise, of the coordinates alone."""
-        if not len(self.K):
-            return np.eye(len(self.v))
-        return self._free_directions_with_rows[: len(self.v)]
-
-    @cached_property
     def _loop_change(self) -> np.ndarray:
         """(nv + m,) what closing the loops adds to v_free, in coordinates of unit mass."""
+        if not len(self.K):
+            return np.zeros(len(self.v))
         lacking = self.joint_target - self.K @ self.v_free
         return np.linalg.lstsq(self._joint_rows.T, lacking, rcond=_DEPENDENT)[0]
 

@@ -62,6 +62,19 @@ def test_contacts_need_no_step(stack):
     assert stack.state_hash() == twin.state_hash()
 
 
+def test_points_are_chosen_by_slices_and_masks(stack):
+    """Choose points as of an array, and show them briefly."""
+    found = stack.find_contacts()
+    upper = found[found.points_a[:, 2] > 0.1]
+    assert len(upper) == 8 and len(found[:3]) == 3
+    np.testing.assert_array_equal(upper.gaps, found.gaps[4:])
+    assert repr(upper[0]).startswith('<ContactPoint: cube1/cube1 to cube0/cube0, gap -0.001')
+    assert repr(found) == '<ContactPoints: 12 points, least gap -0.001 m>'
+    problem = stack.contact_problem([upper[0], found[0]])
+    np.testing.assert_array_equal(problem.gap, found.gaps[[4, 0]])
+    np.testing.assert_allclose(problem.contacts[0].placement_b.p, upper[0].placement_b.p)
+
+
 def test_sleepers_stay_asleep():
     """Ask about bodies at rest without waking them."""
     world = sb.World(sleep=True)
