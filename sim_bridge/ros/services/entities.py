@@ -31,6 +31,7 @@ from sim_bridge.ros.session.loading import check_namespace, has_interface, Loade
 from sim_bridge.ros.session.spawn_request import (
     add_scene,
     check_name,
+    load_pattern,
     namespace_of,
     prepare,
     robots_spawned,
@@ -186,7 +187,8 @@ class Entities:
         try:
             for name in names:
                 if name not in self._boxes:
-                    pattern = prepare(SpawnRequest(name), self._parameters, ())
+                    # what only is looked at needs no kernels of steps
+                    _, pattern = load_pattern(SpawnRequest(name), self._parameters)
                     self._boxes[name] = box_around(
                         pattern.scene if isinstance(pattern, ScenePattern) else pattern)
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told

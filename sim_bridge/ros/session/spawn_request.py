@@ -80,6 +80,19 @@ class ScenePattern:
         return self.scene.name
 
 
+def load_pattern(
+    request: SpawnRequest, parameters: SimulatorParameters
+) -> tuple[sb.World, sb.Robot | ScenePattern]:
+    """Load a robot or a scene into a world, which is returned too; errors as of `prepare`."""
+    source = _source_of(request.resource, parameters)
+    world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
+    if not isinstance(source, SceneSource):
+        return world, _load_robot(world, source, request.name, parameters)
+    read = source.read()
+    scene = world.load_openplx(read, None, request.name or topic_name(read.name))
+    return world, ScenePattern(scene, source)
+
+
 def prepare(
     request: SpawnRequest, parameters: SimulatorParameters, shapes: Iterable[Shape]
 ) -> sb.Robot | ScenePattern:
@@ -89,15 +102,7 @@ def prepare(
     shapes: those that it may touch. It has the requested name. Raises InvalidValueError or
     DescriptionError.
     """
-    source = _source_of(request.resource, parameters)
-    world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
-    pattern: sb.Robot | ScenePattern
-    if isinstance(source, SceneSource):
-        read = source.read()
-        pattern = ScenePattern(
-            world.load_openplx(read, None, request.name or topic_name(read.name)), source)
-    else:
-        pattern = _load_robot(world, source, request.name, parameters)
+    world, pattern = load_pattern(request, parameters)
     for number, shape in enumerate(_one_of_each_kind(shapes)):
         is_endless = isinstance(shape, (Plane, HeightField))
         world.add_body(shape, f'{pattern.name} and {number}',
@@ -188,8 +193,8 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | S
     text = resource.strip()
     if not text:
         raise InvalidValueError(
-            'resource', resource, 'the name of a shipped robot, a file or its URI, or the text '
-            'of a URDF or OpenPLX file',
+            'resource', resource, 'the name of a shipped robot, a file or its URI, URDF text or '
+            'OpenPLX text',
             code=ErrorCode.RESOURCE_MISSING)
     if text.startswith('<'):
         # text that is no XML is left to the reader, which says where it ends to be
