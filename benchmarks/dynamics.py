@@ -25,8 +25,8 @@ BATCH_S = 0.002
 
 _ARM = Path(__file__).parent.parent / 'urdf' / 'arm.urdf'
 _TALOS = 'talos_data/robots/talos_reduced.urdf'
-_NOTES = """Microseconds of the thread's processor time; medians of {rounds} rounds in turns.
-{ours}: at the present state; {given}: q, dq and the rest as arrays. It returns
+_NOTES = """Microseconds of the thread's processor time; medians of {rounds} rounds in which the
+two take turns. {ours}: at the present state; {given}: q, dq and the rest as arrays. It returns
 new arrays, Pinocchio views of its own, and of placements nothing. Of {many}: per configuration,
 in one call of sim_bridge, and in a loop of calls of Pinocchio; C++: its rneaInParallel and
 abaInParallel on one thread."""

@@ -231,23 +231,23 @@ def mass_center(model, ws, coordinates):
 
 
 @kernel
-def store_momentum(out, column, mass, linear, angular):
+def store_momentum(matrix_out, column, mass, linear, angular):
     """Write a column of a momentum matrix, or of the centre of mass."""
     share = 1.0
-    if out.shape[0] == 3:
+    if matrix_out.shape[0] == 3:
         share = 1.0 / mass if mass > 0.0 else 0.0
     for k in range(3):
-        out[k, column] = share * linear[k]
-        if out.shape[0] > 3:
-            out[3 + k, column] = angular[k]
+        matrix_out[k, column] = share * linear[k]
+        if matrix_out.shape[0] > 3:
+            matrix_out[3 + k, column] = angular[k]
 
 
 @kernel
-def store_column(out, column, linear, angular):
+def store_column(matrix_out, column, linear, angular):
     """Write a column of a Jacobian."""
     for k in range(3):
-        out[k, column] = linear[k]
-        out[3 + k, column] = angular[k]
+        matrix_out[k, column] = linear[k]
+        matrix_out[3 + k, column] = angular[k]
 
 
 @kernel

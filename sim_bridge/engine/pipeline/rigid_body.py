@@ -110,7 +110,7 @@ def forward_dynamics(
         return False
     for row in range(ddq_out.shape[0]):
         place_at(model, q, row, ws)
-        find_accelerations(model, ws, row_of(v, row), row_of(effort, row), ddq_out[row])
+        accelerate_coordinates(model, ws, row_of(v, row), row_of(effort, row), ddq_out[row])
     return True
 
 
@@ -200,7 +200,7 @@ def forward_dynamics_derivatives(
     for row in range(derivative_out.shape[0]):
         place_at(model, q, row, ws)
         velocity = row_of(v, row)
-        find_accelerations(model, ws, velocity, row_of(effort, row), ws.rhs)
+        accelerate_coordinates(model, ws, velocity, row_of(effort, row), ws.rhs)
         find_efforts(model, ws, coordinates, velocity, ws.rhs, ws.given)
         out = derivative_out[row]
         derive(model, ws, coordinates, out[0:nv], out[nv:2 * nv])
@@ -295,7 +295,7 @@ def find_efforts(model, ws, coordinates, v, ddq, effort_out):
 
 
 @kernel
-def find_accelerations(model, ws, v, effort, ddq_out):
+def accelerate_coordinates(model, ws, v, effort, ddq_out):
     """Write the accelerations under the efforts."""
     factorize(model, ws, 0.0)
     set_pulls(model, ws)
@@ -346,9 +346,9 @@ def place_at(model, q, row, ws):
 
 
 @kernel
-def row_of(rows, number):
+def row_of(matrix, number):
     """Return a row, or the only one."""
-    return rows[min(number, rows.shape[0] - 1)]
+    return matrix[min(number, matrix.shape[0] - 1)]
 
 
 @kernel
