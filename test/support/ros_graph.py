@@ -10,6 +10,7 @@ import time
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import DescribeParameters, GetParameterTypes, ListParameters, SetParameters
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -21,6 +22,15 @@ from rclpy.signals import SignalHandlerOptions
 # A bound on what is bound to come: discovery in a second, after a first start compilation in
 # minutes where many share few processors. Nothing is measured by it.
 PATIENCE_S = 280.0
+
+# Queues in which everything waits for a process that stalls. A node's own hold a second of its
+# messages: of what comes faster than it is taken, the oldest is lost.
+_ALL = 100_000
+
+
+def keeping(*topics: str) -> dict[str, int]:
+    """Return the parameters of a node that loses no messages of topics to one who stalls."""
+    return {f'qos_overrides.{topic}.publisher.depth': _ALL for topic in topics}
 
 
 class Graph:
@@ -34,6 +44,7 @@ class Graph:
         them has failed.
         """
         self._processes = processes
+        self._heard = 0
 
     def __enter__(self) -> Graph:
         """Join the test's ROS domain."""
@@ -53,8 +64,17 @@ class Graph:
     def listen(self, kind: type, topic: str, qos: QoSProfile | int = 1000) -> list:
         """Return the list that all messages of a topic are appended to from now on."""
         messages: list = []
-        self.node.create_subscription(kind, topic, messages.append, qos)
+
+        def take(message: object) -> None:
+            messages.append(message)
+            self._heard += 1
+
+        self.node.create_subscription(kind, topic, take, qos)
         return messages
+
+    def listen_to_all(self, kind: type, topic: str) -> list:
+        """Listen to a topic of a node that has the parameters `keeping` returns."""
+        return self.listen(kind, topic, QoSProfile(depth=_ALL))
 
     def advertise(self, kind: type, topic: str):
         """Return a publisher that somebody listens to."""
@@ -84,10 +104,25 @@ class Graph:
         self.wait(lambda: len(messages) >= before + count, f'{count} more messages')
         return messages[before : before + count]
 
+    def wait_for_standstill(self, states: list, clock: list) -> int:
+        """Wait until /clock stands still, and all states up to then have come; give the time."""
+        begun = len(clock)
+
+        def stands() -> bool:
+            times = {nanoseconds(tick.clock) for tick in clock[-3:]}
+            return len(clock) >= begun + 3 and times == {nanoseconds(states[-1].header.stamp)}
+
+        self.wait(stands, 'a clock that stands still')
+        return nanoseconds(clock[-1].clock)
+
     def drain(self) -> None:
         """Take in what has arrived."""
-        for _ in range(1000):
-            self._executor.spin_once(timeout_sec=0.0)
+        before = -1
+        while before < self._heard:
+            before = self._heard
+            # one spin takes one message, of any of the entities
+            for _ in range(50):
+                self._executor.spin_once(timeout_sec=0.0)
 
     def call(self, kind: type, service: str, request: object) -> object:
         """Call a service, and give its response."""
@@ -98,16 +133,27 @@ class Graph:
         return future.result()
 
     def client(self, kind: type, service: str) -> Client:
-        """
-        Return a client of a node's service, for whoever must not wait for the response.
-
-        A request to a node that has not discovered the client yet is lost, and the client cannot
-        tell. What is made later is discovered later: so it is asked for something until it
-        responds.
-        """
+        """Return a client of a node's service, for whoever must not wait for the response."""
         client = self.node.create_client(kind, service)
         self.wait(client.service_is_ready, f'service {service}')
-        node = service.rpartition('/')[0]
+        self.meet(service.rpartition('/')[0])
+        return client
+
+    def action_client(self, kind: type, action: str, node: str) -> ActionClient:
+        """Return a client of a node's action."""
+        client = ActionClient(self.node, kind, action)
+        self.wait(client.server_is_ready, f'action {action}')
+        self.meet(node)
+        return client
+
+    def meet(self, node: str) -> None:
+        """
+        Wait until a node has discovered all that was made here.
+
+        What a node sends before it has discovered a client or a subscription is lost, and these
+        cannot tell. What is made later is discovered later: so a client made now asks the node for
+        something until it responds.
+        """
         probe = self.node.create_client(GetParameterTypes, f'{node}/get_parameter_types')
         self.wait(probe.service_is_ready, f'the parameters of {node}')
         asked: list = []
@@ -118,7 +164,12 @@ class Graph:
 
         self.wait(lambda: any(future.done() for _, future in asked), f'{node}', ask)
         self.node.destroy_client(probe)
-        return client
+
+    def services_of(self, name: str, namespace: str = '/') -> dict[str, list[str]]:
+        """Return the services of a node with their types, as far as they are discovered."""
+        if (name, namespace) not in self.node.get_node_names_and_namespaces():
+            return {}
+        return dict(self.node.get_service_names_and_types_by_node(name, namespace))
 
     def set_parameter(self, node: str, name: str, value: object) -> object:
         """Set a parameter of a node; give the result with its fields successful and reason."""

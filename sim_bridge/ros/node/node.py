@@ -15,7 +15,7 @@ from sim_bridge.ros.node.paced_simulation import PacedSimulation
 from sim_bridge.ros.params import parameter_table
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process import realtime
-from sim_bridge.ros.process.deferred import await_delivery, DeferredServices
+from sim_bridge.ros.process.deferred import DeferredServices, DELIVERY
 from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.pacer import Pacer
@@ -107,7 +107,7 @@ class SimBridge:
         closing, error = self._running.callback, StateError('the simulation is being unloaded')
         simulator = self._make_simulator()
         self._announced.callback(simulator.close)
-        closing(await_delivery)
+        closing(DELIVERY.wait)
         closing(simulator.retire, str(error))
         closing(simulator.journal.close)
         simulator.listen(node)

@@ -7,6 +7,7 @@ from typing import Any, TYPE_CHECKING
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
+from sim_bridge.ros.process.deferred import DELIVERY
 from sim_bridge.ros.process.rclpy_compat import HeldGoals
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class DeferredActionServer:
         """
         Report the end of a goal to its client; also allowed on the executor's thread.
 
-        The result has been sent when this returns; after `await_delivery` the server may be
+        The result has been sent when this returns; after `DELIVERY.wait` the server may be
         destroyed. transition: 'succeed', 'abort' or 'canceled', a method of the goal.
         """
         self._goals.conclude(goal, transition, result)
+        DELIVERY.begin()

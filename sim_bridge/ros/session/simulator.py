@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
-from sim_bridge.ros.process.deferred import await_delivery
+from sim_bridge.ros.process.deferred import DELIVERY
 from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
@@ -277,7 +277,7 @@ class Simulator:
         self._sink.begin(self.time_ns)
         gone = next((one for one in self.interfaces if one.robot.name == name), None)
         if gone is not None and gone.retire(f'robot {name!r} was removed'):
-            await_delivery()
+            DELIVERY.wait()
         self.world.remove(name)
         if gone is not None:
             self.interfaces = [one for one in self.interfaces if one is not gone]

@@ -12,7 +12,6 @@ from control_msgs.msg import JointTolerance
 from following import simulator, smooth, trajectory
 import numpy as np
 import pytest
-from rclpy.action import ActionClient
 from rclpy.serialization import serialize_message
 from ros_graph import end
 from sensor_msgs.msg import JointState
@@ -35,7 +34,7 @@ from sensor_msgs.msg import JointState
 from test_msgs.action import Fibonacci
 from sim_bridge.ros.process.deferred_action import DeferredActionServer
 from sim_bridge.ros.process.guarded_node import GuardedNode
-from sim_bridge.ros.process.deferred import await_delivery
+from sim_bridge.ros.process.deferred import DELIVERY
 from sim_bridge.ros.process.process import _executor
 
 rclpy.init()
@@ -54,7 +53,7 @@ def monitor():
             running.remove(goal)
             server.finish(goal, end, Fibonacci.Result(sequence=[order, order]))
             if order == 4:
-                await_delivery()
+                DELIVERY.wait()
                 server.destroy()
         else:
             goal.publish_feedback(Fibonacci.Feedback(sequence=[order]))
@@ -74,8 +73,7 @@ with _executor() as executor:
 def test_goals_end_when_somebody_says_so(graph, start_process):
     """Reject, accept, tell progress, succeed, abort and cancel, with the node's own executor."""
     process = start_process('-c', SERVER)
-    client = ActionClient(graph.node, Fibonacci, 'follow')
-    graph.wait(client.server_is_ready, 'the server')
+    client = graph.action_client(Fibonacci, 'follow', '/server')
     progress = []
 
     def send(order: int):
@@ -117,9 +115,8 @@ def test_a_goal_is_followed_on_the_graph(graph, start_node):
     """Follow a trajectory to its end with feedback; refuse, replace and cancel others."""
     process = start_node(robot='double_pendulum')
     states = graph.listen(JointState, '/joint_states')
-    client = ActionClient(
-        graph.node, Action, '/joint_trajectory_controller/follow_joint_trajectory')
-    graph.wait(client.server_is_ready, 'the action')
+    client = graph.action_client(
+        Action, '/joint_trajectory_controller/follow_joint_trajectory', '/sim_bridge')
     feedback = []
 
     def send(q: float, time: float, joint: str = 'elbow'):

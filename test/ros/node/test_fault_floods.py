@@ -73,7 +73,6 @@ class Attack:
 
     def goes_on(self) -> None:
         """See that steps are taken, told of and stamped without a gap, and memory is bounded."""
-        self.graph.drain()
         self.graph.wait_for_next(self.states, 20)
         # what huge messages on their way pushed out of buffers is not what counts
         self.graph.wait(self._has_no_gap, 'states without a gap')
