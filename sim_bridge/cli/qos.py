@@ -143,8 +143,12 @@ def _await_topics(node: Any, namespace: str) -> None:
     known: set[str] = set()
     while time.monotonic() - changed < _SETTLED_S or not known:
         time.sleep(_PERIOD_S)
-        clocks = node.get_publishers_info_by_topic('/clock')
-        is_there = any(info.node_namespace == namespace for info in clocks)
+        services = {name for name, _ in node.get_service_names_and_types()}
+        # it makes its services after its topics
+        is_there = any(
+            info.node_namespace == namespace
+            and f'{namespace.rstrip("/")}/{info.node_name}/reset' in services
+            for info in node.get_publishers_info_by_topic('/clock'))
         now = {topic for topic, _ in node.get_topic_names_and_types()} if is_there else set()
         if now != known:
             known, changed = now, time.monotonic()

@@ -45,6 +45,8 @@ def test_every_topic_gets_a_profile_that_fits(graph, start_node, start_process, 
     profiles = yaml.safe_load(file.read_text())
     assert all(set(each) == POLICIES for each in profiles.values())
     assert {each['depth'] for each in profiles.values()} == {2000}
+    graph.wait(
+        lambda: ('sim_bridge', '/left') in graph.node.get_node_names_and_namespaces(), 'the node')
     topics = graph.node.get_publisher_names_and_types_by_node('sim_bridge', '/left')
     assert {topic for topic, _ in topics} <= set(profiles)
     for kind, topic, reliability, durability in (
