@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import fcntl
 import importlib.metadata
+import itertools
 import os
 from pathlib import Path
 import signal
@@ -32,10 +33,15 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 DOMAINS = range(1, 102)
 
 
+# each in turn: a process that outlives its test for a moment is heard by no later one
+_domains = itertools.cycle([
+    DOMAINS[(37 * os.getpid() + number) % len(DOMAINS)] for number in range(len(DOMAINS))])
+
+
 @contextlib.contextmanager
 def reserved_domain():
     """Provide a ROS domain id that no other pytest process of this machine uses meanwhile."""
-    for domain in DOMAINS:
+    for domain in itertools.islice(_domains, len(DOMAINS)):
         path = Path(tempfile.gettempdir()) / f'sim_bridge_test_domain_{domain}.lock'
         with contextlib.ExitStack() as stack:
             try:

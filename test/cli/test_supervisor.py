@@ -40,8 +40,8 @@ except KeyboardInterrupt:
 WAITING = """
 import signal
 import subprocess
-print('waiting', flush=True)
 try:
+    print('waiting', flush=True)
     signal.pause()
 except KeyboardInterrupt:
     print('controller cleaned up')
@@ -64,7 +64,9 @@ def answer(state):
         publisher.publish(state)
 node.create_subscription(JointState, 'joint_states', answer, 10)
 try:
-    rclpy.spin(node)
+    while True:
+        # without a limit it would only notice a signal when a message comes
+        rclpy.spin_once(node, timeout_sec=0.1)
 except KeyboardInterrupt:
     pass
 """
@@ -89,22 +91,27 @@ import subprocess
 signal.pause()
 """
 
-# with less patience, or the tests would need more
+# with less patience for a message than is usual, and a given one for each signal to end
 SUPERVISE = """
 import sys
 from sim_bridge.cli import run, supervisor
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.run import supervise
 run._WAITING_S = 1.0
-supervisor.STAGES = tuple((number, 0.25 * patience) for number, patience in supervisor.STAGES)
-names, scripts = ('simulator', 'controller'), sys.argv[2:]
-duration, *awaited = sys.argv[1].split()
+duration, patiences, *scripts = sys.argv[1:]
+supervisor.STAGES = tuple(
+    (number, float(patience))
+    for (number, _), patience in zip(supervisor.STAGES, patiences.split(), strict=True))
+names = ('simulator', 'controller')
+duration, *awaited = duration.split()
 commands = {name: [sys.executable, '-c', script] for name, script in zip(names, scripts)}
 console = Console(sys.stdout)
 sys.exit(supervise(commands, '', float(duration), console, is_commanded=bool(awaited)))
 """
 
 FOREVER = 'inf'
+# however long a busy machine keeps a child from its end
+PATIENT = '60 60 60'
 
 
 class Output:
@@ -120,6 +127,13 @@ class Output:
         for line in self.process.stdout:
             self._queue.put(line.rstrip('\n'))
         self._queue.put(None)
+
+    def wait_for_all(self, *texts: str) -> None:
+        """Read on until each of `texts` is in a line; processes write in any order."""
+        missing = set(texts)
+        while missing:
+            line = self.wait_for('')
+            missing = {text for text in missing if text not in line}
 
     def wait_for(self, *texts: str) -> str:
         """Read on to the line that contains all of `texts`."""
@@ -138,8 +152,8 @@ class Output:
 @pytest.fixture
 def supervise(start_process):
     """Return a function that supervises scripts as `sim_bridge run` does its nodes."""
-    def start(*scripts: str, duration: str = FOREVER) -> Output:
-        return Output(start_process('-c', SUPERVISE, duration, *scripts))
+    def start(*scripts: str, duration: str = FOREVER, patience: str = PATIENT) -> Output:
+        return Output(start_process('-c', SUPERVISE, duration, patience, *scripts))
 
     return start
 
@@ -148,7 +162,7 @@ def supervise(start_process):
 def test_a_signal_ends_all_cleanly(supervise, number):
     """Say what was received, let both children clean up, and end with 0."""
     output = supervise(SIMULATOR, WAITING)
-    output.wait_for('running: the first message came')
+    output.wait_for_all('waiting', 'running: the first message came')
     output.process.send_signal(number)
     assert output.finish() == 0
     assert f'received {number.name}; ending simulator and controller' in output.lines
@@ -159,7 +173,7 @@ def test_a_signal_ends_all_cleanly(supervise, number):
 def test_signals_in_a_row_do_no_harm(supervise):
     """Clean up to the end though Ctrl-C is pressed again and again."""
     output = supervise(SIMULATOR, WAITING)
-    output.wait_for('running: the first message came')
+    output.wait_for_all('waiting', 'running: the first message came')
     for _ in range(5):
         output.process.send_signal(signal.SIGINT)
     assert output.finish() == 0
@@ -187,18 +201,18 @@ def test_a_killed_child_is_told_by_its_signal(supervise):
 
 def test_a_child_deaf_to_sigint_gets_sigterm(supervise):
     """Go on to SIGTERM, and say so, where SIGINT is of no avail."""
-    output = supervise(WAITING, STUBBORN)
+    output = supervise(WAITING, STUBBORN, patience='1.5 60 60')
     output.wait_for('deaf to SIGINT')
     output.process.send_signal(signal.SIGINT)
     assert output.finish() == 0
-    assert 'controller still there: sending SIGTERM' in output.lines
+    assert any(line.endswith('controller still there: sending SIGTERM') for line in output.lines)
 
 
 def test_failure_while_ending_is_reported(supervise):
     """Report a child that ends badly though it was told to end, and end with 1."""
     clumsy = WAITING + '    raise SystemExit(5)'
     output = supervise(SIMULATOR, clumsy)
-    output.wait_for('running: the first message came')
+    output.wait_for_all('waiting', 'running: the first message came')
     output.process.send_signal(signal.SIGINT)
     assert output.finish() == 1
     assert output.lines[-1] == 'controller, told to end, ended with exit code 5'
@@ -242,7 +256,7 @@ def test_the_duration_counts_from_the_first_command(supervise):
 def test_it_ends_when_nobody_reads(start_process):
     """End the children when the output is closed, as by `| head`."""
     chatty = "import time\nwhile True: print('still here', flush=True); time.sleep(0.01)"
-    process = start_process('-c', SUPERVISE, FOREVER, SIMULATOR, chatty)
+    process = start_process('-c', SUPERVISE, FOREVER, PATIENT, SIMULATOR, chatty)
     while 'still here' not in process.stdout.readline():
         pass
     process.stdout.close()
@@ -253,8 +267,8 @@ def test_no_child_is_left(supervise):
     """Leave no process behind."""
     report = 'import os; print("process", os.getpid(), flush=True)\n'
     output = supervise(report + SIMULATOR, report + WAITING)
-    pids = [int(output.wait_for('] process ').split()[-1]) for _ in range(2)]
-    output.wait_for('running: the first message came')
+    output.wait_for_all('[simulator] process ', '[controller] process ', 'running: the first')
+    pids = [int(line.split()[-1]) for line in output.lines if '] process ' in line]
     output.process.send_signal(signal.SIGINT)
     assert output.finish() == 0
     for pid in pids:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rcl_interfaces.msg import Log
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from ros_graph import end, nanoseconds, PATIENCE_S
+from ros_graph import end, keeping, nanoseconds, PATIENCE_S
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -62,6 +62,9 @@ def test_the_arm_is_held_against_gravity(
     freed = seconds(states[-1])
     wait_until(graph, states, freed + 0.5)
     held = np.array([state.position for state in states if seconds(state) > freed])
+    graph.wait(
+        lambda: diagnostics and nanoseconds(diagnostics[-1].header.stamp) * 1e-9 > freed,
+        'diagnostics')
     told = {item.key: item.value for status in diagnostics[-1].status for item in status.values}
     assert told['joints held'] == 'False', 'held by efforts, not by the lock'
     assert np.abs(held - POSE).max() < tolerance
@@ -96,8 +99,9 @@ def test_computed_torque_follows_a_sinusoid(graph, start_node, start_controller)
 
 def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_controller):
     """Go to the pose given with the gains given; after ~/reset go there once more."""
-    start_node(robot='pendulum', initial_positions=[0.0], **IN_STEP)
-    states = graph.listen(JointState, '/joint_states')
+    start_node(
+        robot='pendulum', initial_positions=[0.0], **IN_STEP, **keeping('/joint_states'))
+    states = graph.listen_to_all(JointState, '/joint_states')
     start_controller('pd', positions='[0.8]', ramp_time=0.5, stiffness='[500.0]', damping='[40.0]')
 
     def is_there() -> bool:

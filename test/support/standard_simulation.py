@@ -12,7 +12,7 @@ from typing import Any
 from plain_messages import fill, to_plain
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from ros_graph import nanoseconds
+from ros_graph import nanoseconds, PATIENCE_S
 from sensor_msgs.msg import JointState
 import simulation_interfaces.srv
 from std_msgs.msg import String
@@ -127,7 +127,7 @@ def start(graph, start_process, request):
     yield begin
     for client in clients:
         client.stdin.close()
-        client.wait(30)
+        client.wait(PATIENCE_S)
 
 
 def result(response: dict[str, Any]) -> int:

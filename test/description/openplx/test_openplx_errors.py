@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import time
 
-from hypothesis import given, settings
+from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
 
@@ -359,7 +359,8 @@ WORDS = st.sampled_from([
     '*', '/', '->', '#', ' ', '    ', '\n', '\n    ', '\n        ', ': ', ' is ', '\t', '€'])
 
 
-@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@settings(max_examples=300, derandomize=True, database=None, deadline=None,
+          suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(WORDS, max_size=60).map(''.join))
 def test_any_words_are_a_scene_or_have_findings(text):
     """Read words of the language in any order."""

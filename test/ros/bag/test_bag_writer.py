@@ -118,7 +118,7 @@ class Disk:
         """Do so when awake."""
         if not self.is_awake:
             self.waits.set()
-            self._awake.wait(5.0)
+            self._awake.wait(PATIENCE_S)
             self.awake()
         return self._write(*arguments)
 

@@ -30,7 +30,7 @@ from sim_bridge.ros.bag.replay import replay
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 MS = 1_000_000
-PATIENCE_S = 100.0
+PATIENCE_S = 280.0
 
 
 def record(bag: Path, seconds: float = 0.1, **arguments: object) -> str:

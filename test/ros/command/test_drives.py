@@ -332,8 +332,9 @@ def test_cmd_vel_drives_a_rover_on_the_graph(graph, start_node):
         lambda: abs(speed() - 0.4) < 1e-6, 'the speed',
         also=lambda: commands.publish(twist(0.4)))
     graph.wait(lambda: abs(speed()) < 1e-9, 'rest')
+    # more than one where commands were late on their way
     graph.wait(
-        lambda: told(diagnostics, 'commands of rover').get('timeouts since start') == '1',
+        lambda: int(told(diagnostics, 'commands of rover').get('timeouts since start', 0)) > 0,
         'the timeout')
     commands.publish(twist(math.nan))
     graph.wait(

@@ -22,7 +22,9 @@ TOPIC = '/joint_trajectory_controller/joint_trajectory'
 
 def test_a_trajectory_is_followed_at_the_times_of_its_stamps(graph, start_node):
     """Be where the cubic is at each stamp, and stay there when no command comes any more."""
-    start_node(robot='double_pendulum', command_timeout=0.2, diagnostics_rate=20.0)
+    # so slow that the trajectory comes before it begins, however long that takes
+    start_node(robot='double_pendulum', command_timeout=0.2, diagnostics_rate=20.0,
+               real_time_factor=0.01)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     commands = graph.advertise(JointTrajectory, TOPIC)
@@ -31,6 +33,10 @@ def test_a_trajectory_is_followed_at_the_times_of_its_stamps(graph, start_node):
     swing = trajectory(
         ['elbow', 'shoulder'], (1.0, [-0.4, 0.6], [0.0, 0.0]), start_ns=start_ns)
     commands.publish(swing)
+    graph.wait(
+        lambda: told(diagnostics, 'commands of double_pendulum').get('accepted since start')
+        == '1', 'its acceptance')
+    assert graph.set_parameter('/sim_bridge', 'real_time_factor', 1.0).successful
     graph.wait(
         lambda: nanoseconds(states[-1].header.stamp) > start_ns + 2 * S, 'the end and more')
     for state in states:
@@ -219,8 +225,8 @@ def test_controllers_are_configured_as_in_ros2_control(graph, start_node, tmp_pa
 
     graph.wait(lambda: counts().get('reached since start') == '1', 'one at its end')
     graph.wait(lambda: counts().get('path violated since start') == '1', 'one off its path')
-    names = {name for name, _ in graph.node.get_service_names_and_types()}
-    assert '/arm_controller/follow_joint_trajectory/_action/send_goal' in names
+    action = '/arm_controller/follow_joint_trajectory/_action/send_goal'
+    graph.wait(lambda: action in dict(graph.node.get_service_names_and_types()), 'the action')
     code, output = end(process)
     assert code == 0
     assert "trajectory controller 'arm_controller'" in output

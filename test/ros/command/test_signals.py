@@ -208,7 +208,7 @@ def test_a_recorded_run_is_replayed_to_the_bit(file, tmp_path):
 
 def test_inputs_become_outputs_on_the_graph(graph, start_node, file):
     """Command a speed and read it back, be refused, and reset."""
-    start_node(robot=file, diagnostics_rate=20.0)
+    start_node(robot=file, diagnostics_rate=20.0, command_timeout=0.0)
     speeds = graph.listen(Float64, f'/{TURNING}')
     forces = graph.listen(Vector3Stamped, f'/{FORCE}')
     states = graph.listen(JointState, '/joint_states')

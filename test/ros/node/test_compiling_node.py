@@ -97,11 +97,11 @@ def test_node_tells_what_it_compiles(empty_cache, graph, start_node):
     states = graph.listen(JointState, 'joint_states')
     start_node(robot='pendulum')
     graph.wait(lambda: states, 'joint states')
-    assert statuses
+    graph.wait(
+        lambda: statuses and statuses[-1].message.startswith('compiled'), 'the end of compiling')
     counts = [
         {value.key: value.value for value in status.values} for status in statuses]
     done = [int(each['compiled']) for each in counts]
     # whoever is discovered late misses the first
     assert done == sorted(done) and done[0] < done[-1]
     assert counts[-1]['compiled'] == counts[-1]['units']
-    assert statuses[-1].message.startswith('compiled')

@@ -105,7 +105,8 @@ def test_long_names_are_told_in_short():
 )
 def test_xacro_is_bounded(traps, monkeypatch, content, said):
     """End what recurs, doubles, computes or waits for ever; let expressions reach no module."""
-    monkeypatch.setattr(xacro_file, 'LIMITS', replace(xacro_file.LIMITS, seconds=1.0))
+    if 'not done' in said:
+        monkeypatch.setattr(xacro_file, 'LIMITS', replace(xacro_file.LIMITS, seconds=1.0))
     text = XACRO.format(content.replace('{traps}', str(traps)))
     message = ' '.join(refusal(text, 'xacro').split())
     assert message.startswith('cannot be expanded: ')

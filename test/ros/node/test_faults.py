@@ -7,9 +7,8 @@ import signal
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
 import pytest
-from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
-from ros_graph import end, nanoseconds
+from ros_graph import end, keeping, nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -60,8 +59,9 @@ def go_on(graph, states, steps=200):
 ])
 def test_garbage_on_a_command_topic_is_refused(graph, start_node, topic, kind, message):
     """Send bytes that are no message: cut off, of lengths that cannot be, of nothing at all."""
-    process = start_node(robot='tracked_vehicle', diagnostics_rate=20.0)
-    states = graph.listen(JointState, '/joint_states')
+    process = start_node(
+        robot='tracked_vehicle', diagnostics_rate=20.0, **keeping('/joint_states'))
+    states = graph.listen_to_all(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     publisher = graph.advertise(kind, topic)
     graph.wait(lambda: states and diagnostics, 'states and diagnostics')
@@ -85,8 +85,8 @@ def test_garbage_on_a_command_topic_is_refused(graph, start_node, topic, kind, m
 
 def test_a_stopped_simulator_goes_on_where_it_was(graph, start_node):
     """Stop the process as a debugger or a suspended machine does: no burst, no lost message."""
-    process = start_node(robot='pendulum')
-    states = graph.listen(JointState, '/joint_states', QoSProfile(depth=5000))
+    process = start_node(robot='pendulum', **keeping('/joint_states'))
+    states = graph.listen_to_all(JointState, '/joint_states')
     clock = graph.listen(Clock, '/clock')
     go_on(graph, states)
     process.send_signal(signal.SIGSTOP)
@@ -104,8 +104,8 @@ def test_a_stopped_simulator_goes_on_where_it_was(graph, start_node):
 
 def test_listeners_that_stall_and_die_are_nobody_elses_trouble(graph, start_node, start_process):
     """Stop one listener, kill another, and lose nothing oneself; then the stalled one goes on."""
-    process = start_node(robot='pendulum')
-    states = graph.listen(JointState, '/joint_states', QoSProfile(depth=5000))
+    process = start_node(robot='pendulum', **keeping('/joint_states'))
+    states = graph.listen_to_all(JointState, '/joint_states')
     alive = graph.listen(JointState, '/listening')
     listeners = [start_process('-c', LISTENER) for _ in range(2)]
     graph.wait(lambda: alive, 'a listener')

@@ -48,8 +48,8 @@ def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
     stamps = [nanoseconds(state.header.stamp) for state in states]
     # of a busy machine a message may be lost
     assert min(late - early for early, late in itertools.pairwise(stamps)) == 2_000_000
-    names = set(graph.node.get_node_names_and_namespaces())
-    assert {('sim_bridge', '/left'), ('pd_controller', '/left')} <= names
+    both = {('sim_bridge', '/left'), ('pd_controller', '/left')}
+    graph.wait(lambda: both <= set(graph.node.get_node_names_and_namespaces()), 'both names')
     output = end(process)
     assert output.count('process has finished cleanly') == 2, output
     # what a node says is marked with its name
@@ -68,9 +68,13 @@ def test_the_launch_file_starts_paused_and_without_controller(graph, start_launc
     clock = graph.listen(Clock, '/clock')
     graph.wait_for_next(clock, 3)
     assert {nanoseconds(message.clock) for message in clock} == {1}
-    names = [name for name, _ in graph.node.get_node_names_and_namespaces()]
-    assert names.count('sim_bridge') == 1
-    assert 'pd_controller' not in names
+
+    def names() -> list[str]:
+        return [name for name, _ in graph.node.get_node_names_and_namespaces()]
+
+    graph.wait(lambda: 'sim_bridge' in names(), 'the node')
+    assert names().count('sim_bridge') == 1
+    assert 'pd_controller' not in names()
     assert end(process).count('process has finished cleanly') == 1
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message
 import robots
+from ros_graph import nanoseconds
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 import sim_bridge as sb
@@ -177,7 +178,9 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
         states.publish(pack_stamp(time_ns))
 
     graph.wait(lambda: poses and axes, 'both', also=publish)
-    graph.drain()
+    latest = moving.world.step_count * moving.world.time_step_ns
+    graph.wait(lambda: {nanoseconds(heard[-1].header.stamp) for heard in (poses, axes)} == {
+        latest}, 'the latest')
     message = poses[-1]
     names = ['glide', *(f'free_{kind}' for kind in LOOPS)]
     assert (message.joint_names, message.header.frame_id) == (names, 'world')

@@ -34,10 +34,13 @@ def test_odom_has_the_twist_in_the_child_frame(graph, start_node):
         frame_prefix='sim/', object_state_rate=0.0)
     odometry = graph.listen(Odometry, '/odom')
     objects = graph.listen(MultiDOFJointState, '/object_states')
-    graph.wait(lambda: len(odometry) > 100 and len(objects) > 100, 'messages')
-    states = {nanoseconds(state.header.stamp): state for state in objects}
-    both = [odom for odom in odometry if nanoseconds(odom.header.stamp) in states]
-    assert len(both) > 50
+    states, both = {}, []
+
+    def match() -> None:
+        states.update((nanoseconds(state.header.stamp), state) for state in objects)
+        both[:] = [odom for odom in odometry if nanoseconds(odom.header.stamp) in states]
+
+    graph.wait(lambda: len(both) > 50, 'messages of the same instants', also=match)
     for odom in both:
         assert (odom.header.frame_id, odom.child_frame_id) == ('sim/odom', 'sim/base_link')
         state = states[nanoseconds(odom.header.stamp)]

@@ -89,11 +89,17 @@ def solver_values(diagnostics: list[DiagnosticArray]) -> dict[str, str]:
     return {**{item.key: item.value for item in status.values}, 'level': status.level}
 
 
+def common_stamps(*topics: list) -> set[int]:
+    """Return the stamps of which each of some topics has a message [ns]."""
+    first, *others = ({nanoseconds(each.header.stamp) for each in topic} for topic in topics)
+    return first.intersection(*others)
+
+
 def of_one_instant(*topics: list) -> list:
     """Return the latest messages of some topics that have the same stamp."""
-    by_stamp = [{nanoseconds(each.header.stamp): each for each in topic} for topic in topics]
-    stamp = max(set(by_stamp[0]).intersection(*by_stamp[1:]))
-    return [messages[stamp] for messages in by_stamp]
+    stamp = max(common_stamps(*topics))
+    return [next(each for each in topic if nanoseconds(each.header.stamp) == stamp)
+            for topic in topics]
 
 
 def norm(vector: Vector3) -> float:
@@ -117,7 +123,7 @@ def stand(graph, start_node, start_process, repository):
     file = str(repository / 'urdf' / 'quadruped.params.yaml')
     start_node(
         '--params-file', file, robot='quadruped', diagnostics_rate=20.0, object_state_rate=0.0,
-        real_time_factor=0.0, lockstep=['joint_commands'], lockstep_timeout=0.01,
+        real_time_factor=0.0, lockstep=['joint_commands'], lockstep_timeout=0.05,
         rate=500.0, substeps=2)
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)
@@ -134,15 +140,9 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     And stay there while the controller is kept from its work for a while.
     """
     states, controller = stand
-    clouds = graph.listen(PointCloud2, '/contacts')
-    table = graph.listen(String, '/contacts/geometries', LATCHED)
-    bases = graph.listen(MultiDOFJointState, '/object_states')
-    wrenches = {foot: graph.listen(WrenchStamped, f'/{foot}/wrench') for foot in FEET}
-    imu = graph.listen(Imu, '/imu/imu')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     freed = seconds(states[-1])
     graph.wait(lambda: seconds(states[-1]) > freed + 2.0, 'two seconds under the controller')
-    graph.wait(lambda: table and clouds and bases and imu, 'everything else')
 
     def is_free() -> bool:
         return any(
@@ -153,7 +153,15 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     graph.wait(is_free, 'efforts, and not the lock, that hold it')
     graph.wait(
         lambda: max(np.abs(state.velocity).max() for state in states[-100:]) < 1e-4, 'rest')
-    cloud, acceleration, *sensed = of_one_instant(clouds, imu, *wrenches.values())
+    # now, since it is much to take in
+    clouds = graph.listen(PointCloud2, '/contacts')
+    table = graph.listen(String, '/contacts/geometries', LATCHED)
+    bases = graph.listen(MultiDOFJointState, '/object_states')
+    wrenches = {foot: graph.listen(WrenchStamped, f'/{foot}/wrench') for foot in FEET}
+    imu = graph.listen(Imu, '/imu/imu')
+    sampled = clouds, imu, *wrenches.values()
+    graph.wait(lambda: table and bases and common_stamps(*sampled), 'samples of one instant')
+    cloud, acceleration, *sensed = of_one_instant(*sampled)
     points = points_of(cloud)
     pairs = links_of(table, points)
     assert all(pair.count('ground/ground') == 1 for pair in pairs)
@@ -197,7 +205,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     controller.send_signal(signal.SIGSTOP)
     graph.wait(lambda: not any(states[-1].effort), 'the end of the last command')
     stopped = seconds(states[-1])
-    graph.wait(lambda: seconds(states[-1]) > stopped + 0.1, 'a while without commands')
+    graph.wait(lambda: seconds(states[-1]) > stopped + 0.05, 'a while without commands')
     assert np.abs(states[-1].velocity).max() < 1e-9, 'locked'
     controller.send_signal(signal.SIGCONT)
     graph.wait(lambda: any(states[-1].effort), 'efforts')
@@ -228,9 +236,10 @@ def test_the_quadruped_begins_on_its_feet_and_returns_there(graph, start_node):
 
 def test_contacts_come_at_their_rate(graph, start_node):
     """Publish contacts at the rate asked for, on whole multiples of its period."""
-    start_node(robot='floating_box', contact_rate=125.0)
+    start_node(robot='floating_box', contact_rate=125.0, paused=True, step_count=320)
     clouds = graph.listen(PointCloud2, '/contacts')
-    graph.wait(lambda: len(clouds) > 30, 'contacts')
+    graph.call(Trigger, '/sim_bridge/step', Trigger.Request())
+    graph.wait(lambda: len(clouds) == 40, 'contacts')
     stamps = [nanoseconds(cloud.header.stamp) for cloud in clouds]
     assert {late - early for early, late in zip(stamps, stamps[1:], strict=False)} == {8_000_000}
     points = points_of(clouds[-1])
@@ -240,7 +249,8 @@ def test_contacts_come_at_their_rate(graph, start_node):
 
 def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
     """Give each robot topics and frames of its own; the objects stand, and slide on ice."""
-    process = start_node(world=str(scene), object_state_rate=0.0, diagnostics_rate=20.0)
+    process = start_node(
+        world=str(scene), object_state_rate=0.0, diagnostics_rate=20.0, command_timeout=0.0)
     left = graph.listen(JointState, '/left/joint_states')
     right = graph.listen(JointState, '/r/joint_states')
     wrist = graph.listen(WrenchStamped, '/r/wrist_ft/wrench')
@@ -282,11 +292,12 @@ def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
 
 def test_markers_show_the_scene_and_its_contacts(graph, start_node, scene):
     """Latch what stands still; move what moves; draw points, normals and forces."""
-    start_node(world=str(scene), marker_rate=50.0)
+    start_node(world=str(scene), marker_rate=50.0, paused=True, step_count=600)
     fixed = graph.listen(MarkerArray, '/scene_markers', LATCHED)
     moving = graph.listen(MarkerArray, '/object_markers')
     contacts = graph.listen(MarkerArray, '/contacts/markers')
-    graph.wait(lambda: fixed and len(moving) > 20 and len(contacts) > 20, 'markers')
+    graph.call(Trigger, '/sim_bridge/step', Trigger.Request())
+    graph.wait(lambda: fixed and len(moving) == len(contacts) == 30, 'markers')
     assert {marker.ns for marker in fixed[-1].markers} == {'ground', 'table'}
     assert {marker.ns: marker.type for marker in moving[-1].markers} == {
         'crate': Marker.CUBE, 'puck': Marker.CYLINDER}
