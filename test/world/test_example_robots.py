@@ -7,6 +7,14 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.foreign.reader_process import sharing
+
+
+@pytest.fixture(scope='module', autouse=True)
+def one_reader():
+    """Read all meshes in one process, whose start takes longer than to read them."""
+    with sharing():
+        yield
 
 
 @pytest.mark.parametrize('source', fixed_and_free(example_urdfs()))

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+import shutil
 
 from action_msgs.msg import GoalStatus
 from bags import messages_on, read_bag
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import pytest
-from rclpy.action import ActionClient
-from ros_graph import end
+from ros_graph import end, PATIENCE_S
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.srv import GetEntities
 from standard_simulation import LATCHED, result, stamps
 from std_msgs.msg import Float64MultiArray, String
 
+from sim_bridge.compiler import objects
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.interfaces import build, store
 
@@ -39,7 +40,7 @@ def topics_of(graph) -> set[str]:
 
 def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_path):
     """Spawn a robot with topics, commands and parameters; take them all back; replay it all."""
-    simulation = start(record=str(tmp_path / 'bag'))
+    simulation = start(record=str(tmp_path / 'bag'), command_timeout=0.0)
     tables = graph.listen(String, '/contacts/geometries', LATCHED)
     pose = {'pose': {'position': {'y': 2.0, 'z': 1.0}}}
     spawned = simulation.spawn('arm', name='second', initial_pose=pose)
@@ -52,7 +53,7 @@ def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_pa
     graph.wait(lambda: list(others[-1].effort) == [0.25] * 7, 'the efforts commanded')
     graph.wait(lambda: descriptions, 'the description')
     assert 'control.second.joint_1' in graph.describe_parameters('/sim_bridge')
-    assert any('"second"' in table.data for table in tables)
+    graph.wait(lambda: '"second"' in tables[-1].data, 'its geometries')
     place = simulation('GetEntityState', entity='second')['state']['pose']['position']
     assert place == {'x': 0.0, 'y': 2.0, 'z': 1.0}
     assert simulation('GetEntities')['entities'] == ['pendulum', 'second']
@@ -220,7 +221,7 @@ def test_entities_are_put_where_told(graph, start, version):
 
 def test_states_steps_and_resets(graph, start):
     """Go through all states; step exactly; reset by scope, and tell of it before the state."""
-    simulation = start(real_time_factor=20.0)
+    simulation = start()
     states, events = simulation.states, simulation.events
 
     def state() -> int:
@@ -271,7 +272,7 @@ def test_states_steps_and_resets(graph, start):
     assert set_state(STOPPED) == 102
     assert result(simulation('ResetSimulation', scope=4)) == OK
     assert set_state(QUITTING) == OK
-    assert simulation.process.wait(30) == 0
+    assert simulation.process.wait(PATIENCE_S) == 0
 
 
 def test_features_are_those_of_the_version(start):
@@ -308,8 +309,8 @@ def test_services_have_the_names_a_client_of_one_simulator_looks_for(graph, star
     expected = {'/spawn_entity', '/get_simulator_features', '/reset_simulation'}
 
     def each_has_two_names() -> bool:
-        names = graph.node.get_service_names_and_types_by_node('sim_bridge', '/')
-        standard = {name for name, types in names if types[0].startswith('simulation_interfaces/')}
+        standard = {name for name, types in graph.services_of('sim_bridge').items()
+                    if types[0].startswith('simulation_interfaces/')}
         short = {name for name in standard if not name.startswith('/sim_bridge/')}
         return short >= expected and standard == short | {f'/sim_bridge{name}' for name in short}
 
@@ -329,8 +330,7 @@ class Stepping:
 
     def __init__(self, graph, name: str = '/simulate_steps') -> None:
         self.graph, self.feedback = graph, []
-        self.client = ActionClient(graph.node, SimulateSteps, name)
-        graph.wait(self.client.server_is_ready, f'the action {name}')
+        self.client = graph.action_client(SimulateSteps, name, '/sim_bridge')
 
     def send(self, steps: int):
         """Send a goal; return its handle."""
@@ -374,7 +374,7 @@ def test_the_action_tells_of_every_step_and_can_be_cancelled(graph, start):
 
     command = graph.advertise(Float64MultiArray, '/effort_controller/commands')
     command.publish(Float64MultiArray(data=[1.7e308]))
-    status, code, message = stepping.end_of(stepping.send(1000))
+    status, code, message = stepping.end_of(stepping.send(1_000_000))
     assert (status, code) == (GoalStatus.STATUS_ABORTED, FAILED)
     assert 'a step failed' in message
     stepping.client.destroy()
@@ -404,6 +404,9 @@ def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
         assert waiting.result().status == GoalStatus.STATUS_ABORTED
         assert 'deactivated' in waiting.result().result.result.error_message
         stepping.client.destroy()
+        # or the next client would take it for the next server
+        graph.wait(lambda: '/simulate_steps/_action/send_goal' not in dict(
+            graph.node.get_service_names_and_types()), 'the end of the action')
     code, output = end(process)
     assert code == 0, output
     assert 'Traceback' not in output
@@ -411,6 +414,9 @@ def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
 
 def test_without_the_packages_the_node_says_how_to_get_them(graph, start_process, tmp_path):
     """Offer nothing of what is absent, and say so."""
+    # with its kernels, which need not be compiled again
+    for kernels in objects.folder().glob('*.object'):
+        shutil.copy(kernels, tmp_path)
     environment = {**os.environ, 'SIM_BRIDGE_CACHE_DIR': str(tmp_path)}
     hidden = {str(store.python_path(build.build()[0]))}
     environment['PYTHONPATH'] = os.pathsep.join(
@@ -418,8 +424,10 @@ def test_without_the_packages_the_node_says_how_to_get_them(graph, start_process
     process = start_process(
         '-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum', env=environment)
     graph.wait_for_next(graph.listen(JointState, '/joint_states'))
-    names = dict(graph.node.get_service_names_and_types_by_node('sim_bridge', '/'))
-    kinds = {kind.split('/')[0] for types in names.values() for kind in types}
+    graph.wait(lambda: {'/sim_bridge/reset', '/sim_bridge/step'} <= {
+        *graph.services_of('sim_bridge')}, 'its other services')
+    kinds = {kind.split('/')[0] for types in graph.services_of('sim_bridge').values()
+             for kind in types}
     assert kinds.isdisjoint({'simulation_interfaces', 'control_msgs'})
     code, output = end(process)
     assert code == 0, output
