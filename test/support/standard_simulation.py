@@ -109,13 +109,15 @@ def start(graph, start_process, request):
         if is_2:
             script = Path(__file__).with_name('standard_client.py')
             client = start_process(
-                script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+                script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, **options)
             clients.append(client)
 
             def asked(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
                 client.stdin.write(json.dumps([kind, fields]) + '\n')
                 client.stdin.flush()
-                return json.loads(client.stdout.readline())
+                answer = client.stdout.readline()
+                assert answer, f'the client ended with code {client.wait(PATIENCE_S)}'
+                return json.loads(answer)
 
         simulation = Simulation(process, asked, is_2)
         simulation.states = graph.listen(JointState, '/joint_states')
