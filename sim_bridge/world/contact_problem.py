@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg
 
 from sim_bridge.engine.data import surfaces
 from sim_bridge.engine.data.model import velocity_count
@@ -154,9 +153,8 @@ class ContactProblem:
     def _whitened(self) -> np.ndarray:
         """(nv, nv) L⁻¹, where M = L Lᵀ."""
         try:
-            return linalg.solve_triangular(
-                linalg.cholesky(self.M, lower=True), np.eye(len(self.v)), lower=True)
-        except linalg.LinAlgError:
+            return np.linalg.solve(np.linalg.cholesky(self.M), np.eye(len(self.v)))
+        except np.linalg.LinAlgError:
             names = [robot.name for robot, place in self.coordinates.items()
                      if np.linalg.eigvalsh(self.M[place, place]).min() <= 0.0]
             raise StateError(
@@ -264,7 +262,8 @@ def _null_space(columns: np.ndarray) -> np.ndarray:
     present = columns[:, sizes > 0.0] / sizes[sizes > 0.0]
     if not present.shape[1]:
         return np.eye(len(columns))
-    return linalg.null_space(present.T, rcond=_DEPENDENT)
+    _, values, rows = np.linalg.svd(present.T)
+    return rows[np.count_nonzero(values > _DEPENDENT * values.max()):].T
 
 
 def _least_squares(columns: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import pytest
 import robots
 
 from sim_bridge.description import add_extra_joints, DescriptionError, link_poses, load_description
+from sim_bridge.description.mechanism.constraints import TYPES
 from sim_bridge.description.model import ConstraintType, JointDynamics, JointLimits
 
 QUARTER = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -95,7 +96,7 @@ def test_what_is_left_out_is_left_to_the_start():
     assert one.limits == JointLimits()
 
 
-@pytest.mark.parametrize('kind', [kind.value for kind in ConstraintType])
+@pytest.mark.parametrize('kind', TYPES)
 def test_every_type(kind):
     """Read what each type has."""
     more = ''

@@ -16,11 +16,13 @@ PROGRAMS = Path(__file__).parent / 'typed'
 
 # what blocks of the documents that begin in the middle go on from
 BEGINNING = """
+import numpy as np
 import sim_bridge as sb
 
 world = sb.World()
 robot = world.load_urdf('four_bar')
 hinge = robot.joint('crank')
+excavator = world.load_openplx('excavator.openplx')
 """
 
 # kernels are typed by their compiler, messages of ROS by nothing; SNAP begins with plain data

@@ -89,22 +89,24 @@ def test_every_number_has_a_unit():
 def test_a_robot_finds_all_its_state_again():
     """Carry over and join along all the dimensions that State and Model have rows of."""
     assert set(rows_of(State).values()) == {'nb', 'nq', 'nv', 'nc', 'nk', 'na'}
-    assert set(rows_of(Model).values()) == {'nb', 'nv', 'nm', 'nl'}
+    assert set(rows_of(Model).values()) == {'nb', 'nv', 'nm', 'nl', 'np'}
 
 
 def test_joined_models_point_at_their_own_rows():
     """Shift what points at bodies or coordinates, and nothing else."""
     single = make(
-        Model, {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1}, kind=np.array([1, 4]),
+        Model, {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1, 'np': 1}, kind=np.array([1, 4]),
         parent=np.array([-1, 0]), q_of_v=np.array([0, -1, -1]), mimic=np.array([[1, 2]]),
+        pulled_body=np.array([1]),
         limits=np.arange(15.0).reshape(3, 5))
-    joined, offsets = join_models([single, single], (1.0, 2.0, 3.0))
+    joined, offsets = join_models([single, single], np.arange(8.0))
     assert offsets == [(0, 0, 0), (2, 5, 3)]
     assert joined.parent.tolist() == [-1, 0, -1, 2]
     assert joined.q_of_v.tolist() == [0, -1, -1, 5, -1, -1]
     assert joined.mimic.tolist() == [[1, 2], [4, 5]]
     assert joined.kind.tolist() == [1, 4, 1, 4]
-    assert joined.gravity.tolist() == [1.0, 2.0, 3.0]
+    assert joined.gravity.tolist() == list(range(8))
+    assert joined.pulled_body.tolist() == [1, 3]
     np.testing.assert_array_equal(joined.limits, np.tile(single.limits, (2, 1)))
     sizes_of(joined, make_state(joined))
 
