@@ -7,11 +7,12 @@ from typing import Any
 
 from sim_bridge.cli.overview import gravity_data, robot_data
 from sim_bridge.cli.overview_text import gravity_text, robot_text
-from sim_bridge.description.model import Pose
-from sim_bridge.description.openplx.mapping.records import MappedScene
+from sim_bridge.description.model import ConstraintType, Pose
+from sim_bridge.description.openplx.mapping.records import MappedScene, Signal
 from sim_bridge.description.report import Findings
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.world.switches import ENABLE
 
 Data = dict[str, Any]
 
@@ -36,7 +37,7 @@ def openplx_data(scene: MappedScene) -> Data:
                 'none'), 'shapes': len(each.shapes)} for each in scene.robots],
         'joints_between_robots': [each.constraint.name for each in scene.cross_joints],
         'materials': [each.name for each in scene.materials],
-        'inputs': [each.name for each in scene.signals if each.is_input],
+        'inputs': [each.name for each in scene.signals if each.is_input and _acts(scene, each)],
         'outputs': [each.name for each in scene.signals if not each.is_input and each.enabled],
     }
 
@@ -58,6 +59,20 @@ def openplx_text(scene: Data, most: int | None) -> str:
     for each in scene['robots']:
         lines += ['', robot_text(each, most)]
     return '\n'.join(lines)
+
+
+def _acts(scene: MappedScene, signal: Signal) -> bool:
+    """Return whether an input can do what it is for, and so is one of the world; `inputs_of`."""
+    robots = [each.description for each in scene.robots]
+    if signal.model == 'RigidBody':
+        return any(scene.links[signal.source] == robot.root for robot in robots)
+    name = scene.joints.get(signal.source)
+    if signal.kind == ENABLE:
+        return not any(name in robot.joints for robot in robots)
+    loops = [*(loop for robot in robots for loop in robot.constraints),
+             *(cross.constraint for cross in scene.cross_joints)]
+    return signal.model != 'Distance' or any(
+        loop.name == name and loop.type is ConstraintType.DISTANCE for loop in loops)
 
 
 def _abridged(items: list[Any], most: int | None, shown: Any) -> Iterator[str]:

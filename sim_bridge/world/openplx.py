@@ -172,11 +172,20 @@ class OpenPlxScene:
                 continue
             with suppress(UnknownNameError):
                 if signal.kind == ENABLE:
-                    Switch(self, signal).restart()
+                    self._switch(signal.source, signal.model).restart(
+                        signal.source not in self.description.disabled)
                 elif signal.is_input and signal.model == 'Distance' and (size := distances[name]):
                     joint = self.joint(signal.source)
                     assert isinstance(joint, ConstraintJoint)
                     joint.distance = size
+
+    def disable(self) -> None:
+        """Disable what the file disables."""
+        for path, model in self.description.disabled.items():
+            self._switch(path, model).restart(False)
+
+    def _switch(self, path: str, model: str) -> Switch:
+        return Switch(self, path, model)
 
     def _distances(self, only: str | None) -> dict[str, float | None]:
         """Return the distances that joints keep in the file, by name; only: of this robot."""
@@ -286,7 +295,7 @@ class SceneLoader:
             keys[described.name] = key
             for axis, settings in zip(joint.axes, cross.axes, strict=True):
                 _set(axis, settings, simulation.time_step)
-            if joint.link1 is not None and joint.link2 is not None:
+            if cross.separates and joint.link1 is not None and joint.link2 is not None:
                 simulation.separate(joint.link1.slot, joint.link2.slot)
         for one, other, law in scene.contact_materials:
             simulation.materials.set_contact_material(materials[one], materials[other], law)
@@ -295,11 +304,13 @@ class SceneLoader:
         if scene.gravity is not None:
             simulation.gravity[:] = gravity_row(_placed(scene.gravity, at))
             simulation.invalidate()
+        record = SceneRecord(own, scene, at, tuple(robot.name for robot in robots), keys)
+        OpenPlxScene(self._world, record).disable()
         for robot, mapped in zip(robots, scene.robots, strict=True):
             _set_velocities(robot, mapped, at.rotation)
             robot.remember()
             robot.slot.added = robot.slot.initial
-        return SceneRecord(own, scene, at, tuple(robot.name for robot in robots), keys)
+        return record
 
     def _add_robot(
         self, scene: MappedScene, mapped: MappedRobot, own: str, name: str, at: Pose,

@@ -24,7 +24,7 @@ from sim_bridge.foundation.validation import finite_number, finite_vector, real_
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
-from sim_bridge.world.switches import ENABLE, is_driven, motor_of, set_gains, Switch
+from sim_bridge.world.switches import company_of, ENABLE, is_driven, motor_of, set_gains, Switch
 
 Reading = Coordinates
 _Made = TypeVar('_Made', 'Input', 'Output')
@@ -166,7 +166,7 @@ def _acts(scene: Scene, signal: Signal) -> bool:
     if signal.model == 'RigidBody':
         return not _is_held(scene.link(signal.source))
     if signal.kind == ENABLE:
-        return not Switch(scene, signal).is_fixed
+        return not Switch(scene, signal.source, signal.model).is_fixed
     return signal.model != 'Distance' or scene.joint(signal.source).type == 'distance'
 
 
@@ -201,7 +201,7 @@ def _target_position(scene: Scene, signal: Signal) -> _Write:
         return lambda value: setattr(joint, 'distance', float(value[0]))
     axis, sign, offset = scene.axis(signal.source)
     is_motor = _motor(scene, signal) is not None
-    is_one = is_motor or len(scene.settings(signal.source).springs) == 1
+    is_one = is_motor or _company(scene, signal) == (signal.source,)
     name = 'target_position' if is_motor else 'reference'
 
     def rest(value: np.ndarray) -> None:
@@ -228,13 +228,23 @@ def _target_velocity(scene: Scene, signal: Signal) -> _Write:
     return aim
 
 
+def _company(scene: Scene, signal: Signal) -> tuple[str, ...]:
+    """Return the paths of what acts along the axis as one with a signal's interaction."""
+    return company_of(scene.settings(signal.source), signal.model)
+
+
 def _effort(scene: Scene, signal: Signal) -> _Write:
     """Set what a torque or force motor gives."""
     axis, sign, _ = scene.axis(signal.source)
-    (lower, upper) = next(
-        each[1:] for each in scene.settings(signal.source).efforts if each[0] == signal.source)
+    (lower, upper) = next((each[1:] for each in scene.settings(signal.source).efforts
+                           if each[0] == signal.source), (0.0, 0.0))
+    is_there = signal.source in _company(scene, signal)
 
     def push(value: np.ndarray) -> None:
+        if not is_there:
+            raise StateError(
+                f'input {signal.name!r}: {signal.source} is disabled, and cannot be enabled, '
+                f'since others act along {axis.place}')
         axis.u = min(max(sign * float(value[0]), lower), upper)
 
     return push
@@ -274,7 +284,7 @@ def _is_held(link: Link) -> bool:
 
 def _enabling(scene: Scene, signal: Signal) -> _Write:
     """Enable or disable an interaction."""
-    switch = Switch(scene, signal)
+    switch = Switch(scene, signal.source, signal.model)
     return lambda value: switch.set(bool(value[0]))
 
 
@@ -350,6 +360,8 @@ def _effort_given(scene: Scene, signal: Signal) -> _Read:
     axis, sign, _ = scene.axis(signal.source)
     if _motor(scene, signal) is not None:
         return _Number(axis, 'motor_effort', sign)
+    if signal.source not in _company(scene, signal):
+        return lambda: 0.0
     if signal.model.endswith('Range'):
         return lambda: sign * axis.stop_effort
     if signal.model.endswith('Spring'):
@@ -482,7 +494,8 @@ _OUTPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Read]]] = {
     'AngleOutput': ('rad', 1, _coordinate),
     'Position1DOutput': ('m', 1, _coordinate),
     TARGET_DISTANCE: ('m', 1, lambda scene, signal: _target_distance(scene, signal)),
-    'InteractionEnabledOutput': (FLAG, 1, lambda scene, signal: Switch(scene, signal).is_on),
+    'InteractionEnabledOutput': (FLAG, 1, lambda scene, signal: Switch(
+        scene, signal.source, signal.model).is_on),
     'AngularVelocity1DOutput': ('rad/s', 1, _speed),
     'LinearVelocity1DOutput': ('m/s', 1, _speed),
     'Torque1DOutput': ('N m', 1, _effort_given),

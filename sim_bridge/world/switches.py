@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
+from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
@@ -35,14 +35,14 @@ class SwitchedScene(Protocol):
 class Switch:
     """Whether an interaction is enabled: a mate, or what acts along an axis."""
 
-    def __init__(self, scene: SwitchedScene, signal: Signal):
-        """Find what a signal is of."""
-        self._signal = signal
-        self._joints = scene.parts(signal.source) if signal.model in MATES else []
+    def __init__(self, scene: SwitchedScene, source: str, model: str):
+        """Find an interaction by its path and its model without namespace."""
+        self._source, self._model = source, model
+        self._joints = scene.parts(source) if model in MATES else []
         if not self._joints:
-            self._axis = scene.axis(signal.source)[0]
-            self._settings = scene.settings(signal.source)
-            self._motor = motor_of(self._settings, signal.source)
+            self._axis = scene.axis(source)[0]
+            self._settings = scene.settings(source)
+            self._motor = motor_of(self._settings, source)
 
     @property
     def is_fixed(self) -> bool:
@@ -57,12 +57,14 @@ class Switch:
         axis = self._axis
         if self._motor is not None:
             return is_driven(axis)
-        if self._signal.model.endswith('Spring'):
+        if self._source not in self._company:
+            return False
+        if self._model.endswith('Spring'):
             own = self._settings.dynamics
             if own.stiffness > 0.0:
                 return axis.stiffness > 0.0
             return axis.damping >= own.damping
-        if self._signal.model.endswith('Range'):
+        if self._model.endswith('Range'):
             return not (math.isinf(axis.lower) and math.isinf(axis.upper))
         return axis.effort_limit > 0.0 or axis.lower_effort_limit < 0.0
 
@@ -70,7 +72,7 @@ class Switch:
         """Enable or disable it; raises StateError where it does not act alone."""
         if is_on == self.is_on():
             return
-        if self._company() != 1:
+        if not self._is_alone:
             raise StateError(
                 f'{self._place}: it acts along {self._axis.place} together with others, as one. '
                 'Springs with limits of effort (min_effort, max_effort) act by themselves')
@@ -84,21 +86,21 @@ class Switch:
                     joint.is_broken = not is_on
         elif self._motor is not None:
             set_gains(self._axis, self._motor, is_on)
-        elif self._signal.model.endswith('Spring'):
+        elif self._model.endswith('Spring'):
             self._set_spring(is_on)
-        elif self._signal.model.endswith('Range'):
+        elif self._model.endswith('Range'):
             self._set_range(is_on)
         else:
             self._set_effort(is_on)
 
-    def restart(self) -> None:
-        """Enable it again, as the file does, where it can be disabled."""
-        if not self.is_fixed and self._company() == 1:
-            self.set(True)
+    def restart(self, is_on: bool) -> None:
+        """Enable or disable it, as the file does, where it can be."""
+        if not self.is_fixed and self._is_alone:
+            self.set(is_on)
 
     @property
     def _place(self) -> str:
-        return f'interaction {self._signal.source!r}'
+        return f'interaction {self._source!r}'
 
     def _set_spring(self, is_on: bool) -> None:
         (_, stiffness, damping) = self._settings.springs[0]
@@ -118,15 +120,27 @@ class Switch:
         axis.lower_effort_limit = lower if is_on else 0.0
         axis.u = self._settings.effort if is_on else 0.0
 
-    def _company(self) -> int:
-        """Return how many interactions act as one with it, itself among them."""
-        if self._joints or self._motor is not None:
-            return 1
-        if self._signal.model.endswith('Spring'):
-            return len(self._settings.springs)
-        if self._signal.model.endswith('Range'):
-            return self._settings.ranges
-        return len(self._settings.efforts) + len(self._settings.motors)
+    @property
+    def _is_alone(self) -> bool:
+        return bool(self._joints) or self._motor is not None or self._company == (self._source,)
+
+    @property
+    def _company(self) -> tuple[str, ...]:
+        return company_of(self._settings, self._model)
+
+
+def company_of(settings: AxisSettings, model: str) -> tuple[str, ...]:
+    """
+    Return the paths of what acts along an axis as one with an interaction, itself among them.
+
+    It is not there where it is disabled in the file, and others act in its place.
+    """
+    if model.endswith('Spring'):
+        return tuple(path for path, *_ in settings.springs)
+    if model.endswith('Range'):
+        return settings.ranges
+    motors = tuple(motor.source for motor in settings.motors)
+    return (*(path for path, *_ in settings.efforts), *motors)
 
 
 def motor_of(settings: AxisSettings, source: str) -> Motor | None:

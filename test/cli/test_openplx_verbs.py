@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import sim_bridge as sb
 from sim_bridge.cli.main import main
 from sim_bridge.ros.params.robot_parameters import robots_of
 
@@ -43,6 +44,20 @@ def scene(tmp_path):
     path = tmp_path / 'swing.openplx'
     path.write_text(PENDULUM, encoding='utf-8')
     return path
+
+
+def test_check_lists_the_inputs_that_a_world_has(capsys):
+    """Neither velocities of bodies that joints hold, nor whether joints of a tree are enabled."""
+    path = Path(__file__).parents[2] / 'urdf' / 'excavator.openplx'
+    assert main(['check', str(path), '--json']) == 0
+    shown = json.loads(capsys.readouterr().out)['openplx']['inputs']
+    assert shown == list(sb.World().load_openplx(path).inputs)
+
+
+def test_a_model_that_the_file_lacks_is_refused_with_those_that_it_has(scene, capsys):
+    """Name the models of the file."""
+    assert main(['check', str(scene), '--model', 'Nope']) != 0
+    assert "no model 'Nope'; it has 'Bob, Swing, Empty'" in ''.join(capsys.readouterr())
 
 
 def test_check_shows_poses_and_what_snap_did(capsys):

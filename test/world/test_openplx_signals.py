@@ -388,6 +388,84 @@ io is Physics.Signals.SignalInterface:
     assert scene.outputs['hinge/interaction_enabled_output'].read() is True
 
 
+DISABLED = """
+motor is Physics3D.Interactions.RotationalVelocityMotor:
+    connectors: [PAIR]
+    enabled: false
+    target_speed: 0.5
+    gain: 20
+spring is Physics3D.Interactions.TorsionSpring:
+    connectors: [PAIR]
+    enabled: false
+    flexibility.stiffness: 2
+range is Physics3D.Interactions.RotationalRange:
+    connectors: [PAIR]
+    enabled: false
+    start: 0.05
+    end: 0.1
+"""
+
+
+def test_what_the_file_disables_is_enabled_later():
+    """Do nothing at first and after a reset; act like one that the file enables in between."""
+    names = ('kp', 'kd', 'stiffness', 'damping', 'lower', 'upper')
+    acting = ('motor', 'spring', 'range')
+    world, scene = bar_scene(DISABLED)
+    _, other = bar_scene(DISABLED.replace('false', 'true'))
+    axis, like = scene.axis('motor')[0], other.axis('motor')[0]
+    told = [scene.outputs[f'{name}/interaction_enabled_output'] for name in acting]
+    for _ in range(2):
+        world.step(10)
+        assert (axis.q, axis.dq) == (0.0, 0.0)
+        assert [each.read() for each in told] == [False] * 3
+        for name in acting:
+            scene.inputs[f'{name}/enable_interaction_input'].set(True)
+        assert [each.read() for each in told] == [True] * 3
+        given = [getattr(like, name) for name in names]
+        assert [getattr(axis, name) for name in names] == given
+        world.reset()
+
+
+def test_a_disabled_torque_motor_is_enabled_later_unless_others_act():
+    """Give its torque once enabled; beside another motor its inputs are refused."""
+    motor = """
+NAME is Physics3D.Interactions.TorqueMotor:
+    connectors: [PAIR]
+    default_torque: 3
+"""
+    off = motor.replace('NAME', 'off') + '    enabled: false'
+    world, scene = bar_scene(off)
+    world.step(5)
+    assert scene.axis('off')[0].dq == 0.0
+    scene.inputs['off/enable_interaction_input'].set(True)
+    world.step(1)
+    assert scene.axis('off')[0].dq == pytest.approx(3.0 * STEP / INERTIA, rel=1e-12)
+    _, scene = bar_scene(motor.replace('NAME', 'on') + off)
+    assert scene.axis('on')[0].u == 3.0
+    assert scene.outputs['off/interaction_enabled_output'].read() is False
+    assert scene.outputs['off/torque_output'].read() == 0.0
+    with pytest.raises(sb.StateError, match='cannot be enabled'):
+        scene.inputs['off/torque_input'].set(1.0)
+    with pytest.raises(sb.StateError, match='together with others'):
+        scene.inputs['off/enable_interaction_input'].set(True)
+
+
+def test_a_disabled_mate_places_its_bodies_and_holds_once_enabled():
+    """Place the body by SNAP, let it fall, and bring it back where the hinge is enabled."""
+    world, scene = bar_scene('    enabled: false', gravity=(0.0, 0.0, -10.0))
+    bar, hold = scene.link('bar'), scene.inputs['hinge/enable_interaction_input']
+    assert not scene.description.report.findings
+    assert pytest.approx(np.eye(3), abs=1e-12) == bar.R
+    for _ in range(2):
+        assert scene.outputs['hinge/interaction_enabled_output'].read() is False
+        world.step(10)
+        assert bar.v == pytest.approx([0.0, 0.0, -0.1], abs=1e-9)
+        hold.set(True)
+        world.step(200)
+        assert bar.p == pytest.approx(np.zeros(3), abs=1e-6)
+        world.reset()
+
+
 def test_a_distance_is_set():
     """Keep another distance, rigid or as a spring, and that of the file after a reset."""
     world = sb.World(time_step=STEP, gravity=(0.0, 0.0, -10.0))

@@ -59,13 +59,14 @@ class Side:
 @dataclass(frozen=True, eq=False)
 class Mate:
     """
-    A mate between bodies, or a body and the world, that is enabled.
+    A mate between bodies, or a body and the world.
 
     kind: a value of KINDS. sides: of connectors[0] and connectors[1]. relative: the second
     connector in the first. angle, position: its coordinates there, about z [rad] and along z [m].
     distance: at which a distance mate holds them [m]. gap: by how much SNAP missed what the mate
     asks for, its initial coordinates too [m, rad]. strain: by how much the bodies are where it
-    does not let them be [m, rad]; is_open: beyond rounding.
+    does not let them be [m, rad]; is_open: beyond rounding. is_enabled: at first; SNAP places by
+    it either way.
     """
 
     source: Object
@@ -78,6 +79,7 @@ class Mate:
     gap: tuple[float, float] = (0.0, 0.0)
     strain: tuple[float, float] = (0.0, 0.0)
     is_open: bool = False
+    is_enabled: bool = True
 
     @property
     def path(self) -> str:
@@ -108,7 +110,7 @@ class Assembly:
     A scene put together.
 
     frames: systems and bodies by path, `ROOT` for the root, in order of definition. poses: of
-    these in the world of the scene. mates: that are enabled. result: what SNAP returned.
+    these in the world of the scene. mates: in order of definition. result: what SNAP returned.
     """
 
     frames: Mapping[str, Object]
@@ -138,7 +140,7 @@ def assemble(root: Object, findings: Findings) -> Assembly | None:
         SnapFrame(path, _parent(each), _given_transform(each, path, findings),
                   id(each) in reference)
         for path, each in frames.items()]
-    mates = [each for each in root.walk() if each.is_a(MATE) and each['enabled']]
+    mates = [each for each in root.walk() if each.is_a(MATE)]
     read = [_snap_mate(each, findings) for each in mates]
     known = {id(each) for each in frames.values()}
     for each in mates:
@@ -361,7 +363,7 @@ def _placed(mate: Object, gap: tuple[float, float], poses: Mapping[str, Pose]) -
     angle, position = coordinates(relative, _number(mate, 'initial_angle'))
     kind = next(word for name, word in KINDS.items() if mate.is_a(name))
     own = Mate(mate, kind, (first, second), relative, angle, position,
-               _number(mate, 'target_distance'), gap)
+               _number(mate, 'target_distance'), gap, is_enabled=bool(mate['enabled']))
     strain = miss(own.snapped, relative)
     lengths = max(1.0, *(float(np.abs(at.position).max()) for at in where))
     worst = max(strain[0] / lengths, strain[1])

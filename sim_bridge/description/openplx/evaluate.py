@@ -119,8 +119,8 @@ class _Evaluator:
     def _chosen(self, name: str | None) -> Model:
         source = self._scene
         place = Place('file', file=source.file)
+        names = [node.name for node in source.models.values() if node.kind == 'model']
         if name is None:
-            names = [node.name for node in source.models.values() if node.kind == 'model']
             if not names and self._library.has_errors:
                 raise FailedError
             if not names:
@@ -129,7 +129,8 @@ class _Evaluator:
         declared = self._models.declared(source, tuple(name.split('.')), place)
         if not declared or not isinstance(declared.node, syntax.Model):
             close = close_match(name, source.models)
-            hint = f'; did you mean {close!r}?' if close else ''
+            known = brief(', '.join(names)) if names else 'none'
+            hint = f'; did you mean {close!r}?' if close else f'; it has {known}'
             self._fail('type-not-found', place, f'the file has no model {brief(name)}{hint}')
         return self._models.of(declared, place)
 

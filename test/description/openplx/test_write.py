@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import sim_bridge as sb
 from sim_bridge import dynamics
 from sim_bridge.cli.convert import separated_links
 from sim_bridge.description import find_robot, load_description
+from sim_bridge.description.model import JointDynamics
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.openplx.write.robot import openplx_text
 
@@ -159,6 +161,24 @@ def test_joints_of_all_kinds_with_oblique_axes():
     np.testing.assert_allclose(
         [other.joint(name).q for name in one.joint_names],
         [one.joint(name).q for name in one.joint_names], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('friction', [
+    {'friction': 3.0, 'back_friction': 1.0}, {'back_friction': 2.0}, {'bearing': 0.25}])
+def test_laws_of_friction_are_written(friction):
+    """Two limits of an axis, and friction by what a bearing bears; not both on an axis."""
+    description = robot_of(link('a') + link('b') + joint('hinge', 'continuous', 'a', 'b'))
+    own = description.joints['hinge']
+    given = replace(own, dynamics=JointDynamics(**friction))
+    description = replace(description, joints={'hinge': given})
+    scene = sb.World().load_openplx(written(description))
+    axis = scene.joint('hinge').axes[0]
+    assert (axis.friction, axis.back_friction) == given.dynamics.frictions
+    assert (axis.bearing_friction if given.dynamics.bearing else 0.0) == given.dynamics.bearing
+    both = replace(given, dynamics=replace(given.dynamics, friction=1.0, bearing=0.5))
+    text, report = openplx_text(replace(description, joints={'hinge': both}))
+    assert text is None
+    assert 'two kinds of friction' in report.errors[0].message
 
 
 def test_the_root_is_the_root_again():

@@ -45,7 +45,7 @@ class _Acting:
     upper: float = math.inf
     stop: tuple[float, float] | None = None
     springs: list[tuple[str, float, float, float]] = field(default_factory=list)
-    ranges: int = 0
+    ranges: list[str] = field(default_factory=list)
     motors: list[Motor] = field(default_factory=list)
     friction: float = 0.0
     back_friction: float = 0.0
@@ -61,7 +61,8 @@ def axis_settings(
     """
     Return what acts along the axes of each mate, and on which axis each interaction acts.
 
-    Both by path; the latter names mates by path too. What is not simulated is noted by name.
+    Both by path; the latter names mates by path too. What is not simulated is noted by name. What
+    is disabled at first is there as if it were enabled, but for what would act as one with others.
     """
     acting = {
         mate.path: [_Acting() for _ in AXES.get(mate.kind, ())] for mate in assembly.mates}
@@ -70,6 +71,7 @@ def axis_settings(
         for own, member in zip(acting[mate.path], members, strict=True):
             _add_friction(own, mate.source, member, findings)
     found = {}
+    disabled: list[tuple[_Acting, _Acting]] = []
     for each in root.walk():
         if not each.is_a(ONE_DOF):
             continue
@@ -84,8 +86,16 @@ def axis_settings(
         axis = _axis_of(each, is_linear, assembly, findings)
         if axis is not None:
             found[each.path] = axis
+            own = acting[axis.joint][axis.number]
             if each['enabled']:
-                add(acting[axis.joint][axis.number], each, axis, findings)
+                add(own, each, axis, findings)
+            else:
+                alone = _Acting()
+                add(alone, each, axis, findings)
+                disabled.append((own, alone))
+    # servos first: beside them a constant effort is not told apart
+    for own, alone in sorted(disabled, key=lambda each: not each[1].motors):
+        _add_disabled(own, alone)
     return {path: tuple(map(_settings, several)) for path, several in acting.items()}, found
 
 
@@ -115,7 +125,7 @@ def _axis_of(
     kinds = 'slides' if is_linear else 'turns'
     findings.error(
         'no-axis', thing.place_of('connectors'),
-        f'acts along the axis of a mate that {kinds}: no enabled mate has these connectors')
+        f'acts along the axis of a mate that {kinds}: no mate has these connectors')
     return None
 
 
@@ -180,7 +190,7 @@ def _add_range(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings)
             'lower-above-upper', thing.place_of('start'), f'must be at most end, which is {end:g}',
             'start', f'{start:g}')
         return
-    acting.ranges += 1
+    acting.ranges.append(thing.path)
     ends = sorted(axis.offset + axis.sign * value for value in (start, end))
     acting.lower, acting.upper = max(acting.lower, ends[0]), min(acting.upper, ends[1])
     if acting.lower > acting.upper:
@@ -240,6 +250,18 @@ def _add_effort(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
     acting.efforts.append((thing.path, lower, upper))
 
 
+def _add_disabled(own: _Acting, alone: _Acting) -> None:
+    """Add what can be enabled later: a servo, or what is the only one of its kind."""
+    own.motors += alone.motors
+    if alone.springs and not own.springs:
+        own.springs = alone.springs
+    elif alone.ranges and not own.ranges:
+        own.ranges, own.stop = alone.ranges, alone.stop
+        own.lower, own.upper = alone.lower, alone.upper
+    elif alone.efforts and not own.efforts and not own.motors:
+        own.efforts, own.effort = alone.efforts, alone.effort
+
+
 _Add = Callable[[_Acting, Object, AxisOf, Findings], None]
 _KINDS: Mapping[str, tuple[_Add, bool]] = {
     f'{_I}RotationalRange': (_add_range, False), f'{_I}LinearRange': (_add_range, True),
@@ -269,7 +291,7 @@ def _settings(acting: _Acting) -> AxisSettings:
             None if acting.back_friction == acting.friction else acting.back_friction,
             acting.bearing), acting.stop,
         tuple(acting.motors), acting.effort, tuple(acting.efforts),
-        springs=tuple(spring[:3] for spring in acting.springs), ranges=acting.ranges)
+        springs=tuple(spring[:3] for spring in acting.springs), ranges=tuple(acting.ranges))
 
 
 def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, float]:

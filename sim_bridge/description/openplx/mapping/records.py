@@ -54,7 +54,8 @@ class AxisSettings:
     axis one at most; further ones are joints that hold nothing. effort: constant, of torque and
     force motors [N m or N]. efforts: path, and least and greatest effort, of each of these. begin:
     the angle of an axis that closes a loop at first, where it counts turns [rad]. springs: path,
-    stiffness and damping of those that act as one. ranges: how many make up the limits.
+    stiffness and damping of those that act as one. ranges: paths of those that make up the
+    limits.
     """
 
     limits: JointLimits = JointLimits()
@@ -65,7 +66,7 @@ class AxisSettings:
     efforts: tuple[tuple[str, float, float], ...] = ()
     begin: float = 0.0
     springs: tuple[tuple[str, float, float], ...] = ()
-    ranges: int = 0
+    ranges: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,15 @@ class MappedRobot:
 
 @dataclass(frozen=True, eq=False)
 class CrossJoint:
-    """A joint between links of two robots of the scene, and what acts along its axes."""
+    """
+    A joint between links of two robots of the scene, and what acts along its axes.
+
+    separates: whether the links do not collide.
+    """
 
     constraint: ConstraintDescription
     axes: tuple[AxisSettings, ...]
+    separates: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +173,11 @@ class MappedScene:
     gravity: in the world of the scene, None where the scene says nothing. links: names of links by
     path of the body; a path of a system or body that is not a link, such as an imported robot, is
     not there. joints: names by path of the mate. interactions: by path the axes on which they act.
-    signals: in order of definition. snap: how the bodies were placed. poses: of systems and bodies
-    in the world of the scene, by path. report: warnings. files: SHA-256, by path, of all that was
-    read but the bundles that pip installs. bundles: the version of those, '' if none of them was
-    read.
+    signals: in order of definition. disabled: paths of mates and of what acts along axes that are
+    disabled at first, with the names of their models as `Signal` has them. snap: how the bodies
+    were placed. poses: of systems and bodies in the world of the scene, by path. report: warnings.
+    files: SHA-256, by path, of all that was read but the bundles that pip installs. bundles: the
+    version of those, '' if none of them was read.
     """
 
     name: str
@@ -187,5 +194,6 @@ class MappedScene:
     joints: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     interactions: Mapping[str, AxisOf] = field(default_factory=lambda: MappingProxyType({}))
     signals: tuple[Signal, ...] = ()
+    disabled: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     bundles: str = ''

@@ -59,7 +59,7 @@ from sim_bridge.description.openplx.mapping.records import (
     MappedScene,
     Motor,
 )
-from sim_bridge.description.openplx.mapping.signals import signals_of, switched_mates
+from sim_bridge.description.openplx.mapping.signals import disabled_in, signals_of, switched_mates
 from sim_bridge.description.openplx.mapping.strength import Strength, strength_of
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.values import vector
@@ -147,11 +147,13 @@ class _Mapper:
         kinematic = _kinematic_bodies(self._root, assembly, self._findings)
         driven = {path for path, axes in self._axes.items() if any(
             axis != AxisSettings() for axis in axes)}
-        # what breaks, is loose, or has friction by what it bears is solved for as a constraint
+        # what breaks, is loose, is disabled, or has friction by what it bears is solved for as a
+        # constraint
         solved = {path for path, own in self._strengths.items() if own != Strength()}
         solved |= {path for path, axes in self._axes.items() if any(
             axis.dynamics.bearing > 0.0 for axis in axes)}
         solved |= switched_mates(self._root)
+        solved |= {mate.path for mate in self._mates if not mate.is_enabled}
         found, cross = components(
             list(assembly.bodies), kinematic, self._mates, self._yielding | solved, driven)
         used = {mate.path for each in found for mate in each.mates}
@@ -177,8 +179,9 @@ class _Mapper:
             name=self._model, robots=tuple(robots), report=Report(), snap=assembly.result,
             poses=MappingProxyType(dict(assembly.poses)),
             cross_joints=tuple(CrossJoint(
-                self._loop(mate, self._links.of), self._loop_axes(mate)) for mate in cross)
-            + tuple(CrossJoint(*each) for mate in cross
+                self._loop(mate, self._links.of), self._loop_axes(mate), mate.is_enabled)
+                for mate in cross)
+            + tuple(CrossJoint(*each, mate.is_enabled) for mate in cross
                     for each in self._motors_of(mate, self._links.of)),
             materials=tuple(self._materials.found.values()), contact_materials=tuple(contacts),
             apart=tuple(apart), gravity=_gravity(self._root, self._findings),
@@ -187,7 +190,8 @@ class _Mapper:
             interactions=MappingProxyType({
                 path: replace(axis, joint=name_of[axis.joint])
                 for path, axis in self._acting_on.items()}),
-            signals=signals_of(self._root, assembly, self._findings))
+            signals=signals_of(self._root, assembly, self._findings),
+            disabled=MappingProxyType(disabled_in(self._root)))
 
     def _further_motors(self) -> dict[str, list[tuple[str, Motor, bool]]]:
         """Take all motors but one from each axis: by path of the mate, name, motor, is linear."""
@@ -244,7 +248,7 @@ class _Mapper:
     def _report_gaps(self, used: set[str], kinematic: frozenset[str]) -> None:
         """Report mates that do not hold. used: paths of those that have an effect."""
         rigid = [mate for mate in self._mates
-                 if mate.path in used and mate.path not in self._yielding]
+                 if mate.path in used and mate.path not in self._yielding and mate.is_enabled]
         conflicts: frozenset[str] = frozenset()
         if any(mate.is_open for mate in rigid):
             conflicts = contradicted(self._assembly, rigid, kinematic)
@@ -259,7 +263,9 @@ class _Mapper:
                 self._findings.error('snap-conflict', place, f'{message}, and {_CONFLICT}')
                 continue
             why = _PULLED
-            if mate.path not in used or mate.path in self._yielding:
+            if not mate.is_enabled:
+                why = ': it is disabled'
+            elif mate.path not in used or mate.path in self._yielding:
                 why = ''
             elif not mate.is_open:
                 why = _ROUNDED if any(mate.strain) else _COORDINATES
@@ -314,7 +320,7 @@ class _Mapper:
             self._label(own), description, base, is_kinematic, shapes,
             frozenset(
                 frozenset((local[mate.sides[0].body], local[mate.sides[1].body]))
-                for mate in own.mates),
+                for mate in own.mates if mate.is_enabled),
             MappingProxyType(positions), MappingProxyType(axes),
             MappingProxyType({
                 names[path]: self._motion(assembly.frames[path]) for path in own.bodies}))

@@ -93,6 +93,14 @@ def switched_mates(root: Object) -> set[str]:
         and isinstance(source := each.members.get('source'), Object) and source.is_a(_MATE)}
 
 
+def disabled_in(root: Object) -> dict[str, str]:
+    """Return the paths of disabled mates and interactions along axes, and their models."""
+    known = SOURCES[_ENABLE.rpartition('.')[2]]
+    return {
+        each.path: next(name for name in known if _is_a(each, name)) for each in root.walk()
+        if any(_is_a(each, name) for name in known) and not each['enabled']}
+
+
 _Parts = tuple[str, str, str, tuple[Frame, ...]]
 
 

@@ -20,9 +20,10 @@ def check_joint(
 ) -> None:
     """Refuse what would make the robot move otherwise, and note what would not."""
     refused, left_out = [], []
-    limits = [joint.limits]
+    limits, dynamics = [joint.limits], [joint.dynamics]
     if isinstance(joint, JointDescription):
         limits.append(joint.limits2)
+        dynamics.append(joint.dynamics2)
         if joint.mimic is not None:
             refused.append(f'mimic, by which it follows {joint.mimic.joint!r},')
         if joint.dynamics.armature or joint.dynamics2.armature:
@@ -35,6 +36,8 @@ def check_joint(
         refused += [name for name in ('erp', 'cfm') if getattr(joint, name) is not None]
         if joint.toughness is not None:
             left_out.append('toughness')
+    if any(each.bearing and any(each.frictions) for each in dynamics):
+        refused.append('two kinds of friction on an axis')
     if any(math.isfinite(each.velocity) for each in limits):
         left_out.append('limit of velocity')
     for what in refused:

@@ -265,10 +265,9 @@ class _Writer:
         for order, (is_linear, limits, dynamics) in enumerate(_axes_of(joint, kind)):
             member = 'friction' if kind != 'Cylindrical' else (
                 'friction_rotational', 'friction_translational')[is_linear]
-            if dynamics.friction:
-                lines += block(
-                    f'{member} becomes {_LAWS}Dissipation.ConstantLimitFriction',
-                    [f'limit: {number(dynamics.friction)}'])
+            law, limits_of = _friction(dynamics)
+            if limits_of:
+                lines += block(f'{member} becomes {_LAWS}Dissipation.{law}', limits_of)
             acting += self._acting(name, f'{name}_turn' if order else name, is_linear, limits,
                                    dynamics)
         return [*self._mate(name, joint.name, kind, ends, lines), *acting]
@@ -336,6 +335,17 @@ class _Writer:
         for model, suffix, lines in found:
             yield from block(f'{self._name(f"{name}_{suffix}", suffix)} is {_I}{model}', [
                 f'connectors: {mate}.connectors', *lines])
+
+
+def _friction(dynamics: JointDynamics) -> tuple[str, list[str]]:
+    """Return the law of friction along an axis, and its members; none without friction."""
+    forwards, backwards = dynamics.frictions
+    if forwards != backwards:
+        return 'AsymmetricLimitFriction', [
+            f'positive_limit: {number(forwards)}', f'negative_limit: {number(-backwards)}']
+    if dynamics.bearing:
+        return 'DefaultDryFriction', [f'coefficient: {number(dynamics.bearing)}']
+    return 'ConstantLimitFriction', [f'limit: {number(forwards)}'] if forwards else []
 
 
 def _yielding(joint: JointDescription | ConstraintDescription, kind: str) -> list[str]:
