@@ -51,8 +51,7 @@ class NextStep(NamedTuple):
 
     velocity: (nv,) over the problem's coordinates. impulses: (nc, 3) along the problem's axes:
     each of the engine's contacts is counted to the nearest of the problem's of the same geometries
-    [N s].
-    left_out: N s, of those without one. contacts: of the step.
+    [N s]. left_out: the greatest impulse of those without one [N s]. contacts: of the step.
     """
 
     velocity: np.ndarray

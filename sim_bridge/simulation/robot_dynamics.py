@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import ctypes
 from functools import cached_property, partial
 from operator import attrgetter
+from threading import get_ident
 from typing import Any, NoReturn
 
 import numpy as np
@@ -91,6 +92,12 @@ class Operation:
         q, dq: None for the present ones. out: array to write into and return; None: a new one.
         Raises InvalidValueError for what does not fit, StateError as `Simulation.check_thread`.
         """
+        simulation = self._simulation
+        before = simulation._thread
+        if before:
+            simulation.check_thread()
+        # as `Simulation.alone`, which costs more: threads would write into the same arrays
+        simulation._thread = get_ident()
         try:
             if q is None and dq is None:
                 run, done = self._at_present
@@ -103,17 +110,21 @@ class Operation:
                     self._dq[:] = self._dq_now if dq is None else dq
             if self._x is not None:
                 self._x[:] = x
+            run()
+            result = self._copy() if out is None else self._view
+            is_done = done.value
         except (TypeError, ValueError):
+            result = None
+        finally:
+            simulation._thread = before
+        if result is None:
             return self._compute_rows(out, q, dq, x)
-        if self._simulation._thread:
-            self._simulation.check_thread()
-        run()
-        if not done.value:
+        if not is_done:
             self._refuse(q, dq, x)
         if out is None:
-            return self._copy()
+            return result
         check_out(out, self._shape, self._owner.place)
-        out[...] = self._view
+        out[...] = result
         return out
 
     def at(self, number: int) -> Operation:
@@ -134,6 +145,7 @@ class Operation:
                 'rows', ', '.join(f'{number} of {name}' for name, number in counts.items()),
                 'as many of each, or one', self._owner.place)
         shape = (count, *self._shape) if counts else self._shape
+        is_given = out is not None
         if out is None:
             out = np.empty(shape)
         else:
@@ -151,7 +163,7 @@ class Operation:
             self._refuse(*values)
         if not fits:
             out[...] = result
-        return out if self._shape or counts else float(out)
+        return out if is_given or shape else float(out)
 
     def _input_rows(self, *values: Any) -> dict[str, FloatArray]:
         """Return the inputs by name, of one or two dimensions."""
@@ -193,7 +205,10 @@ def check_out(out: Any, shape: tuple[int, ...], place: str) -> None:
     """Raise InvalidValueError unless a result of a shape can be written into `out`."""
     if not isinstance(out, np.ndarray) or out.dtype != _FLOAT or out.shape != shape or (
             not out.flags.writeable):
-        found = f'{out.dtype} {out.shape}' if isinstance(out, np.ndarray) else out
+        found = out
+        if isinstance(out, np.ndarray):
+            access = '' if out.flags.writeable else 'read-only '
+            found = f'{access}{out.dtype} {out.shape}'
         raise InvalidValueError('out', found, f'a writable array of float64 {shape}', place)
 
 

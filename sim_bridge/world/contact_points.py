@@ -88,7 +88,7 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
 
     points_a, points_b, normals: (n, 3), gaps: (n,), as in `ContactPoint`. axes: (n, 3, 3) the
     rotations of the contact frames. indices: (n, 2) places of both geometries in
-    `world.geometries`. A slice, or an array of places or a mask, gives another `ContactPoints`.
+    `world.geometries`. A slice, or a list or an array of places or a mask, gives others.
     """
 
     __slots__ = ('_geometries', '_kept')
@@ -118,6 +118,10 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
             np.stack([stacked('placement_a.p', 3), stacked('placement_b.p', 3)], axis=1),
             np.stack([stacked('placement_a.R', 3, 3), stacked('placement_b.R', 3, 3)], axis=1)))
 
+    def are_among(self, geometries: Sequence[Geometry]) -> bool:
+        """Return whether `indices` are those in a world's geometries: none came or went since."""
+        return self._geometries == geometries
+
     def __len__(self) -> int:
         """Return the number of points."""
         return len(self.gaps)
@@ -126,12 +130,16 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     def __getitem__(self, index: int) -> ContactPoint: ...
 
     @overload
-    def __getitem__(self, index: slice | np.ndarray) -> ContactPoints: ...
+    def __getitem__(self, index: slice | np.ndarray | Sequence[int]) -> ContactPoints: ...
 
-    def __getitem__(self, index: int | slice | np.ndarray) -> ContactPoint | ContactPoints:
+    def __getitem__(
+        self, index: int | slice | np.ndarray | Sequence[int]
+    ) -> ContactPoint | ContactPoints:
         """Return a point, or several."""
         kept = self._kept
-        if isinstance(index, slice | np.ndarray):
+        if isinstance(index, slice | np.ndarray | list):
+            if isinstance(index, list):
+                index = np.array(index, None if index else np.int64)
             return ContactPoints(self._geometries, _Kept(*(array[index] for array in kept)))
         a, b = (self._geometries[number] for number in kept.indices[index])
         R, own, turned = kept.axes[index], kept.origins_in_links[index], kept.axes_in_links[index]

@@ -244,8 +244,10 @@ def _checked_contacts(
         for robot in (point.robot_a, point.robot_b):
             if not isinstance(robot, Robot) or robot.simulation is not simulation:
                 raise InvalidValueError('contacts', point, expected)
-    return contacts if isinstance(contacts, ContactPoints) else ContactPoints.of(
-        points, world.geometries)
+    geometries = world.geometries
+    if isinstance(contacts, ContactPoints) and contacts.are_among(geometries):
+        return contacts
+    return ContactPoints.of(points, geometries)
 
 
 def _checked_bias(bias: object, count: int) -> np.ndarray:

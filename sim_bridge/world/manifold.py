@@ -88,7 +88,12 @@ def random_configuration(
     [rad] or -1 to 1 [m]. Mimic joints obey their law; loops are not closed. seed: a number or a
     generator of numpy's, None for other ones every time.
     """
-    rng = np.random.default_rng(seed)
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InvalidValueError(
+            'seed', seed, "None, an integer of at least 0, or a generator of numpy's",
+            _place(subject)) from None
     size = 1 if count is None else whole_number('count', count)
     drawn = [_draw(each, rng, size) for each in _all(subject)]
     rows = np.concatenate(drawn or [np.zeros((size, 0))], axis=1)
@@ -178,11 +183,11 @@ def _split(
     if value is None:
         return [None] * len(parts)
     sizes = [each.sizes[kind] for each in parts]
-    total = sum(sizes)
-    array = real_array(name, value, f'{total} finite numbers, or rows of so many', 'world')
+    total, place = sum(sizes), parts[0].place if len(parts) == 1 else 'all robots'
+    array = real_array(name, value, f'{total} finite numbers, or rows of so many', place)
     if array.ndim not in (1, 2) or array.shape[-1] != total:
         raise InvalidValueError(
-            f'shape of {name}', array.shape, f'({total},) or (N, {total})', 'all robots')
+            f'shape of {name}', array.shape, f'({total},) or (N, {total})', place)
     return cast(
         'list[FloatArray | None]', np.split(array, np.cumsum(sizes, dtype=int)[:-1], axis=-1)
         if parts else [])

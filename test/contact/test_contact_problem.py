@@ -274,3 +274,16 @@ def test_wrong_biases_and_contacts_of_other_worlds_are_refused():
         world.contact_problem(contacts, bias=[1.0, 2.0])
     with pytest.raises(InvalidValueError, match='contacts of this world'):
         other.contact_problem(contacts)
+
+
+def test_contacts_found_before_other_robots_went_are_of_the_same_bodies():
+    """Give the rows of the bodies that touched, whose geometries have other numbers now."""
+    world = cubes()
+    lower, upper = world.robots['cube0'], world.robots['cube1']
+    contacts = world.find_contacts(a=upper, b=lower)
+    before = world.contact_problem(contacts)
+    world.remove(world.robots['ground'])
+    after = world.contact_problem(contacts)
+    assert np.abs(after.J3[:, after.coordinates[lower]]).max() > 0.1
+    close(after.J3, before.J3)
+    np.testing.assert_array_equal(after.contacts.indices, before.contacts.indices - 1)

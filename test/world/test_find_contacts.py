@@ -67,6 +67,8 @@ def test_points_are_chosen_by_slices_and_masks(stack):
     found = stack.find_contacts()
     upper = found[found.points_a[:, 2] > 0.1]
     assert len(upper) == 8 and len(found[:3]) == 3
+    np.testing.assert_array_equal(found[[4, 0]].gaps, found.gaps[[4, 0]])
+    assert len(found[(found.gaps < 0.0).tolist()]) == 12 and not len(found[[]])
     np.testing.assert_array_equal(upper.gaps, found.gaps[4:])
     assert repr(upper[0]).startswith('<ContactPoint: cube1/cube1 to cube0/cube0, gap -0.001')
     assert repr(found) == '<ContactPoints: 12 points, least gap -0.001 m>'

@@ -297,6 +297,7 @@ _ROW = np.zeros(7)
     (lambda: dynamics.forward_dynamics(_ARM, np.zeros((3, 7)), np.zeros((2, 7))),
      "rows = '2 of q, 3 of u'"),
     (lambda: dynamics.mass_matrix(_BODY, np.zeros(7)), r'q\[3:7\] = .*non-zero length'),
+    (lambda: dynamics.mass_matrix(_ARM, out=np.broadcast_to(0.0, (7, 7))), 'out = .read-only'),
     (lambda: dynamics.mass_matrix(_ARM, out=[[1.0]]), r'out = \[\[1.0\]\]'),
     (lambda: dynamics.mass_matrix(_ARM, out=np.zeros((7, 7), np.float32)), 'out = .float32'),
     (lambda: dynamics.jacobian(_ARM, 'tool0', (1, 2)), r"point = \(1, 2\) .*'tool0'"),
@@ -304,12 +305,29 @@ _ROW = np.zeros(7)
     (lambda: dynamics.integrate('x', _ROW), "robot_or_world = 'x'"),
     (lambda: dynamics.interpolate(_ARM, _ROW, _ROW, 'x'), "share = 'x'"),
     (lambda: dynamics.random_configuration(_ARM, 1, -1), 'count = -1'),
+    (lambda: dynamics.random_configuration(_ARM, 'x'), r"seed = 'x' \(robot 'arm'\)"),
+    (lambda: dynamics.random_configuration(_ARM, -1), 'seed = -1'),
+    (lambda: dynamics.set_configuration(_ARM, _ROW, _ROW[:3]), r"of dq = \(3,\) \(robot 'arm'\)"),
     (lambda: dynamics.set_configuration(_ARM, np.zeros((2, 7))), 'expected 7 finite numbers'),
 ])
 def test_wrong_inputs_are_named(call, said):
     """Say which input is wrong, where, and what was expected."""
     with pytest.raises(sb.SimBridgeError, match=said):
         call()
+
+
+def test_energy_of_a_list_is_written_into_its_array(robot):
+    """Return the array that was given, also where the inputs are converted."""
+    q, energy = dynamics.configuration(robot), np.array(np.nan)
+    assert dynamics.potential_energy(robot, q.tolist(), out=energy) is energy
+    assert energy == dynamics.potential_energy(robot, q)
+
+
+def test_errors_have_no_inner_ones():
+    """Tell what is wrong, without the conversion that was tried first."""
+    with pytest.raises(sb.InvalidValueError) as refused:
+        dynamics.mass_matrix(_ARM, [1, 2])
+    assert refused.value.__context__ is None
 
 
 def test_another_thread_keeps_out():
