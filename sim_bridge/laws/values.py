@@ -13,6 +13,9 @@ def for_each(
     what: str, value: object, size: int, place: str = '', least: float = -np.inf
 ) -> FloatArray:
     """Return one number or `size` as (size,) finite ones >= least; raises InvalidValueError."""
+    if type(value) is float and least <= value and abs(value) < np.inf:
+        # the usual case, in a tenth of the time
+        return np.full(size, value)
     bound = '' if least == -np.inf else f' of at least {least:g}'
     expected = f'a finite number{bound}, or {size} of them'
     array = real_array(what, value, expected, place)
