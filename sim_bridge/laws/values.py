@@ -21,4 +21,4 @@ def for_each(
     array = real_array(what, value, expected, place)
     if array.shape not in ((), (size,)) or not (np.isfinite(array) & (array >= least)).all():
         raise InvalidValueError(what, value, expected, place)
-    return np.broadcast_to(array, (size,))
+    return array if array.ndim else np.full(size, array)
