@@ -20,9 +20,6 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
 
-# reference velocity [rad/s or m/s] above which friction is compensated in full
-_FRICTION_VELOCITY = 0.02
-
 
 @dataclass(frozen=True)
 class ComputedTorqueParameters(ControllerParameters):
@@ -38,11 +35,10 @@ class ComputedTorqueParameters(ControllerParameters):
 
 class ComputedTorqueLaw:
     """
-    `effort = inverse dynamics(q, dq, reference acceleration + feedback)`.
+    `sb.laws.computed_torque` and what overcomes the joints' resistance.
 
-    With a true model every joint's error e obeys e'' + 2 z w e' + w^2 e = 0, whatever the others
-    do: w is natural_frequency, z damping_ratio. Needs a fixed base, and control over all joints
-    that mimic no other.
+    The error of every joint has natural_frequency and damping_ratio. Needs a fixed base, and
+    control over all joints that mimic no other.
     """
 
     def __init__(self, controlled: ControlledRobot, parameters: ComputedTorqueParameters) -> None:
@@ -51,39 +47,23 @@ class ComputedTorqueLaw:
         if not robot.fixed_base:
             expected = 'a robot with a fixed base; pd_controller controls others'
             raise InvalidValueError('base', 'free', expected, f'robot {robot.name!r}')
-        self._controlled, self._parameters = controlled, parameters
-        joints = [robot.joint(name) for name in controlled.joints]
-        self._damping = np.array([joint.damping for joint in joints])
-        self._friction = np.array([joint.friction for joint in joints])
-        self._stiffness = np.array([joint.stiffness for joint in joints])
-        self._spring_rest = np.array([joint.reference for joint in joints])
+        self._controlled = controlled
+        w, z = parameters.natural_frequency, parameters.damping_ratio
+        self._stiffness, self._damping = w**2, 2.0 * z * w
+        self._resistance = sb.laws.JointResistance(robot)
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Return the effort of every controlled joint (n,) [N m or N]."""
         robot, indices = self._controlled.robot, self._controlled.indices
-        w, z = self._parameters.natural_frequency, self._parameters.damping_ratio
         robot.q[indices], robot.dq[indices] = motion.q, motion.dq
-        acceleration = np.zeros(len(robot.joint_names))
-        acceleration[indices] = (
-            motion.reference_ddq
-            + 2.0 * z * w * (motion.reference_dq - motion.dq)
-            + w**2 * (motion.reference_q - motion.q)
-        )
-        rigid = sb.dynamics.inverse_dynamics(robot, acceleration)[indices]
-        efforts: np.ndarray = rigid + self._resistance(motion)
+        # joints that are not controlled are taken as held
+        q, dq, ddq = robot.q.copy(), robot.dq.copy(), np.zeros(len(robot.q))
+        q[indices], dq[indices] = motion.reference_q, motion.reference_dq
+        ddq[indices] = motion.reference_ddq
+        wanted = sb.laws.computed_torque(
+            robot, q, dq, ddq, stiffness=self._stiffness, damping=self._damping)
+        efforts: np.ndarray = (wanted + self._resistance.efforts(dq))[indices]
         return efforts
-
-    def _resistance(self, motion: Motion) -> np.ndarray:
-        """
-        Return the efforts that overcome damping, springs and friction (n,) [N m or N].
-
-        Friction is computed from the reference velocity, since the measured one changes its sign
-        with every disturbance.
-        """
-        friction = self._friction * np.clip(motion.reference_dq / _FRICTION_VELOCITY, -1.0, 1.0)
-        spring = self._stiffness * (motion.q - self._spring_rest)
-        resistance: np.ndarray = self._damping * motion.dq + spring + friction
-        return resistance
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -48,7 +48,7 @@ class PdParameters(ControllerParameters):
 
 class PdLaw:
     """
-    `effort = stiffness (reference - q) + damping (reference velocity - dq)`, for each joint.
+    `sb.laws.pd` for each joint, its gains given or scaled by the inertia that the joint feels.
 
     There is no gravity compensation: the robot sags by its weight over its stiffness.
     """
@@ -57,44 +57,36 @@ class PdLaw:
         """Check the gains that are given; raises InvalidValueError."""
         self._controlled, self._parameters = controlled, parameters
         self._stiffness, self._damping = (
-            per_joint(name, values, controlled.joints) if values else None
+            self._spread(per_joint(name, values, controlled.joints)) if values else None
             for name, values in (
                 ('stiffness', parameters.stiffness), ('damping', parameters.damping)))
+        self._is_controlled = self._spread(np.ones(len(controlled.joints))) > 0.0
         self._inertia_pose: np.ndarray | None = None
-        self._inertia = np.zeros(len(controlled.joints))
+        self._inertia = np.zeros(len(controlled.robot.joint_names))
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Return the effort of every controlled joint (n,) [N m or N]."""
+        robot, indices = self._controlled.robot, self._controlled.indices
+        robot.q[indices], robot.dq[indices] = motion.q, motion.dq
         stiffness, damping = self._stiffness, self._damping
         if stiffness is None or damping is None:
             pose = self._inertia_pose
             if pose is None or np.abs(motion.q - pose).max() > _SAME_POSE:
                 self._inertia_pose = motion.q
-                self._inertia = self._felt_inertia(motion.q)
-            inertia = self._inertia
+                self._inertia = sb.laws.felt_inertia(robot, joints=self._is_controlled)
             w, z = self._parameters.natural_frequency, self._parameters.damping_ratio
-            stiffness = inertia * w**2 if stiffness is None else stiffness
-            damping = 2.0 * z * w * inertia if damping is None else damping
-        efforts: np.ndarray = stiffness * (motion.reference_q - motion.q) + damping * (
-            motion.reference_dq - motion.dq)
+            stiffness = self._inertia * w**2 if stiffness is None else stiffness
+            damping = 2.0 * z * w * self._inertia if damping is None else damping
+        efforts: np.ndarray = sb.laws.pd(
+            robot, self._spread(motion.reference_q), self._spread(motion.reference_dq),
+            stiffness=stiffness, damping=damping)[indices]
         return efforts
 
-    def _felt_inertia(self, q: np.ndarray) -> np.ndarray:
-        """
-        Return an inertia for every joint (n,) at this pose to scale gains with [kg m^2 or kg].
-
-        With gains D w^2 and 2 z w D the eigenvalues of the loop are those of D inv(M), times w^2
-        and 2 z w. Here D is one over the row sums of |inv(M)|, so that none of them exceeds 1 and
-        natural_frequency bounds the bandwidth of every motion, however the joints move together.
-        The diagonal of M would not do: a straight arm has motions with a tenth of that inertia,
-        which the delay from state to command would make unstable.
-        """
-        robot, indices = self._controlled.robot, self._controlled.indices
-        robot.q[indices] = q
-        joints = indices + (0 if robot.fixed_base else 6)
-        inverse = np.linalg.inv(sb.dynamics.mass_matrix(robot))[np.ix_(joints, joints)]
-        inertia: np.ndarray = 1.0 / np.abs(inverse).sum(axis=1)
-        return inertia
+    def _spread(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the controlled joints over all joints, 0 for the others."""
+        spread = np.zeros(len(self._controlled.robot.joint_names))
+        spread[self._controlled.indices] = values
+        return spread
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
 
 
@@ -34,19 +35,14 @@ class Reference:
         reached [s].
         """
         self._start = np.array(start)
-        self._way = np.array(center) - self._start
-        self._amplitude = np.array(amplitude)
-        self._pulsation = 2.0 * math.pi * np.array(frequency)
+        self._wave = sb.laws.TrajRef(
+            np.array(center) - self._start, 2.0 * math.pi * np.array(frequency), amplitude)
         self._ramp_time = ramp_time
 
     def at(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, velocity and acceleration (n,) each at a time [s] since the start."""
         s, ds, dds = self._blend(time)
-        phase = self._pulsation * time
-        wave = self._amplitude * np.sin(phase)
-        d_wave = self._amplitude * self._pulsation * np.cos(phase)
-        dd_wave = -(self._pulsation**2) * wave
-        moved = self._way + wave
+        moved, d_wave, dd_wave = self._wave.at(time)
         q = self._start + s * moved
         dq = ds * moved + s * d_wave
         ddq = dds * moved + 2.0 * ds * d_wave + s * dd_wave

@@ -1,0 +1,44 @@
+"""What resists in the joints beside the rigid bodies: damping, springs and dry friction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.laws.motions import Motions
+from sim_bridge.robots.robot import Robot
+
+# reference velocity [rad/s or m/s] above which friction is compensated in full
+_FRICTION_VELOCITY = 0.02
+
+
+class JointResistance:
+    """
+    The efforts that overcome damping, springs and dry friction of a robot's joints.
+
+    Reads the parameters of the joints once. Mimic joints are left out.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """Read the joints; raises InvalidValueError for what is no robot."""
+        self._robot = robot
+        motions = Motions(robot, None, None)
+        self._leads = motions.leads
+        self._damping, self._stiffness, self._rest, self._friction = (
+            np.array([getattr(robot.joint(name), field) for name in robot.joint_names], float)
+            for field in ('damping', 'stiffness', 'reference', 'friction'))
+
+    def efforts(
+        self, dq_ref: Vector | None = None, *, q: Vector | None = None, dq: Vector | None = None
+    ) -> FloatArray:
+        """
+        Return (n,) damping dq + stiffness (q - reference) + friction of dq_ref [N m or N].
+
+        Friction goes by the wanted velocity, since the measured one changes its sign with every
+        disturbance; below 0.02 rad/s or m/s it is a share. Arguments and errors as of `pd`.
+        """
+        motions = Motions(self._robot, q, dq)
+        share = np.clip(motions.vector('dq_ref', dq_ref) / _FRICTION_VELOCITY, -1.0, 1.0)
+        efforts = (self._damping * motions.joint_dq + self._friction * share
+                   + self._stiffness * (motions.joint_q - self._rest))
+        return np.where(self._leads, efforts, 0.0)

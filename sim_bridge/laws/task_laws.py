@@ -1,0 +1,213 @@
+"""
+Control laws over the pose of a link: operational space and impedance.
+
+The task x is the position of the link's frame, or of a point of the link, and its orientation;
+velocities, errors and gains have 6 rows, linear (3), then angular (3), in world axes. Robots need
+an effort for every coordinate: a fixed base, and no joints with several axes. Efforts are over
+`robot.joint_names`. All raise InvalidValueError for what does not fit or is not finite,
+UnknownNameError for an unknown link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import rotation_vector
+from sim_bridge.foundation.validation import finite_vector, real_array
+from sim_bridge.laws.motions import Motions
+from sim_bridge.laws.values import for_each
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.robot import Robot
+from sim_bridge.world import dynamics
+
+# of the eigenvalues of J inv(M) Jᵀ, relative: directions in which no joint moves the link
+_IMMOVABLE = 1e-9
+_RIGID = 1e-6
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    Where a link is wanted, and how it moves there.
+
+    pose: (4, 4) the placement, or (3,) the position alone, which leaves the orientation free [m].
+    velocity: (6,) [m/s, rad/s]. acceleration: (6,) [m/s², rad/s²]. Zero if None; world axes. With
+    the position alone also (3,).
+    """
+
+    pose: Vector | Matrix
+    velocity: Vector | None = None
+    acceleration: Vector | None = None
+
+
+def pose_error(placement: Matrix, pose: Vector | Matrix) -> FloatArray:
+    """
+    Return (6,) the way from a placement (4, 4) to a pose: [m], rotation vector [rad]; world axes.
+
+    (3,) if the pose is a position (3,) alone.
+    """
+    return way_to(checked_pose(pose), checked_pose(placement, what='placement', sizes=((4, 4),)))
+
+
+def operational_space(
+    robot: Robot,
+    link: Link | str,
+    target: Target,
+    *,
+    stiffness: Number | Vector,
+    damping: Number | Vector,
+    posture: Vector | None = None,
+    point: Vector | None = None,
+    q: Vector | None = None,
+    dq: Vector | None = None,
+) -> FloatArray:
+    """
+    Return (n,) the efforts [N m or N] that decouple a link's task: u = Jᵀ F + h + Nᵀ posture.
+
+    F = Λ (acceleration + damping e' + stiffness e - dJ/dt dq), with Λ = inv(J inv(M) Jᵀ), so that
+    with a true model every row of the error obeys e'' + damping e' + stiffness e = 0 (the angular
+    ones where they are small). In directions in which no joint moves the link it does nothing.
+
+    stiffness: [1/s²]. damping: [1/s]. One, or one for each row. posture: (n,) efforts [N m or N]
+    besides, such as of `pd`, of which only what does not move the task acts; zero if None. point:
+    (3,) of the link, in its frame [m]. q, dq: as in `pd`. Source: Khatib, 1987.
+    """
+    task = _Task(robot, link, target, point, q, dq)
+    wanted = task.acceleration + task.feedback(stiffness, damping)
+    return task.efforts(wanted, np.zeros_like(wanted), posture)
+
+
+def impedance(
+    robot: Robot,
+    link: Link | str,
+    target: Target,
+    *,
+    stiffness: Number | Vector,
+    damping: Number | Vector,
+    inertia: Matrix | None = None,
+    wrench: Vector | None = None,
+    posture: Vector | None = None,
+    point: Vector | None = None,
+    q: Vector | None = None,
+    dq: Vector | None = None,
+) -> FloatArray:
+    """
+    Return (n,) the efforts [N m or N] that make a link a mass on a spring and a damper.
+
+    With a true model inertia e'' + damping e' + stiffness e = -wrench, e being the way to the
+    target (angular rows where it is small), and wrench the force and torque on the link.
+
+    stiffness: [N/m, N m/rad]. damping: [N s/m, N m s/rad]. One, or one for each row. inertia: (6,
+    6) [kg, kg m²]; the robot's own at the task, Λ, if None, for which nothing need be measured.
+    wrench: (6,) measured, force and torque about the point in world axes [N, N m]; needed and used
+    only with an inertia, zero if None. Rows are 3 where the target is a position. Others as of
+    `operational_space`. Source: Hogan, 1985.
+    """
+    task = _Task(robot, link, target, point, q, dq)
+    force = task.feedback(stiffness, damping)
+    acceleration = task.acceleration
+    if inertia is not None:
+        m, felt = len(force), task.rows('wrench', wrench)
+        mass = real_array('inertia', inertia, f'a ({m}, {m}) matrix', task.motions.place)
+        if mass.shape != (m, m) or not np.isfinite(mass).all() or (
+                np.linalg.eigvalsh(mass + mass.T).min() <= 0.0):
+            raise InvalidValueError(
+                'inertia', inertia, f'a positive definite ({m}, {m}) matrix', task.motions.place)
+        acceleration, force = acceleration + np.linalg.solve(mass, force + felt), -felt
+    return task.efforts(acceleration, force, posture)
+
+
+class _Task:
+    """
+    A task of a robot at a state.
+
+    J, M: over the joints that lead, (m, k) and (k, k). error, rate: (m,) to the target.
+    """
+
+    def __init__(
+        self, robot: Robot, link: Link | str, target: Target, point: Vector | None,
+        q: Vector | None, dq: Vector | None,
+    ) -> None:
+        self.motions = motions = Motions(robot, q, dq)
+        motions.need_all_actuated()
+        placement = placement_of(robot, link, point, motions.q)
+        self.error = way_to(checked_pose(target.pose, motions.place), placement)
+        rows = slice(len(self.error))
+        self.G = G = motions.G[:, motions.leads]
+        J = dynamics.jacobian(robot, link, point, motions.q)[rows]
+        self.J, self.M = J @ G, G.T @ dynamics.mass_matrix(robot, motions.q) @ G
+        drift = dynamics.jacobian_derivative(robot, link, point, motions.q, motions.dq)[rows]
+        self.drift = drift @ motions.dq
+        self.rate = self.rows('velocity', target.velocity) - J @ motions.dq
+        self.acceleration = self.rows('acceleration', target.acceleration)
+
+    def rows(self, what: str, value: Vector | None) -> FloatArray:
+        """Return a value (m,) of the task; zeros for None. Raises InvalidValueError."""
+        size = len(self.error)
+        return np.zeros(size) if value is None else finite_vector(
+            what, value, size, self.motions.place)
+
+    def feedback(self, stiffness: object, damping: object) -> FloatArray:
+        """Return (m,) stiffness e + damping e'; raises InvalidValueError."""
+        size, place = len(self.error), self.motions.place
+        return (for_each('stiffness', stiffness, size, place, 0.0) * self.error
+                + for_each('damping', damping, size, place, 0.0) * self.rate)
+
+    def efforts(
+        self, acceleration: FloatArray, force: FloatArray, posture: Vector | None
+    ) -> FloatArray:
+        """Return (n,) the efforts for an acceleration of the task (m,), and a force (m,) more."""
+        motions, J = self.motions, self.J
+        across = np.linalg.solve(self.M, J.T)
+        values, directions = np.linalg.eigh(J @ across)
+        moved = values > _IMMOVABLE * values[-1]
+        kept = directions[:, moved]
+        Lambda = (kept / values[moved]) @ kept.T
+        at_task = Lambda @ (acceleration - self.drift) + force
+        own = motions.vector('posture', posture)[motions.leads]
+        own = own - J.T @ (Lambda @ (across.T @ own))
+        bias = self.G.T @ dynamics.bias_forces(motions.robot, motions.q, motions.dq)
+        efforts = np.zeros(motions.size)
+        efforts[motions.leads] = J.T @ at_task + bias + own
+        return efforts
+
+
+def placement_of(
+    robot: Robot, link: Link | str, point: Vector | None, q: FloatArray
+) -> FloatArray:
+    """Return (4, 4) the placement of a link's frame, moved to a point of it (3,) [m]."""
+    placement = dynamics.forward_kinematics(robot, link, q)
+    if point is not None:
+        at = finite_vector('point', point, 3, f'robot {robot.name!r}')
+        placement[:3, 3] += placement[:3, :3] @ at
+    return placement
+
+
+def way_to(pose: FloatArray, placement: FloatArray) -> FloatArray:
+    """Return the error of `pose_error`, of what `checked_pose` returned."""
+    if pose.ndim == 1:
+        return pose - placement[:3, 3]
+    turn = rotation_vector(pose[:3, :3] @ placement[:3, :3].T)
+    return np.concatenate([pose[:3, 3] - placement[:3, 3], turn])
+
+
+def checked_pose(
+    pose: object, place: str = '', what: str = 'pose',
+    sizes: tuple[tuple[int, ...], ...] = ((4, 4), (3,)),
+) -> FloatArray:
+    """Return a placement (4, 4) or a position (3,); else raise InvalidValueError."""
+    expected = 'a placement (4, 4) whose rotation is orthonormal' + (
+        ', or a position (3,) [m]' if (3,) in sizes else '')
+    array = real_array(what, pose, expected, place)
+    if array.shape not in sizes or not np.isfinite(array).all():
+        raise InvalidValueError(what, pose, expected, place)
+    if array.ndim == 2:
+        R = array[:3, :3]
+        if np.abs(R @ R.T - np.eye(3)).max() > _RIGID or np.linalg.det(R) < 0.0 or (
+                np.abs(array[3] - [0.0, 0.0, 0.0, 1.0]).max() > _RIGID):
+            raise InvalidValueError(what, pose, expected, place)
+    return array

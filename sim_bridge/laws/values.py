@@ -1,0 +1,24 @@
+"""Checks of what control laws are given."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import real_array
+
+
+def for_each(
+    what: str, value: object, size: int, place: str = '', least: float = -np.inf
+) -> FloatArray:
+    """Return one number or `size` as (size,) finite ones >= least; raises InvalidValueError."""
+    if type(value) is float and least <= value and abs(value) < np.inf:
+        # the usual case, in a tenth of the time
+        return np.full(size, value)
+    bound = '' if least == -np.inf else f' of at least {least:g}'
+    expected = f'a finite number{bound}, or {size} of them'
+    array = real_array(what, value, expected, place)
+    if array.shape not in ((), (size,)) or not (np.isfinite(array) & (array >= least)).all():
+        raise InvalidValueError(what, value, expected, place)
+    return array if array.ndim else np.full(size, array)

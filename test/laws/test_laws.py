@@ -1,0 +1,262 @@
+"""Control laws against closed forms of their error, computed by Pinocchio or by the engine."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from robots import joint, link, robot
+
+import sim_bridge as sb
+
+W, Z = 12.0, 0.7
+GAINS = {'stiffness': W**2, 'damping': 2.0 * Z * W}
+
+
+@pytest.fixture
+def arm():
+    """Return the arm of seven joints."""
+    return sb.World().load_urdf('arm')
+
+
+@pytest.fixture
+def twin(repository):
+    """Return Pinocchio's model of the arm, with its data."""
+    model = pin.buildModelFromUrdf(str(repository / 'urdf' / 'arm.urdf'))
+    return model, model.createData()
+
+
+@pytest.fixture
+def state(arm):
+    """Return a configuration and velocities of the arm that are not its present ones."""
+    return sb.dynamics.random_configuration(arm, 5), np.random.default_rng(5).normal(size=7)
+
+
+def damped(time, z=Z):
+    """Return the closed form of e'' + 2 z W e' + W² e = 0 from e = 1, at rest."""
+    w = W * math.sqrt(1.0 - z**2)
+    return np.exp(-z * W * time) * (np.cos(w * time) + z * W / w * np.sin(w * time))
+
+
+def frame_motion(twin, q, dq, ddq):
+    """Return Jacobian and acceleration of tool0 by Pinocchio, world axes."""
+    model, data = twin
+    frame, axes = model.getFrameId('tool0'), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    pin.forwardKinematics(model, data, q, dq, ddq)
+    pin.updateFramePlacements(model, data)
+    acceleration = pin.getFrameClassicalAcceleration(model, data, frame, axes).vector.copy()
+    return pin.computeFrameJacobian(model, data, q, frame, axes), acceleration
+
+
+def test_traj_ref_has_the_values_of_the_tutorial():
+    """Give what the tutorial prints at t = 0.2, with derivatives, for one time or many."""
+    ref = sb.laws.TrajRef(np.array([0, 0, 0.0]), omega=np.array([1, 2, 3.0]), amplitude=1.5)
+    q, dq, ddq = ref(0.2), ref.velocity(0.2), ref.acceleration(0.2)
+    np.testing.assert_allclose(q, [0.29800400, 0.58412751, 0.84696371], atol=1e-8)
+    np.testing.assert_allclose(dq, [1.47009987, 2.76318298, 3.71401027], atol=1e-8)
+    np.testing.assert_allclose(ddq, [-0.29800400, -2.33651005, -7.62267338], atol=1e-8)
+    for many, one in zip(ref.at([0.1, 0.2]), (q, dq, ddq), strict=True):
+        assert many.shape == (2, 3)
+        np.testing.assert_array_equal(many[1], one)
+
+
+def test_traj_ref_derivatives_are_those_of_the_position():
+    """Equal central differences, with frequency, amplitude and phase of each joint."""
+    ref = sb.laws.TrajRef([0.1, -2.0], [3.0, -0.5], [0.2, 1.5], phase=[0.3, 2.0])
+    np.testing.assert_allclose(ref(0.0), [0.1 + 0.2 * np.sin(0.3), -2.0 + 1.5 * np.sin(2.0)])
+    h = 1e-5
+    for t in (0.0, 0.7, 4.1):
+        np.testing.assert_allclose(ref.velocity(t), (ref(t + h) - ref(t - h)) / (2 * h), atol=1e-8)
+        np.testing.assert_allclose(
+            ref.acceleration(t), (ref.velocity(t + h) - ref.velocity(t - h)) / (2 * h), atol=1e-8)
+
+
+def test_pd_is_its_formula_and_gravity_is_that_of_pinocchio(arm, twin, state):
+    """Return K (q_ref - q) + D (dq_ref - dq), and with gravity as much more as Pinocchio says."""
+    q, dq = state
+    stiffness, damping = np.arange(7.0), 1.0 + np.arange(7.0)
+    q_ref, dq_ref = np.linspace(0.0, 1.0, 7), np.linspace(1.0, 2.0, 7)
+    options = {'stiffness': stiffness, 'damping': damping, 'q': q, 'dq': dq}
+    plain = sb.laws.pd(arm, q_ref, dq_ref, **options)
+    np.testing.assert_array_equal(plain, stiffness * (q_ref - q) + damping * (dq_ref - dq))
+    borne = sb.laws.pd(arm, q_ref, dq_ref, gravity=True, **options)
+    np.testing.assert_allclose(
+        borne - plain, pin.computeGeneralizedGravity(*twin, q), atol=1e-11)
+
+
+def test_pd_of_a_free_base_is_over_its_joints():
+    """Return efforts that `robot.u` takes, at the present state."""
+    quadruped = sb.World().load_urdf('quadruped', fixed_base=False)
+    quadruped.q, quadruped.dq = np.linspace(0.0, 0.5, 12), 1.0
+    efforts = sb.laws.pd(quadruped, np.zeros(12), stiffness=10.0, damping=2.0)
+    np.testing.assert_allclose(efforts, -10.0 * quadruped.q - 2.0)
+    quadruped.u = efforts
+
+
+def test_felt_inertia_bounds_the_loop(arm):
+    """Keep the eigenvalues of D inv(M) within 1, and leave out joints that give way."""
+    for q in sb.dynamics.random_configuration(arm, 2, 20):
+        D = sb.laws.felt_inertia(arm, q)
+        values = np.linalg.eigvals(np.diag(D) @ np.linalg.inv(sb.dynamics.mass_matrix(arm, q)))
+        assert values.real.max() <= 1.0 + 1e-12
+    chosen = np.arange(7) == 2
+    alone = sb.laws.felt_inertia(arm, q, joints=chosen)
+    expected = 1.0 / np.linalg.inv(sb.dynamics.mass_matrix(arm, q))[2, 2]
+    np.testing.assert_allclose(alone, np.where(chosen, expected, 0.0))
+
+
+def test_computed_torque_decays_as_the_linear_equation(arm, twin):
+    """Integrate Pinocchio's robot under the law: every joint's error is the closed form's."""
+    model, data = twin
+    ref = sb.laws.TrajRef(np.zeros(7), np.linspace(0.5, 3.0, 7), 0.4)
+    e0 = np.array([0.5, -0.4, 0.3, 0.2, -0.5, 0.1, 0.6])
+
+    def slope(t, x):
+        q, dq = x
+        u = sb.laws.computed_torque(arm, *ref.at(t), **GAINS, q=q, dq=dq)
+        return np.array([dq, pin.aba(model, data, q, dq, u)])
+
+    h, x = 4e-3, np.array([ref(0.0) - e0, ref.velocity(0.0)])
+    for step in range(100):
+        t = step * h
+        k1 = slope(t, x)
+        k2 = slope(t + h / 2, x + h / 2 * k1)
+        k3 = slope(t + h / 2, x + h / 2 * k2)
+        x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(t + h, x + h * k3))
+    np.testing.assert_allclose(ref(t + h) - x[0], e0 * damped(t + h), atol=1e-5)
+
+
+FOLLOWER = robot(
+    link('base'), link('upper', com=(0, 0, -0.5)), link('lower', com=(0.1, 0, -0.3)),
+    joint('lead', 'base', 'upper', axis=(0, 1, 0), inside='<dynamics damping="0.3"/>'),
+    joint('follow', 'upper', 'lower', axis=(0, 1, 0), xyz=(0, 0, -1),
+          inside='<mimic joint="lead" multiplier="-0.5" offset="0.3"/>'))
+
+
+def test_computed_torque_moves_followers_with_their_leader():
+    """Step a robot with a mimic joint and damping: the leader's error is the closed form's."""
+    world = sb.World(time_step=5e-4)
+    leader = world.load_urdf(FOLLOWER, fixed_base=True)
+    leader.q = [0.5, 0.05]
+    resistance = sb.laws.JointResistance(leader)
+    for _ in range(300):
+        leader.u = sb.laws.computed_torque(
+            leader, [0.0, 9.9], **GAINS) + resistance.efforts()
+        assert leader.u[1] == 0.0
+        world.step()
+    np.testing.assert_allclose(leader.q[0], 0.5 * damped(world.time), atol=2e-3)
+
+
+def test_resistance_is_what_the_joints_have(arm, state):
+    """Add damping, springs, and friction by the wanted velocity."""
+    q, dq = state
+    arm.joint(arm.joint_names[3]).stiffness, arm.joint(arm.joint_names[3]).reference = 5.0, 0.2
+    found = sb.laws.JointResistance(arm).efforts(np.linspace(-1.0, 1.0, 7), q=q, dq=dq)
+    joints = [arm.joint(name) for name in arm.joint_names]
+    sign = np.sign(np.linspace(-1.0, 1.0, 7))
+    for k, each in enumerate(joints):
+        spring = 5.0 * (q[3] - 0.2) if k == 3 else 0.0
+        assert found[k] == pytest.approx(each.damping * dq[k] + each.friction * sign[k] + spring)
+
+
+def target_near(arm, q):
+    """Return a target that is near where the arm is at q, moving."""
+    pose = sb.dynamics.forward_kinematics(arm, 'tool0', q).copy()
+    pose[:3, :3] = pin.exp3(np.array([0.1, -0.2, 0.15])) @ pose[:3, :3]
+    pose[:3, 3] += [0.05, -0.1, 0.02]
+    return sb.laws.Target(pose, np.arange(6.0) / 10.0, np.arange(6.0) - 2.0)
+
+
+def test_operational_space_decouples_the_task(arm, twin, state):
+    """Accelerate every row by its own error alone, whatever the posture's efforts are."""
+    q, dq = state
+    target = target_near(arm, q)
+    stiffness, damping = 10.0 + np.arange(6.0), 5.0 + np.arange(6.0)
+    error = np.array([0.05, -0.1, 0.02, 0.1, -0.2, 0.15])
+    accelerations = []
+    for posture in (None, 10.0 * np.arange(7.0)):
+        u = sb.laws.operational_space(
+            arm, 'tool0', target, stiffness=stiffness, damping=damping, posture=posture, q=q,
+            dq=dq)
+        accelerations.append(pin.aba(*twin, q, dq, u))
+        J, found = frame_motion(twin, q, dq, accelerations[-1])
+        rate = target.velocity - J @ dq
+        np.testing.assert_allclose(
+            found, target.acceleration + stiffness * error + damping * rate, atol=1e-8)
+    assert np.abs(accelerations[1] - accelerations[0]).max() > 0.1, 'the elbow moves'
+
+
+def test_operational_space_does_what_it_can():
+    """Control a pendulum's tip in the one direction in which it moves."""
+    pendulum = sb.World().load_urdf('pendulum')
+    tip = pendulum.links[-1].name
+    start = sb.dynamics.forward_kinematics(pendulum, tip, [0.7])
+    u = sb.laws.operational_space(
+        pendulum, tip, sb.laws.Target(start), stiffness=1.0, damping=1.0, q=[0.7])
+    np.testing.assert_allclose(
+        sb.dynamics.forward_dynamics(pendulum, u, [0.7]), 0.0, atol=1e-9)
+
+
+def test_impedance_is_a_mass_on_a_spring(arm, twin, state):
+    """Obey inertia e'' + damping e' + stiffness e = -wrench, by the own inertia or a given one."""
+    q, dq = state
+    target = target_near(arm, q)
+    model, data = twin
+    M = pin.crba(model, data, q).copy()
+    J, _ = frame_motion(twin, q, dq, np.zeros(7))
+    own = np.linalg.inv(J @ np.linalg.inv(M) @ J.T)
+    wrench = np.array([3.0, -2.0, 5.0, 0.3, 0.2, -0.4])
+    stiffness, damping = 100.0 + np.arange(6.0), 20.0
+    error = np.array([0.05, -0.1, 0.02, 0.1, -0.2, 0.15])
+    given = np.diag([2.0, 2.0, 3.0, 0.1, 0.2, 0.3])
+    for inertia, options in ((own, {}), (given, {'inertia': given, 'wrench': wrench})):
+        u = sb.laws.impedance(
+            arm, 'tool0', target, stiffness=stiffness, damping=damping, q=q, dq=dq, **options)
+        J, found = frame_motion(twin, q, dq, pin.aba(model, data, q, dq, u + J.T @ wrench))
+        left = inertia @ (target.acceleration - found) + damping * (
+            target.velocity - J @ dq) + stiffness * error
+        np.testing.assert_allclose(left, -wrench, atol=1e-8)
+
+
+def test_impedance_yields_to_a_push_by_its_stiffness():
+    """Step the arm with a weight on its tool: it comes to rest weight over stiffness lower."""
+    world = sb.World(time_step=2e-3)
+    arm = world.load_urdf('arm')
+    for name in arm.joint_names:
+        arm.joint(name).damping = arm.joint(name).friction = 0.0
+    arm.q = [0.3, 0.9, 0.2, -1.2, 0.1, 0.8, 0.0]
+    tool = arm.link('tool0')
+    start = sb.dynamics.forward_kinematics(arm, tool)
+    target, middle = sb.laws.Target(start[:3, 3]), arm.q.copy()
+    for _ in range(300):
+        inertia = sb.laws.felt_inertia(arm)
+        posture = sb.laws.pd(arm, middle, stiffness=100.0 * inertia, damping=20.0 * inertia)
+        arm.u = sb.laws.impedance(
+            arm, tool, target, stiffness=2000.0, damping=[170.0, 170.0, 280.0], posture=posture)
+        tool.add_force([0.0, 0.0, -40.0], tool.p)
+        world.step()
+    way = sb.laws.pose_error(sb.dynamics.forward_kinematics(arm, tool), start[:3, 3])
+    np.testing.assert_allclose(way, [0.0, 0.0, 40.0 / 2000.0], atol=2e-4)
+
+
+@pytest.mark.parametrize(('call', 'words'), [
+    (lambda arm: sb.laws.pd(arm, np.zeros(6), stiffness=1.0, damping=1.0), "q_ref .*'arm'"),
+    (lambda arm: sb.laws.pd(arm, np.zeros(7), stiffness=-1.0, damping=1.0), 'stiffness = -1'),
+    (lambda arm: sb.laws.pd(arm, np.zeros(7), stiffness=[1.0] * 3, damping=1.0), 'or 7 of them'),
+    (lambda arm: sb.laws.pd('arm', np.zeros(7), stiffness=1.0, damping=1.0), 'a robot of a world'),
+    (lambda arm: sb.laws.computed_torque(
+        sb.World().load_urdf('floating_box'), [], stiffness=1.0, damping=1.0), 'a fixed base'),
+    (lambda arm: sb.laws.operational_space(
+        arm, 'tool0', sb.laws.Target(np.ones((4, 4))), stiffness=1.0, damping=1.0), 'orthonormal'),
+    (lambda arm: sb.laws.impedance(
+        arm, 'tool0', sb.laws.Target([0.0, 0.0, 1.0]), stiffness=1.0, damping=1.0,
+        inertia=-np.eye(3)), 'positive definite'),
+    (lambda arm: sb.laws.TrajRef([0.0, 1.0], [1.0] * 3, 1.0), 'omega'),
+    (lambda arm: sb.laws.TrajRef([0.0, 1.0], 1.0, 1.0)(math.nan), 'a finite time'),
+])
+def test_what_does_not_fit_is_named(arm, call, words):
+    """Name the quantity, the value and the robot."""
+    with pytest.raises(sb.InvalidValueError, match=words):
+        call(arm)
