@@ -208,6 +208,22 @@ def pushed_through_an_axis(watch):
         world.step()
 
 
+def problems(watch):
+    """Look for contacts and distances without a step, and solve the problem of the contacts."""
+    world, walker = load('quadruped', 300)
+    cart = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(2.0, 0.0, 0.1))
+    anchor = world.add_body(
+        sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(2.0, 0.0, 0.6), motion='kinematic')
+    world.add_joint('distance', cart, anchor, (2.0, 0.0, 0.2), anchor2=(2.0, 0.0, 0.5))
+    with watch():
+        contacts = world.find_contacts(1e-3)
+        world.find_contacts(pairs=[(walker, cart, 1e-2), (cart, anchor)])
+        world.find_distances(cart, anchor)
+        problem = world.contact_problem(contacts)
+        for solver in ('direct', 'iterative', 'split'):
+            sb.contact.solve(problem, solver)
+
+
 ALL_SCENARIOS = [
-    *SCENARIOS, mimics, locks, stops, sensors, breaking, bearings, play,
+    *SCENARIOS, mimics, locks, stops, sensors, breaking, bearings, play, problems,
     pushed_through_an_axis]
