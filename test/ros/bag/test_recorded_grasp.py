@@ -12,6 +12,8 @@ from sensor_msgs.msg import JointState
 
 import sim_bridge as sb
 
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
 DIGITS = 'index', 'middle', 'ring', 'thumb'
 MASS, G = 0.2, 9.81
 SCENE = f"""
