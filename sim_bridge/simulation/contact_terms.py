@@ -124,6 +124,8 @@ class ContactTerms:
         laws = self._handle.part(Laws)
         z, x, second = laws.frame.reshape(-1, 3, 3).transpose(1, 0, 2)
         ratio = np.linalg.norm(second, axis=1)
+        # a circle's, but for rounding; an ellipse that is this round is a circle to all purposes
+        ratio[np.abs(ratio - 1.0) < 1e-14] = 1.0
         # turned: z and y are opposite, and so are relative velocities
         sign = np.where(self._is_turned, -1.0, 1.0)[:, None]
         y = np.cross(z, x)
