@@ -147,8 +147,7 @@ def inverse_dynamics_derivatives(
 
     Raises StateError in a world with a PointGravity, which has no derivatives here.
     """
-    _check_gravity(robot)
-    blocks = operations_of(robot).inverse_dynamics_derivatives.compute(out, q, dq, ddq)
+    blocks = _in_uniform_gravity(robot).inverse_dynamics_derivatives.compute(out, q, dq, ddq)
     return InverseDynamicsDerivatives(*_blocks(blocks))
 
 
@@ -157,8 +156,7 @@ def forward_dynamics_derivatives(
     out: FloatArray | None = None,
 ) -> ForwardDynamicsDerivatives:
     """Return the derivatives of `forward_dynamics`; out and errors as of inverse dynamics."""
-    _check_gravity(robot)
-    blocks = operations_of(robot).forward_dynamics_derivatives.compute(out, q, dq, u)
+    blocks = _in_uniform_gravity(robot).forward_dynamics_derivatives.compute(out, q, dq, u)
     return ForwardDynamicsDerivatives(*_blocks(blocks))
 
 
@@ -280,11 +278,13 @@ def _site(
     return operations.site(link.slot, finite_vector('point', point, 3, place))
 
 
-def _check_gravity(robot: Robot) -> None:
+def _in_uniform_gravity(robot: Robot) -> RobotDynamics:
+    operations = operations_of(robot)
     if robot.simulation.gravity[PULL]:
         raise StateError(
             f'robot {robot.name!r}: derivatives of dynamics are those in a uniform gravity; its '
             'world has a PointGravity')
+    return operations
 
 
 def _blocks(blocks: FloatArray) -> list[FloatArray]:

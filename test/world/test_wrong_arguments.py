@@ -17,6 +17,7 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
     (lambda: _ARM.devices()[0].standard_deviations('x'), "unknown quantity 'x'"),
     (lambda: _ARM.devices()[0].standard_deviations([]), r'name of a quantity = \[\]'),
     (lambda: dynamics.mass_matrix('x'), "robot = 'x': expected a robot"),
+    (lambda: dynamics.inverse_dynamics_derivatives('x', [0]), "robot = 'x': expected a robot"),
     (lambda: dynamics.jacobian(_ARM, {}), "link = {}: expected a link of robot 'arm'"),
     (lambda: _ARM.command_effort([0.0], 5.0), r"joints = 5.0 \(robot 'arm'\): expected names"),
     (lambda: _ARM.command_effort([0.0], np.array(1.0)), r'joints = array\(1.\) .*expected names'),
