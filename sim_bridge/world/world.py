@@ -15,7 +15,7 @@ from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
 from sim_bridge.description.compliance import GivenCompliance
-from sim_bridge.description.gravity import Gravity, gravity_of, gravity_row
+from sim_bridge.description.gravity import Gravity, gravity_of, gravity_row, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
@@ -758,7 +758,7 @@ class World(DeclaredAttributes):
             self.simulation.step_count = 0
 
     @property
-    def gravity(self) -> FloatArray | Any:
+    def gravity(self) -> FloatArray | PointGravity:
         """
         (3,) [m/s²], world axes, a read-only view; or what pulls towards a point; can be set.
 

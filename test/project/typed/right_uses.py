@@ -128,8 +128,8 @@ def use_shapes(world: sb.World) -> sb.Robot:
     body.set_base_pose(body.root_link.p, np.array([0, 0, 0, 1]))
     body.set_base_velocity([0.0, 0.0, 0.1])
     world.gravity = [0.0, 0.0, -1.6]
-    down: Floats = world.gravity
-    assert down.tolist() == [0.0, 0.0, -1.6]
+    down = world.gravity
+    assert isinstance(down, np.ndarray) and down.tolist() == [0.0, 0.0, -1.6]
     world.set_contact_material(rubber, 'default', sb.ContactMaterial.from_ode(mu=0.5))
     gap = sb.distance(sb.Sphere(1.0), ([0, 0, 0], [0, 0, 0, 1]),
                       sb.Sphere(1.0), (np.array([3, 0, 0]), (0, 0, 0, 1)))
