@@ -99,7 +99,8 @@ class CommandInbox:
         self._likely: list[Poll] = []
         # those of commands that stay in force until a timeout
         self._lasting: list[Poll] = []
-        self._has_senders = False
+        # whether any was taken since their publishers were last seen to be gone
+        self._is_commanded = False
         self._polled_ns = 0
         self.actions: list[FollowJointTrajectory] = []
         """Those that report to clients how their goals go."""
@@ -124,11 +125,11 @@ class CommandInbox:
         When the last publisher of commands for joints has left, their timeout policy applies.
         """
         self._polled_ns = until_ns
-        had_senders = self._has_senders
-        self._has_senders = any(poll.has_senders() for poll in self._lasting)
         for poll in self._polls:
             poll(until_ns)
-        if had_senders and not self._has_senders:
+        # asked for after what they sent was taken, so that none that has just come counts as gone
+        if self._is_commanded and not any(poll.has_senders() for poll in self._lasting):
+            self._is_commanded = False
             self._commands.lose_senders()
 
     def poll_likely(self, until_ns: int) -> None:
@@ -149,10 +150,12 @@ class CommandInbox:
         for topic in self.topics:
             # answers must wake a waiting lockstep; a long trajectory takes long to read
             if not self._lockstep.sources and topic.message_type is not JointTrajectory:
-                poll = node.create_poll(topic.message_type, topic.name, topic.take, POLLED_QOS)
-                self._polls.append(poll)
                 # a drive has a timeout of its own
-                if topic.message_type in (JointState, Float64MultiArray):
+                is_lasting = topic.message_type in (JointState, Float64MultiArray)
+                take = functools.partial(self._take_lasting, topic) if is_lasting else topic.take
+                poll = node.create_poll(topic.message_type, topic.name, take, POLLED_QOS)
+                self._polls.append(poll)
+                if is_lasting:
                     self._lasting.append(poll)
                 continue
             node.create_subscription(
@@ -172,6 +175,11 @@ class CommandInbox:
                 name = f'{self._prefix}{controller.name}/follow_joint_trajectory'
                 self.actions.append(FollowJointTrajectory(
                     node, actions.FollowJointTrajectory, name, self._trajectories, controller))
+
+    def _take_lasting(self, topic: CommandTopic, data: bytes) -> None:
+        """Take a command, and note it: its publisher may be gone by the next poll."""
+        self._is_commanded = True
+        topic.take(data)
 
     def end_goals(self) -> bool:
         """Report ended goals to their clients at once; return whether there were any."""

@@ -199,4 +199,5 @@ def test_efforts_end_with_their_publisher(graph, start_node, tmp_path):
     verdict = replay(bag)
     assert verdict.is_same, verdict.difference
     inputs = messages_on(read_bag(bag), '/sim_bridge/inputs', String)
-    assert sum('senders_left' in each.data for each in inputs) == 2
+    # once more for each where messages of a publisher come after it was seen to be gone
+    assert sum('senders_left' in each.data for each in inputs) >= 2
