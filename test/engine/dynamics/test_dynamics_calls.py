@@ -7,6 +7,7 @@ import threading
 from calls import calls_of
 from joint_robots import on_ball
 import numpy as np
+import pinocchio as pin
 import pytest
 from shipped import path_of
 
@@ -193,7 +194,6 @@ def test_configurations_are_points_of_a_manifold(robot):
 
 def test_integration_is_that_of_pinocchio():
     """Match pinocchio's integrate and difference of a free base, whose tangent is of the body."""
-    pin = pytest.importorskip('pinocchio')
     robot = sb.World().load_urdf(path_of('quadruped'), collisions='none')
     model = pin.buildModelFromUrdf(str(path_of('quadruped')), pin.JointModelFreeFlyer())
     given = Inputs(robot)
