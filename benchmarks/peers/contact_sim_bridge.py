@@ -15,7 +15,7 @@ _ROBOTS = 'robots'
 
 
 class SimBridgeScene:
-    """`World.step(n)`: n steps in one call. solver: direct, iterative or split."""
+    """`World.step(n)`: n steps in one call, or one by one where forces are applied. solver: direct, iterative or split."""
 
     version = __version__
 
@@ -54,11 +54,14 @@ class SimBridgeScene:
         self._forces[solid] = np.asarray(force, dtype=float)
 
     def step(self, n: int) -> None:
-        """Advance `n` steps inside one call."""
-        for solid, force in self._forces.items():
-            link = self._solids[solid].root_link
-            link.add_force(force, point=link.p)  # it goes along with the link during the call
-        self.world.step(n)
+        """Advance `n` steps, inside one call where nothing is pushed."""
+        for _ in range(n if self._forces else 0):
+            for solid, force in self._forces.items():
+                link = self._solids[solid].root_link
+                link.add_force(force, point=link.p)
+            self.world.step()
+        if not self._forces:
+            self.world.step(n)
 
     def motion(self) -> Motion:
         """Return poses and velocities of all bodies."""

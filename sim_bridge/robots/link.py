@@ -167,7 +167,7 @@ class Link(DeclaredAttributes):
 
     def add_force(self, f: Vector, point: Vector | None = None) -> None:
         """
-        Apply a force during the next `world.step` call; forces of several calls add up.
+        Apply a force in the next step, and in no other; forces of several calls add up.
 
         f: (3,) force [N], world axes. point: (3,) of application [m], world; the link's centre of
         mass if None. Raises InvalidValueError if either is not three finite numbers.
@@ -177,7 +177,7 @@ class Link(DeclaredAttributes):
 
     def add_torque(self, tau: Vector) -> None:
         """
-        Apply a torque during the next `world.step` call; torques of several calls add up.
+        Apply a torque in the next step, and in no other; torques of several calls add up.
 
         tau: (3,) torque [N m], world axes. Raises InvalidValueError if it is not three finite
         numbers.

@@ -28,7 +28,7 @@ from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
+from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
 from sim_bridge.foundation.names import counted
@@ -81,7 +81,7 @@ class Dirty(IntFlag):
     LOOP_FORCES = auto()
     """The last step's forces of constraints, which are others now."""
     PUSHES = auto()
-    """The external wrenches: they act until the next step has been taken."""
+    """The external wrenches, which act in the next step only."""
 
 
 # Plain integers, since operations on flags are slow.
@@ -496,7 +496,7 @@ class Simulation:
     def add_wrench(
         self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
     ) -> None:
-        """Add a force at a world point, and a torque, to a body, for the next `step` call."""
+        """Add a force at a world point, and a torque, to a body, for the next step."""
         self.observed_sites()
         arm = point - self._observer.workspace.pose[body, 9:12]
         self._state.wrench[body, :3] += torque + np.cross(arm, force)
@@ -516,14 +516,20 @@ class Simulation:
         try:
             if self._dirty & _TO_STEP:
                 self.refresh(_TO_STEP)
-            status, done, is_observed = self._stepper.advance(self.step_count, n)
+            is_pushed = n and self._dirty & _PUSHES
+            part, unconverged = 1 if is_pushed else n, self.worst[0]
+            status, done, is_observed = self._stepper.advance(self.step_count, part)
             self.step_count += done
             dirty = self._dirty
             self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
             if status:
-                self._go_on(status, n - done)
-            if dirty & _PUSHES:
+                self._go_on(status, part - done)
+            if is_pushed:
                 self._drop_pushes()
+                if n > 1:
+                    # the rest is the same call: it counts once
+                    self.worst[0] = unconverged
+                    self._go_on(DONE, n - 1)
         finally:
             self._thread = before
 
@@ -700,8 +706,8 @@ class Simulation:
         return self._stepper.progress
 
     def _go_on(self, status: int, left: int) -> None:
-        """Handle the cause of an early stop, and take the remaining steps."""
-        while status:
+        """Handle the cause of an early stop, DONE for none, and take the remaining steps."""
+        while status or left:
             if status == NOT_FINITE:
                 self._drop_pushes()
                 raise DivergenceError(f'step {self.step_count + 1} is not finite')

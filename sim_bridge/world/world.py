@@ -725,9 +725,9 @@ class World(DeclaredAttributes):
 
     def step(self, n: int = 1) -> None:
         """
-        Advance by n steps under the present efforts.
+        Advance by n steps under the present efforts, as n calls with one step each do.
 
-        Pushes (`link.add_force`) act during the whole call and are cleared after it. Raises
+        Pushes (`link.add_force`, `add_torque`) act in the first of them only. Raises
         SimulationError if the result of a step is not finite: the state before that step is kept,
         and the message names the cause.
         """

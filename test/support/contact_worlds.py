@@ -48,10 +48,11 @@ def tilt(world, angle, heading):
         np.sin(angle) * np.cos(heading), np.sin(angle) * np.sin(heading), -np.cos(angle)])
 
 
-def push(world, link, force, steps, point=None):
+def push(world, link, force, steps, point=None, torque=(0.0, 0.0, 0.0)):
     """Push a link's centre of mass, or the point that moves with it, for so many steps [N]."""
     for _ in range(steps):
         link.add_force(force, None if point is None else link.p + link.R @ point)
+        link.add_torque(torque)
         world.step()
 
 

@@ -194,7 +194,7 @@ def test_pushes_and_other_robots_stay():
     body.motion = 'dynamic'
     np.testing.assert_array_equal(other.dq, [1.0, -2.0])
     world.step(10)
-    np.testing.assert_allclose(body.root_link.v, v + (0.03, 0, 0), rtol=1e-9)
+    np.testing.assert_allclose(body.root_link.v, v + (0.003, 0, 0), rtol=1e-9)
 
 
 def test_reset_goes_back_to_the_pose_and_keeps_the_motion():

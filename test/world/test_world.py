@@ -182,6 +182,27 @@ def test_wrong_pushes_are_named(wrong):
     assert not bob.robot.world.state.wrench.any()
 
 
+@pytest.mark.parametrize('integrator', ['midpoint', 'rk5'])
+def test_a_push_lasts_for_one_step(integrator):
+    """Change the momentum by F h and h r x F however many steps a call takes, to the bit."""
+    hashes, speeds = [], []
+    for calls in ((5,), (1, 4), (1, 1, 1, 1, 1), (0, 2, 3)):
+        world = sb.World(gravity=(0, 0, 0), integrator=integrator)
+        ball = world.add_body(sb.Sphere(0.5), mass=2.0).root_link
+        noisy = world.load_urdf(pendulum(gazebo=(
+            '<gazebo reference="bob"><sensor name="imu" type="imu"><imu><linear_acceleration><x>'
+            '<noise type="gaussian"><stddev>0.1</stddev></noise></x></linear_acceleration></imu>'
+            '</sensor></gazebo>')))
+        noisy.link('bob').add_force((1.0, 2.0, 0.0))
+        ball.add_force((30.0, 0.0, 0.0), point=(0.0, 0.0, 0.1)), ball.add_torque((0.0, 0.0, 0.7))
+        for n in calls:
+            world.step(n)
+        assert world.report.steps == calls[-1] and world.take_worst().unconverged == 0
+        hashes.append(world.state_hash()), speeds.append((*ball.v, *(ball.I @ ball.w)))
+    assert len(set(hashes)) == 1
+    np.testing.assert_allclose(speeds[0], (0.015, 0, 0, 0, 0.003, 0.0007), rtol=1e-9, atol=1e-12)
+
+
 def test_wrong_commands_change_nothing():
     """Refuse wrong sizes, unknown names and values that are not finite, whole."""
     body = sb.World().load_urdf(pendulum())

@@ -7,6 +7,7 @@ import itertools
 import math
 import pickle
 
+from contact_worlds import push
 from linkages import body, INERTIA
 import numpy as np
 import pytest
@@ -69,9 +70,7 @@ def test_static_deflection_is_the_force_over_the_stiffness(turned):
     world, link, joint = held(
         axis=frame[:, 2], normal=frame[:, 0], compliance=(STIFFNESS, (200.0,) * 3 + (2.0,) * 3))
     force, torque = np.array([1.0, -2.0, 3.0]), np.array([1.0, 2.0, -3.0]) * 1e-4
-    link.add_force(frame @ force)
-    link.add_torque(frame @ torque)
-    world.step(3000)
+    push(world, link, frame @ force, 3000, torque=frame @ torque)
     np.testing.assert_allclose(frame.T @ link.p, force / STIFFNESS[:3], atol=1e-9)
     turn = frame.T @ (link.R - link.R.T) @ frame
     np.testing.assert_allclose(
@@ -136,8 +135,7 @@ def test_crossed_axes_at_any_angle_have_the_stiffness_about_the_line_across_them
     """Yield about y as any other joint does, though the row is a cosine of 60 degrees."""
     for axis2 in ((1.0, 0.0, 0.0), (math.sqrt(0.75), 0.0, 0.5)):
         world, link, _ = held('hinge2', axis2=axis2, compliance=(STIFFNESS, 1.0))
-        link.add_torque((0.0, 1e-3, 0.0))
-        world.step(3000)
+        push(world, link, (0.0, 0.0, 0.0), 3000, torque=(0.0, 1e-3, 0.0))
         assert 0.5 * (link.R - link.R.T)[0, 2] == pytest.approx(1e-3 / STIFFNESS[4], rel=1e-4)
 
 
@@ -232,7 +230,6 @@ def test_an_undamped_spring_of_each_step_is_the_same_spring():
     reached = []
     for time_step, c in itertools.product((1e-3, 1e-4), (50.0, 100.0)):
         world, link, _ = held(time_step=time_step, compliance=(2e3, c))
-        link.add_force((1.0, 0.0, 0.0))
-        world.step(round(1.5 / time_step))
+        push(world, link, (1.0, 0.0, 0.0), round(1.5 / time_step))
         reached.append(link.p[0])
     np.testing.assert_allclose(reached, 1.0 / 2e3, atol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contact_worlds import push
 import numpy as np
 import pytest
 from robots import joint, link, robot
@@ -194,7 +195,6 @@ def test_push_at_the_centre_of_mass_does_not_turn():
     """Take the centre of mass where no point is given."""
     world = sb.World(gravity=(0, 0, 0))
     box = world.load_urdf(robot(link('box', 2.0, (0.3, 0.1, 0))))
-    box.link('box').add_force((1, 2, 3))
-    world.step(10)
+    push(world, box.link('box'), (1, 2, 3), 10)
     np.testing.assert_allclose(box.link('box').w, 0, atol=1e-15)
     np.testing.assert_allclose(box.link('box').v, np.array((1, 2, 3)) / 2.0 * 0.01, rtol=1e-9)

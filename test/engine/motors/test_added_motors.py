@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from contact_worlds import push
 from linkages import body, G, imbalance, X, Y, Z
 import numpy as np
 import pytest
@@ -146,9 +147,8 @@ def test_strengths_add_up_at_rest(tree, control):
             motor.control, motor.max_effort = 'velocity', 5.0
         else:
             motor.friction = 5.0
-        for _ in range(20):
-            joint.link2.add_torque(load * Y)
-            world.step(5)
+        for _ in range(100):
+            push(world, joint.link2, 0.0 * Y, 1, torque=load * Y)
             assert world.report.converged
         if moves:
             assert joint.dq == pytest.approx((load - 8.0) / INERTIA * 0.1, rel=EXACT[tree])

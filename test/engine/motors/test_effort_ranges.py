@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 
+from contact_worlds import push
 from linkages import body, X
 import numpy as np
 import pytest
@@ -117,13 +118,11 @@ def test_unlimited_one_way_keeps_its_velocity_that_way_alone(tree):
     joint.control, joint.target_velocity = 'velocity', 1.0
     link = joint.link2
     for load in (0.0, -500.0, 2.0):
-        link.add_force(load * X)
-        world.step(20)
+        push(world, link, load * X, 20)
         assert joint.dq == pytest.approx(1.0, abs=1e-12)
         assert joint.motor_effort == pytest.approx(-load + (M / 1e-3 if load == 0.0 else 0.0) * (
             world.step_count == 1), abs=1e-6)
-    link.add_force(7.0 * X)
-    world.step(50)
+    push(world, link, 7.0 * X, 50)
     assert joint.dq == pytest.approx(1.0 + (7.0 - 3.0) / M * 0.05, rel=1e-9)
     assert joint.motor_effort == -3.0
     if tree:
