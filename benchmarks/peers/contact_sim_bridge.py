@@ -15,7 +15,7 @@ _ROBOTS = 'robots'
 
 
 class SimBridgeScene:
-    """`World.step(n)`: n steps in one call, or one by one where forces are applied. solver: direct, iterative or split."""
+    """`World.step(n)`: n steps in one call. solver: direct, iterative or split."""
 
     version = __version__
 

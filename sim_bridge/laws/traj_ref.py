@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Number, Vector
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, real_array
 from sim_bridge.laws.values import for_each
 
 
-class TrajRef:
+class TrajRef(DeclaredAttributes):
     """
     The reference q0 + amplitude sin(omega t + phase), after the Supaero course's class.
 
     Calls take a time t [s] and return (n,), or times (N,) and return (N, n).
     """
+
+    __slots__ = ('amplitude', 'omega', 'phase', 'q0')
+    advice = dict.fromkeys(__slots__, 'it is checked when a reference is made; make another')
 
     def __init__(
         self, q0: Vector, omega: Number | Vector, amplitude: Number | Vector,

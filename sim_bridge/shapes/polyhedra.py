@@ -13,6 +13,7 @@ from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, IntArray, Matrix, Vector
+from sim_bridge.foundation.attributes import unknown_attribute
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import numbers, positive_number, positive_vector, real_array
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
@@ -32,6 +33,8 @@ class _SetOnce(Shape):
 
     if not TYPE_CHECKING:
         def __setattr__(self, name: str, value: object) -> None:
+            if not hasattr(type(self), name) and name not in _ATTRIBUTES:
+                raise unknown_attribute(self, name)
             if name not in _ATTRIBUTES or name in vars(self):
                 raise AttributeError(f'{type(self).__name__}.{name} cannot be set')
             object.__setattr__(self, name, value)

@@ -8,13 +8,13 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.names import counted
-from sim_bridge.foundation.validation import instance_of
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
+from sim_bridge.robots.owners import World
+from sim_bridge.world.bodies import Body, geometries_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,7 @@ class Contact:
 
 
 class _Kept(NamedTuple):
+    world: World
     geometries: Sequence[Geometry]
     indices: IntArray
     positions: FloatArray
@@ -74,12 +75,13 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
     forces = ReadOnly[FloatArray]('_kept.forces', '(n, 3) on a [N], world axes.')
     torques = ReadOnly[FloatArray]('_kept.torques', '(n, 3) on a [N m], world axes.')
 
-    def __init__(self, state: State, geometries: Sequence[Geometry], time_step: float):
-        """Copy the contacts out of a state; time_step: of the last step [s]."""
+    def __init__(self, world: World):
+        """Copy the contacts of a world out of its state."""
+        state, time_step = world.state, world.time_step
         count = int(state.contact_size[0])
         # in one attribute, as each takes its time to be set
         self._kept = _Kept(
-            geometries, state.contact_geometry[:count].copy(),
+            world, world.geometries, state.contact_geometry[:count].copy(),
             state.contact_point[:count].copy(), state.contact_normal[:count].copy(),
             -state.contact_gap[:count], state.contact_impulse[:count, :3] / time_step,
             state.contact_impulse[:count, 3:] / time_step)
@@ -112,18 +114,23 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         most = float(np.linalg.norm(self.forces, axis=1).max(initial=0.0))
         return f'<Contacts: {counted(len(self), "point")}, at most {most:.4g} N>'
 
-    def force_on(self, link: Link, by: Link | None = None) -> FloatArray:
+    def force_on(self, body: Body, by: Body | None = None) -> FloatArray:
         """
-        Return (3,) the force of all contacts on a link, or of those with a link `by` [N].
+        Return (3,) the force of all contacts on a body, or of those with a body `by` [N].
 
-        Raises InvalidValueError for what is no link.
+        body, by: a robot, link or geometry; forces between parts of a robot cancel. Raises
+        InvalidValueError for anything else, and for what is of another world.
         """
-        instance_of('link', link, Link, 'a link')
+        is_on = self._has('body', body)
+        signs = is_on[:, 0].astype(float) - is_on[:, 1]
         if by is not None:
-            instance_of('by', by, Link, 'a link or None')
-        total = np.zeros(3)
-        for contact, force in zip(self, self.forces, strict=True):
-            pair = contact.link_a, contact.link_b
-            if link in pair and (by is None or by in pair):
-                total += force if pair[0] is link else -force
+            is_by = self._has('by', by)
+            signs = (is_on[:, 0] & is_by[:, 1]).astype(float) - (is_on[:, 1] & is_by[:, 0])
+        total: FloatArray = signs @ self.forces
         return total
+
+    def _has(self, what: str, body: object) -> np.ndarray:
+        """Return (n, 2) where a geometry is the body's; raises InvalidValueError for no body."""
+        own = set(geometries_of(what, body, self._kept.world))
+        numbers = [k for k, geometry in enumerate(self._kept.geometries) if geometry in own]
+        return np.isin(self.indices, numbers)

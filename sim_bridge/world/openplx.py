@@ -23,6 +23,7 @@ from sim_bridge.description.openplx.mapping.records import (
 )
 from sim_bridge.description.openplx.write.urdf import urdf_text
 from sim_bridge.description.report import Findings, Place, SceneError
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.foundation.validation import checked_pose, GivenPose
@@ -59,8 +60,11 @@ class SceneRecord:
     cross_joints: Mapping[str, str]
 
 
-class OpenPlxScene:
+class OpenPlxScene(DeclaredAttributes):
     """What `World.load_openplx` has added: robots, links, joints and axes by OpenPLX's paths."""
+
+    __slots__ = ('_world', 'record')
+    internal_names = DeclaredAttributes.internal_names | {'record'}
 
     def __init__(self, world: World, record: SceneRecord):
         """Show a scene of a world."""

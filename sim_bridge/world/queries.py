@@ -18,7 +18,6 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import checked_pose, GivenPose
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.link import Link
 from sim_bridge.shapes.shape_records import pose_row, shape_record
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.handles import make_probe, Probe
@@ -92,14 +91,6 @@ def overlapping(
     return [
         one for row, one in enumerate(near, 1)
         if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
-
-
-def geometries_of(name: str, what: Geometry | Link, world: object) -> list[Geometry]:
-    """Return a geometry itself, or all of a link; raises InvalidValueError for other values."""
-    link = what.link if isinstance(what, Geometry) else what
-    if not isinstance(link, Link) or link.robot.world is not world:
-        raise InvalidValueError(name, what, 'a link of this world, or a geometry of one')
-    return [what] if isinstance(what, Geometry) else list(what.geometries)
 
 
 def _probe(shapes: Sequence[tuple[Shape, FloatArray]]) -> Probe:

@@ -18,6 +18,7 @@ from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
 from sim_bridge.description.openplx.mapping.signals import TARGET_DISTANCE
 from sim_bridge.foundation.arrays import Coordinates, Number, Vector
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.rotation import rpy_from_matrix
 from sim_bridge.foundation.validation import finite_number, finite_vector, real_array, truth
@@ -56,7 +57,7 @@ class Scene(Protocol):
         """Return a frame of the scene's world in the world."""
 
 
-class Input:
+class Input(DeclaredAttributes):
     """
     A value that a scene takes.
 
@@ -102,7 +103,7 @@ class Input:
         return f'<Input {self.name!r}: {self.signal.kind} [{self.unit}]>'
 
 
-class Output:
+class Output(DeclaredAttributes):
     """
     A value that a scene gives.
 

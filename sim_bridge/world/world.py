@@ -53,13 +53,14 @@ from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
 from sim_bridge.simulation.simulation import DivergenceError, Settings, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.world.bodies import Body, geometries_of
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
 from sim_bridge.world.contact_problem import contact_problem, ContactProblem
-from sim_bridge.world.contact_queries import Body, ContactQueries, Pair
+from sim_bridge.world.contact_queries import ContactQueries, Pair
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
-from sim_bridge.world.queries import Distance, distance_between, geometries_of, overlapping
+from sim_bridge.world.queries import Distance, distance_between, overlapping
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
@@ -605,18 +606,18 @@ class World(DeclaredAttributes):
     @property
     def contacts(self) -> Contacts:
         """The contacts of the last step."""
-        return Contacts(self.state, self.geometries, self.time_step)
+        return Contacts(self)
 
     @property
     def geometries(self) -> list[Geometry]:
         """All geometries, in the order of `Contacts.indices`."""
         return [geometry for robot in self.robots.values() for geometry in robot.geometries]
 
-    def distance(self, a: Link | Geometry, b: Link | Geometry) -> Distance:
+    def distance(self, a: Body, b: Body) -> Distance:
         """
-        Measure the distance of two links or geometries at the present state.
+        Measure the distance of two robots, links or geometries at the present state.
 
-        Raises InvalidValueError for a link of another world or without geometry, or if both are
+        Raises InvalidValueError for what is of another world or without geometry, or if both are
         planes or height fields.
         """
         return distance_between(

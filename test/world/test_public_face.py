@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,31 @@ def test_unknown_attributes_are_refused(things, what, name, meant):
     for use in (lambda: getattr(things[what], name), lambda: setattr(things[what], name, 1.0)):
         with pytest.raises(AttributeError, match=f"'{name}'.*did you mean '{meant}'"):
             use()
+
+
+def test_no_public_class_takes_unknown_attributes():
+    """Refuse any name that is not declared, in every class that users hold objects of."""
+    public = [each for each in map(partial(getattr, sb), dir(sb)) if isinstance(each, type)]
+    public += [type(each) for each in (
+        sb.World().materials, sb.World().report, sb.World().save(), sb.World().energy(),
+        sb.laws.TrajRef([0.0], 1.0, 1.0))]
+    scene = sb.World().load_openplx('urdf/excavator.openplx')
+    public += [type(scene), type(next(iter(scene.inputs.values()))),
+               type(next(iter(scene.outputs.values())))]
+    # devices without a link show nothing; of them those of `things` are tried
+    kinds = [kind for kind in public if not issubclass(kind, Exception) and kind is not sb.Shape
+             and not hasattr(kind, 'update_rate')]
+    assert len(kinds) > 40
+    for kind in kinds:
+        thing = kind.__new__(kind, *[0] * len(getattr(kind, '_fields', ())))
+        with pytest.raises(AttributeError, match='not_declared'):
+            thing.not_declared = 1
+    scene = sb.World().load_openplx('urdf/excavator.openplx')
+    for thing, name, meant in (
+            (scene, 'robot', 'robots'), (sb.laws.TrajRef([0.0], 1.0, 1.0), 'omga', 'omega'),
+            (sb.ConvexHull(np.vstack([np.zeros(3), np.eye(3)])), 'vertexes', 'vertices')):
+        with pytest.raises(AttributeError, match=f"'{name}'; did you mean '{meant}'"):
+            setattr(thing, name, 1)
 
 
 @pytest.mark.parametrize(('what', 'name'), [

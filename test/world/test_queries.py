@@ -114,7 +114,7 @@ def test_links_of_another_world_are_refused():
     ours, theirs = (
         world.add_body(sb.Sphere(0.1), mass=1.0, position=(x, 0.0, 0.0))
         for world, x in ((here, 0.0), (there, 5.0)))
-    with pytest.raises(sb.InvalidValueError, match='b .*a link of this world'):
+    with pytest.raises(sb.InvalidValueError, match='b .*geometry of this world'):
         here.distance(ours.root_link, theirs.root_link)
 
 

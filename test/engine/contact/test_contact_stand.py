@@ -204,3 +204,41 @@ def test_arm_of_a_fixed_robot_lies_on_the_ground():
     # about the hinge: friction, which may jam the arm, at 0.1 m, the ground at 0.5 m
     assert 0.5 * push[2] + 0.1 * push[0] == pytest.approx(2.0 * G * 0.2, rel=1e-9)
     np.testing.assert_allclose(arm.wc, (0.2, 0.0, 0.1), atol=1e-9)
+
+
+def test_force_on_robots_links_and_geometries():
+    """Share the weight of a stack between feet by where the load is; inner forces cancel."""
+    world = grounded()
+    feet = [sb.Placed(sb.Capsule(0.05, 0.4), position=(x, 0.0, 0.0),
+                      orientation=(0.5**0.5, 0.0, 0.0, 0.5**0.5)) for x in (-0.4, 0.4)]
+    table = world.add_body(
+        [*feet, sb.Placed(sb.Box((1.0, 0.4, 0.02)), position=(0.0, 0.0, 0.06))], mass=3.0,
+        center_of_mass=(0.2, 0.0, 0.0), inertia=(0.1, 0.1, 0.1), position=(0.0, 0.0, 0.05))
+    box = add_block(world, mass=2.0, at=(-0.4, 0.0), lift=0.12)
+    world.step(300)
+    contacts, ground = world.contacts, world.robots['ground']
+    left, right, plate = (contacts.force_on(each)[2] for each in table.geometries)
+    # moments about the other foot
+    assert left == pytest.approx((3.0 * 0.2 + 2.0 * 0.8) * G / 0.8, rel=1e-6)
+    assert right == pytest.approx(3.0 * 0.6 * G / 0.8, rel=1e-6)
+    assert plate == pytest.approx(-2.0 * G, rel=1e-6)
+    assert contacts.force_on(table)[2] == pytest.approx(3.0 * G, rel=1e-6)
+    np.testing.assert_array_equal(contacts.force_on(table), contacts.force_on(table.root_link))
+    assert contacts.force_on(table, by=ground)[2] == pytest.approx(5.0 * G, rel=1e-6)
+    assert contacts.force_on(box, by=table.geometries[2])[2] == pytest.approx(2.0 * G, rel=1e-6)
+    assert not contacts.force_on(box, by=ground).any()
+    # a robot that folds upon itself
+    low, high = (link(name, 1.0, (0, 0, 0)).replace(
+        '</link>', '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>')
+        for name in ('low', 'high'))
+    world = grounded()
+    own = world.load_urdf(robot(
+        low, link('mid', 1.0), high, joint('a', 'low', 'mid', 'prismatic', (1, 0, 0)),
+        joint('b', 'mid', 'high', 'prismatic', (0, 0, 1))), position=(0.0, 0.0, 0.1),
+        joint_positions={'b': 0.201})
+    world.step(300)
+    contacts, (low, _, high) = world.contacts, own.links
+    assert contacts.force_on(high)[2] > G / 2
+    assert contacts.force_on(own)[2] == pytest.approx(3.0 * G, rel=1e-6)
+    np.testing.assert_allclose(
+        contacts.force_on(low) + contacts.force_on(high), contacts.force_on(own), atol=1e-9)

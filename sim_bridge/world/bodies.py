@@ -1,0 +1,27 @@
+"""What queries of contacts and distances are about: robots, links and geometries."""
+
+from __future__ import annotations
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.owners import World
+from sim_bridge.robots.robot import Robot
+
+Body = Robot | Link | Geometry
+"""What a query can be about: all geometries of a robot or a link, or one."""
+
+
+def geometries_of(name: str, what: object, world: World) -> list[Geometry]:
+    """
+    Return a geometry itself, or all of a robot or link.
+
+    name: of the argument, for the InvalidValueError of what is no such thing of this world.
+    """
+    if isinstance(what, Geometry) and what.link.robot.world is world:
+        return [what]
+    if isinstance(what, Link) and what.robot.world is world:
+        return what.geometries
+    if isinstance(what, Robot) and what.world is world:
+        return what.geometries
+    raise InvalidValueError(name, what, 'a robot, link or geometry of this world')
