@@ -258,7 +258,7 @@ class _Compiler:
                 if model.parent[other] in moving and model.kind[other] == engine.WELD:
                     moving.append(other)
                     masses += self._bodies[other].masses
-            mass, inertia = _combine(masses)[0], _combine(masses)[4:]
+            mass, inertia = combine(masses)[0], combine(masses)[4:]
             link = next(name for name, place in self._links.items() if place.body == body)
             place = f'robot {self._description.name!r}, link {link!r}'
             if mass <= 0.0:
@@ -339,7 +339,7 @@ class _Compiler:
             q_index=q_index,
             v_index=v_index,
             frame=np.array([body.frame for body in self._bodies]).reshape(-1, 12),
-            inertia=np.array([_combine(body.masses) for body in self._bodies]).reshape(-1, 10),
+            inertia=np.array([combine(body.masses) for body in self._bodies]).reshape(-1, 10),
             passive=passive,
             limits=limits,
             motor=motor,
@@ -391,7 +391,7 @@ def _move_to_master(
             limits[master, engine.VELOCITY], limits[v, engine.VELOCITY] / abs(law.multiplier))
 
 
-def _combine(masses: list[tuple[Inertial, Placement]]) -> np.ndarray:
+def combine(masses: Iterable[tuple[Inertial, Placement]]) -> np.ndarray:
     """
     Return mass, centre of mass and inertia about it of several inertials.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.compilation.compile import Blueprint, compile_robot
+from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.compilation.single_body import check_motion
 from sim_bridge.engine.data.model import KINEMATIC
 from sim_bridge.foundation.arrays import FloatArray, Vector
@@ -38,12 +38,11 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
     if value == body_type(slot):
         return
     try:
-        blueprint = compile_robot(
-            slot.description, value == 'static', shapes, value == 'kinematic')
+        blueprint = slot.compiled(value == 'static', is_kinematic=value == 'kinematic')
     except InvalidValueError as error:
         raise StateError(
             f'{place} cannot be dynamic: {error}. A body that begins static or kinematic has '
-            'the mass or density that add_body was given') from error
+            'the mass or density that add_body was given, or that link.m is set to') from error
     part, slot.initial, slot.added = (
         _with_other_base(slot.blueprint, source, blueprint)
         for source in (slot.part, slot.initial, slot.added))

@@ -83,6 +83,15 @@ class Geometry(DeclaredAttributes):
         'sensor', SENSOR, 'Whether its contacts are reported without forces; can be set.')
 
     @property
+    def mass(self) -> bool:
+        """Whether `Link.update_mass_properties` counts it, where it could; can be set."""
+        return self.slot.weighs
+
+    @mass.setter
+    def mass(self, value: bool) -> None:
+        self.slot.weighs = truth('mass', value, self.place)
+
+    @property
     def material(self) -> Material:
         """Its material; can be set to a material or the name of one."""
         materials = self._simulation.materials

@@ -7,14 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from sim_bridge.description.model import LinkDescription
+from sim_bridge.compilation.mass_properties import checked_inertia, checked_mass, inertial_of
+from sim_bridge.description.model import Inertial, LinkDescription
 from sim_bridge.engine.pipeline import observe
-from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, truth
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.joint import Joint
+from sim_bridge.robots.mass_properties import set_inertial, update_from_shapes
 from sim_bridge.robots.owners import Robot
 from sim_bridge.simulation.simulation import Dirty
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
@@ -88,12 +91,31 @@ class Link(DeclaredAttributes):
         """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
         return self._site()[_R].reshape(3, 3).copy()
 
-    m = ReadOnly[float]('slot.mass', 'Mass [kg].')
+    @property
+    def m(self) -> float:
+        """
+        Mass [kg]; can be set, to a positive number; the inertia is another quantity, and stays.
+
+        What is set of m, c and I acts from the next step on, and also after `World.reset`.
+        """
+        return self.slot.mass
+
+    @m.setter
+    def m(self, value: float) -> None:
+        slot = self.slot
+        self._set_inertial(
+            inertial_of(checked_mass(value, self._place), slot.center, slot.inertia))
 
     @property
     def c(self) -> FloatArray:
-        """(3,) centre of mass [m], link frame."""
+        """(3,) centre of mass [m], link frame; can be set."""
         return self.slot.center.copy()
+
+    @c.setter
+    def c(self, value: Vector) -> None:
+        center = self._vector('centre of mass', value)
+        self._require_mass()
+        self._set_inertial(inertial_of(self.m, center, self.slot.inertia))
 
     @property
     def wc(self) -> FloatArray:
@@ -102,8 +124,27 @@ class Link(DeclaredAttributes):
 
     @property
     def I(self) -> FloatArray:  # noqa: E743 — Choreonoid's name
-        """(3, 3) inertia about the centre of mass [kg m²], link axes."""
+        """(3, 3) inertia about the centre of mass [kg m²], link axes; can be set, or (3,)."""
         return self.slot.inertia.copy()
+
+    @I.setter
+    def I(self, value: Vector | Matrix) -> None:  # noqa: E743
+        inertia = checked_inertia(value, self._place)
+        self._require_mass()
+        self._set_inertial(inertial_of(self.m, self.slot.center, inertia))
+
+    def update_mass_properties(
+        self, *, mass: float | None = None, density: float | None = None
+    ) -> None:
+        """
+        Compute m, c and I from the link's geometries as they are now; overlaps count twice.
+
+        Those weigh that are enabled, no sensors, and of `mass`; a given mass is that of all if
+        there are none. mass: kg, in all; None: by the density. density: of all [kg/m³]; None:
+        those of their materials. Raises InvalidValueError if nothing weighs, and for shapes
+        without volume.
+        """
+        update_from_shapes(self.robot.simulation, self.slot, mass, density, self._place)
 
     @property
     def gravity(self) -> bool:
@@ -198,6 +239,13 @@ class Link(DeclaredAttributes):
         simulation = self.robot.simulation
         simulation.settle()
         simulation.add_wrench(self.slot.body, force, torque, point)
+
+    def _set_inertial(self, inertial: Inertial) -> None:
+        set_inertial(self.robot.simulation, self.slot, inertial)
+
+    def _require_mass(self) -> None:
+        if self.slot.mass == 0.0:
+            raise InvalidValueError('mass', 0.0, 'a mass first, which m sets', self._place)
 
     def _set_rates(self, what: str, value: object, unit: str) -> None:
         self._set_medium(self.slot.medium.with_rates(what, value, unit, self._place))

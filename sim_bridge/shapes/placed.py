@@ -35,6 +35,8 @@ class Placed:
     surface_velocity: (3,) of the surface relative to the link, in the shape's axes [m/s]: a belt.
     friction_direction: (3,) ODE's fdir1, in the shape's axes: along it, friction and slip are
         those of the first direction; None: any.
+    mass: whether it counts in mass properties that are computed from shapes; sensors and what is
+        disabled never do.
 
     Raises InvalidValueError for values outside these.
     """
@@ -49,13 +51,14 @@ class Placed:
     groups: frozenset[str] = frozenset()
     surface_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
     friction_direction: tuple[float, ...] | None = None
+    mass: bool = True
 
     if TYPE_CHECKING:
         def __init__(
             self, shape: Shape, position: Vector = ..., orientation: Vector = ...,
             name: str = '', material: Material | str | None = None, sensor: bool = False,
             enabled: bool = True, groups: Iterable[str] = ..., surface_velocity: Vector = ...,
-            friction_direction: Vector | None = None,
+            friction_direction: Vector | None = None, mass: bool = True,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -82,7 +85,7 @@ class Placed:
             values['friction_direction'] = direction / length
         for name, vector in values.items():
             object.__setattr__(self, name, tuple(vector.tolist()))
-        for name in ('sensor', 'enabled'):
+        for name in ('sensor', 'enabled', 'mass'):
             object.__setattr__(self, name, truth(name, getattr(self, name), place))
         object.__setattr__(self, 'groups', name_set('groups', self.groups, place))
 
@@ -125,7 +128,9 @@ def combined_mass_properties(
         total += own.mass
         moment += own.mass * center
     if not parts:
-        raise InvalidValueError('shapes', (), 'at least one, or a mass and an inertia', place)
+        raise InvalidValueError(
+            'shapes', (), 'at least one that weighs (enabled, no sensor, of mass=True), or a mass '
+            'and an inertia', place)
     middle, inertia = moment / total, np.zeros((3, 3))
     for mass, center, own_inertia in parts:
         arm = center - middle

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from sim_bridge.compilation.collisions import Collisions
-from sim_bridge.compilation.compile import Blueprint, BodyShape
+from sim_bridge.compilation.compile import Blueprint, BodyShape, combine, compile_robot
 from sim_bridge.compilation.exclusions import Pairs
-from sim_bridge.description.model import LinkDescription, RobotDescription
+from sim_bridge.description.model import (
+    Inertial,
+    JointDescription,
+    LinkDescription,
+    RobotDescription,
+)
 from sim_bridge.engine.collision.build import GeometryRecord
 from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.engine.data import model as engine
@@ -24,6 +30,7 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
 from sim_bridge.shapes.materials import MaterialTable
+from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
 from sim_bridge.simulation.self_collision import excluded_bodies
@@ -67,9 +74,9 @@ class LinkSlot:
     """
     A link of a robot.
 
-    number: among the robot's links. placement: on its body. mass [kg], center (3,) [m] and inertia
-    (3, 3) [kg m²] about it: in link axes. track_axis: (3,) what the surface of a crawler runs
-    about, in link axes, else None.
+    number: among the robot's links. placement: on its body. inertial: its mass properties, None
+    without mass; from these mass [kg], center (3,) [m] and inertia (3, 3) [kg m²] about it, in
+    link axes. track_axis: (3,) what the surface of a crawler runs about, in link axes, else None.
     """
 
     def __init__(self, robot: RobotSlot, number: int, description: LinkDescription):
@@ -80,11 +87,27 @@ class LinkSlot:
         self.placement = robot.blueprint.links[description.name]
         self.medium = LinkMedium(description.gravity)
         self.track_axis: np.ndarray | None = None
-        inertial = description.inertial
+        self.take(description.inertial)
+
+    def take(self, inertial: Inertial | None) -> None:
+        """Set the mass properties, of the link alone."""
+        self.inertial = inertial
         self.mass = 0.0 if inertial is None else inertial.mass
         self.center = np.zeros(3) if inertial is None else np.array(inertial.pose.position)
         axes = np.eye(3) if inertial is None else inertial.pose.rotation
         self.inertia = np.zeros((3, 3)) if inertial is None else axes @ inertial.inertia @ axes.T
+
+    def weigh(self, inertial: Inertial | None) -> None:
+        """Set the mass properties, also those of its body in the present arrays."""
+        self.take(inertial)
+        body, masses = self.placement.body, []
+        # in the order in which they were compiled, for the same bits
+        for name, placement in self.robot.blueprint.links.items():
+            own = self.robot.link(name).inertial
+            if placement.body == body and own is not None:
+                masses.append((own, placement))
+        self.robot.part.model.inertia[self.body] = combine(masses)
+        self.robot.dynamics = None
 
     @property
     def body(self) -> int:
@@ -107,7 +130,11 @@ class GeometrySettings(NamedTuple):
 
 
 class GeometrySlot:
-    """A geometry of a robot. number: among the robot's. groups: that it belongs to."""
+    """
+    A geometry of a robot.
+
+    number: among the robot's. groups: that it belongs to. weighs: whether it counts in masses.
+    """
 
     def __init__(self, link: LinkSlot, number: int, name: str, shape: BodyShape):
         """Belong to a link."""
@@ -116,11 +143,22 @@ class GeometrySlot:
         self.name = name
         self.shape = shape
         self.groups = frozenset(shape.placed.groups)
+        self.weighs = shape.placed.mass
 
     @property
     def index(self) -> int:
         """Its row in the joined arrays."""
         return self.link.robot.first_geometry + self.number
+
+    def present(self, materials: MaterialTable) -> Placed:
+        """Return its shape on the link as it is now."""
+        known, row = self.link.robot.geometry_settings, self.number
+        placed = replace(self.shape.placed, mass=self.weighs)
+        if known is None:
+            return placed
+        return replace(
+            placed, material=list(materials)[known.material[row]],
+            enabled=bool(known.flags[row] & ENABLED), sensor=bool(known.flags[row] & SENSOR))
 
     def record(self, materials: MaterialTable) -> GeometryRecord:
         """Describe it to the engine as it is now, on its body in the model, without groups."""
@@ -262,6 +300,17 @@ class RobotSlot:
         self.geometry_settings = GeometrySettings(
             *(getattr(geometry, field)[rows] for field in GeometrySettings._fields))
 
+    def compiled(
+        self, fixed_base: bool, *, is_kinematic: bool = False,
+        mount: JointDescription | None = None,
+    ) -> Blueprint:
+        """Return it compiled with another base, with its present masses; as `compile_robot`."""
+        links = {link.name: replace(self.description.links[link.name], inertial=link.inertial)
+                 for link in self.links}
+        description = replace(self.description, links=MappingProxyType(links))
+        return compile_robot(
+            description, fixed_base, self.collisions.shapes, is_kinematic, mount)
+
     def rebuild(
         self, blueprint: Blueprint, carrier: LinkSlot | None, part: Part | None = None
     ) -> None:
@@ -314,9 +363,10 @@ def with_pulled(
     """
     heavy = [link for link in links if link.mass > 0.0]
     bodies = np.array([link.body - first_body for link in heavy], np.int64)
-    if np.array_equal(bodies, model.pulled_body):
-        return model
-    masses = [
+    masses = np.array([
         (link.mass, *link.placement.position + link.placement.rotation @ link.center)
-        for link in heavy]
-    return model._replace(pulled_body=bodies, pulled=np.array(masses).reshape(-1, 4))
+        for link in heavy]).reshape(-1, 4)
+    if np.array_equal(bodies, model.pulled_body):
+        model.pulled[:] = masses
+        return model
+    return model._replace(pulled_body=bodies, pulled=masses)

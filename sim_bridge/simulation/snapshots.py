@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.description.model import Inertial
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE
 from sim_bridge.engine.data.parts import parameters
 from sim_bridge.engine.data.state import State
@@ -24,15 +25,17 @@ class UserSettings(NamedTuple):
     """
     What users set beside the arrays.
 
-    materials, groups: as their tables save them. members: the groups of each geometry. separated:
-    pairs of links that never touch. media: of each link. joints: as `_joint_settings` returns.
+    materials, groups: as their tables save them. members: the groups of each geometry, and whether
+    it weighs. separated: pairs of links that never touch. media, inertials: of each link. joints:
+    as `_joint_settings` returns.
     """
 
     materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
     groups: frozenset[frozenset[str]]
-    members: tuple[frozenset[str], ...]
+    members: tuple[tuple[frozenset[str], bool], ...]
     separated: tuple[LinkPair, ...]
     media: tuple[LinkMedium, ...]
+    inertials: tuple[Inertial | None, ...]
     joints: tuple[bool, list[Any]]
 
 
@@ -123,7 +126,7 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
     model, loops = simulation.model, simulation.loops
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
-    return [model.parent, kind, model.inertia, loops.body, loops.frame, loops.axis_kind,
+    return [model.parent, kind, loops.body, loops.frame, loops.axis_kind,
             loops.axis_vector]
 
 
@@ -160,8 +163,9 @@ def _settings(simulation: Simulation) -> UserSettings:
     """Return what users set beside the arrays: materials, filters, media and joints."""
     return UserSettings(
         simulation.materials.save(), simulation.groups.save(),
-        tuple(geometry.groups for geometry in simulation.geometries),
+        tuple((geometry.groups, geometry.weighs) for geometry in simulation.geometries),
         tuple(simulation.separated), tuple(link.medium for link in simulation.links),
+        tuple(link.inertial for link in simulation.links),
         _joint_settings(simulation))
 
 
@@ -173,18 +177,21 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, (has_new_joints, softnesses) = saved
+    materials, groups, members, separated, media, inertials, (has_new_joints, softnesses) = saved
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
-    for geometry, names in zip(simulation.geometries, members, strict=True):
+    for geometry, (names, weighs) in zip(simulation.geometries, members, strict=True):
+        geometry.weighs = weighs
         if geometry.groups != names:
             geometry.groups = names
             simulation.regroup()
     if separated != tuple(simulation.separated):
         simulation.separated = dict.fromkeys(separated)
         simulation.mark(Dirty.GEOMETRY)
-    for link, medium in zip(simulation.links, media, strict=True):
+    for link, medium, inertial in zip(simulation.links, media, inertials, strict=True):
         link.medium = medium
+        if link.inertial is not inertial:
+            link.weigh(inertial)
     simulation.mark(Dirty.MEDIUM)
     for joint, softness in zip(simulation.constraints.values(), softnesses, strict=True):
         if joint.softness != softness:

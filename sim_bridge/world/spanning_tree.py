@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.description.model import ConstraintDescription, JointType
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.names import ByName, new_name
@@ -253,8 +252,7 @@ def _rebuild(slot: RobotSlot, joint: MountedSeat | None) -> None:
     if joint is not None:
         mount, link = joint.spec.mount(joint.by_second), joint.parent_link
         carrier = None if link is None else link.slot
-    blueprint = compile_robot(slot.description, False, slot.collisions.shapes, mount=mount)
-    slot.rebuild(blueprint, carrier)
+    slot.rebuild(slot.compiled(False, mount=mount), carrier)
 
 
 def _path_to_root(slot: RobotSlot) -> list[RobotSlot]:

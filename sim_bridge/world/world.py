@@ -305,7 +305,8 @@ class World(DeclaredAttributes):
 
         shapes: one or several; `Placed` ones have poses on the body.
         name: unique in the world; if None, 'body', numbered if it is in use.
-        mass: kg; from the shapes if None.
+        mass: kg; if None, from the shapes, of which sensors and what is disabled or of mass=False
+            weigh nothing.
         inertia: (3, 3) about the centre of mass, or its diagonal (3,), in the link's axes [kg m²];
             from the shapes if None.
         center_of_mass: (3,) in the link's frame [m]; if None, the link's origin if mass and

@@ -46,7 +46,7 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
     if not is_body:
         arguments |= {
             **section.pose(), 'name': section.text('name', ''),
-            'material': section.text('material', None)}
+            'material': section.text('material', None), 'mass': section.flag('mass', True)}
     if shape is None:
         return None
     return section.make(lambda: Placed(shape, **arguments))

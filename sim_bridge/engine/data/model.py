@@ -85,7 +85,7 @@ class Model(NamedTuple):
     """First velocity coordinate of the body's joint."""
     frame: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m', is_parameter=True)]
     """Joint frame at position 0 in the parent body: rotation by rows, origin."""
-    inertia: Annotated[FloatMatrix, Dims('nb', 10, unit='kg; m; kg m²')]
+    inertia: Annotated[FloatMatrix, Dims('nb', 10, unit='kg; m; kg m²', is_parameter=True)]
     """Mass, centre of mass, inertia about it (xx xy xz yy yz zz), in the body's frame."""
     passive: Annotated[FloatMatrix, Dims('nv', PASSIVE_SIZE, unit='SI', is_parameter=True)]
     """

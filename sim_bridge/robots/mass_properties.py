@@ -1,0 +1,30 @@
+"""Changes of the mass properties of links in a world."""
+
+from __future__ import annotations
+
+from sim_bridge.compilation.mass_properties import checked_mass, inertial_of, properties_of
+from sim_bridge.description.model import Inertial
+from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.slots import LinkSlot
+
+
+def set_inertial(simulation: Simulation, slot: LinkSlot, inertial: Inertial) -> None:
+    """Give a link other mass properties, which act from the next step on."""
+    simulation.check_thread()
+    simulation.settle()
+    slot.weigh(inertial)
+    # drag, added mass and the pull towards a point go with the mass
+    simulation.mark(Dirty.MEDIUM)
+    simulation.invalidate()
+
+
+def update_from_shapes(
+    simulation: Simulation, slot: LinkSlot, mass: float | None, density: float | None, place: str
+) -> None:
+    """Compute a link's mass properties from its shapes; as `Link.update_mass_properties`."""
+    if mass is not None:
+        mass = checked_mass(mass, place)
+    shapes = [each.present(simulation.materials) for each in slot.robot.geometries
+              if each.link is slot]
+    own = properties_of(shapes, mass, density, simulation.materials.take, place)
+    set_inertial(simulation, slot, inertial_of(*own))
