@@ -212,7 +212,9 @@ ODE_NAMES = {
 }
 
 
-def combine(a: Material, b: Material) -> ContactMaterial:
+def combine(
+    a: Material, b: Material, erp: float = _ERP, cfm: float = 0.0
+) -> ContactMaterial:
     """Return the contact material of two materials by the implicit rules."""
     overlaps = [m.adhesive_overlap for m in (a, b) if m.adhesive_overlap is not None]
     adhesion = a.adhesion + b.adhesion
@@ -227,7 +229,7 @@ def combine(a: Material, b: Material) -> ContactMaterial:
         rolling_friction=_mean(a.rolling_friction, b.rolling_friction),
         spinning_friction=_mean(a.spinning_friction, b.spinning_friction),
         restitution=_mean(a.restitution, b.restitution), bounce_velocity=0.0,
-        erp=_ERP, cfm=0.0, slip=slip, slip2=slip, motion=0.0, motion2=0.0, motion_normal=0.0,
+        erp=erp, cfm=cfm, slip=slip, slip2=slip, motion=0.0, motion2=0.0, motion_normal=0.0,
         surface_layer=max(a.surface_layer, b.surface_layer, overlap),
         max_correcting_velocity=min(a.max_correcting_velocity, b.max_correcting_velocity),
         adhesion=adhesion, stiffness=stiffness,
@@ -237,15 +239,22 @@ def combine(a: Material, b: Material) -> ContactMaterial:
 class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     """The materials of a world by name, and the contact materials of pairs of them."""
 
-    __slots__ = ('_explicit', '_materials', '_on_change')
+    __slots__ = ('_explicit', '_materials', '_on_change', '_softness')
     internal_names = DeclaredAttributes.internal_names | {
         'number', 'restore', 'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
 
-    def __init__(self, on_change: Callable[[], None] = lambda: None):
-        """Start with the default material; `on_change` is called after every change."""
+    def __init__(
+        self, on_change: Callable[[], None] = lambda: None,
+        softness: Callable[[], tuple[float, float]] = lambda: (_ERP, 0.0),
+    ):
+        """
+        Start with the default material; `on_change` is called after every change.
+
+        softness: returns erp and cfm of contacts without a contact material that has them.
+        """
         self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
         self._explicit: dict[frozenset[str], ContactMaterial] = {}
-        self._on_change = on_change
+        self._on_change, self._softness = on_change, softness
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a pickle or a copy keeps: the same materials, of no world."""
@@ -354,7 +363,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
         """Return the complete contact material of two materials."""
         first, second = self.take(a), self.take(b)
-        implicit = combine(first, second)
+        implicit = combine(first, second, *self._softness())
         explicit = self._explicit.get(frozenset((first.name, second.name)))
         if explicit is None:
             return implicit

@@ -87,13 +87,14 @@ class Probe(NamedTuple):
 
 def make_options(
     time_step: float, solver: int = DIRECT, margin: float = 1e-4, sleep: Sleep | None = None,
-    is_smooth: bool = False,
+    is_smooth: bool = False, iterations: int | None = None,
 ) -> Options:
     """
     Return the numbers that steer a world which steps by so many seconds.
 
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
-    is_smooth: whether smooth motion takes steps of fifth order.
+    is_smooth: whether smooth motion takes steps of fifth order. iterations: most sweeps; None: as
+    many as the solver usually takes.
     """
     steps = 0
     if sleep is not None:
@@ -102,7 +103,7 @@ def make_options(
     return Options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
-        max_sweeps=_SWEEPS[solver], contact_margin=margin,
+        max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
         detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0, loops=0,
         sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 

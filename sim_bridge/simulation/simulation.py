@@ -19,7 +19,7 @@ from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
-from sim_bridge.engine.data.model import body_count, Model, velocity_count
+from sim_bridge.engine.data.model import body_count, Model, Options, velocity_count
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import LOOSE, make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
@@ -41,7 +41,8 @@ from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
-from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
+from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
+from sim_bridge.simulation.settings import Settings, SOLVERS
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot, with_pulled
 from sim_bridge.simulation.stepper import Stepper
 
@@ -131,17 +132,6 @@ class Constraint(Protocol):
         """Return force and torque about its second anchor on its second link."""
 
 
-class Settings(NamedTuple):
-    """How a simulation is to run; as `World` takes it, checked."""
-
-    time_step_ns: int
-    solver: int
-    seed: int
-    integrator: str
-    contact_margin: float
-    sleep: Sleep | None
-
-
 class AdditionMark(NamedTuple):
     """
     What a simulation was before robots were added to it.
@@ -191,10 +181,8 @@ class Simulation:
         self.settings = settings
         self.time_step_ns = settings.time_step_ns
         self.time_step = settings.time_step_ns * 1e-9
-        self.seed, self.integrator = settings.seed, settings.integrator
-        self.options = handles.make_options(
-            self.time_step, settings.solver, settings.contact_margin, settings.sleep,
-            is_smooth=settings.integrator == 'rk5')
+        self.seed = settings.seed
+        self.options = _options_of(settings)
         self.gravity = gravity
         self.step_count = 0
         self.layout = 0
@@ -203,7 +191,8 @@ class Simulation:
         self.constraints: dict[str, Constraint] = {}
         self.separated: dict[LinkPair, None] = {}
         """The pairs of links that were kept from touching each other, in order."""
-        self.materials = MaterialTable(lambda: self.mark(Dirty.SURFACES))
+        self.materials = MaterialTable(
+            lambda: self.mark(Dirty.SURFACES), lambda: (self.settings.erp, self.settings.cfm))
         self.groups = CollisionGroups(self.regroup)
         self.admitted = 0
         """How many robots were ever added."""
@@ -269,6 +258,18 @@ class Simulation:
     def census(self) -> tuple[tuple[str, int], ...]:
         """Return who is there: who was added later under a name of old is another."""
         return tuple((slot.name, slot.number) for slot in self.slots.values())
+
+    def configure(self, settings: Settings) -> None:
+        """Run by other settings from the next step on; time step and seed are the same."""
+        self.check_thread()
+        if settings == self.settings:
+            return
+        self.settle()
+        self.settings, self.options = settings, _options_of(settings)
+        self._dirty |= _SURFACES
+        if settings.sleep is None:
+            self._state.idle[:] = 0
+        self._connect()
 
     def reconnect_joints(self) -> None:
         """Handle constraints that were added, changed or removed."""
@@ -542,7 +543,7 @@ class Simulation:
     @property
     def units(self) -> list[Unit]:
         """What has to be compiled to step and observe the simulation as it is."""
-        smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
+        smooth = [step_smoothly.unit] if self.options.is_smooth else []
         return [*handles.stepping_units(self.handles.probe), observe.unit, *smooth,
                 energy.unit, momentum.unit]
 
@@ -696,7 +697,7 @@ class Simulation:
         handle = handles.make_stepping_handle(self._handles.probe)
         self._stepper = Stepper(
             handle, self._observer.handle, self._observe, self._readings, self._sites.sampling,
-            self.gravity, self.worst, is_smooth=self.integrator == 'rk5')
+            self.gravity, self.worst, is_smooth=bool(self.options.is_smooth))
         self._dirty &= ~_STEPPER
 
     def _progress(self) -> np.ndarray:
@@ -737,3 +738,9 @@ class Simulation:
         if rows and self.geometry.track[rows, collision.TRACK_SPEED].any():
             self._geometry.track[rows, collision.TRACK_SPEED] = 0.0
             self.invalidate()
+
+
+def _options_of(settings: Settings) -> Options:
+    return handles.make_options(
+        settings.time_step_ns * 1e-9, SOLVERS[settings.solver], settings.contact_margin,
+        settings.sleep, is_smooth=settings.integrator == 'rk5', iterations=settings.iterations)

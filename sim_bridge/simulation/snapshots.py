@@ -17,6 +17,7 @@ from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.materials import ContactMaterial, Material
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
+from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
 from sim_bridge.simulation.slots import LinkMedium
 
@@ -27,7 +28,7 @@ class UserSettings(NamedTuple):
 
     materials, groups: as their tables save them. members: the groups of each geometry, and whether
     it weighs. separated: pairs of links that never touch. media, inertials: of each link. joints:
-    as `_joint_settings` returns.
+    as `_joint_settings` returns. run: how the world is run.
     """
 
     materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
@@ -37,6 +38,7 @@ class UserSettings(NamedTuple):
     media: tuple[LinkMedium, ...]
     inertials: tuple[Inertial | None, ...]
     joints: tuple[bool, list[Any]]
+    run: Settings
 
 
 class Snapshot(NamedTuple):
@@ -103,7 +105,7 @@ def state_hash(simulation: Simulation) -> str:
     digest, model = hashlib.sha256(), simulation.model
     laws = simulation.surfaces.law[simulation.surfaces.pair]
     _digest_into(
-        [simulation.step_count, simulation.integrator, *simulation.options,
+        [simulation.step_count, simulation.settings.integrator, *simulation.options,
          *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
          _joint_settings(simulation), model.medium_body, model.medium,
          simulation.geometry.excluded, laws, [device.save() for device in simulation.devices]],
@@ -166,7 +168,7 @@ def _settings(simulation: Simulation) -> UserSettings:
         tuple((geometry.groups, geometry.weighs) for geometry in simulation.geometries),
         tuple(simulation.separated), tuple(link.medium for link in simulation.links),
         tuple(link.inertial for link in simulation.links),
-        _joint_settings(simulation))
+        _joint_settings(simulation), simulation.settings)
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
@@ -177,7 +179,8 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, inertials, (has_new_joints, softnesses) = saved
+    materials, groups, members, separated, media, inertials, joints, run = saved
+    simulation.configure(run)
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
     for geometry, (names, weighs) in zip(simulation.geometries, members, strict=True):
@@ -193,6 +196,7 @@ def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
         if link.inertial is not inertial:
             link.weigh(inertial)
     simulation.mark(Dirty.MEDIUM)
+    has_new_joints, softnesses = joints
     for joint, softness in zip(simulation.constraints.values(), softnesses, strict=True):
         if joint.softness != softness:
             joint.softness = softness

@@ -21,20 +21,17 @@ from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
-from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.loops import GONE
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
-from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
-from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     check_keywords,
     items_of,
-    number_from,
-    one_of,
     truth,
     truth_or_none,
     whole_number,
@@ -51,7 +48,8 @@ from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
-from sim_bridge.simulation.simulation import DivergenceError, Settings, Simulation
+from sim_bridge.simulation.settings import checked, Settings
+from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.bodies import Body, geometries_of
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
@@ -67,9 +65,18 @@ from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.world_record import record_of, restore_record, WorldRecord
 
 GROUND = 'ground'
-_SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
-_INTEGRATORS = ('midpoint', 'rk5')
 _NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+def _setting(name: str, doc: str) -> Settable[Any, Any]:
+    """Return the property of how the world is run that can be set at any time."""
+    def read(world: World) -> Any:
+        return getattr(world.simulation.settings, name)
+
+    def write(world: World, value: object) -> None:
+        world.simulation.configure(world.simulation.settings.changed(name, value))
+
+    return Settable(read, write, doc=f'{doc} Can be set.')
 
 
 class World(DeclaredAttributes):
@@ -84,7 +91,7 @@ class World(DeclaredAttributes):
         'census', 'loader', 'registry', 'simulation', 'tree', 'units'}
     advice = {
         **{name: f'it is chosen when a world is made; make another World({name}=...)' for name in (
-            'time_step', 'solver', 'integrator', 'seed', 'contact_margin', 'sleep')},
+            'time_step', 'seed')},
         'time': 'set step_count, or call reset(time=True)',
         'openplx': 'load_openplx changes it',
         'robots': 'load_urdf, add_robot, add_body and remove change it',
@@ -99,7 +106,10 @@ class World(DeclaredAttributes):
         seed: int = 0,
         integrator: str = 'midpoint',
         contact_margin: float = 1e-4,
-        sleep: bool | Sleep = False,
+        sleep: bool | Sleep | None = False,
+        iterations: int | None = None,
+        erp: float = 0.2,
+        cfm: float = 0.0,
     ):
         """
         Make an empty world.
@@ -119,24 +129,21 @@ class World(DeclaredAttributes):
             the distance that they can move in a step; forces act once they touch.
         sleep: do not simulate bodies at rest until something moves them (ODE's auto-disable);
             True, or a `Sleep` with thresholds.
+        iterations: most sweeps over the contacts of an island; None: 50 of the solvers by sweeps,
+            300 where 'direct' needs any.
+        erp, cfm: ODE's world ERP and CFM [1; m/(N s), rad/(N m s)]: of contacts whose contact
+            material says nothing else, and what `add_joint` takes if it is given neither these nor
+            a compliance.
 
-        Raises InvalidValueError for other values.
+        All but time_step and seed can be set later, as attributes of these names; resets keep what
+        was set, snapshots have it. Raises InvalidValueError for other values.
         """
-        time_step = number_from(
-            'time_step', time_step, 1e-9, 1.0, '', 'a number from 1e-9 to 1 [s]')
         own_gravity = gravity_row(gravity)
-        one_of('solver', solver, _SOLVERS)
-        one_of('integrator', integrator, _INTEGRATORS)
-        seed = whole_number('seed', seed)
-        if not isinstance(contact_margin, (int, float)) or not 0.0 <= contact_margin < 1.0:
-            raise InvalidValueError('contact_margin', contact_margin, 'from 0 to below 1 [m]')
-        when = sleep if isinstance(sleep, Sleep) else None
-        if when is None and truth('sleep', sleep, expected='True, False or a sim_bridge.Sleep'):
-            when = Sleep()
-        settings = Settings(
-            round(time_step * 1e9), _SOLVERS[solver], seed, integrator, float(contact_margin),
-            when)
-        self._begin(settings, own_gravity)
+        self._begin(Settings(
+            checked('time_step_ns', time_step), checked('seed', seed), checked('solver', solver),
+            checked('integrator', integrator), checked('contact_margin', contact_margin),
+            checked('sleep', sleep), checked('iterations', iterations), checked('erp', erp),
+            checked('cfm', cfm)), own_gravity)
 
     def _begin(self, settings: Settings, gravity: FloatArray) -> None:
         """Begin empty; gravity: (8,) as the engine's Model has it, used in place."""
@@ -466,7 +473,7 @@ class World(DeclaredAttributes):
             kinds without an axis. Only `compliance` depends on it.
         name: unique among the world's joints; if None, the kind, numbered if it is in use.
         erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)], of all rows or each, as the joint's;
-            rigid, with an erp of 0.2, if None.
+            the world's if None, which are rigid, with an erp of 0.2, unless set.
         compliance: stiffness and damping instead of these; see `ConstraintJoint.compliance`.
         suspension: stiffness and damping of a hinge2 along `axis` [N/m; N s/m].
         tree: False: always a constraint. True: raise if it cannot be part of a tree.
@@ -477,6 +484,9 @@ class World(DeclaredAttributes):
         InvalidValueError for invalid arguments, and StateError if `tree` is True but not possible.
         """
         links = self.tree.own_links(first, second, 'add_joint')
+        if compliance is None:
+            erp = self.erp if erp is None else erp
+            cfm = self.cfm if cfm is None else cfm
         tree = truth_or_none('tree', tree, 'add_joint')
         collide = truth('collide', collide, 'add_joint')
         spec = described_spec(
@@ -775,8 +785,20 @@ class World(DeclaredAttributes):
         self.simulation.gravity[:] = gravity_row(value)
         self.simulation.invalidate()
 
-    integrator = ReadOnly[str](
-        'simulation.integrator', "The integration method of steps: 'midpoint' or 'rk5'.")
+    integrator: Settable[str, str] = _setting(
+        'integrator', "The integration method: 'midpoint' or 'rk5'.")
+    solver: Settable[str, str] = _setting(
+        'solver', "The solver of contacts: 'direct', 'iterative' or 'split'.")
+    iterations: Settable[int | None, int | None] = _setting(
+        'iterations', 'Most sweeps of an island, or None.')
+    contact_margin: Settable[float, Number] = _setting(
+        'contact_margin', 'Distance of contacts without force [m].')
+    erp: Settable[float, Number] = _setting(
+        'erp', 'Default ERP of contacts, and of joints added from now on.')
+    cfm: Settable[float, Number] = _setting(
+        'cfm', 'Default CFM of contacts, and of joints added from now on.')
+    sleep: Settable[Sleep | None, Sleep | bool | None] = _setting(
+        'sleep', 'When what rests falls asleep; None for never.')
     seed = ReadOnly[int]('simulation.seed', "The seed of the sensors' noise.")
     report = ReadOnly[StepReport]('simulation.report', 'The report of the last `step` call.')
 

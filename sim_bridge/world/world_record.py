@@ -23,7 +23,8 @@ from sim_bridge.robots.owners import Link, World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.part import Part
-from sim_bridge.simulation.simulation import Settings, Simulation
+from sim_bridge.simulation.settings import Settings
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.openplx import SceneLoader, SceneRecord
