@@ -24,7 +24,7 @@ _TINY = 1e-300
 
 _Item = TypeVar('_Item', bound=np.generic)
 
-_ATTRIBUTES = ('vertices', 'triangles', 'heights', 'size')
+_ATTRIBUTES = ('vertices', 'triangles', 'bottom_margin', 'heights', 'size')
 
 
 class _SetOnce(Shape):
@@ -120,13 +120,22 @@ class TriangleMesh(_Polyhedron):
     A surface of triangles, solid where it is closed.
 
     vertices: (n, 3) [m]. triangles: (m, 3) the corners of each, counterclockwise seen from
-    outside.
+    outside. bottom_margin: None, or of an open surface that is terrain how far below its lowest
+    vertex it ends [m]. What is below terrain, along the mesh's z axis, is solid: what has sunk
+    into it is pushed up. The triangles of terrain face upwards whatever their order.
     """
 
     kind: ClassVar[int] = engine.MESH
 
-    def __init__(self, vertices: Matrix, triangles: Matrix):
-        """Check the arrays; raises InvalidValueError if they are no triangles in space."""
+    def __init__(
+        self, vertices: Matrix, triangles: Matrix, bottom_margin: float | None = None
+    ):
+        """
+        Check the arrays.
+
+        Raises InvalidValueError if they are no triangles in space, for a margin that is not
+        positive, and for one of a closed surface.
+        """
         self.vertices = _read_only(
             _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
         expected = f'(m, 3) integers from 0 to {len(self.vertices) - 1}, at least one row'
@@ -139,13 +148,29 @@ class TriangleMesh(_Polyhedron):
             shown = f'{corners.min()} to {corners.max()}'
             raise InvalidValueError('triangles', shown, expected, 'TriangleMesh')
         self.triangles = _read_only(corners.astype(np.int64))
+        expected = 'a positive number [m], of an open surface only'
+        if bottom_margin is not None:
+            bottom_margin = positive_number(
+                'bottom_margin', bottom_margin, expected, 'TriangleMesh')
+            if self.is_closed:
+                raise InvalidValueError(
+                    'bottom_margin', bottom_margin, f'{expected}; this one is closed',
+                    'TriangleMesh')
+        self.bottom_margin = bottom_margin
 
     @classmethod
     def from_file(
-        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0)
+        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0),
+        bottom_margin: float | None = None,
     ) -> TriangleMesh:
         """Return the mesh of a file; see `mesh_files.load_mesh`."""
-        return cls(*load_mesh(path, scale))
+        return cls(*load_mesh(path, scale), bottom_margin)
+
+    @property
+    def bottom(self) -> float | None:
+        """The height of terrain's underside [m]; None for what is no terrain."""
+        return None if self.bottom_margin is None else float(
+            self.vertices[:, 2].min() - self.bottom_margin)
 
     @cached_property
     def is_closed(self) -> bool:

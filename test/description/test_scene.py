@@ -92,7 +92,8 @@ world:
         - {hull: {points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
         - {hull: {file: torus.stl, scale: [2, 2, 2]}}
         - {mesh: {file: torus.stl}}
-        - {mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]]}}
+        - mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]],
+                 bottom_margin: 0.5}
         - {height_field: {size: [2, 1], heights: [[0, 1], [2, 3]]}}
         - {height_field: {size: [2, 1], file: heights.csv}}
         - {height_field: {size: [2, 1], file: heights.npy}}
@@ -104,7 +105,7 @@ world:
     hull, scaled, mesh, triangle, *fields = shapes[7:]
     assert hull.mass_properties(6.0).mass == pytest.approx(1.0)
     np.testing.assert_allclose(scaled.bounds[1], [2.5, 2.5, 0.5], rtol=1e-3)
-    assert mesh.is_closed and len(triangle.triangles) == 1
+    assert mesh.is_closed and len(triangle.triangles) == 1 and triangle.bottom == -0.5
     np.testing.assert_array_equal(fields[0].heights, [[0, 1], [2, 3]])
     np.testing.assert_array_equal(fields[1].heights, [[0, 1, 2], [3, 4, 5]])
     np.testing.assert_array_equal(fields[2].heights, np.ones((2, 2)))

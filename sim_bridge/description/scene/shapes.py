@@ -101,10 +101,11 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
     if inner is None:
         return None
     vertices, triangles = inner.matrix('vertices'), inner.matrix('triangles')
-    mesh = _file(inner, folder)
+    mesh, margin = _file(inner, folder), inner.number('bottom_margin', None)
     inner.close()
     if mesh is not None and vertices is None and triangles is None:
-        return mesh
+        found = mesh
+        return inner.make(lambda: TriangleMesh(found.vertices, found.triangles, margin))
     if mesh is not None or vertices is None or triangles is None:
         section.error(
             key, section.peek(key), 'must hold either vertices [m] and triangles, or file')
@@ -112,7 +113,7 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
     if not np.array_equal(triangles, np.round(triangles)) or np.abs(triangles).max() > _EXACT:
         inner.error('triangles', inner.peek('triangles'), 'must hold whole numbers of vertices')
         return None
-    return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64)))
+    return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64), margin))
 
 
 def _height_field(section: Section, key: str, folder: Path) -> Shape | None:

@@ -25,6 +25,7 @@ from sim_bridge.engine.data.geometry import (
     SOLID,
     SPHERE,
     STATIC,
+    TERRAIN,
 )
 from sim_bridge.foundation.errors import InvalidValueError
 
@@ -51,6 +52,12 @@ class GeometryRecord:
     """Of a HULL, what `polytope` makes of its vertices and triangles, if that is known."""
     heights: np.ndarray | None = None
     """(rows, columns) of a HEIGHT_FIELD [m]: rows along y, columns along x, from the negative."""
+    bottom: float | None = None
+    """
+    Height of the underside of a MESH that is terrain, or of a HEIGHT_FIELD [m].
+
+    None: the mesh is no terrain, the field has no end below.
+    """
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     position: Sequence[float] = (0.0, 0.0, 0.0)
     body: int = -1
@@ -80,7 +87,8 @@ def build_geometry(
         _check(record)
     hulls = [(r.polytope or polytope(r.vertices, r.triangles)) if r.shape == HULL else None
              for r in records]
-    meshes = [surface_mesh(r.vertices, r.triangles) if r.shape == MESH else None for r in records]
+    meshes = [surface_mesh(r.vertices, r.triangles, r.bottom is not None) if r.shape == MESH
+              else None for r in records]
     fields = [np.asarray(r.heights, float) if r.shape == HEIGHT_FIELD else np.zeros((0, 0))
               for r in records]
     bounds, radius = _bounds(records, hulls, meshes)
@@ -89,6 +97,7 @@ def build_geometry(
     flags = [record.flags
              | (STATIC if record.body < 0 else 0)
              | (SOLID if mesh is not None and mesh.is_solid else 0)
+             | (TERRAIN if mesh is not None and record.bottom is not None else 0)
              for record, mesh in zip(records, meshes, strict=True)]
     return Geometry(
         body=_ints(r.body for r in records), shape=_ints(r.shape for r in records),
@@ -128,6 +137,11 @@ def _check(record: GeometryRecord) -> None:
                     f'rows of vertices, 0 to {len(record.vertices) - 1}', place)
     if record.shape == HEIGHT_FIELD:
         _check_array(record.heights, 'heights', (2, 2), place)
+    if record.bottom is not None and record.shape in (MESH, HEIGHT_FIELD):
+        z = record.heights if record.vertices is None else record.vertices[:, 2]
+        if not -math.inf < record.bottom <= np.min(z):
+            raise InvalidValueError(
+                'bottom', record.bottom, f'at most the least height, {np.min(z):.9g} m', place)
 
 
 def _check_array(array: object, what: str, least: tuple[int, int], place: str) -> None:
@@ -157,14 +171,15 @@ def _bounds(
         pool = hull or mesh
         if pool is not None:
             low, high = pool.vertex.min(axis=0), pool.vertex.max(axis=0)
+            if mesh is not None and record.bottom is not None:
+                low[2] = record.bottom
             bounds[row] = *(0.5 * (low + high)), *(0.5 * (high - low))
             radius[row] = np.linalg.norm(pool.vertex - bounds[row, :3], axis=1).max()
+            if mesh is not None and record.bottom is not None:
+                radius[row] = np.linalg.norm(bounds[row, 3:])
             continue
         if record.shape == HEIGHT_FIELD:
-            # what has sunk below the surface is still to be found
-            low = np.min(record.heights) - 2.0 * max(r, s)
-            high = np.max(record.heights)
-            bounds[row] = 0.0, 0.0, 0.5 * (low + high), r, s, 0.5 * (high - low)
+            bounds[row] = field_bounds(record.heights, (r, s), record.bottom)
         else:
             bounds[row, 3:] = {
                 PLANE: (math.inf, math.inf, math.inf), SPHERE: (r, r, r), CAPSULE: (r, r, s + r),
@@ -175,6 +190,16 @@ def _bounds(
             CONE: math.hypot(r, s), ELLIPSOID: max(r, s, t),
         }.get(record.shape, math.hypot(*bounds[row, 3:]))
     return bounds, radius
+
+
+def field_bounds(
+    heights: np.ndarray, half: tuple[float, float], bottom: float | None,
+) -> tuple[float, ...]:
+    """Return the box of a height field, as `Geometry.bounds`; half: lengths along x and y [m]."""
+    # what has sunk below the surface is still to be found
+    low = np.min(heights) - 2.0 * max(half) if bottom is None else bottom
+    high = np.max(heights)
+    return 0.0, 0.0, 0.5 * (low + high), *half, 0.5 * (high - low)
 
 
 def _pool_vertices(

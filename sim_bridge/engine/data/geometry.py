@@ -11,7 +11,7 @@ A *geometry* is a shape in a frame fixed to a body. In its own frame
     CONE           has the radius size[0] at z = -size[1] and its apex at z = size[1]
     ELLIPSOID      has the radii size
     HULL           is the convex polytope of its vertices
-    MESH           is a surface of triangles, solid where it is closed
+    MESH           is a surface of triangles, solid where it is closed; TERRAIN is solid below it
     HEIGHT_FIELD   is the solid below a grid of heights over |x| <= size[0], |y| <= size[1]
 
 Their numbers are in an order that comparisons rely on: the plane, the convex shapes, those with
@@ -39,6 +39,7 @@ ENABLED = 1
 SENSOR = 2  # reports contacts, but nothing is pushed by them
 SOLID = 4  # a mesh whose triangles enclose a volume and run counter-clockwise seen from outside
 STATIC = 8  # of a body that no force moves: two of them never collide
+TERRAIN = 16  # a mesh that is solid, too, from the triangles down to the lower end of its bounds
 
 
 class Geometry(NamedTuple):
@@ -54,7 +55,7 @@ class Geometry(NamedTuple):
     shape: Annotated[IntVector, Dims('ng')]
     """PLANE … HEIGHT_FIELD."""
     flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
-    """ENABLED, SENSOR, SOLID, STATIC."""
+    """ENABLED, SENSOR, SOLID, STATIC, TERRAIN."""
     material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
     """Row and column of Surfaces.pair."""
     group: Annotated[IntVector, Dims('ng', is_parameter=True)]
