@@ -18,7 +18,7 @@ from sim_bridge.foundation.validation import finite_vector, one_of, positive_num
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.placed import as_placed, combined_mass_properties, Placed
 from sim_bridge.shapes.polyhedra import HeightField
-from sim_bridge.shapes.shapes import Plane, Shape
+from sim_bridge.shapes.shapes import Shape
 
 # as in description.mechanism.inertia: rounding of values that were printed with few digits
 _TRIANGLE_TOLERANCE = 1e-3
@@ -64,10 +64,12 @@ def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
     one_of('motion', motion, MOTIONS, place)
     if motion != 'static':
         for placed in shapes:
-            if isinstance(placed.shape, (Plane, HeightField)):
+            if placed.shape.is_endless:
                 raise InvalidValueError(
                     'motion', motion,
-                    f"'static', since a {type(placed.shape).__name__} has no end", place)
+                    f"'static', since a {type(placed.shape).__name__} has no end"
+                    f"{' without a bottom' if isinstance(placed.shape, HeightField) else ''}",
+                    place)
 
 
 def _inertial(

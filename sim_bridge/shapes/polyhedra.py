@@ -14,7 +14,14 @@ from sim_bridge.engine.data import geometry as engine
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, IntArray, Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import numbers, positive_number, positive_vector, real_array
+from sim_bridge.foundation.validation import (
+    finite_number,
+    numbers,
+    positive_number,
+    positive_vector,
+    real_array,
+    whole_number,
+)
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
@@ -24,7 +31,7 @@ _TINY = 1e-300
 
 _Item = TypeVar('_Item', bound=np.generic)
 
-_ATTRIBUTES = ('vertices', 'triangles', 'bottom_margin', 'heights', 'size')
+_ATTRIBUTES = ('vertices', 'triangles', 'bottom_margin', 'heights', 'size', 'bottom')
 
 
 class _SetOnce(Shape):
@@ -207,16 +214,21 @@ class TriangleMesh(_Polyhedron):
 
 class HeightField(_SetOnce):
     """
-    Ground of varying height: everything below a grid of heights. Only for static bodies.
+    Ground of varying height: everything below a grid of heights.
 
     heights: (ny, nx) [m] along z, row 0 at the least y, column 0 at the least x. size: lengths
-    along x and y [m]; the frame is in the middle of the grid, at height 0.
+    along x and y [m]; the frame is in the middle of the grid, at height 0. bottom: None, or the
+    height of a flat underside [m]. Without one the field has no end below, and only static bodies
+    can have it. With one it is a solid with a mass. Only its upper surface collides, so moving
+    bodies need further shapes for the sides and the underside.
+
+    `Geometry.set_heights` changes the heights of a field in a world.
     """
 
     kind: ClassVar[int] = engine.HEIGHT_FIELD
 
-    def __init__(self, heights: Matrix, size: Vector):
-        """Check the grid; raises InvalidValueError if it is not valid."""
+    def __init__(self, heights: Matrix, size: Vector, bottom: float | None = None):
+        """Check the grid; raises InvalidValueError if it is not valid, or below its bottom."""
         expected = 'float (ny, nx) of at least (2, 2), finite [m]'
         grid = real_array('heights', heights, expected, 'HeightField')
         if grid.ndim != 2 or min(grid.shape) < 2 or not np.isfinite(grid).all():
@@ -225,6 +237,12 @@ class HeightField(_SetOnce):
         lengths = positive_vector(
             'size', size, 2, 'HeightField', 'lengths along x and y, positive [m]')
         self.size = tuple(lengths.tolist())
+        if bottom is not None:
+            expected = f'a number up to the least height, {grid.min():.9g} [m]'
+            bottom = finite_number('bottom', bottom, 'HeightField', expected)
+            if bottom > grid.min():
+                raise InvalidValueError('bottom', bottom, expected, 'HeightField')
+        self.bottom = bottom
 
     def __repr__(self) -> str:
         """Show the size."""
@@ -238,13 +256,69 @@ class HeightField(_SetOnce):
 
     @property
     def bounds(self) -> FloatArray:
-        """(2, 3) infinite downwards [m]."""
+        """(2, 3) down to the bottom, infinite without one [m]."""
         x, y = self.size[0] / 2, self.size[1] / 2
-        return np.array([[-x, -y, -np.inf], [x, y, self.heights.max()]])
+        low = -np.inf if self.bottom is None else self.bottom
+        return np.array([[-x, -y, low], [x, y, self.heights.max()]])
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it has no bottom."""
+        return self.bottom is None
+
+    def checked_block(self, heights: Matrix, row: int, column: int, place: str) -> FloatArray:
+        """Return a block of new heights [m]; raises InvalidValueError if it does not fit."""
+        rows, columns = self.heights.shape
+        least = -np.inf if self.bottom is None else self.bottom
+        for name, value, count in (('row', row, rows), ('column', column, columns)):
+            if whole_number(name, value) >= count:
+                raise InvalidValueError(name, value, f'a whole number below {count}', place)
+        expected = (
+            f'float (m, n) of at most ({rows - row}, {columns - column}), finite'
+            + ('' if self.bottom is None else f', not below {self.bottom:.9g}') + ' [m]')
+        block = real_array('heights', heights, expected, place)
+        fits = block.ndim == 2 and block.size > 0 and (
+            row + len(block) <= rows and column + block.shape[1] <= columns)
+        if not fits:
+            raise InvalidValueError('heights', f'shape {block.shape}', expected, place)
+        if not (np.isfinite(block).all() and block.min() >= least):
+            raise InvalidValueError(
+                'heights', f'{block.min():.9g} to {block.max():.9g}', expected, place)
+        return block
 
     def mass_properties(self, density: float) -> MassProperties:
-        """Raise InvalidValueError: an infinite body has no mass."""
-        raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
+        """
+        Return mass, centre of mass and inertia of the solid above the bottom [kg/m³].
+
+        It is the sum of upright prisms with the triangles of the cells as their upper ends. Raises
+        InvalidValueError for a field without a bottom, or of no volume.
+        """
+        if self.bottom is None:
+            raise InvalidValueError(
+                'shape', self, 'one of finite volume, such as a HeightField with a bottom, where '
+                'a mass is asked for')
+        return solid_mass_properties(*_closed_field(self), density)
+
+
+def _closed_field(field: HeightField) -> tuple[FloatArray, IntArray]:
+    """Return vertices and triangles of a height field with sides and a flat underside."""
+    rows, columns = field.heights.shape
+    x, y = np.meshgrid(*(np.linspace(-0.5 * length, 0.5 * length, count)
+                         for length, count in zip(field.size, (columns, rows), strict=True)))
+    top = np.stack([x, y, field.heights], axis=-1).reshape(-1, 3)
+    below = top.copy()
+    below[:, 2] = field.bottom
+    number = np.arange(rows * columns).reshape(rows, columns)
+    a, b, c, d = (part.ravel() for part in (
+        number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
+    upper = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+    # counter-clockwise seen from above
+    border = np.concatenate([
+        number[0, :-1], number[:-1, -1], number[-1, :0:-1], number[:0:-1, 0]])
+    following, down = np.roll(border, -1), rows * columns
+    sides = [np.stack([border, border + down, following + down], axis=1),
+             np.stack([border, following + down, following], axis=1)]
+    return np.concatenate([top, below]), np.concatenate([upper, upper[:, ::-1] + down, *sides])
 
 
 def solid_mass_properties(

@@ -21,7 +21,7 @@ def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
         triangles=polyhedron.triangles if polyhedron is not None and has_triangles else None,
         polytope=shape.polytope if isinstance(shape, ConvexHull) else None,
         heights=shape.heights if isinstance(shape, HeightField) else None,
-        bottom=shape.bottom if isinstance(shape, TriangleMesh) else None, **others)
+        bottom=shape.bottom if isinstance(shape, (HeightField, TriangleMesh)) else None, **others)
 
 
 def pose_row(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:

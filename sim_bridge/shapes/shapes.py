@@ -49,6 +49,11 @@ class Shape(ABC):
     def bounds(self) -> FloatArray:
         """(2, 3) the least and greatest coordinates in the shape's frame [m]."""
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether it goes on for ever, so that only static bodies can have it."""
+        return False
+
     @abstractmethod
     def mass_properties(self, density: float) -> MassProperties:
         """
@@ -257,6 +262,11 @@ class Plane(Shape):
     def bounds(self) -> FloatArray:
         """(2, 3) infinite but upwards [m]."""
         return np.array([[-np.inf] * 3, [np.inf, np.inf, 0.0]])
+
+    @property
+    def is_endless(self) -> bool:
+        """True."""
+        return True
 
     def mass_properties(self, density: float) -> MassProperties:
         """Raise InvalidValueError: an infinite body has no mass."""

@@ -94,7 +94,7 @@ world:
         - {mesh: {file: torus.stl}}
         - mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]],
                  bottom_margin: 0.5}
-        - {height_field: {size: [2, 1], heights: [[0, 1], [2, 3]]}}
+        - {height_field: {size: [2, 1], heights: [[0, 1], [2, 3]], bottom: -1}}
         - {height_field: {size: [2, 1], file: heights.csv}}
         - {height_field: {size: [2, 1], file: heights.npy}}
 """, tmp_path)
@@ -107,6 +107,7 @@ world:
     np.testing.assert_allclose(scaled.bounds[1], [2.5, 2.5, 0.5], rtol=1e-3)
     assert mesh.is_closed and len(triangle.triangles) == 1 and triangle.bottom == -0.5
     np.testing.assert_array_equal(fields[0].heights, [[0, 1], [2, 3]])
+    assert fields[0].bottom == -1.0 and fields[1].bottom is None
     np.testing.assert_array_equal(fields[1].heights, [[0, 1, 2], [3, 4, 5]])
     np.testing.assert_array_equal(fields[2].heights, np.ones((2, 2)))
 

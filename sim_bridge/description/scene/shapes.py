@@ -121,7 +121,7 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
     if inner is None:
         return None
     heights, size = inner.matrix('heights'), inner.vector('size', 2, None)
-    file = inner.text('file', None)
+    file, bottom = inner.text('file', None), inner.number('bottom', None)
     inner.close()
     if (heights is None) == (file is None) or size is None:
         section.error(
@@ -130,7 +130,8 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
     if file is not None:
         heights = _heights_of(inner, folder / file)
     lengths = size[0], size[1]
-    return None if heights is None else inner.make(lambda: HeightField(heights, lengths))
+    return None if heights is None else inner.make(
+        lambda: HeightField(heights, lengths, bottom))
 
 
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:

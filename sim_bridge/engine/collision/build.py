@@ -202,6 +202,19 @@ def field_bounds(
     return 0.0, 0.0, 0.5 * (low + high), *half, 0.5 * (high - low)
 
 
+def field_heights(geometry: Geometry, g: int) -> np.ndarray:
+    """Return a view of the heights of a height field, (rows, columns) [m]."""
+    first, rows, columns = geometry.grid[g]
+    return geometry.height[first:first + rows * columns].reshape(rows, columns)
+
+
+def fit_field(geometry: Geometry, g: int, bottom: float | None) -> None:
+    """Compute the bounds of a height field whose heights have changed."""
+    x, y = geometry.size[g, :2].tolist()
+    geometry.bounds[g] = field_bounds(field_heights(geometry, g), (x, y), bottom)
+    geometry.radius[g] = math.hypot(*geometry.bounds[g, 3:])
+
+
 def _pool_vertices(
     hulls: Sequence[Polytope | None], meshes: Sequence[SurfaceMesh | None],
 ) -> dict[str, np.ndarray]:

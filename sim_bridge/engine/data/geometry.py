@@ -117,5 +117,5 @@ class Geometry(NamedTuple):
 
     grid: Annotated[IntMatrix, Dims('ng', 3)]
     """First entry in `height`, rows (along y), columns (along x), for height fields."""
-    height: Annotated[FloatVector, Dims('heights', unit='m')]
+    height: Annotated[FloatVector, Dims('heights', unit='m', is_parameter=True)]
     """Heights by rows: the first at (-size[0], -size[1]), the next further along x."""
