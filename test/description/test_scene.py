@@ -86,7 +86,7 @@ world:
         - {sphere: 1e-1}
         - {cylinder: {radius: 0.1, length: 2}}
         - {capsule: {radius: 0.1, length: 2}}
-        - {cone: {radius: 0.1, length: 2}}
+        - {cone: {radius: 0.1, length: 2, top_radius: 0.05}}
         - {ellipsoid: [1, 2, 3]}
         - {plane: {}}
         - {hull: {points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
@@ -101,7 +101,7 @@ world:
     shapes = [geometry.shape for geometry in world.robots['everything'].geometries]
     assert shapes[:7] == [
         sb.Box((1, 2, 3)), sb.Sphere(0.1), sb.Cylinder(0.1, 2), sb.Capsule(0.1, 2),
-        sb.Cone(0.1, 2), sb.Ellipsoid((1, 2, 3)), sb.Plane()]
+        sb.Cone(0.1, 2, 0.05), sb.Ellipsoid((1, 2, 3)), sb.Plane()]
     hull, scaled, mesh, triangle, *fields = shapes[7:]
     assert hull.mass_properties(6.0).mass == pytest.approx(1.0)
     np.testing.assert_allclose(scaled.bounds[1], [2.5, 2.5, 0.5], rtol=1e-3)

@@ -73,6 +73,19 @@ def _round(build: Callable[[float, float], Shape]) -> _Reader:
     return read
 
 
+def _cone(section: Section, key: str, folder: Path) -> Shape | None:
+    inner = section.section(key)
+    if inner is None:
+        return None
+    radius, length = inner.number('radius', None), inner.number('length', None)
+    top = inner.number('top_radius', 0.0)
+    inner.close()
+    if radius is None or length is None:
+        section.error(key, section.peek(key), 'must hold radius and length [m]')
+        return None
+    return inner.make(lambda: Cone(radius, length, top))
+
+
 def _sphere(section: Section, key: str, folder: Path) -> Shape | None:
     radius = section.number(key, None)
     return None if radius is None else Sphere(radius)
@@ -166,6 +179,6 @@ def _file(section: Section, folder: Path) -> TriangleMesh | None:
 
 SHAPES: dict[str, _Reader] = {
     'box': _sized(Box), 'sphere': _sphere, 'cylinder': _round(Cylinder),
-    'capsule': _round(Capsule), 'cone': _round(Cone), 'ellipsoid': _sized(Ellipsoid),
+    'capsule': _round(Capsule), 'cone': _cone, 'ellipsoid': _sized(Ellipsoid),
     'plane': _plane, 'hull': _hull, 'mesh': _mesh, 'height_field': _height_field,
 }

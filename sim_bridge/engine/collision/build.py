@@ -121,11 +121,12 @@ def _check(record: GeometryRecord) -> None:
     place = f'geometry {record.name!r}' if record.name else 'geometry'
     if not PLANE <= record.shape <= HEIGHT_FIELD:
         raise InvalidValueError('shape', record.shape, 'PLANE … HEIGHT_FIELD', place)
-    needed = np.asarray(record.size, float)[:_SIZES.get(record.shape, 0)]
-    if (len(needed) < _SIZES.get(record.shape, 0) or not np.all(np.isfinite(needed))
-            or np.any(needed < 0.0)):
-        raise InvalidValueError('size', record.size,
-                                f'{_SIZES[record.shape]} finite lengths [m]', place)
+    count = _SIZES.get(record.shape, 0)
+    given = np.asarray(record.size, float)
+    # of a CONE the third may be left out
+    needed = given[:3 if record.shape == CONE else count]
+    if len(given) < count or not np.all(np.isfinite(needed)) or np.any(needed < 0.0):
+        raise InvalidValueError('size', record.size, f'{count} finite lengths [m]', place)
     if record.shape in (HULL, MESH):
         _check_array(record.vertices, 'vertices', (1, 3), place)
         if record.shape == MESH or record.triangles is not None:
@@ -183,11 +184,12 @@ def _bounds(
         else:
             bounds[row, 3:] = {
                 PLANE: (math.inf, math.inf, math.inf), SPHERE: (r, r, r), CAPSULE: (r, r, s + r),
-                BOX: (r, s, t), CYLINDER: (r, r, s), CONE: (r, r, s), ELLIPSOID: (r, s, t),
+                BOX: (r, s, t), CYLINDER: (r, r, s), CONE: (max(r, t), max(r, t), s),
+                ELLIPSOID: (r, s, t),
             }[record.shape]
         radius[row] = {
             PLANE: 0.0, SPHERE: 0.0, CAPSULE: s + r, CYLINDER: math.hypot(r, s),
-            CONE: math.hypot(r, s), ELLIPSOID: max(r, s, t),
+            CONE: math.hypot(max(r, t), s), ELLIPSOID: max(r, s, t),
         }.get(record.shape, math.hypot(*bounds[row, 3:]))
     return bounds, radius
 

@@ -8,7 +8,7 @@ A *geometry* is a shape in a frame fixed to a body. In its own frame
     CAPSULE        has the radius size[0] around the segment from -size[1] to size[1] along z
     BOX            has the half extents size
     CYLINDER       has the radius size[0] and the half length size[1] along z
-    CONE           has the radius size[0] at z = -size[1] and its apex at z = size[1]
+    CONE           has the radius size[0] at z = -size[1] and size[2] at z = size[1], an apex if 0
     ELLIPSOID      has the radii size
     HULL           is the convex polytope of its vertices
     MESH           is a surface of triangles, solid where it is closed; TERRAIN is solid below it
