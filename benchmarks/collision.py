@@ -189,6 +189,9 @@ def hard_shapes(random: np.random.Generator, per_kind: int) -> tuple[Geometry, n
             -1, 0, (per_kind, 3))
         size[::5] = size[::5, :1]
         size[1::7] *= random.integers(0, 2, (len(size[1::7]), 3))
+        if kind == CONE:
+            # every other one has an apex
+            size[::2, 2] = 0.0
         sizes = np.vstack([sizes, size])
         if kind == HULL:
             records += [hull_record(random.normal(size=(random.integers(6, 60), 3)) * s)
@@ -249,7 +252,8 @@ def reaches(geometry: Geometry, g: np.ndarray, R: np.ndarray, n: np.ndarray) -> 
          kind == ELLIPSOID, kind == PLANE],
         [size[:, 0], size[:, 0] + size[:, 1] * z, np.sum(size * np.abs(c), axis=1),
          size[:, 0] * radial + size[:, 1] * z,
-         np.maximum(size[:, 0] * radial - size[:, 1] * c[:, 2], size[:, 1] * c[:, 2]),
+         np.maximum(size[:, 0] * radial - size[:, 1] * c[:, 2],
+                    size[:, 2] * radial + size[:, 1] * c[:, 2]),
          np.linalg.norm(size * c, axis=1), np.where(c[:, 2] > 1.0 - 1e-12, 0.0, np.inf)])
     for hull in np.unique(g[kind == HULL]):
         first, end = geometry.vertex_range[hull]

@@ -24,7 +24,7 @@ from sim_bridge.foundation.validation import finite_vector, one_of
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.placed import as_placed, Placed
 from sim_bridge.shapes.polyhedra import HeightField
-from sim_bridge.shapes.shapes import Plane, Shape
+from sim_bridge.shapes.shapes import Shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +67,12 @@ def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
     one_of('motion', motion, MOTIONS, place)
     if motion != 'static':
         for placed in shapes:
-            if isinstance(placed.shape, (Plane, HeightField)):
+            if placed.shape.is_endless:
                 raise InvalidValueError(
                     'motion', motion,
-                    f"'static', since a {type(placed.shape).__name__} has no end", place)
+                    f"'static', since a {type(placed.shape).__name__} has no end"
+                    f"{' without a bottom' if isinstance(placed.shape, HeightField) else ''}",
+                    place)
 
 
 def _inertial(

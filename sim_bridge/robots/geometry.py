@@ -9,11 +9,13 @@ import numpy as np
 
 from sim_bridge.engine.data.geometry import ENABLED, SENSOR
 from sim_bridge.engine.data.geometry import Geometry as GeometryArrays
-from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, name_set, truth
 from sim_bridge.robots.owners import Link, Robot
 from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometrySlot
@@ -39,7 +41,8 @@ class Geometry(DeclaredAttributes):
     A shape that collides.
 
     Its shape and place on the link are fixed; `enabled`, `sensor`, `material`, `groups` and
-    `surface_velocity` can be changed at any time.
+    `surface_velocity` can be changed at any time, and heights of a height field by `set_heights`.
+    Snapshots hold these; `World.reset` leaves them as they are.
     """
 
     __slots__ = ('link', 'name', 'slot')
@@ -66,7 +69,8 @@ class Geometry(DeclaredAttributes):
         robot = self.link.robot.name
         return f'robot {robot!r}, link {self.link.name!r}, geometry {self.name!r}'
 
-    shape = ReadOnly[Shape]('slot.shape.placed.shape', 'The shape.')
+    shape = ReadOnly[Shape](
+        'slot.present_shape', 'The shape; of a height field with its present heights.')
 
     @property
     def p(self) -> FloatArray:
@@ -122,6 +126,25 @@ class Geometry(DeclaredAttributes):
         velocity = finite_vector('surface_velocity', value, 3, self.place)
         self._arrays.belt[self.index] = velocity
         self._simulation.invalidate()
+
+    def set_heights(self, heights: Matrix, row: int = 0, column: int = 0) -> None:
+        """
+        Change a block of the heights of a height field, and wake what rests on it.
+
+        heights: (m, n) along z [m], finite, not below the field's `bottom`; one column after the
+        other along x. row, column: of the grid that the block begins at. The mass of the body
+        stays as it is. Raises InvalidValueError for another shape, or a block that does not fit.
+        """
+        shape, simulation = self.slot.shape.placed.shape, self._simulation
+        if not isinstance(shape, HeightField):
+            raise InvalidValueError('shape', shape, 'a HeightField', self.place)
+        block = shape.checked_block(heights, row, column, self.place)
+        simulation.check_thread()
+        arrays, present = self._arrays, self.slot.heights
+        assert present is not None
+        present[row:row + len(block), column:column + block.shape[1]] = block
+        self.slot.fit(arrays)
+        simulation.invalidate()
 
     @property
     def index(self) -> int:

@@ -15,7 +15,14 @@ from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, IntArray, Matrix, Vector
 from sim_bridge.foundation.attributes import unknown_attribute
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import numbers, positive_number, positive_vector, real_array
+from sim_bridge.foundation.validation import (
+    finite_number,
+    numbers,
+    positive_number,
+    positive_vector,
+    real_array,
+    whole_number,
+)
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
@@ -25,7 +32,7 @@ _TINY = 1e-300
 
 _Item = TypeVar('_Item', bound=np.generic)
 
-_ATTRIBUTES = ('vertices', 'triangles', 'heights', 'size')
+_ATTRIBUTES = ('vertices', 'triangles', 'bottom_margin', 'heights', 'size', 'bottom')
 
 
 class _SetOnce(Shape):
@@ -123,13 +130,22 @@ class TriangleMesh(_Polyhedron):
     A surface of triangles, solid where it is closed.
 
     vertices: (n, 3) [m]. triangles: (m, 3) the corners of each, counterclockwise seen from
-    outside.
+    outside. bottom_margin: None, or of an open surface that is terrain how far below its lowest
+    vertex it ends [m]. What is below terrain, along the mesh's z axis, is solid: what has sunk
+    into it is pushed up. The triangles of terrain face upwards whatever their order.
     """
 
     kind: ClassVar[int] = engine.MESH
 
-    def __init__(self, vertices: Matrix, triangles: Matrix):
-        """Check the arrays; raises InvalidValueError if they are no triangles in space."""
+    def __init__(
+        self, vertices: Matrix, triangles: Matrix, bottom_margin: float | None = None
+    ):
+        """
+        Check the arrays.
+
+        Raises InvalidValueError if they are no triangles in space, for a margin that is not
+        positive, and for one of a closed surface.
+        """
         self.vertices = _read_only(
             _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
         expected = f'(m, 3) integers from 0 to {len(self.vertices) - 1}, at least one row'
@@ -142,13 +158,29 @@ class TriangleMesh(_Polyhedron):
             shown = f'{corners.min()} to {corners.max()}'
             raise InvalidValueError('triangles', shown, expected, 'TriangleMesh')
         self.triangles = _read_only(corners.astype(np.int64))
+        expected = 'a positive number [m], of an open surface only'
+        if bottom_margin is not None:
+            bottom_margin = positive_number(
+                'bottom_margin', bottom_margin, expected, 'TriangleMesh')
+            if self.is_closed:
+                raise InvalidValueError(
+                    'bottom_margin', bottom_margin, f'{expected}; this one is closed',
+                    'TriangleMesh')
+        self.bottom_margin = bottom_margin
 
     @classmethod
     def from_file(
-        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0)
+        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0),
+        bottom_margin: float | None = None,
     ) -> TriangleMesh:
         """Return the mesh of a file; see `mesh_files.load_mesh`."""
-        return cls(*load_mesh(path, scale))
+        return cls(*load_mesh(path, scale), bottom_margin)
+
+    @property
+    def bottom(self) -> float | None:
+        """The height of terrain's underside [m]; None for what is no terrain."""
+        return None if self.bottom_margin is None else float(
+            self.vertices[:, 2].min() - self.bottom_margin)
 
     @cached_property
     def is_closed(self) -> bool:
@@ -185,16 +217,21 @@ class TriangleMesh(_Polyhedron):
 
 class HeightField(_SetOnce):
     """
-    Ground of varying height: everything below a grid of heights. Only for static bodies.
+    Ground of varying height: everything below a grid of heights.
 
     heights: (ny, nx) [m] along z, row 0 at the least y, column 0 at the least x. size: lengths
-    along x and y [m]; the frame is in the middle of the grid, at height 0.
+    along x and y [m]; the frame is in the middle of the grid, at height 0. bottom: None, or the
+    height of a flat underside [m]. Without one the field has no end below, and only static bodies
+    can have it. With one it is a solid with a mass. Only its upper surface collides, so moving
+    bodies need further shapes for the sides and the underside.
+
+    `Geometry.set_heights` changes the heights of a field in a world.
     """
 
     kind: ClassVar[int] = engine.HEIGHT_FIELD
 
-    def __init__(self, heights: Matrix, size: Vector):
-        """Check the grid; raises InvalidValueError if it is not valid."""
+    def __init__(self, heights: Matrix, size: Vector, bottom: float | None = None):
+        """Check the grid; raises InvalidValueError if it is not valid, or below its bottom."""
         expected = 'float (ny, nx) of at least (2, 2), finite [m]'
         grid = real_array('heights', heights, expected, 'HeightField')
         if grid.ndim != 2 or min(grid.shape) < 2 or not np.isfinite(grid).all():
@@ -203,6 +240,12 @@ class HeightField(_SetOnce):
         lengths = positive_vector(
             'size', size, 2, 'HeightField', 'lengths along x and y, positive [m]')
         self.size = tuple(lengths.tolist())
+        if bottom is not None:
+            expected = f'a number up to the least height, {grid.min():.9g} [m]'
+            bottom = finite_number('bottom', bottom, 'HeightField', expected)
+            if bottom > grid.min():
+                raise InvalidValueError('bottom', bottom, expected, 'HeightField')
+        self.bottom = bottom
 
     def __repr__(self) -> str:
         """Show the size."""
@@ -216,13 +259,69 @@ class HeightField(_SetOnce):
 
     @property
     def bounds(self) -> FloatArray:
-        """(2, 3) infinite downwards [m]."""
+        """(2, 3) down to the bottom, infinite without one [m]."""
         x, y = self.size[0] / 2, self.size[1] / 2
-        return np.array([[-x, -y, -np.inf], [x, y, self.heights.max()]])
+        low = -np.inf if self.bottom is None else self.bottom
+        return np.array([[-x, -y, low], [x, y, self.heights.max()]])
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it has no bottom."""
+        return self.bottom is None
+
+    def checked_block(self, heights: Matrix, row: int, column: int, place: str) -> FloatArray:
+        """Return a block of new heights [m]; raises InvalidValueError if it does not fit."""
+        rows, columns = self.heights.shape
+        least = -np.inf if self.bottom is None else self.bottom
+        for name, value, count in (('row', row, rows), ('column', column, columns)):
+            if whole_number(name, value) >= count:
+                raise InvalidValueError(name, value, f'a whole number below {count}', place)
+        expected = (
+            f'float (m, n) of at most ({rows - row}, {columns - column}), finite'
+            + ('' if self.bottom is None else f', not below {self.bottom:.9g}') + ' [m]')
+        block = real_array('heights', heights, expected, place)
+        fits = block.ndim == 2 and block.size > 0 and (
+            row + len(block) <= rows and column + block.shape[1] <= columns)
+        if not fits:
+            raise InvalidValueError('heights', f'shape {block.shape}', expected, place)
+        if not (np.isfinite(block).all() and block.min() >= least):
+            raise InvalidValueError(
+                'heights', f'{block.min():.9g} to {block.max():.9g}', expected, place)
+        return block
 
     def mass_properties(self, density: float) -> MassProperties:
-        """Raise InvalidValueError: an infinite body has no mass."""
-        raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
+        """
+        Return mass, centre of mass and inertia of the solid above the bottom [kg/m³].
+
+        It is the sum of upright prisms with the triangles of the cells as their upper ends. Raises
+        InvalidValueError for a field without a bottom, or of no volume.
+        """
+        if self.bottom is None:
+            raise InvalidValueError(
+                'shape', self, 'one of finite volume, such as a HeightField with a bottom, where '
+                'a mass is asked for')
+        return solid_mass_properties(*_closed_field(self), density)
+
+
+def _closed_field(field: HeightField) -> tuple[FloatArray, IntArray]:
+    """Return vertices and triangles of a height field with sides and a flat underside."""
+    rows, columns = field.heights.shape
+    x, y = np.meshgrid(*(np.linspace(-0.5 * length, 0.5 * length, count)
+                         for length, count in zip(field.size, (columns, rows), strict=True)))
+    top = np.stack([x, y, field.heights], axis=-1).reshape(-1, 3)
+    below = top.copy()
+    below[:, 2] = field.bottom
+    number = np.arange(rows * columns).reshape(rows, columns)
+    a, b, c, d = (part.ravel() for part in (
+        number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
+    upper = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+    # counter-clockwise seen from above
+    border = np.concatenate([
+        number[0, :-1], number[:-1, -1], number[-1, :0:-1], number[:0:-1, 0]])
+    following, down = np.roll(border, -1), rows * columns
+    sides = [np.stack([border, border + down, following + down], axis=1),
+             np.stack([border, following + down, following], axis=1)]
+    return np.concatenate([top, below]), np.concatenate([upper, upper[:, ::-1] + down, *sides])
 
 
 def solid_mass_properties(

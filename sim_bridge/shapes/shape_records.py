@@ -20,7 +20,8 @@ def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
         vertices=None if polyhedron is None else polyhedron.vertices,
         triangles=polyhedron.triangles if polyhedron is not None and has_triangles else None,
         polytope=shape.polytope if isinstance(shape, ConvexHull) else None,
-        heights=shape.heights if isinstance(shape, HeightField) else None, **others)
+        heights=shape.heights if isinstance(shape, HeightField) else None,
+        bottom=shape.bottom if isinstance(shape, (HeightField, TriangleMesh)) else None, **others)
 
 
 def pose_row(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:

@@ -17,7 +17,9 @@ import numpy as np
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import positive_number, positive_vector
+from sim_bridge.foundation.validation import finite_number, positive_number, positive_vector
+
+_Moments = tuple[float, tuple[float, float, float], float]
 
 
 class MassProperties(NamedTuple):
@@ -49,6 +51,11 @@ class Shape(ABC):
     def bounds(self) -> FloatArray:
         """(2, 3) the least and greatest coordinates in the shape's frame [m]."""
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether it goes on for ever, so that only static bodies can have it."""
+        return False
+
     @abstractmethod
     def mass_properties(self, density: float) -> MassProperties:
         """
@@ -67,7 +74,7 @@ class _Symmetric(Shape):
         """Half the edges of the box around the shape [m]."""
 
     @abstractmethod
-    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+    def _moments(self) -> _Moments:
         """Return volume, principal moments for a mass of 1 kg, and the centre of mass on z."""
 
     @property
@@ -112,7 +119,7 @@ class Box(_Symmetric):
         """Half the edges [m]."""
         return self.half_extents
 
-    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+    def _moments(self) -> _Moments:
         x, y, z = self.size
         return x * y * z, ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12), 0.0
 
@@ -138,7 +145,7 @@ class Sphere(_Symmetric):
         """The radius [m]."""
         return self.radius, 0.0, 0.0
 
-    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+    def _moments(self) -> _Moments:
         moment = 0.4 * self.radius**2
         return 4 / 3 * math.pi * self.radius**3, (moment, moment, moment), 0.0
 
@@ -172,7 +179,7 @@ class Cylinder(_Round):
 
     kind: ClassVar[int] = engine.CYLINDER
 
-    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+    def _moments(self) -> _Moments:
         across = self.radius**2 / 4 + self.length**2 / 12
         volume = math.pi * self.radius**2 * self.length
         return volume, (across, across, self.radius**2 / 2), 0.0
@@ -189,7 +196,7 @@ class Capsule(_Round):
         """Radius, radius, and half the length with the radius [m]."""
         return self.radius, self.radius, self.length / 2 + self.radius
 
-    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+    def _moments(self) -> _Moments:
         r, length = self.radius, self.length
         tube, ends = math.pi * r**2 * length, 4 / 3 * math.pi * r**3
         volume = tube + ends
@@ -202,14 +209,56 @@ class Capsule(_Round):
 
 @dataclass(frozen=True)
 class Cone(_Round):
-    """A cone with a base of a radius [m] at -length / 2 and its apex at +length / 2 on z."""
+    """
+    A cone with a base of a radius [m] at -length / 2 and its apex at +length / 2 on z.
 
+    top_radius: of a second flat end in the place of the apex, at least 0 [m]: a truncated cone.
+    """
+
+    top_radius: float = 0.0
     kind: ClassVar[int] = engine.CONE
 
-    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+    def __post_init__(self) -> None:
+        """Check the sizes; raises InvalidValueError."""
+        super().__post_init__()
+        expected = 'a number of at least 0 [m]'
+        number = finite_number('top_radius', self.top_radius, 'Cone', expected)
+        if number < 0.0:
+            raise InvalidValueError('top_radius', self.top_radius, expected, 'Cone')
+        object.__setattr__(self, 'top_radius', number)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        """The greater radius, twice, and half the length [m]."""
+        widest = max(self.radius, self.top_radius)
+        return widest, widest, self.length / 2
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """Radius, half the length and radius at the top [m]."""
+        return self.radius, self.length / 2, self.top_radius
+
+    def _moments(self) -> _Moments:
+        if self.top_radius:
+            return _frustum_moments(self.radius, self.top_radius, self.length)
         across = 0.15 * self.radius**2 + 0.0375 * self.length**2
         volume = math.pi * self.radius**2 * self.length / 3
         return volume, (across, across, 0.3 * self.radius**2), -self.length / 4
+
+
+def _frustum_moments(r: float, top: float, length: float) -> _Moments:
+    """
+    Return what `_Symmetric._moments` does, of a truncated cone.
+
+    r, top: radii at -length / 2 and length / 2 [m]. In between the radius is a + b u with u = z /
+    length, and everything is a mean of powers of these over the length.
+    """
+    a, b = (r + top) / 2, top - r
+    square, fourth = a * a + b * b / 12, a**4 + a * a * b * b / 2 + b**4 / 80
+    middle = a * b / 6 / square
+    spread = (a * a / 12 + b * b / 80) / square - middle * middle
+    across = fourth / (4 * square) + length**2 * spread
+    return math.pi * square * length, (across, across, fourth / (2 * square)), length * middle
 
 
 @dataclass(frozen=True)
@@ -236,7 +285,7 @@ class Ellipsoid(_Symmetric):
         """The radii [m]."""
         return self.radii
 
-    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+    def _moments(self) -> _Moments:
         a, b, c = self.radii
         volume = 4 / 3 * math.pi * a * b * c
         return volume, ((b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5), 0.0
@@ -257,6 +306,11 @@ class Plane(Shape):
     def bounds(self) -> FloatArray:
         """(2, 3) infinite but upwards [m]."""
         return np.array([[-np.inf] * 3, [np.inf, np.inf, 0.0]])
+
+    @property
+    def is_endless(self) -> bool:
+        """True."""
+        return True
 
     def mass_properties(self, density: float) -> MassProperties:
         """Raise InvalidValueError: an infinite body has no mass."""

@@ -22,7 +22,7 @@ from sim_bridge.description.model import (
     LinkDescription,
     RobotDescription,
 )
-from sim_bridge.engine.collision.build import GeometryRecord
+from sim_bridge.engine.collision.build import field_heights, fit_field, GeometryRecord
 from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
@@ -31,7 +31,9 @@ from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
 from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shape_records import shape_record
+from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
 from sim_bridge.simulation.self_collision import excluded_bodies
 
@@ -134,6 +136,8 @@ class GeometrySlot:
     A geometry of a robot.
 
     number: among the robot's. groups: that it belongs to. weighs: whether it counts in masses.
+    heights: of a height field (rows, columns) [m], a view of the engine's once there are joined
+    arrays, else None.
     """
 
     def __init__(self, link: LinkSlot, number: int, name: str, shape: BodyShape):
@@ -144,6 +148,7 @@ class GeometrySlot:
         self.shape = shape
         self.groups = frozenset(shape.placed.groups)
         self.weighs = shape.placed.mass
+        self.heights: np.ndarray | None = None
 
     @property
     def index(self) -> int:
@@ -153,12 +158,32 @@ class GeometrySlot:
     def present(self, materials: MaterialTable) -> Placed:
         """Return its shape on the link as it is now."""
         known, row = self.link.robot.geometry_settings, self.number
-        placed = replace(self.shape.placed, mass=self.weighs)
+        placed = replace(self.shape.placed, shape=self.present_shape, mass=self.weighs)
         if known is None:
             return placed
         return replace(
             placed, material=list(materials)[known.material[row]],
             enabled=bool(known.flags[row] & ENABLED), sensor=bool(known.flags[row] & SENSOR))
+
+    @property
+    def present_shape(self) -> Shape:
+        """The shape as it is now: the heights of a height field can be changed."""
+        shape = self.shape.placed.shape
+        if (self.heights is None or not isinstance(shape, HeightField)
+                or np.array_equal(self.heights, shape.heights)):
+            return shape
+        return HeightField(self.heights, shape.size, shape.bottom)
+
+    def bind(self, geometry: Geometry) -> None:
+        """Take the joined arrays."""
+        if isinstance(self.shape.placed.shape, HeightField):
+            self.heights = field_heights(geometry, self.index)
+
+    def fit(self, geometry: Geometry) -> None:
+        """Fit the bounds to heights that have changed."""
+        shape = self.shape.placed.shape
+        if isinstance(shape, HeightField):
+            fit_field(geometry, self.index, shape.bottom)
 
     def record(self, materials: MaterialTable) -> GeometryRecord:
         """Describe it to the engine as it is now, on its body in the model, without groups."""
@@ -174,7 +199,7 @@ class GeometrySlot:
             flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
             belt, speed = known.belt[row].copy(), known.track[row, TRACK_SPEED]
         return shape_record(
-            placed.shape, rotation=shape.rotation, position=shape.position,
+            self.present_shape, rotation=shape.rotation, position=shape.position,
             body=robot.part.at.body + shape.body, material=int(material),
             flags=int(flags) | (STATIC if robot.immobile[shape.body] else 0), belt=belt,
             track=(*axis, speed), direction=shape.direction,
@@ -299,6 +324,8 @@ class RobotSlot:
         rows = slice(self.first_geometry, self.first_geometry + len(self.geometries))
         self.geometry_settings = GeometrySettings(
             *(getattr(geometry, field)[rows] for field in GeometrySettings._fields))
+        for slot in self.geometries:
+            slot.bind(geometry)
 
     def compiled(
         self, fixed_base: bool, *, is_kinematic: bool = False,

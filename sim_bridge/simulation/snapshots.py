@@ -92,6 +92,8 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
     restore_state(snapshot.state, simulation.state)
     for array, saved in zip(_parameters(simulation), snapshot.parameters, strict=True):
         array[:] = saved
+    for geometry in simulation.geometries:
+        geometry.fit(simulation.geometry)
     simulation.mark(Dirty.PUSHES, bool(simulation.state.wrench.any()))
     simulation.forget_observations()
     for device, values in zip(simulation.devices, snapshot.devices, strict=True):

@@ -86,26 +86,28 @@ world:
         - {sphere: 1e-1}
         - {cylinder: {radius: 0.1, length: 2}}
         - {capsule: {radius: 0.1, length: 2}}
-        - {cone: {radius: 0.1, length: 2}}
+        - {cone: {radius: 0.1, length: 2, top_radius: 0.05}}
         - {ellipsoid: [1, 2, 3]}
         - {plane: {}}
         - {hull: {points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
         - {hull: {file: torus.stl, scale: [2, 2, 2]}}
         - {mesh: {file: torus.stl}}
-        - {mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]]}}
-        - {height_field: {size: [2, 1], heights: [[0, 1], [2, 3]]}}
+        - mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]],
+                 bottom_margin: 0.5}
+        - {height_field: {size: [2, 1], heights: [[0, 1], [2, 3]], bottom: -1}}
         - {height_field: {size: [2, 1], file: heights.csv}}
         - {height_field: {size: [2, 1], file: heights.npy}}
 """, tmp_path)
     shapes = [geometry.shape for geometry in world.robots['everything'].geometries]
     assert shapes[:7] == [
         sb.Box((1, 2, 3)), sb.Sphere(0.1), sb.Cylinder(0.1, 2), sb.Capsule(0.1, 2),
-        sb.Cone(0.1, 2), sb.Ellipsoid((1, 2, 3)), sb.Plane()]
+        sb.Cone(0.1, 2, 0.05), sb.Ellipsoid((1, 2, 3)), sb.Plane()]
     hull, scaled, mesh, triangle, *fields = shapes[7:]
     assert hull.mass_properties(6.0).mass == pytest.approx(1.0)
     np.testing.assert_allclose(scaled.bounds[1], [2.5, 2.5, 0.5], rtol=1e-3)
-    assert mesh.is_closed and len(triangle.triangles) == 1
+    assert mesh.is_closed and len(triangle.triangles) == 1 and triangle.bottom == -0.5
     np.testing.assert_array_equal(fields[0].heights, [[0, 1], [2, 3]])
+    assert fields[0].bottom == -1.0 and fields[1].bottom is None
     np.testing.assert_array_equal(fields[1].heights, [[0, 1, 2], [3, 4, 5]])
     np.testing.assert_array_equal(fields[2].heights, np.ones((2, 2)))
 

@@ -43,6 +43,27 @@ def assert_same_mass(own: sb.Shape, other: trimesh.Trimesh, tolerance: float = 1
     np.testing.assert_allclose(inertia, other.moment_inertia, atol=100 * tolerance * scale)
 
 
+def revolved(profile, count=720):
+    """Return the mesh of a polygon (n, 2) of radius and z, turned about z."""
+    return trimesh.creation.revolve([*profile, profile[0]], sections=count)
+
+
+def test_truncated_cones_weigh_as_meshes_and_cylinders():
+    """Give the moments of a fine mesh, of a cylinder, and nearly those of a pointed cone."""
+    cone = sb.Cone(0.3, 0.8, top_radius=0.1)
+    volume = np.pi * 0.8 / 3 * (0.3**2 + 0.3 * 0.1 + 0.1**2)
+    assert cone.mass_properties(1.0).mass == pytest.approx(volume, rel=1e-14)
+    mesh = revolved([(0, -0.4), (0.3, -0.4), (0.1, 0.4), (0, 0.4)])
+    assert_same_mass(cone, mesh, 5e-5)
+    for same, other in ((sb.Cone(0.3, 0.8, 0.3), sb.Cylinder(0.3, 0.8)),
+                        (sb.Cone(0.3, 0.8, 1e-9), sb.Cone(0.3, 0.8))):
+        for mine, theirs in zip(
+                same.mass_properties(7.0), other.mass_properties(7.0), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-15)
+    with pytest.raises(InvalidValueError, match='top_radius'):
+        sb.Cone(0.3, 0.8, -0.1)
+
+
 @pytest.mark.parametrize('name', PRIMITIVES)
 def test_primitives_weigh_what_coal_says(name):
     """Give volume, centre of mass and inertia of every primitive as Coal does."""

@@ -73,6 +73,19 @@ def _round(build: Callable[[float, float], Shape]) -> _Reader:
     return read
 
 
+def _cone(section: Section, key: str, folder: Path) -> Shape | None:
+    inner = section.section(key)
+    if inner is None:
+        return None
+    radius, length = inner.number('radius', None), inner.number('length', None)
+    top = inner.number('top_radius', 0.0)
+    inner.close()
+    if radius is None or length is None:
+        section.error(key, section.peek(key), 'must hold radius and length [m]')
+        return None
+    return inner.make(lambda: Cone(radius, length, top))
+
+
 def _sphere(section: Section, key: str, folder: Path) -> Shape | None:
     radius = section.number(key, None)
     return None if radius is None else Sphere(radius)
@@ -101,10 +114,11 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
     if inner is None:
         return None
     vertices, triangles = inner.matrix('vertices'), inner.matrix('triangles')
-    mesh = _file(inner, folder)
+    mesh, margin = _file(inner, folder), inner.number('bottom_margin', None)
     inner.close()
     if mesh is not None and vertices is None and triangles is None:
-        return mesh
+        found = mesh
+        return inner.make(lambda: TriangleMesh(found.vertices, found.triangles, margin))
     if mesh is not None or vertices is None or triangles is None:
         section.error(
             key, section.peek(key), 'must hold either vertices [m] and triangles, or file')
@@ -112,7 +126,7 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
     if not np.array_equal(triangles, np.round(triangles)) or np.abs(triangles).max() > _EXACT:
         inner.error('triangles', inner.peek('triangles'), 'must hold whole numbers of vertices')
         return None
-    return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64)))
+    return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64), margin))
 
 
 def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
@@ -120,7 +134,7 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
     if inner is None:
         return None
     heights, size = inner.matrix('heights'), inner.vector('size', 2, None)
-    file = inner.text('file', None)
+    file, bottom = inner.text('file', None), inner.number('bottom', None)
     inner.close()
     if (heights is None) == (file is None) or size is None:
         section.error(
@@ -129,7 +143,8 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
     if file is not None:
         heights = _heights_of(inner, folder / file)
     lengths = size[0], size[1]
-    return None if heights is None else inner.make(lambda: HeightField(heights, lengths))
+    return None if heights is None else inner.make(
+        lambda: HeightField(heights, lengths, bottom))
 
 
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:
@@ -164,6 +179,6 @@ def _file(section: Section, folder: Path) -> TriangleMesh | None:
 
 SHAPES: dict[str, _Reader] = {
     'box': _sized(Box), 'sphere': _sphere, 'cylinder': _round(Cylinder),
-    'capsule': _round(Capsule), 'cone': _round(Cone), 'ellipsoid': _sized(Ellipsoid),
+    'capsule': _round(Capsule), 'cone': _cone, 'ellipsoid': _sized(Ellipsoid),
     'plane': _plane, 'hull': _hull, 'mesh': _mesh, 'height_field': _height_field,
 }

@@ -25,6 +25,7 @@ from sim_bridge.engine.data.geometry import (
     SOLID,
     SPHERE,
     STATIC,
+    TERRAIN,
 )
 from sim_bridge.foundation.errors import InvalidValueError
 
@@ -51,6 +52,12 @@ class GeometryRecord:
     """Of a HULL, what `polytope` makes of its vertices and triangles, if that is known."""
     heights: np.ndarray | None = None
     """(rows, columns) of a HEIGHT_FIELD [m]: rows along y, columns along x, from the negative."""
+    bottom: float | None = None
+    """
+    Height of the underside of a MESH that is terrain, or of a HEIGHT_FIELD [m].
+
+    None: the mesh is no terrain, the field has no end below.
+    """
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     position: Sequence[float] = (0.0, 0.0, 0.0)
     body: int = -1
@@ -80,7 +87,8 @@ def build_geometry(
         _check(record)
     hulls = [(r.polytope or polytope(r.vertices, r.triangles)) if r.shape == HULL else None
              for r in records]
-    meshes = [surface_mesh(r.vertices, r.triangles) if r.shape == MESH else None for r in records]
+    meshes = [surface_mesh(r.vertices, r.triangles, r.bottom is not None) if r.shape == MESH
+              else None for r in records]
     fields = [np.asarray(r.heights, float) if r.shape == HEIGHT_FIELD else np.zeros((0, 0))
               for r in records]
     bounds, radius = _bounds(records, hulls, meshes)
@@ -89,6 +97,7 @@ def build_geometry(
     flags = [record.flags
              | (STATIC if record.body < 0 else 0)
              | (SOLID if mesh is not None and mesh.is_solid else 0)
+             | (TERRAIN if mesh is not None and record.bottom is not None else 0)
              for record, mesh in zip(records, meshes, strict=True)]
     return Geometry(
         body=_ints(r.body for r in records), shape=_ints(r.shape for r in records),
@@ -112,11 +121,12 @@ def _check(record: GeometryRecord) -> None:
     place = f'geometry {record.name!r}' if record.name else 'geometry'
     if not PLANE <= record.shape <= HEIGHT_FIELD:
         raise InvalidValueError('shape', record.shape, 'PLANE … HEIGHT_FIELD', place)
-    needed = np.asarray(record.size, float)[:_SIZES.get(record.shape, 0)]
-    if (len(needed) < _SIZES.get(record.shape, 0) or not np.all(np.isfinite(needed))
-            or np.any(needed < 0.0)):
-        raise InvalidValueError('size', record.size,
-                                f'{_SIZES[record.shape]} finite lengths [m]', place)
+    count = _SIZES.get(record.shape, 0)
+    given = np.asarray(record.size, float)
+    # of a CONE the third may be left out
+    needed = given[:3 if record.shape == CONE else count]
+    if len(given) < count or not np.all(np.isfinite(needed)) or np.any(needed < 0.0):
+        raise InvalidValueError('size', record.size, f'{count} finite lengths [m]', place)
     if record.shape in (HULL, MESH):
         _check_array(record.vertices, 'vertices', (1, 3), place)
         if record.shape == MESH or record.triangles is not None:
@@ -128,6 +138,11 @@ def _check(record: GeometryRecord) -> None:
                     f'rows of vertices, 0 to {len(record.vertices) - 1}', place)
     if record.shape == HEIGHT_FIELD:
         _check_array(record.heights, 'heights', (2, 2), place)
+    if record.bottom is not None and record.shape in (MESH, HEIGHT_FIELD):
+        z = record.heights if record.vertices is None else record.vertices[:, 2]
+        if not -math.inf < record.bottom <= np.min(z):
+            raise InvalidValueError(
+                'bottom', record.bottom, f'at most the least height, {np.min(z):.9g} m', place)
 
 
 def _check_array(array: object, what: str, least: tuple[int, int], place: str) -> None:
@@ -157,24 +172,49 @@ def _bounds(
         pool = hull or mesh
         if pool is not None:
             low, high = pool.vertex.min(axis=0), pool.vertex.max(axis=0)
+            if mesh is not None and record.bottom is not None:
+                low[2] = record.bottom
             bounds[row] = *(0.5 * (low + high)), *(0.5 * (high - low))
             radius[row] = np.linalg.norm(pool.vertex - bounds[row, :3], axis=1).max()
+            if mesh is not None and record.bottom is not None:
+                radius[row] = np.linalg.norm(bounds[row, 3:])
             continue
         if record.shape == HEIGHT_FIELD:
-            # what has sunk below the surface is still to be found
-            low = np.min(record.heights) - 2.0 * max(r, s)
-            high = np.max(record.heights)
-            bounds[row] = 0.0, 0.0, 0.5 * (low + high), r, s, 0.5 * (high - low)
+            bounds[row] = field_bounds(record.heights, (r, s), record.bottom)
         else:
             bounds[row, 3:] = {
                 PLANE: (math.inf, math.inf, math.inf), SPHERE: (r, r, r), CAPSULE: (r, r, s + r),
-                BOX: (r, s, t), CYLINDER: (r, r, s), CONE: (r, r, s), ELLIPSOID: (r, s, t),
+                BOX: (r, s, t), CYLINDER: (r, r, s), CONE: (max(r, t), max(r, t), s),
+                ELLIPSOID: (r, s, t),
             }[record.shape]
         radius[row] = {
             PLANE: 0.0, SPHERE: 0.0, CAPSULE: s + r, CYLINDER: math.hypot(r, s),
-            CONE: math.hypot(r, s), ELLIPSOID: max(r, s, t),
+            CONE: math.hypot(max(r, t), s), ELLIPSOID: max(r, s, t),
         }.get(record.shape, math.hypot(*bounds[row, 3:]))
     return bounds, radius
+
+
+def field_bounds(
+    heights: np.ndarray, half: tuple[float, float], bottom: float | None,
+) -> tuple[float, ...]:
+    """Return the box of a height field, as `Geometry.bounds`; half: lengths along x and y [m]."""
+    # what has sunk below the surface is still to be found
+    low = np.min(heights) - 2.0 * max(half) if bottom is None else bottom
+    high = np.max(heights)
+    return 0.0, 0.0, 0.5 * (low + high), *half, 0.5 * (high - low)
+
+
+def field_heights(geometry: Geometry, g: int) -> np.ndarray:
+    """Return a view of the heights of a height field, (rows, columns) [m]."""
+    first, rows, columns = geometry.grid[g]
+    return geometry.height[first:first + rows * columns].reshape(rows, columns)
+
+
+def fit_field(geometry: Geometry, g: int, bottom: float | None) -> None:
+    """Compute the bounds of a height field whose heights have changed."""
+    x, y = geometry.size[g, :2].tolist()
+    geometry.bounds[g] = field_bounds(field_heights(geometry, g), (x, y), bottom)
+    geometry.radius[g] = math.hypot(*geometry.bounds[g, 3:])
 
 
 def _pool_vertices(

@@ -12,6 +12,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.mesh.mesh import is_inner, leaf_triangles, node_after
 from sim_bridge.engine.collision.mesh.plane_mesh import lowest_of_node, plane_below
+from sim_bridge.engine.collision.mesh.sunk import triangle_beyond, way_up
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
     corners_in_world,
@@ -29,7 +30,7 @@ from sim_bridge.engine.collision.narrow.narrow import (
     triangle_distance,
     triangles_distance,
 )
-from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
+from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE, TERRAIN
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.spatial import load_pose
 from sim_bridge.engine.math.vec3 import add, dot, load3, scale, sub, ZERO
@@ -99,6 +100,10 @@ def measure_convex(
             best, facing, on_convex, on_surface, n = gap, turned, y, x, m
         t, cursor = next_triangle_near(geometry, surface, low, high, best, cursor)
     is_sunk = facing < 0.0 and is_solid(geometry, surface)
+    if best > 0.0 and is_sunk and geometry.flags[surface] & TERRAIN != 0:
+        t, _ = triangle_beyond(
+            geometry, surface, pose_s, on_convex, way_up(geometry, surface, pose_s))
+        is_sunk = t >= 0
     if best > 0.0 and geometry.shape[surface] == HEIGHT_FIELD:
         # a bit off the surface, which rounding may put a touching point on either side of
         size = load3(geometry.size, surface, 0)

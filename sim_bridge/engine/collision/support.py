@@ -94,8 +94,9 @@ def support(geometry, shape, hint, d):
         s = size[0] / radial if radial > 0.0 else 0.0
         if kind == CYLINDER:
             x = (s * c[0], s * c[1], math.copysign(size[1], c[2]))
-        elif 2.0 * size[1] * c[2] >= size[0] * radial:
-            x = (0.0, 0.0, size[1])
+        elif 2.0 * size[1] * c[2] >= (size[0] - size[2]) * radial:
+            s = size[2] / radial if radial > 0.0 else 0.0
+            x = (s * c[0], s * c[1], size[1])
         else:
             x = (s * c[0], s * c[1], -size[1])
     return add(p, mul_mv(R, x)), hint

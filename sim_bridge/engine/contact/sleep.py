@@ -9,6 +9,7 @@ Contacts of sleepers keep the impulses that they had.
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.islands import bodies_of
+from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ISLANDS, Row
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
@@ -132,7 +133,9 @@ def is_stirring(model, state, tree, is_static):
 
 
 @subroutine
-def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, solution):
+def fall_asleep(
+    model, options, state, ws, geometry, surfaces, contacts, laws, islands, solution,
+):
     """
     Count how long trees have been slow, and put islands to sleep that are slow long enough.
 
@@ -148,7 +151,9 @@ def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, so
     for contact in range(contacts.size[COUNT]):
         # on a belt that runs, be it ever so slowly
         target = laws.target[contact]
-        if laws.rows[contact] > 1 and (target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0):
+        is_carried = laws.rows[contact] > 1 and (
+            target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0)
+        if is_carried or is_separating(options, surfaces, contacts, laws, contact):
             for side in range(2):
                 body = geometry.body[contacts.geometry[contact, side]]
                 if body >= 0 and idle[root[body]] != ASLEEP:
@@ -170,6 +175,18 @@ def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, so
             at, at_v = model.q_index[body], model.v_index[body]
             state.rest[at:at + positions] = state.q[at:at + positions]
             state.v[at_v:at_v + velocities] = 0.0
+
+
+@kernel
+def is_separating(options, surfaces, contacts, laws, contact):
+    """Return whether the position correction separates a contact faster than what is slow."""
+    if laws.rows[contact] == 0:
+        return False
+    law = surfaces.law[laws.law[contact]]
+    is_soft = law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0
+    depth = -law[surface.LAYER] - contacts.gap[contact]
+    velocity = min(law[surface.ERP] * depth / options.time_step, law[surface.MAX_VELOCITY])
+    return not is_soft and velocity > options.sleep_linear
 
 
 @kernel

@@ -155,8 +155,8 @@ def keep(table):
         store3(state.contact_impulse, contact, LINEAR_IMPULSE, push)
         store3(state.contact_impulse, contact, ANGULAR_IMPULSE, twist)
     if options.sleep_steps > 0 and count > 0:
-        fall_asleep(model, options, state, ws, world.geometry(table), contacts, laws,
-                    world.islands(table), solution)
+        fall_asleep(model, options, state, ws, world.geometry(table), world.surfaces(table),
+                    contacts, laws, world.islands(table), solution)
     return 0
 
 

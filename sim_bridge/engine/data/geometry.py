@@ -8,10 +8,10 @@ A *geometry* is a shape in a frame fixed to a body. In its own frame
     CAPSULE        has the radius size[0] around the segment from -size[1] to size[1] along z
     BOX            has the half extents size
     CYLINDER       has the radius size[0] and the half length size[1] along z
-    CONE           has the radius size[0] at z = -size[1] and its apex at z = size[1]
+    CONE           has the radius size[0] at z = -size[1] and size[2] at z = size[1], an apex if 0
     ELLIPSOID      has the radii size
     HULL           is the convex polytope of its vertices
-    MESH           is a surface of triangles, solid where it is closed
+    MESH           is a surface of triangles, solid where it is closed; TERRAIN is solid below it
     HEIGHT_FIELD   is the solid below a grid of heights over |x| <= size[0], |y| <= size[1]
 
 Their numbers are in an order that comparisons rely on: the plane, the convex shapes, those with
@@ -39,6 +39,7 @@ ENABLED = 1
 SENSOR = 2  # reports contacts, but nothing is pushed by them
 SOLID = 4  # a mesh whose triangles enclose a volume and run counter-clockwise seen from outside
 STATIC = 8  # of a body that no force moves: two of them never collide
+TERRAIN = 16  # a mesh that is solid, too, from the triangles down to the lower end of its bounds
 
 
 class Geometry(NamedTuple):
@@ -54,7 +55,7 @@ class Geometry(NamedTuple):
     shape: Annotated[IntVector, Dims('ng')]
     """PLANE … HEIGHT_FIELD."""
     flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
-    """ENABLED, SENSOR, SOLID, STATIC."""
+    """ENABLED, SENSOR, SOLID, STATIC, TERRAIN."""
     material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
     """Row and column of Surfaces.pair."""
     group: Annotated[IntVector, Dims('ng', is_parameter=True)]
@@ -116,5 +117,5 @@ class Geometry(NamedTuple):
 
     grid: Annotated[IntMatrix, Dims('ng', 3)]
     """First entry in `height`, rows (along y), columns (along x), for height fields."""
-    height: Annotated[FloatVector, Dims('heights', unit='m')]
+    height: Annotated[FloatVector, Dims('heights', unit='m', is_parameter=True)]
     """Heights by rows: the first at (-size[0], -size[1]), the next further along x."""

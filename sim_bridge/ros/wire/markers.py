@@ -199,14 +199,8 @@ def _parts(shape: sb.Shape) -> list[_Part]:
 def _corners(shape: sb.Shape) -> np.ndarray:
     """Return the (3 n, 3) corners of a shape's triangles, counter-clockwise from outside [m]."""
     if isinstance(shape, sb.Cone):
-        angles = np.linspace(0.0, 2.0 * math.pi, _CONE_SIDES + 1)
-        rim = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
-        rim = shape.radius * rim - (0.0, 0.0, 0.5 * shape.length)
-        apex, middle = (np.broadcast_to((0.0, 0.0, z), (_CONE_SIDES, 3))
-                        for z in (0.5 * shape.length, -0.5 * shape.length))
-        side = np.stack([rim[:-1], rim[1:], apex], axis=1)
-        base = np.stack([rim[1:], rim[:-1], middle], axis=1)
-        return np.concatenate([side, base]).reshape(-1, 3)
+        low, high = -0.5 * shape.length, 0.5 * shape.length
+        return _turned([(0.0, low), (shape.radius, low), (shape.top_radius, high), (0.0, high)])
     if isinstance(shape, sb.HeightField):
         rows, columns = shape.heights.shape
         x = np.linspace(-0.5, 0.5, columns) * shape.size[0]
@@ -219,6 +213,21 @@ def _corners(shape: sb.Shape) -> np.ndarray:
     assert isinstance(shape, (sb.ConvexHull, sb.TriangleMesh)), f'{shape} is not drawn'
     corners: np.ndarray = shape.vertices[shape.triangles].reshape(-1, 3)
     return corners
+
+
+def _turned(profile: Sequence[tuple[float, float]]) -> np.ndarray:
+    """Return the corners of the triangles of a polyline of radii and heights, turned about z."""
+    angles = np.linspace(0.0, 2.0 * math.pi, _CONE_SIDES + 1)
+    around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rings = [np.column_stack([r * around, np.full(len(angles), z)]) for r, z in profile]
+    triangles = []
+    for (r, _), (s, _), ring, following in zip(
+            profile, profile[1:], rings, rings[1:], strict=False):
+        if r > 0.0:
+            triangles.append(np.stack([ring[:-1], ring[1:], following[1:]], axis=1))
+        if s > 0.0:
+            triangles.append(np.stack([ring[:-1], following[1:], following[:-1]], axis=1))
+    return np.concatenate(triangles).reshape(-1, 3)
 
 
 def _marker(kind: int, namespace: str, number: int, color: Sequence[float]) -> Marker:

@@ -32,6 +32,8 @@ COAL_TOLERANCE = 1e-7
 def random_shape(random, kind):
     """Make a shape about 1 m wide, as a record and for Coal."""
     size = tuple(random.uniform(0.2, 0.8, 3))
+    if kind == CONE:
+        size = (*size[:2], 0.0)
     if kind == HULL:
         points = random.normal(size=(random.integers(5, 40), 3)) * size
         return hull_record(points), coal_hull(points)
@@ -123,6 +125,33 @@ def test_distance_as_coal(kind, other):
     # an imprecise normal of Coal's is one along which the shapes part less
     assert np.all(their_parting[off] < gap[off] - 1e-10)
     assert np.mean(off) < 0.05
+
+
+@pytest.mark.parametrize('other', SHAPES, ids=SHAPES.values())
+def test_distance_of_truncated_cones(other):
+    """Part truncated cones, also upside down, as far as any direction does, and no farther."""
+    random = np.random.default_rng(other)
+    cones = [GeometryRecord(CONE, size=tuple(random.uniform(0.1, 0.8, 3))) for _ in range(5)]
+    records = [(cone, random_shape(random, other)[0]) for cone in cones]
+    # a cylinder, and against its like
+    records += [(GeometryRecord(CONE, size=(0.3, 0.4, 0.3)), records[0][1]), (cones[0], cones[1])]
+    geometry = build_geometry([record for pair in records for record in pair])
+    rows = np.arange(POSES) % len(records)
+    pair, pose = np.column_stack([2 * rows, 2 * rows + 1]), random_poses(random, POSES)
+    limit = 0.05
+    found = survey(geometry, pair, pose, limit)
+    gap, x, y, n = np.split(found.distance, [1, 4, 7], axis=1)
+    assert 0.1 * POSES < np.sum(gap > 0.0) < 0.9 * POSES
+    np.testing.assert_allclose(x - y, gap * n, atol=ACCURACY)
+    np.testing.assert_allclose(partings(geometry, pair, pose, n), gap[:, 0], atol=1e-9)
+    # a plane parts along its normal only
+    best = gap[:, 0] if other == PLANE else best_partings(random, geometry, pair, pose, n)
+    np.testing.assert_allclose(best, gap[:, 0], atol=ACCURACY)
+    assert np.array_equal(found.count > 0, gap[:, 0] <= limit)
+    least = np.min(np.where(found.valid(), found.gap, np.inf), axis=1)
+    # the rims of two tilted ends are clipped as circles in one plane
+    touching = (found.count > 0) & ~np.isin(geometry.shape[pair[:, 1]], (CYLINDER, CONE))
+    np.testing.assert_allclose(least[touching], gap[touching, 0], atol=ACCURACY)
 
 
 def test_contacts_as_distances():

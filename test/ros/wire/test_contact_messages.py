@@ -280,8 +280,9 @@ def test_ground_is_drawn_up_to_its_height():
         (sb.ConvexHull([[x, y, z] for x in (0, 2) for y in (0, 1) for z in (0, 1)]), 2.0, 1e-12),
         # of a cone with 32 sides
         (sb.Cone(0.5, 3.0), np.pi * 0.25, 0.01),
+        (sb.Cone(0.5, 3.0, 0.25), np.pi * 0.4375, 0.01),
     ],
-    ids=['hull', 'cone'],
+    ids=['hull', 'cone', 'truncated cone'],
 )
 def test_other_solids_are_drawn_as_closed_surfaces_from_outside(shape, volume, tolerance):
     """Enclose the shape's volume by triangles that are counter-clockwise from outside."""

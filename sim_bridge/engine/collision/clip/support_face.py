@@ -70,16 +70,18 @@ def lay_face(geometry, shape, is_above, axes, first, polygon_out):
         lay_capsule(size, R, p, m, axes, first, polygon_out)
         return SEGMENT, 2, ZERO
     if kind == CYLINDER or kind == CONE:
-        if c[2] < -_CAP or (kind == CYLINDER and c[2] > _CAP):
-            _lay_cap(size, R, p, c, axes, first, polygon_out)
-            return DISC, 6, _slope(column(R, 2), axes)
         radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
+        if _faces_cap(kind, size, c, radial):
+            r = size[2] if kind == CONE and c[2] > 0.0 else size[0]
+            _lay_cap(r, size[1], R, p, c, axes, first, polygon_out)
+            return DISC, 6, _slope(column(R, 2), axes)
         x, y = size[0], 0.0
         if radial > 0.0:
             x, y = size[0] * c[0] / radial, size[0] * c[1] / radial
         _lay(add(p, mul_mv(R, (x, y, -size[1]))), 16, axes, first, polygon_out)
         if kind == CONE:
-            x, y = 0.0, 0.0
+            s = size[2] / radial if radial > 0.0 else 0.0
+            x, y = s * c[0], s * c[1]
         _lay(add(p, mul_mv(R, (x, y, size[1]))), 17, axes, first + 1, polygon_out)
         return SEGMENT, 2, ZERO
     # SPHERE, ELLIPSOID
@@ -165,11 +167,22 @@ def _lay_hull(geometry, shape, m, c, axes, first, polygon_out):
 
 
 @kernel
-def _lay_cap(size, R, p, c, axes, first, polygon_out):
+def _faces_cap(kind, size, c, radial):
+    """Return whether a flat end of a cylinder or cone faces the direction c, not its side."""
+    if kind == CYLINDER:
+        return abs(c[2]) > _CAP
+    if abs(c[2]) <= _CAP or (c[2] > 0.0 and size[2] == 0.0):
+        return False
+    taper = size[0] - size[2]
+    slant = math.sqrt(taper * taper + 4.0 * size[1] * size[1])
+    return abs(c[2]) * slant >= 2.0 * size[1] * radial + taper * c[2]
+
+
+@kernel
+def _lay_cap(r, half, R, p, c, axes, first, polygon_out):
     """Write the centre, anchors and nearest rim point of the flat end towards c."""
-    z = math.copysign(size[1], c[2])
+    z = math.copysign(half, c[2])
     label = 8 if z > 0.0 else 0
-    r = size[0]
     near_x, near_y = lean(c)
     for k in range(6):
         x, y = 0.0, 0.0

@@ -20,14 +20,21 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates, sort_candidates
 from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
 from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
+from sim_bridge.engine.collision.mesh.sunk import (
+    FACE,
+    is_ground,
+    push_out,
+    triangle_beyond,
+    way_up,
+)
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
     corners_in_world,
     farthest_point,
     has_normal,
+    is_beside,
     is_outer,
     is_solid,
-    near_triangle,
     next_triangle,
     triangle_box,
     triangle_number,
@@ -41,7 +48,7 @@ from sim_bridge.engine.collision.narrow.narrow import (
 )
 from sim_bridge.engine.data.collision_scratch import CANDIDATES, PairClass, PairCount
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
-from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
+from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
 
 KEPT_BETWEEN = 64
@@ -52,8 +59,6 @@ FAST = 0.5
 """Share of a shape's least half side that it moves in a step to count as fast."""
 DEFLECTIONS, SWEEPS = 4, 8
 """Times that a fast shape is deflected, and sweeps over its contacts each time."""
-FACE = (1 << 20) - 1
-"""Feature of a contact with a face as a whole."""
 
 
 @kernel
@@ -142,22 +147,15 @@ def collide_convex_surface(
     way = FAST * min(half[0], half[1], half[2])
     if count > 0 and dot(motion, motion) > way * way:
         count = add_faces_ahead(geometry, convex, surface, motion, low, high, count, scratch_inout)
-    centre_s = mul_tv(pose_s[0], sub(centre, pose_s[1]))
-    if geometry.shape[surface] == HEIGHT_FIELD and deepest == 0.0 and way_out < 0:
+    if is_ground(geometry, surface) and deepest == 0.0 and way_out < 0:
         # perhaps it is below the surface altogether
-        t = near_triangle(geometry, surface, centre_s)
-        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
-        face = unit_normal(x0, x1, x2)
-        if dot(face, sub(centre, x0)) < 0.0 and is_beside(
-                centre, column(pose_s[0], 2), x0, x1, x2):
+        t, _ = triangle_beyond(
+            geometry, surface, pose_s, centre, way_up(geometry, surface, pose_s))
+        if t >= 0:
             sunk, way_out = -math.inf, t
     if way_out >= 0 and sunk < MUCH_DEEPER * deepest:
-        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, way_out)
-        face = outward_normal(geometry, surface, x0, x1, x2, centre)
-        foremost = farthest_point(geometry, convex, pose, scale(-1.0, face))
         count = make_room(geometry, convex, surface, count, scratch_inout)
-        count = add_face(foremost, face, dot(face, sub(foremost, x0)),
-                         triangle_number(geometry, surface, way_out) << 20, count, scratch_inout)
+        count = push_out(geometry, convex, surface, way_out, count, scratch_inout)
     return count
 
 
@@ -228,20 +226,6 @@ def relative_motion(geometry, g, other, point, pose_other, motion):
     centre = add(pose_other[1], mul_mv(pose_other[0], load3(geometry.bounds, other, 0)))
     carried = add(load3(motion, other, 0), cross(load3(motion, other, 3), sub(point, centre)))
     return sub(load3(motion, g, 0), carried)
-
-
-@kernel
-def is_beside(x, direction, x0, x1, x2):
-    """Return whether a line through x intersects a triangle, or its rim within rounding."""
-    n = cross(sub(x1, x0), sub(x2, x0))
-    a = dot(cross(sub(x1, x0), sub(x, x0)), direction)
-    b = dot(cross(sub(x2, x1), sub(x, x1)), direction)
-    c = dot(cross(sub(x0, x2), sub(x, x2)), direction)
-    side = dot(n, direction)
-    slack = -1e-9 * abs(side)
-    if side < 0.0:
-        a, b, c = -a, -b, -c
-    return side != 0.0 and a >= slack and b >= slack and c >= slack
 
 
 @kernel

@@ -20,16 +20,24 @@ class SurfaceMesh(NamedTuple):
     is_solid: bool
 
 
-def surface_mesh(vertices: np.ndarray, triangles: np.ndarray) -> SurfaceMesh:
+def surface_mesh(
+    vertices: np.ndarray, triangles: np.ndarray, is_terrain: bool = False,
+) -> SurfaceMesh:
     """
     Weld equal vertices, find neighbours and build the tree.
 
     vertices: (n, 3) [m]. triangles: (m, 3). A closed mesh that is inside out is inverted.
+    is_terrain: all triangles are turned to face upwards, along z, and what is below is solid.
     """
     vertex, inverse = np.unique(np.asarray(vertices, float) + 0.0, axis=0, return_inverse=True)
     triangle = _without_folded(np.ravel(inverse)[np.asarray(triangles, np.int64)])
-    is_solid = _is_closed(triangle)
-    if is_solid:
+    is_solid = is_terrain or _is_closed(triangle)
+    if is_terrain:
+        a, b, c = (vertex[triangle[:, k], :2] for k in range(3))
+        (ux, uy), (vx, vy) = (b - a).T, (c - a).T
+        is_downward = ux * vy < uy * vx
+        triangle = np.where(is_downward[:, None], triangle[:, ::-1], triangle)
+    elif is_solid:
         corners = vertex[triangle] - vertex.mean(axis=0)
         volume = np.einsum('ij,ij->', corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
         is_solid = bool(volume != 0.0)

@@ -78,6 +78,20 @@ def unit_normal(x0, x1, x2):
 
 
 @kernel
+def is_beside(x, direction, x0, x1, x2):
+    """Return whether a line through x intersects a triangle, or its rim within rounding."""
+    n = cross(sub(x1, x0), sub(x2, x0))
+    a = dot(cross(sub(x1, x0), sub(x, x0)), direction)
+    b = dot(cross(sub(x2, x1), sub(x, x1)), direction)
+    c = dot(cross(sub(x0, x2), sub(x, x2)), direction)
+    side = dot(n, direction)
+    slack = -1e-9 * abs(side)
+    if side < 0.0:
+        a, b, c = -a, -b, -c
+    return side != 0.0 and a >= slack and b >= slack and c >= slack
+
+
+@kernel
 def box_in_frame(geometry, g, pose, frame, limit):
     """Return the corners of a geometry's bounding box in another frame, enlarged by `limit`."""
     R, p = pose

@@ -65,5 +65,5 @@ def _is_round(shape, m):
     radial = math.sqrt(max(1.0 - along * along, 0.0))
     if kind == CYLINDER:
         return abs(along) > _SHARP and radial > _SHARP
-    lead = 2.0 * size[1] * along - size[0] * radial
+    lead = 2.0 * size[1] * along - (size[0] - size[2]) * radial
     return radial > _SHARP and abs(lead) > _SHARP * (size[0] + 2.0 * size[1])

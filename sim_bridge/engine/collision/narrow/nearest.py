@@ -54,24 +54,31 @@ def from_cylinder(size, x):
 
 @kernel
 def from_cone(size, x):
-    """Return the signed distance from a cone, and the normal."""
+    """Return the signed distance from a cone, whose top may be cut off, and the normal."""
     radial = math.sqrt(x[0] * x[0] + x[1] * x[1])
-    r, l = size[0], size[1]  # noqa: E741
-    slant = math.sqrt(r * r + 4.0 * l * l)
+    r, l, top = size[0], size[1], size[2]  # noqa: E741
+    slant = math.sqrt((r - top) * (r - top) + 4.0 * l * l)
     n_r, n_z = 1.0, 0.0
     if slant > 0.0:
-        n_r, n_z = 2.0 * l / slant, r / slant
-    below, beside = -l - x[2], n_r * radial + n_z * (x[2] - l)
-    if below <= 0.0 and beside <= 0.0:
+        n_r, n_z = 2.0 * l / slant, (r - top) / slant
+    below, above = -l - x[2], x[2] - l
+    beside = n_r * (radial - top) + n_z * above
+    if below <= 0.0 and beside <= 0.0 and above <= 0.0:
+        if above > below and above > beside:
+            return above, (0.0, 0.0, 1.0)
         if below >= beside:
             return below, (0.0, 0.0, -1.0)
         return beside, _turn(radial, x, n_r, n_z)
-    # nearest of the base and of the side, which runs from the rim up to the apex
+    # nearest of the ends and of the side, which runs from the rim of the base upwards
     d_r, d_z = radial - min(radial, r), x[2] + l
     along = min(max(n_r * (x[2] + l) - n_z * (radial - r), 0.0), slant)
     s_r, s_z = radial - (r - along * n_z), x[2] - (-l + along * n_r)
     if s_r * s_r + s_z * s_z < d_r * d_r + d_z * d_z:
         d_r, d_z = s_r, s_z
+    if top > 0.0:
+        s_r, s_z = radial - min(radial, top), above
+        if s_r * s_r + s_z * s_z < d_r * d_r + d_z * d_z:
+            d_r, d_z = s_r, s_z
     distance = math.sqrt(d_r * d_r + d_z * d_z)
     if not distance > 0.0:
         return 0.0, _turn(radial, x, n_r, n_z)

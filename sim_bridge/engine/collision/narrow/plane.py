@@ -41,11 +41,11 @@ def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, point
             gap = height - z * c[2] - size[0]
             count = _put(count, end, tip, gap, shape, n, limit, origin, points_out)
     elif kind == CYLINDER or kind == CONE:
-        r = size[0]
         x, y = lean(c)
-        caps = 2 if kind == CYLINDER else 1
+        caps = 2 if kind == CYLINDER or size[2] > 0.0 else 1
         for cap in range(caps):
             z = size[1] if cap else -size[1]
+            r = size[2] if cap == 1 and kind == CONE else size[0]
             down = c[2] if cap else -c[2]
             for k in range(5):
                 if k == 0:
@@ -58,7 +58,7 @@ def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, point
                     spot = (side, 0.0, z) if k % 2 == 1 else (0.0, side, z)
                 count = _put(count, 8 * cap + k, spot, height - dot(c, spot), shape, n, limit,
                              origin, points_out)
-        if kind == CONE:
+        if caps == 1:
             spot = (0.0, 0.0, size[1])
             count = _put(count, 8, spot, height - dot(c, spot), shape, n, limit, origin,
                          points_out)

@@ -78,7 +78,7 @@ def refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n):
 @kernel
 def _near_face(geometry, shape, m):
     """Find the outward normal of a flat face that is nearly m."""
-    kind, R = shape[0], shape[2]
+    kind, size, R = shape[0], shape[1], shape[2]
     f = ZERO
     if kind == BOX or kind == CYLINDER or kind == CONE:
         c = mul_tv(R, m)
@@ -86,7 +86,7 @@ def _near_face(geometry, shape, m):
         f = column(R, axis)
         if c[axis] < 0.0:
             f = scale(-1.0, f)
-        elif kind == CONE:
+        elif kind == CONE and size[2] == 0.0:
             return False, f
     elif kind == TRIANGLE:
         f = cross(sub(R[1], R[0]), sub(R[2], R[0]))
@@ -126,7 +126,9 @@ def _near_edge(geometry, shape, hint, m):
     if kind == CYLINDER or kind == CAPSULE:
         return abs(c[2]) < _NEAR, z, 0.0
     if kind == CONE:
-        slope = size[0] / math.sqrt(4.0 * size[1] * size[1] + size[0] * size[0])
+        taper = size[0] - size[2]
+        slant = math.sqrt(4.0 * size[1] * size[1] + taper * taper)
+        slope = taper / slant if slant > 0.0 else 0.0
         return abs(c[2] - slope) < _NEAR, z, slope
     if kind == BOX:
         axis = least_axis(c)
@@ -234,11 +236,13 @@ def _curve(shape, m, s, t):
     if kind == CYLINDER or kind == CONE:
         c = mul_tv(R, m)
         radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
-        is_apex = kind == CONE and 2.0 * size[1] * c[2] > size[0] * radial * (1.0 + 1e-9)
-        if is_apex or radial == 0.0:
+        taper, r = size[0] - size[2], size[0]
+        if kind == CONE and 2.0 * size[1] * c[2] > taper * radial * (1.0 + 1e-9):
+            r = size[2]
+        if r == 0.0 or radial == 0.0:
             return 0.0
         ls, lt = mul_tv(R, s), mul_tv(R, t)
-        return (size[0] / (radial * radial * radial)
+        return (r / (radial * radial * radial)
                 * (c[0] * ls[1] - c[1] * ls[0]) * (c[0] * lt[1] - c[1] * lt[0]))
     if kind == ELLIPSOID:
         c, ls, lt = mul_tv(R, m), mul_tv(R, s), mul_tv(R, t)

@@ -1,0 +1,102 @@
+"""
+Contacts of shapes that have sunk into a solid surface, which push them out of it.
+
+All points of the shape that are below the surface are pushed along one normal, that of the face
+on the way out, each by its own depth: so the shape does not tilt on its way.
+"""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.contact_rows import geometry_pose
+from sim_bridge.engine.collision.mesh.triangles import (
+    corners_in_world,
+    is_beside,
+    next_triangle,
+    triangle_box,
+    triangle_number,
+    unit_normal,
+)
+from sim_bridge.engine.collision.narrow.plane import collide_with_plane
+from sim_bridge.engine.collision.support import shape_of
+from sim_bridge.engine.data.geometry import HEIGHT_FIELD, TERRAIN
+from sim_bridge.engine.math.mat3 import column
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
+
+FACE = (1 << 20) - 1
+"""Feature of a contact with a face as a whole; below it, in descending order, of each point."""
+
+
+@kernel
+def is_ground(geometry, g):
+    """Return whether a surface is solid from its triangles downwards, along its z axis."""
+    return geometry.shape[g] == HEIGHT_FIELD or geometry.flags[g] & TERRAIN != 0
+
+
+@subroutine
+def triangle_beyond(geometry, surface, pose_s, x, way):
+    """
+    Find the first triangle that the segment from x to x + way meets.
+
+    Returns the triangle, -1 where there is none, and the share of the way to it.
+    """
+    low, high = triangle_box(x, add(x, way), x, pose_s, 0.0)
+    nearest, least, cursor = -1, math.inf, 0
+    while True:
+        t, cursor = next_triangle(geometry, surface, low, high, cursor)
+        if t < 0:
+            return nearest, least
+        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+        if is_beside(x, way, x0, x1, x2):
+            n = cross(sub(x1, x0), sub(x2, x0))
+            share = dot(n, sub(x0, x)) / dot(n, way)
+            if 0.0 <= share < least:
+                nearest, least = t, share
+
+
+@kernel
+def way_up(geometry, surface, pose_s):
+    """Return the vector along the z axis of ground that leads from any point in it out of it."""
+    # a point at the lower end of the bounds, and what rounding adds
+    return scale(3.0 * geometry.bounds[surface, 5], column(pose_s[0], 2))
+
+
+@subroutine
+def push_out(
+    geometry,  # model
+    convex, surface, way_out,
+    count, scratch_inout,
+):
+    """
+    Append the contacts of a convex shape that has sunk into a surface.
+
+    They push along the normal of the triangle `way_out`, which points to the shape. Points
+    are those of the shape with the plane of that triangle, where the surface is above them: above
+    along the z axis of ground, else along the normal. Returns the number of candidates; there is
+    room for MOST_POINTS.
+    """
+    pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
+    x0, x1, x2 = corners_in_world(geometry, surface, pose_s, way_out)
+    n = unit_normal(x0, x1, x2)
+    number = triangle_number(geometry, surface, way_out) << 20
+    point, gap = scratch_inout.candidate_point, scratch_inout.candidate_gap
+    found = collide_with_plane(
+        geometry, scratch_inout, shape_of(geometry, convex, pose, x0), n, 0.0, 0.0, x0,
+        (count, scratch_inout.candidate_feature, point, scratch_inout.candidate_normal, gap))
+    kept = count
+    for k in range(count, count + found):
+        x = add(load3(point, k, 0), scale(0.5 * gap[k], n))
+        way = scale(-2.0 * gap[k], n)
+        if is_ground(geometry, surface):
+            way = way_up(geometry, surface, pose_s)
+        t, share = triangle_beyond(geometry, surface, pose_s, x, way)
+        if t < 0:
+            continue
+        depth = share * dot(n, way)
+        store3(point, kept, 0, add(x, scale(0.5 * depth, n)))
+        store3(scratch_inout.candidate_normal, kept, 0, n)
+        gap[kept] = -depth
+        scratch_inout.candidate_feature[kept] = (
+            number + FACE - 1 - scratch_inout.candidate_feature[k])
+        kept += 1
+    return kept
