@@ -35,7 +35,7 @@ from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
-from sim_bridge.shapes.materials import MaterialTable
+from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
 from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.groups import CollisionGroups

@@ -23,7 +23,7 @@ from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, T
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
-from sim_bridge.shapes.materials import MaterialTable
+from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
 from sim_bridge.simulation.self_collision import excluded_bodies

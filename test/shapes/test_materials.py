@@ -10,7 +10,7 @@ import pytest
 import sim_bridge as sb
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.shapes.materials import combine, MaterialTable
+from sim_bridge.shapes.material_table import combine, MaterialTable
 
 STEEL = sb.Material(
     'steel', friction=0.5, restitution=0.6, rolling_friction=0.004, spinning_friction=0.01,
