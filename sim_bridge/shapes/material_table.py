@@ -31,6 +31,11 @@ from sim_bridge.foundation.names import ByName, counted, free_name
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.materials import ContactMaterial, DEFAULT, FRICTION_MODELS, Material
 
+Pair = tuple[str, str]
+"""The names of two materials, in the order of who set their contact material."""
+SavedTable = tuple[Mapping[str, Material], Mapping[Pair, ContactMaterial]]
+"""The materials by name, and the contact materials."""
+
 # the share of a penetration that one step corrects (ODE's ERP)
 _ERP = 0.2
 # a cone that is as good as infinite; the solvers multiply it by forces that may be 0
@@ -69,7 +74,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     def __init__(self, on_change: Callable[[], None] = lambda: None):
         """Start with the default material; `on_change` is called after every change."""
         self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
-        self._explicit: dict[frozenset[str], ContactMaterial] = {}
+        self._explicit: dict[Pair, ContactMaterial] = {}
         self._on_change = on_change
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -139,13 +144,11 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
         return replace(material, name=free_name(material.name, is_taken))
 
-    def save(self) -> tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]:
+    def save(self) -> SavedTable:
         """Return a copy of the state, for `restore`."""
         return dict(self._materials), dict(self._explicit)
 
-    def restore(
-        self, saved: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
-    ) -> None:
+    def restore(self, saved: SavedTable) -> None:
         """Restore a state from `save`."""
         if saved != (self._materials, self._explicit):
             self._materials = ByName('material', '', saved[0])
@@ -163,26 +166,32 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """
         Set the contact material of two materials, or of a material with itself.
 
-        contact_material: None restores the implicit rules. New materials are added. Raises as
-        `take`.
+        It holds for both orders; which is first matters to the motion of surfaces, see
+        `ContactMaterial`. contact_material: None restores the implicit rules. New materials are
+        added. Raises as `take`.
         """
         if contact_material is not None and not isinstance(contact_material, ContactMaterial):
             raise InvalidValueError(
                 'contact_material', contact_material, 'a ContactMaterial or None')
-        pair = frozenset((self.take(a).name, self.take(b).name))
-        if contact_material is None:
-            self._explicit.pop(pair, None)
-        else:
+        pair = self.take(a).name, self.take(b).name
+        for known in (pair, pair[::-1]):
+            self._explicit.pop(known, None)
+        if contact_material is not None:
             self._explicit[pair] = contact_material
         self._on_change()
 
     def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
-        """Return the complete contact material of two materials."""
+        """Return the complete contact material of two materials, in either order."""
         first, second = self.take(a), self.take(b)
         implicit = combine(first, second)
-        explicit = self._explicit.get(frozenset((first.name, second.name)))
+        explicit = self._explicit.get((first.name, second.name))
         if explicit is None:
-            return implicit
+            explicit = self._explicit.get((second.name, first.name))
+            if explicit is None:
+                return implicit
+            if explicit.motion is not None:
+                # the same, said of the second relative to the first
+                explicit = replace(explicit, motion=-explicit.motion)
         values = {
             each.name: getattr(explicit, each.name) for each in fields(explicit)
             if getattr(explicit, each.name) is not None}
@@ -195,12 +204,24 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """Return the table the engine reads."""
         names = list(self._materials)
         pair = np.zeros((len(names), len(names)), np.int64)
-        rows: dict[ContactMaterial, int] = {}
+        rows: dict[tuple[ContactMaterial, int], int] = {}
         for i, a in enumerate(names):
             for j, b in enumerate(names[: i + 1]):
-                contact = self.contact_material(a, b)
-                pair[i, j] = pair[j, i] = rows.setdefault(contact, len(rows))
-        return law.Surfaces(pair, np.array([_law_row(contact) for contact in rows]))
+                first, second = (b, a) if (b, a) in self._explicit else (a, b)
+                contact = self.contact_material(first, second)
+                side = int(_moves(contact) and a != b) * (1 if first == a else -1)
+                pair[i, j] = rows.setdefault((contact, side), len(rows))
+                pair[j, i] = rows.setdefault((contact, -side), len(rows))
+        refined = np.zeros((len(rows), law.REFINED_SIZE))
+        refined[:, law.SIDE] = [side for _, side in rows]
+        return law.Surfaces(
+            pair, np.array([_law_row(contact) for contact, _ in rows]),
+            np.array([law.MOVES * _moves(contact) for contact, _ in rows], np.int64), refined)
+
+
+def _moves(contact: ContactMaterial) -> bool:
+    """Return whether the surfaces of a complete contact material move along each other."""
+    return bool(contact.motion or contact.motion2)
 
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:

@@ -125,6 +125,7 @@ def boxes(watch):
 LAWS = [
     {'restitution': 0.6, 'friction': 0.5, 'friction2': 0.8}, {'stiffness': 1e5, 'damping': 100.0},
     {'adhesion': 50.0}, {'rolling_friction': 0.01, 'spinning_friction': 0.02},
+    {'motion': 0.3},
     {'friction': 0.4, 'friction_model': 'pyramid'}, {'friction': 3., 'friction_model': 'constant'}]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.contact.prepare import directions, set_laws
@@ -149,6 +150,8 @@ def present_laws(table: Table, velocity: FloatVector):
     twist, h = world.response(table).twist, options.time_step
     find_twists(model, model.kind, ws, state.v, twist)
     set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws)
+    if options.refine != 0:
+        call_stage(options.refine, table, 0)
     find_twists(model, model.kind, ws, velocity, twist)
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix
+from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix, IntVector
 from sim_bridge.engine.data.parts import Dims
 
 CONE, PYRAMID, CONSTANT = range(3)
@@ -35,11 +35,24 @@ CONE, PYRAMID, CONSTANT = range(3)
 ) = range(19)
 SURFACE_LAW_SIZE = 19
 
+# bits of Surfaces.refine
+MOVES = 1  # surfaces that move relative to each other, in the author's order
+
+# columns of Surfaces.refined
+(
+    SIDE,  # 1: the pair's first material is the author's first; -1: the second; 0: they are one
+) = range(1)
+REFINED_SIZE = 1
+
 
 class Surfaces(NamedTuple):
     """The contact laws of all pairs of materials."""
 
     pair: Annotated[IntMatrix, Dims('materials', 'materials', points_at='laws')]
-    """Row of `law` for two materials; symmetric."""
+    """Row of `law` for two materials; symmetric, unless the order of the two matters."""
     law: Annotated[FloatMatrix, Dims('laws', SURFACE_LAW_SIZE, unit='SI')]
     """The laws: MODEL … DAMPING."""
+    refine: Annotated[IntVector, Dims('laws')]
+    """What of a law takes more than materials and normals, as bits: MOVES …; 0 for most laws."""
+    refined: Annotated[FloatMatrix, Dims('laws', REFINED_SIZE, unit='1')]
+    """What that takes: SIDE …"""
