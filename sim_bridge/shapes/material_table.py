@@ -7,7 +7,7 @@ Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
     restitution                       sqrt(a b)           (1 - viscosity, AGX's bulk viscosity)
     stiffness (Young's modulus)       a b / (a + b)
     damping                           max(a, b)
-    adhesion                          a + b, within min(a, b) of overlap
+    adhesion                          a + b, resting with the overlap min(a, b)
     slip (AGX's surface viscosity)    a + b
     surface layer                     max(a, b)
     greatest correcting velocity      min(a, b)
@@ -58,7 +58,7 @@ def combine(a: Material, b: Material) -> ContactMaterial:
         spinning_friction=_mean(a.spinning_friction, b.spinning_friction),
         restitution=_mean(a.restitution, b.restitution), bounce_velocity=0.0,
         erp=_ERP, cfm=0.0, slip=slip, slip2=slip, motion=0.0, motion2=0.0, motion_normal=0.0,
-        surface_layer=max(a.surface_layer, b.surface_layer, overlap),
+        surface_layer=max(a.surface_layer, b.surface_layer), adhesive_overlap=overlap,
         max_correcting_velocity=min(a.max_correcting_velocity, b.max_correcting_velocity),
         adhesion=adhesion, stiffness=stiffness,
         damping=time * stiffness if math.isfinite(stiffness) else 0.0)
@@ -214,14 +214,21 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 pair[j, i] = rows.setdefault((contact, -side), len(rows))
         refined = np.zeros((len(rows), law.REFINED_SIZE))
         refined[:, law.SIDE] = [side for _, side in rows]
+        refined[:, law.OVERLAP] = [contact.adhesive_overlap for contact, _ in rows]
         return law.Surfaces(
             pair, np.array([_law_row(contact) for contact, _ in rows]),
-            np.array([law.MOVES * _moves(contact) for contact, _ in rows], np.int64), refined)
+            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined)
 
 
 def _moves(contact: ContactMaterial) -> bool:
     """Return whether the surfaces of a complete contact material move along each other."""
     return bool(contact.motion or contact.motion2)
+
+
+def _refinements(contact: ContactMaterial) -> int:
+    """Return the bits of what a complete contact material takes beside its law."""
+    adheres = (contact.adhesion or 0.0) > 0.0
+    return law.MOVES * _moves(contact) | law.ADHERES * adheres
 
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:

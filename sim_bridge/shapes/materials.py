@@ -41,8 +41,8 @@ class Material:
     slip: creep velocity per friction force [m/(N s)]: AGX's surface viscosity, ODE's slip1.
     youngs_modulus: stiffness of a contact point [N/m], as AGX takes it; infinite: rigid.
     damping: time in which an elastic contact comes to rest [s], as AGX takes it.
-    adhesion: force that holds surfaces together [N] while they overlap.
-    adhesive_overlap: overlap that is left alone for that [m]; None: the other material's.
+    adhesion: force that holds two bodies together [N] while they overlap.
+    adhesive_overlap: overlap that they rest with [m]; None: the other material's.
     surface_layer: overlap that is left alone [m] (ODE's contact surface layer).
     max_correcting_velocity: greatest velocity that takes overlap back [m/s].
 
@@ -111,7 +111,10 @@ class ContactMaterial:
         material, the one on a body that forces move is the first; between two such bodies there is
         no motion.
     surface_layer: overlap that is left alone [m]. max_correcting_velocity: m/s.
-    adhesion: N. stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
+    adhesion: greatest force that holds two bodies together [N], which their contact points share.
+    adhesive_overlap: overlap that they rest with, while which they are held [m]; less than 0.1 mm
+        between them counts as touching.
+    stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
     """
 
     friction: float | None = within(MAYBE_INFINITE, None)
@@ -131,6 +134,7 @@ class ContactMaterial:
     surface_layer: float | None = within(NOT_NEGATIVE, None)
     max_correcting_velocity: float | None = within(MAYBE_INFINITE, None)
     adhesion: float | None = within(NOT_NEGATIVE, None)
+    adhesive_overlap: float | None = within(NOT_NEGATIVE, None)
     stiffness: float | None = within(POSITIVE_MAYBE_INFINITE, None)
     damping: float | None = within(NOT_NEGATIVE, None)
 

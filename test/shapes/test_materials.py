@@ -41,8 +41,8 @@ def test_implicit_rules_are_agxs():
     assert pair.damping == pytest.approx(0.05 * pair.stiffness, rel=1e-15)
     assert pair.adhesion == 4.0
     assert pair.slip == pair.slip2 == pytest.approx(0.004, rel=1e-15)
-    # the adhesive overlap, min(1, 2) mm, is more than the surface layer
-    assert pair.surface_layer == 1e-3
+    assert pair.adhesive_overlap == 1e-3
+    assert pair.surface_layer == 1e-4
     assert pair.max_correcting_velocity == 0.5
     assert pair.rolling_friction == pytest.approx(0.002, rel=1e-15)
     assert pair.spinning_friction == pytest.approx(0.02, rel=1e-15)

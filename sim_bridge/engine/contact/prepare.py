@@ -22,7 +22,6 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-_STICKY_REACH = 1e-4  # gap up to which adhesion pulls [m]
 _ALONG = 1e-6  # sine of the angle from the normal up to which a direction is none
 _TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no direction any more
 
@@ -34,6 +33,7 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
         a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
         laws.rows[contact] = 0
         laws.law[contact] = NO_LAW
+        laws.gap[contact], laws.pull[contact] = contacts.gap[contact], 0.0
         if (geometry.flags[a] | geometry.flags[b]) & SENSOR != 0:
             continue
         laws.law[contact] = surfaces.pair[geometry.material[a], geometry.material[b]]
@@ -46,8 +46,6 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
         set_bounds(law, h, laws.radius[contact])
         set_softness(law, h, laws.frame[contact], laws.softness[contact])
         laws.rows[contact] = rows_of_law(law)
-        is_near = contacts.gap[contact] < law[surface.LAYER] + _STICKY_REACH
-        laws.pull[contact] = h * max(law[surface.ADHESION], 0.0) if is_near else 0.0
         laws.approach[contact] = dot(normal, relative_velocity(
             model, ws, twist, geometry.body[a], geometry.body[b],
             load3(contacts.point, contact, 0)))

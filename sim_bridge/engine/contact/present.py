@@ -158,7 +158,7 @@ def present_laws(table: Table, velocity: FloatVector):
             a, b = bodies_of(geometry, contacts.geometry, contact)
             relative = relative_velocity(
                 model, ws, twist, a, b, load3(contacts.point, contact, 0))
-            middle = contacts.gap[contact] + 0.5 * h * laws.approach[contact]
+            middle = laws.gap[contact] + 0.5 * h * laws.approach[contact]
             laws.wanted[contact] = laws.target[contact, Row.NORMAL] + least_velocity(
                 surfaces.law[laws.law[contact]], middle, laws.approach[contact],
                 dot(directions(laws, contact)[Row.NORMAL], relative), h, options.touching)

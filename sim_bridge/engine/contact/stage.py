@@ -168,7 +168,7 @@ def take_stock(contacts, h, laws, islands, rows, solution):
     residual = solution.residual
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
-            start = contacts.gap[contact] - 0.5 * h * laws.approach[contact]
+            start = laws.gap[contact] - 0.5 * h * laws.approach[contact]
             residual[PENETRATION] = max(residual[PENETRATION], -start)
     for island in range(solution.effort[ISLANDS]):
         natural, complementarity = island_residual(laws, islands, rows, solution, island)

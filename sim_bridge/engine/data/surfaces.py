@@ -29,7 +29,7 @@ CONE, PYRAMID, CONSTANT = range(3)
     MOTION, MOTION2, MOTION_N,  # [m/s] wanted surface velocities (ODE motion1, motion2, motionN)
     LAYER,  # [m] penetration that is left alone (ODE's contact surface layer)
     MAX_VELOCITY,  # [m/s] greatest velocity that takes penetration back
-    ADHESION,  # [N] normal force per contact point up to which pulling does not part it
+    ADHESION,  # [N] force up to which pulling does not part two bodies
     STIFFNESS,  # [N/m] per contact point, 0: from ERP and CFM (Young's modulus, AGX)
     DAMPING,  # [N s/m] goes with STIFFNESS
 ) = range(19)
@@ -37,12 +37,14 @@ SURFACE_LAW_SIZE = 19
 
 # bits of Surfaces.refine
 MOVES = 1  # surfaces that move relative to each other, in the author's order
+ADHERES = 2  # ADHESION is that of two bodies, which their contact points share
 
 # columns of Surfaces.refined
 (
     SIDE,  # 1: the pair's first material is the author's first; -1: the second; 0: they are one
-) = range(1)
-REFINED_SIZE = 1
+    OVERLAP,  # [m] that adhesive surfaces rest with
+) = range(2)
+REFINED_SIZE = 2
 
 
 class Surfaces(NamedTuple):
@@ -54,5 +56,5 @@ class Surfaces(NamedTuple):
     """The laws: MODEL … DAMPING."""
     refine: Annotated[IntVector, Dims('laws')]
     """What of a law takes more than materials and normals, as bits: MOVES …; 0 for most laws."""
-    refined: Annotated[FloatMatrix, Dims('laws', REFINED_SIZE, unit='1')]
+    refined: Annotated[FloatMatrix, Dims('laws', REFINED_SIZE, unit='1; m')]
     """What that takes: SIDE …"""
