@@ -17,18 +17,19 @@ An explicit `ContactMaterial` for a pair overrides what it says and leaves the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.attributes import DeclaredAttributes
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import ByName, counted, free_name
 from sim_bridge.foundation.validation import instance_of
+from sim_bridge.shapes.friction_direction import FrictionDirection
 from sim_bridge.shapes.materials import ContactMaterial, DEFAULT, FRICTION_MODELS, Material
 
 Pair = tuple[str, str]
@@ -36,8 +37,13 @@ Pair = tuple[str, str]
 SavedTable = tuple[Mapping[str, Material], Mapping[Pair, ContactMaterial]]
 """The materials by name, and the contact materials."""
 
+Locate = Callable[[FrictionDirection], tuple[int, Sequence[float]]]
+"""Finds the engine's body of a direction, -1 for the world, and the axis (3,) in its axes."""
+
 # the share of a penetration that one step corrects (ODE's ERP)
 _ERP = 0.2
+# the acceleration of gravity that box friction takes, whatever that of the world is [m/s²]
+_GRAVITY = 9.80665
 # a cone that is as good as infinite; the solvers multiply it by forces that may be 0
 _STICKS = 1e6
 
@@ -64,15 +70,30 @@ def combine(a: Material, b: Material) -> ContactMaterial:
         damping=time * stiffness if math.isfinite(stiffness) else 0.0)
 
 
+def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]:
+    """Find the body of a direction where there are no robots."""
+    if direction.robot is not None:
+        raise UnknownNameError('robot', direction.robot, ())
+    return -1, direction.axis
+
+
 class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     """The materials of a world by name, and the contact materials of pairs of them."""
 
-    __slots__ = ('_explicit', '_materials', '_on_change')
+    __slots__ = ('_explicit', '_locate', '_materials', '_on_change')
     internal_names = DeclaredAttributes.internal_names | {
-        'number', 'restore', 'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
+        'are_directed', 'forget_frames', 'number', 'restore', 'save', 'surfaces', 'take',
+        'take_back', 'under_free_name'}
 
-    def __init__(self, on_change: Callable[[], None] = lambda: None):
-        """Start with the default material; `on_change` is called after every change."""
+    def __init__(
+        self, on_change: Callable[[], None] = lambda: None, locate: Locate = _of_world_alone
+    ):
+        """
+        Start with the default material.
+
+        on_change: called after every change. locate: see `Locate`.
+        """
+        self._locate = locate
         self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
         self._explicit: dict[Pair, ContactMaterial] = {}
         self._on_change = on_change
@@ -168,11 +189,14 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
         It holds for both orders; which is first matters to the motion of surfaces, see
         `ContactMaterial`. contact_material: None restores the implicit rules. New materials are
-        added. Raises as `take`.
+        added. Raises as `take`, and UnknownNameError for a direction whose robot or link is
+        missing.
         """
         if contact_material is not None and not isinstance(contact_material, ContactMaterial):
             raise InvalidValueError(
                 'contact_material', contact_material, 'a ContactMaterial or None')
+        if contact_material is not None and contact_material.direction is not None:
+            self._locate(_direction(contact_material))
         pair = self.take(a).name, self.take(b).name
         for known in (pair, pair[::-1]):
             self._explicit.pop(known, None)
@@ -200,6 +224,18 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 values.setdefault(other, values[one])
         return replace(implicit, **values)
 
+    @property
+    def are_directed(self) -> bool:
+        """Whether there are directions of friction in the frames of links."""
+        return any(contact.direction is not None for contact in self._explicit.values())
+
+    def forget_frames(self, robot: str) -> None:
+        """Remove the directions of friction in the frames of a robot."""
+        for pair, contact in self._explicit.items():
+            if contact.direction is not None and _direction(contact).robot == robot:
+                self._explicit[pair] = replace(contact, direction=None)
+                self._on_change()
+
     def surfaces(self) -> law.Surfaces:
         """Return the table the engine reads."""
         names = list(self._materials)
@@ -215,9 +251,15 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         refined = np.zeros((len(rows), law.REFINED_SIZE))
         refined[:, law.SIDE] = [side for _, side in rows]
         refined[:, law.OVERLAP] = [contact.adhesive_overlap for contact, _ in rows]
+        refined[:, law.DEPTH_FACTOR] = [contact.depth_factor or 0.0 for contact, _ in rows]
+        body = np.full(len(rows), -1, np.int64)
+        for row, (contact, _) in enumerate(rows):
+            if contact.direction is not None:
+                body[row], axis = self._locate(_direction(contact))
+                refined[row, law.AXIS : law.AXIS + 3] = axis
         return law.Surfaces(
             pair, np.array([_law_row(contact) for contact, _ in rows]),
-            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined)
+            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body)
 
 
 def _moves(contact: ContactMaterial) -> bool:
@@ -227,8 +269,14 @@ def _moves(contact: ContactMaterial) -> bool:
 
 def _refinements(contact: ContactMaterial) -> int:
     """Return the bits of what a complete contact material takes beside its law."""
-    adheres = (contact.adhesion or 0.0) > 0.0
-    return law.MOVES * _moves(contact) | law.ADHERES * adheres
+    return (law.MOVES * _moves(contact) | law.ADHERES * ((contact.adhesion or 0.0) > 0.0)
+            | law.DIRECTED * (contact.direction is not None)
+            | law.WEIGHED * (contact.friction_model == 'box')
+            | law.DEEP * (contact.depth_factor is not None))
+
+
+def _direction(contact: ContactMaterial) -> FrictionDirection:
+    return cast(FrictionDirection, contact.direction)
 
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:
@@ -236,8 +284,12 @@ def _law_row(contact: ContactMaterial) -> np.ndarray:
     row = np.zeros(law.SURFACE_LAW_SIZE)
     assert contact.friction_model is not None
     row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
-    most = math.inf if row[law.MODEL] == law.CONSTANT else _STICKS
+    most = math.inf if contact.friction_model == 'constant' else _STICKS
     row[law.MU], row[law.MU2] = _least(contact.friction, most), _least(contact.friction2, most)
+    if contact.friction_model == 'box':
+        row[[law.MU, law.MU2]] *= _GRAVITY
+    elif contact.friction_model == 'constant_normal_force':
+        row[[law.MU, law.MU2]] *= contact.normal_force
     row[law.ROLLING] = _least(contact.rolling_friction, _STICKS)
     row[law.SPINNING] = _least(contact.spinning_friction, _STICKS)
     row[law.RESTITUTION] = contact.restitution

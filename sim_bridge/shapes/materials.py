@@ -8,6 +8,7 @@ import math
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import one_of
+from sim_bridge.shapes.friction_direction import direction_of, DirectionLike, FrictionDirection
 from sim_bridge.shapes.ranges import (
     check_fields,
     FINITE,
@@ -20,7 +21,9 @@ from sim_bridge.shapes.ranges import (
 )
 
 DEFAULT = 'default'
-FRICTION_MODELS = {'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT}
+FRICTION_MODELS = {
+    'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT, 'box': law.CONSTANT,
+    'constant_normal_force': law.CONSTANT}
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,19 @@ class ContactMaterial:
 
     friction_model: 'cone', the exact Coulomb cone (an ellipse where the two directions differ);
         'pyramid', each direction for itself (dContactApprox1); 'constant', friction is a force [N]
-        that does not depend on the normal force (ODE without dContactApprox1).
+        that does not depend on the normal force (ODE without dContactApprox1); 'box', friction
+        is bounded by the coefficient times (m1 + m2) 9.80665 m/s², with the masses of the bodies
+        that forces move, which their contact points share (AGX's BoxFrictionModel);
+        'constant_normal_force', by the coefficient times `normal_force`, each direction for itself
+        (AGX's ConstantNormalForceOrientedBoxFrictionModel).
     friction, friction2: along the first and second direction (mu, mu2); the second is like the
         first if None.
+    normal_force: of the model 'constant_normal_force', at each contact point [N].
+    depth_factor: the normal force is that times the factor [1/m] times the depth of the point;
+        None: it does not depend on the depth.
+    direction: (frame, axis), the first direction of friction, (3,) in the axes of a link, geometry
+        or robot, which is its root link, or None, the world; names (robot, link), or of a robot,
+        stand for them. It holds before the directions of shapes. None: leaves them.
     rolling_friction, spinning_friction: torque per normal force [m] (rho, rhoN).
     restitution, bounce_velocity: slower approaches [m/s] do not bounce (bounce, bounce_vel).
     erp, cfm: share of the overlap that one step takes back; velocity per normal force [m/(N s)],
@@ -134,9 +147,12 @@ class ContactMaterial:
     surface_layer: float | None = within(NOT_NEGATIVE, None)
     max_correcting_velocity: float | None = within(MAYBE_INFINITE, None)
     adhesion: float | None = within(NOT_NEGATIVE, None)
-    adhesive_overlap: float | None = within(NOT_NEGATIVE, None)
     stiffness: float | None = within(POSITIVE_MAYBE_INFINITE, None)
     damping: float | None = within(NOT_NEGATIVE, None)
+    adhesive_overlap: float | None = within(NOT_NEGATIVE, None)
+    normal_force: float | None = within(NOT_NEGATIVE, None)
+    depth_factor: float | None = within(NOT_NEGATIVE, None)
+    direction: FrictionDirection | DirectionLike | None = None
 
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
@@ -144,6 +160,17 @@ class ContactMaterial:
         if self.friction_model is not None:
             one_of('friction_model', self.friction_model, FRICTION_MODELS, place)
         check_fields(self, place)
+        is_given = self.friction_model == 'constant_normal_force'
+        if is_given != (self.normal_force is not None):
+            raise InvalidValueError(
+                'normal_force', self.normal_force,
+                f'a number with friction_model {"constant_normal_force"!r}, and only with it',
+                place)
+        if self.depth_factor is not None and not is_given:
+            raise InvalidValueError(
+                'depth_factor', self.depth_factor, 'None without a normal_force', place)
+        if self.direction is not None:
+            object.__setattr__(self, 'direction', direction_of(self.direction, place))
 
     @classmethod
     def from_ode(cls, **surface: float) -> ContactMaterial:

@@ -73,9 +73,6 @@ def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
     for material in scene.materials:
         attempt(Place('world', f'materials.{material.name}'),
                 partial(_add_material, world.materials, material))
-    for number, (a, b, contact) in enumerate(scene.contact_materials):
-        attempt(Place('world', f'contact_materials[{number}]'),
-                partial(world.set_contact_material, a, b, contact))
     if scene.ground is not None:
         attempt(Place('world', 'ground'), partial(world.add_ground, **scene.ground))
     for body in scene.bodies:
@@ -88,6 +85,10 @@ def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
     for openplx in scene.openplx:
         attempt(Place('world', f'openplx.{openplx.name}', openplx.line),
                 partial(world.load_openplx, openplx.file, name=openplx.name, **openplx.arguments))
+    # their directions of friction are those of links
+    for number, (a, b, contact) in enumerate(scene.contact_materials):
+        attempt(Place('world', f'contact_materials[{number}]'),
+                partial(world.set_contact_material, a, b, contact))
 
     report = findings.report(scene.source)
     if not report.ok:

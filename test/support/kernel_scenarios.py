@@ -125,7 +125,10 @@ def boxes(watch):
 LAWS = [
     {'restitution': 0.6, 'friction': 0.5, 'friction2': 0.8}, {'stiffness': 1e5, 'damping': 100.0},
     {'adhesion': 50.0}, {'rolling_friction': 0.01, 'spinning_friction': 0.02},
-    {'motion': 0.3},
+    {'motion': 0.3, 'direction': (None, (1.0, 2.0, 0.0))},
+    {'friction_model': 'box', 'friction': 0.3}, {
+        'friction_model': 'constant_normal_force', 'normal_force': 9.0, 'depth_factor': 1e4,
+        'stiffness': 1e5, 'damping': 100.0},
     {'friction': 0.4, 'friction_model': 'pyramid'}, {'friction': 3., 'friction_model': 'constant'}]
 
 

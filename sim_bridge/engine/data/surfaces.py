@@ -38,13 +38,18 @@ SURFACE_LAW_SIZE = 19
 # bits of Surfaces.refine
 MOVES = 1  # surfaces that move relative to each other, in the author's order
 ADHERES = 2  # ADHESION is that of two bodies, which their contact points share
+DIRECTED = 4  # the first direction of friction is an axis of a body
+WEIGHED = 8  # MU and MU2 are per mass of two bodies [N/kg], which their contact points share
+DEEP = 16  # MU and MU2 grow with the depth
 
 # columns of Surfaces.refined
 (
     SIDE,  # 1: the pair's first material is the author's first; -1: the second; 0: they are one
     OVERLAP,  # [m] that adhesive surfaces rest with
-) = range(2)
-REFINED_SIZE = 2
+    AXIS, _, _,  # first direction of friction, in the axes of Surfaces.direction_body
+    DEPTH_FACTOR,  # [1/m] of MU and MU2
+) = range(6)
+REFINED_SIZE = 6
 
 
 class Surfaces(NamedTuple):
@@ -56,5 +61,7 @@ class Surfaces(NamedTuple):
     """The laws: MODEL … DAMPING."""
     refine: Annotated[IntVector, Dims('laws')]
     """What of a law takes more than materials and normals, as bits: MOVES …; 0 for most laws."""
-    refined: Annotated[FloatMatrix, Dims('laws', REFINED_SIZE, unit='1; m')]
+    refined: Annotated[FloatMatrix, Dims('laws', REFINED_SIZE, unit='1; m; 1; 1/m')]
     """What that takes: SIDE …"""
+    direction_body: Annotated[IntVector, Dims('laws', points_at='nb')]
+    """Body in whose axes AXIS is, -1 for the world."""
