@@ -9,6 +9,7 @@ Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
     damping                           max(a, b)
     adhesion                          a + b, resting with the overlap min(a, b)
     slip (AGX's surface viscosity)    a + b
+    contact reduction                 a and b
     surface layer                     max(a, b)
     greatest correcting velocity      min(a, b)
 
@@ -42,6 +43,8 @@ Locate = Callable[[FrictionDirection], tuple[int, Sequence[float]]]
 
 # the share of a penetration that one step corrects (ODE's ERP)
 _ERP = 0.2
+# of contact reduction, and of the contact area approach [m]
+_BINS, _REST_LENGTHS = 3, (0.0005, 0.05)
 # the acceleration of gravity that box friction takes, whatever that of the world is [m/s²]
 _GRAVITY = 9.80665
 # a cone that is as good as infinite; the solvers multiply it by forces that may be 0
@@ -67,7 +70,9 @@ def combine(a: Material, b: Material) -> ContactMaterial:
         surface_layer=max(a.surface_layer, b.surface_layer), adhesive_overlap=overlap,
         max_correcting_velocity=min(a.max_correcting_velocity, b.max_correcting_velocity),
         adhesion=adhesion, stiffness=stiffness,
-        damping=time * stiffness if math.isfinite(stiffness) else 0.0)
+        damping=time * stiffness if math.isfinite(stiffness) else 0.0,
+        reduce=a.reduce and b.reduce, bins=_BINS, contact_area=False,
+        min_rest_length=_REST_LENGTHS[0], max_rest_length=_REST_LENGTHS[1])
 
 
 def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]:
@@ -251,6 +256,9 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         refined = np.zeros((len(rows), law.REFINED_SIZE))
         refined[:, law.SIDE] = [side for _, side in rows]
         refined[:, law.OVERLAP] = [contact.adhesive_overlap for contact, _ in rows]
+        refined[:, law.BINS] = [contact.bins for contact, _ in rows]
+        refined[:, law.LEAST_LENGTH] = [contact.min_rest_length for contact, _ in rows]
+        refined[:, law.MOST_LENGTH] = [contact.max_rest_length for contact, _ in rows]
         refined[:, law.DEPTH_FACTOR] = [contact.depth_factor or 0.0 for contact, _ in rows]
         body = np.full(len(rows), -1, np.int64)
         for row, (contact, _) in enumerate(rows):
@@ -272,7 +280,8 @@ def _refinements(contact: ContactMaterial) -> int:
     return (law.MOVES * _moves(contact) | law.ADHERES * ((contact.adhesion or 0.0) > 0.0)
             | law.DIRECTED * (contact.direction is not None)
             | law.WEIGHED * (contact.friction_model == 'box')
-            | law.DEEP * (contact.depth_factor is not None))
+            | law.DEEP * (contact.depth_factor is not None)
+            | law.REDUCED * bool(contact.reduce) | law.SPREADS * bool(contact.contact_area))
 
 
 def _direction(contact: ContactMaterial) -> FrictionDirection:

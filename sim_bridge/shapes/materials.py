@@ -7,7 +7,7 @@ import math
 
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.foundation.validation import one_of
+from sim_bridge.foundation.validation import one_of, truth, whole_number
 from sim_bridge.shapes.friction_direction import direction_of, DirectionLike, FrictionDirection
 from sim_bridge.shapes.ranges import (
     check_fields,
@@ -24,6 +24,8 @@ DEFAULT = 'default'
 FRICTION_MODELS = {
     'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT, 'box': law.CONSTANT,
     'constant_normal_force': law.CONSTANT}
+# along each dimension of the space in which contact points are reduced
+_BINS = range(2, 11)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Material:
     adhesive_overlap: overlap that they rest with [m]; None: the other material's.
     surface_layer: overlap that is left alone [m] (ODE's contact surface layer).
     max_correcting_velocity: greatest velocity that takes overlap back [m/s].
+    reduce: whether few of many contact points take part, between two materials that both say so.
 
     Raises InvalidValueError for values outside these.
     """
@@ -66,12 +69,14 @@ class Material:
     adhesive_overlap: float | None = within(NOT_NEGATIVE, None)
     surface_layer: float = within(NOT_NEGATIVE, 0.0)
     max_correcting_velocity: float = within(MAYBE_INFINITE, 0.1)
+    reduce: bool = False
 
     def __post_init__(self) -> None:
         """Check everything."""
         if not isinstance(self.name, str) or not self.name:
             raise InvalidValueError('name of the material', self.name, 'a text that is not empty')
         check_fields(self, f'material {self.name!r}')
+        truth('reduce', self.reduce, f'material {self.name!r}')
 
     @property
     def second_friction(self) -> float:
@@ -128,6 +133,13 @@ class ContactMaterial:
     adhesive_overlap: overlap that they rest with, while which they are held [m]; less than 0.1 mm
         between them counts as touching.
     stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
+    contact_area: whether stiffness and damping are those of an elastic foundation [Pa, Pa s]:
+        times the area of the contact, over the rest length (AGX's contact area approach). The area
+        is that between the points of two geometries, which share it; the rest length is the
+        thickness of the thinner of the two, from min_rest_length to max_rest_length [m].
+    reduce: whether few of many points between two bodies take part: the deepest of each bin of the
+        space (normal × position, normal), which has `bins` along each of its six dimensions, 2 to
+        10. The others are contacts without force.
     """
 
     friction: float | None = within(MAYBE_INFINITE, None)
@@ -153,6 +165,11 @@ class ContactMaterial:
     normal_force: float | None = within(NOT_NEGATIVE, None)
     depth_factor: float | None = within(NOT_NEGATIVE, None)
     direction: FrictionDirection | DirectionLike | None = None
+    reduce: bool | None = None
+    bins: int | None = None
+    contact_area: bool | None = None
+    min_rest_length: float | None = within(Range(above=True), None)
+    max_rest_length: float | None = within(Range(above=True), None)
 
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
@@ -169,6 +186,16 @@ class ContactMaterial:
         if self.depth_factor is not None and not is_given:
             raise InvalidValueError(
                 'depth_factor', self.depth_factor, 'None without a normal_force', place)
+        for name in ('reduce', 'contact_area'):
+            if getattr(self, name) is not None:
+                truth(name, getattr(self, name), place)
+        if self.bins is not None and whole_number('bins', self.bins) not in _BINS:
+            raise InvalidValueError(
+                'bins', self.bins, f'a whole number from {_BINS[0]} to {_BINS[-1]}', place)
+        least, most = self.min_rest_length, self.max_rest_length
+        if least is not None and most is not None and least > most:
+            raise InvalidValueError(
+                'min_rest_length', least, f'at most max_rest_length, {most:g}', place)
         if self.direction is not None:
             object.__setattr__(self, 'direction', direction_of(self.direction, place))
 

@@ -68,7 +68,7 @@ from sim_bridge.shapes.placed import Placed
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
 _MATERIAL_KEYS = tuple(f.name for f in fields(Material) if f.name != 'name')
 _CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
-_READ_APART = ('direction',)
+_READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,9 @@ def _gravity(world: Section) -> Gravity | None:
 
 
 def _material(section: Section) -> Material | None:
-    values = {key: section.number(key, None) for key in _MATERIAL_KEYS}
+    values: dict[str, Any] = {
+        key: section.flag(key, None) if key == 'reduce' else section.number(key, None)
+        for key in _MATERIAL_KEYS}
     # AGX's and Choreonoid's words
     roughness, viscosity = (section.number(key, None) for key in ('roughness', 'viscosity'))
     section.close()
@@ -205,6 +207,9 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
     values: dict[str, Any] = {
         key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
         for key in _CONTACT_KEYS if key not in _READ_APART}
+    values |= {key: section.flag(key, None) for key in ('reduce', 'contact_area')}
+    bins = section.number('bins', None)
+    values['bins'] = int(bins) if bins is not None and bins.is_integer() else bins
     values['direction'] = _direction(section)
     for ode, own in ODE_NAMES.items():
         section.knows(ode)

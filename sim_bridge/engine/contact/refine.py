@@ -2,26 +2,27 @@
 Laws that take more than two materials and a normal.
 
 Surfaces that move as the author of a pair says; friction along an axis of a body; adhesion, and
-friction by the masses of two bodies, which their contact points share; friction by the depth. A
-stage of its own completes what `set_laws` has set, so that other worlds neither compile nor run
-it.
+friction by the masses of two bodies, which their contact points share; friction by the depth;
+fewer points, and compliance by their area. A stage of its own completes what `set_laws` has set,
+so that other worlds neither compile nor run it.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
+from sim_bridge.engine.contact.area import share_areas
+from sim_bridge.engine.contact.body_pairs import bits_of, count_points, REACH
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.contact.prepare import along_surface, relative_motion, set_frame
+from sim_bridge.engine.contact.reduce import reduce_points
 from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import Bound, NO_LAW
+from sim_bridge.engine.data.contact_problem import Bound
 from sim_bridge.engine.data.geometry import STATIC
 from sim_bridge.engine.dynamics.articulated import is_immobile
 from sim_bridge.engine.math.mat3 import load_m, mul_mv
 from sim_bridge.engine.math.spatial import ROTATION
 from sim_bridge.engine.math.vec3 import load3, ZERO
-
-_REACH = 1e-4  # gap up to which surfaces touch, for what their points share [m]
 
 
 def refine(table, phase):
@@ -30,8 +31,11 @@ def refine(table, phase):
     ws, contacts = world.workspace(table), world.contacts(table)
     present = 0
     for contact in range(contacts.size[COUNT]):
+        present |= bits_of(surfaces, laws, contact)
+    if present & surface.REDUCED != 0:
+        reduce_points(table)
+    for contact in range(contacts.size[COUNT]):
         wanted = bits_of(surfaces, laws, contact)
-        present |= wanted
         if wanted & (surface.MOVES | surface.DIRECTED) != 0:
             set_directions(ws, geometry, surfaces, contacts, laws, contact)
         if wanted & surface.DEEP != 0:
@@ -41,13 +45,9 @@ def refine(table, phase):
         adhere(table)
     if present & surface.WEIGHED != 0:
         weigh(table)
+    if present & surface.SPREADS != 0:
+        share_areas(table)
     return 0
-
-
-@kernel
-def bits_of(surfaces, laws, contact):
-    """Return the bits of Surfaces.refine of a contact's law."""
-    return surfaces.refine[laws.law[contact]] if laws.law[contact] != NO_LAW else 0
 
 
 @subroutine
@@ -55,7 +55,7 @@ def adhere(table):
     """Set gap and pull of adhesive surfaces: two bodies hold together up to ADHESION."""
     surfaces, laws, pairs = world.surfaces(table), world.laws(table), world.body_pairs(table)
     h = world.options(table).time_step
-    count_points(table, surface.ADHERES)
+    count_points(table, surface.ADHERES, REACH)
     for contact in range(world.contacts(table).size[COUNT]):
         if bits_of(surfaces, laws, contact) & surface.ADHERES != 0:
             row, first = laws.law[contact], pairs.first[contact]
@@ -70,7 +70,7 @@ def weigh(table):
     model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
     surfaces, laws, pairs = world.surfaces(table), world.laws(table), world.body_pairs(table)
     kind = world.workspace(table).kind
-    count_points(table, surface.WEIGHED)
+    count_points(table, surface.WEIGHED, REACH)
     for contact in range(contacts.size[COUNT]):
         if bits_of(surfaces, laws, contact) & surface.WEIGHED != 0:
             a, b = bodies_of(geometry, contacts.geometry, contact)
@@ -90,34 +90,6 @@ def scale_friction(laws, contact, factor):
     """Scale the bounds of a contact's friction."""
     laws.radius[contact, Bound.TANGENT] *= factor
     laws.radius[contact, Bound.TANGENT2] *= factor
-
-
-@subroutine
-def count_points(table, bit):
-    """Count the points that touch of each pair of bodies, those whose laws have a bit."""
-    geometry, surfaces, laws = world.geometry(table), world.surfaces(table), world.laws(table)
-    contacts, kind = world.contacts(table), world.workspace(table).kind
-    pairs = world.body_pairs(table)
-    pairs.last[:] = -1
-    for contact in range(contacts.size[COUNT]):
-        pairs.first[contact] = -1
-        is_one = bits_of(surfaces, laws, contact) & bit != 0
-        if not is_one or contacts.gap[contact] >= _REACH:
-            continue
-        a, b = bodies_of(geometry, contacts.geometry, contact)
-        # of the two, one that moves: the ground may have a pair with every body
-        owner = b if a < 0 or is_immobile(kind[a]) else a
-        if owner < 0:
-            continue
-        at = pairs.last[owner]
-        while at >= 0 and bodies_of(geometry, contacts.geometry, at) != (a, b):
-            at = pairs.next[at]
-        if at < 0:
-            at = contact
-            pairs.next[contact], pairs.points[contact] = pairs.last[owner], 0
-            pairs.last[owner] = contact
-        pairs.first[contact] = at
-        pairs.points[at] += 1
 
 
 @kernel

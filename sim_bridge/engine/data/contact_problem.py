@@ -98,6 +98,18 @@ class BodyPairs(NamedTuple):
     """First contact of the body's next pair, -1 for none."""
     last: Annotated[IntVector, Dims('nb', points_at='nc')]
     """First contact of a body's last pair, -1 for none."""
+    center: Annotated[FloatMatrix, Dims('nc', 3, unit='m')]
+    """Mean of a pair's points, world, where its first contact is."""
+    extent: Annotated[FloatVector, Dims('nc', unit='m')]
+    """Greatest distance of them from it."""
+    last_bin: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """First contact of a pair's last bin, -1 for none, where its first contact is."""
+    next_bin: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """First contact of the pair's next bin, -1 for none, where that of a bin is."""
+    bin: Annotated[IntVector, Dims('nc')]
+    """Number of the bin."""
+    kept: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """The contact that stays of it."""
 
 
 class Islands(NamedTuple):

@@ -41,6 +41,8 @@ ADHERES = 2  # ADHESION is that of two bodies, which their contact points share
 DIRECTED = 4  # the first direction of friction is an axis of a body
 WEIGHED = 8  # MU and MU2 are per mass of two bodies [N/kg], which their contact points share
 DEEP = 16  # MU and MU2 grow with the depth
+REDUCED = 32  # of many points between two bodies few take part
+SPREADS = 64  # STIFFNESS and DAMPING are per area of the points, and times their rest length
 
 # columns of Surfaces.refined
 (
@@ -48,8 +50,10 @@ DEEP = 16  # MU and MU2 grow with the depth
     OVERLAP,  # [m] that adhesive surfaces rest with
     AXIS, _, _,  # first direction of friction, in the axes of Surfaces.direction_body
     DEPTH_FACTOR,  # [1/m] of MU and MU2
-) = range(6)
-REFINED_SIZE = 6
+    BINS,  # along each dimension of the space in which points are reduced
+    LEAST_LENGTH, MOST_LENGTH,  # [m] limits of the rest length of what SPREADS
+) = range(9)
+REFINED_SIZE = 9
 
 
 class Surfaces(NamedTuple):
@@ -61,7 +65,7 @@ class Surfaces(NamedTuple):
     """The laws: MODEL … DAMPING."""
     refine: Annotated[IntVector, Dims('laws')]
     """What of a law takes more than materials and normals, as bits: MOVES …; 0 for most laws."""
-    refined: Annotated[FloatMatrix, Dims('laws', REFINED_SIZE, unit='1; m; 1; 1/m')]
+    refined: Annotated[FloatMatrix, Dims('laws', REFINED_SIZE, unit='1; m; 1; 1/m; 1; m')]
     """What that takes: SIDE …"""
     direction_body: Annotated[IntVector, Dims('laws', points_at='nb')]
     """Body in whose axes AXIS is, -1 for the world."""

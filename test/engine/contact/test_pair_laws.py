@@ -172,12 +172,137 @@ def test_friction_of_a_given_normal_force_grows_with_the_depth(factor):
     np.testing.assert_allclose(found[0], 4 * MU * force * depth * factor / 2.0, rtol=1e-5)
 
 
+# --- fewer points --------------------------------------------------------------------------------
+
+def comb(world, number=5, **options):
+    """Add a plate on number x number feet, each a box with its four corners."""
+    feet = [sb.Placed(sb.Box((0.02, 0.02, 0.04)), position=(0.1 * i - 0.2, 0.1 * k - 0.2, 0.02))
+            for i in range(number) for k in range(number)]
+    plate = sb.Placed(sb.Box((0.5, 0.5, 0.02)), position=(0.0, 0.0, 0.05))
+    return world.add_body([*feet, plate], mass=4.0, **options)
+
+
+@pytest.mark.parametrize(('bins', 'most'), [(2, 4), (3, 9), (10, 100)])
+def test_reduction_keeps_few_points_in_bins(bins, most):
+    """Bear the whole weight with at most one point for each bin, and list the others."""
+    world = grounded({'reduce': True, 'bins': bins, 'friction': MU})
+    comb(world)
+    world.step()
+    contacts = world.contacts
+    assert len(contacts) == 100
+    bearing = np.linalg.norm(contacts.forces, axis=1) > 0.0
+    assert 0 < np.count_nonzero(bearing) <= most
+    np.testing.assert_allclose(np.abs(contacts.forces[:, 2].sum()), 4.0 * G, rtol=1e-6)
+
+
+def test_reduced_body_stands_and_slides_as_the_whole_one():
+    """Rest at the same height and brake by mu g, with and without reduction."""
+    for law in ({'reduce': True}, {'reduce': False}, {}):
+        world = grounded({'friction': MU} | law)
+        body = comb(world)
+        world.step(200)
+        np.testing.assert_allclose(body.root_link.p, np.zeros(3), atol=2e-9)
+        np.testing.assert_allclose(sliding(world, body, (1.0, 0.0), 100), (MU * G, 0.0), atol=1e-6)
+        np.testing.assert_allclose(body.root_link.w, np.zeros(3), atol=1e-7)
+
+
+def test_materials_reduce_where_both_say_so():
+    """Reduce only between two materials that both want it, as AGX does."""
+    for both in (True, False):
+        world = sb.World()
+        world.add_ground(material=sb.Material('floor', reduce=both))
+        comb(world, material=sb.Material('foot', reduce=True))
+        world.step()
+        bearing = np.count_nonzero(np.linalg.norm(world.contacts.forces, axis=1) > 0.0)
+        assert (bearing <= 9) == both
+
+
+def test_bodies_that_tilt_keep_the_deepest_point():
+    """Bear a tilted comb on its lowest edge, whatever its other points."""
+    tilted = (0.0, np.sin(0.05), 0.0, np.cos(0.05))
+    depths = []
+    for reduce in (True, False):
+        world = grounded({'reduce': reduce})
+        body = comb(world, position=(0.0, 0.0, 0.0), orientation=tilted)
+        body.set_base_pose((0.0, 0.0, 0.21 * np.sin(0.1)), tilted)
+        world.step(400)
+        depths.append(body.root_link.p)
+    np.testing.assert_allclose(depths[0], depths[1], atol=1e-6)
+
+
+# --- contact area --------------------------------------------------------------------------------
+
+MODULUS = 1e6
+
+
+def elastic(**law):
+    """Return a world with ground and the contact area approach."""
+    return grounded({'stiffness': MODULUS, 'damping': 0.02 * MODULUS, 'contact_area': True} | law)
+
+
+def test_depth_is_pressure_over_modulus_times_rest_length():
+    """Sink by m g L / (E A): a footprint four times as large, a quarter of the depth."""
+    depths = []
+    for size in ((0.1, 0.2, 0.03), (0.2, 0.4, 0.03)):
+        world = elastic()
+        block = add_block(world, size=size, mass=5.0)
+        world.step(2000)
+        depth = size[2] / 2 - block.root_link.p[2]
+        assert depth == pytest.approx(5.0 * G * size[2] / (MODULUS * size[0] * size[1]), rel=1e-6)
+        depths.append(depth)
+    assert depths[0] == pytest.approx(4.0 * depths[1], rel=1e-6)
+
+
+@pytest.mark.parametrize(('limits', 'height', 'length'), [
+    ({}, 0.2, 0.05), ({'max_rest_length': 0.1}, 0.2, 0.1),
+    ({'min_rest_length': 0.04}, 0.02, 0.04)])
+def test_rest_length_stays_within_its_limits(limits, height, length):
+    """Take the block's height as the rest length, within the limits of the law."""
+    world = elastic(**limits)
+    block = add_block(world, size=(0.2, 0.3, height), mass=5.0)
+    world.step(2000)
+    depth = height / 2 - block.root_link.p[2]
+    assert depth == pytest.approx(5.0 * G * length / (MODULUS * 0.06), rel=1e-6)
+
+
+def test_round_bodies_press_as_on_an_elastic_foundation():
+    """Bear E / L times the overlap's volume: pi R d² of a ball, 4/3 l d sqrt(2 R d) of a rod."""
+    radius, length, mass = 0.1, 0.5, 2.0
+    foundation = MODULUS / 0.05
+    for shape, volume in (
+            (sb.Sphere(radius), lambda d: np.pi * radius * d * d),
+            (sb.Capsule(radius, length), lambda d: np.pi * radius * d * d + (
+                4 / 3 * length * d * np.sqrt(2 * radius * d)))):
+        world = elastic()
+        body = world.add_body(shape, mass=mass, position=(0.0, 0.0, radius),
+                              orientation=(0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)))
+        world.step(3000)
+        depth = radius - body.root_link.p[2]
+        assert foundation * volume(depth) == pytest.approx(mass * G, rel=1e-5)
+
+
+def test_corner_has_an_area():
+    """Bear a block on its corner without a division by no area."""
+    world = elastic()
+    body = world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(0.0, 0.0, 0.09),
+                          orientation=(0.3647, 0.2798, 0.1159, 0.8805))
+    for _ in range(300):
+        world.step()
+        assert np.isfinite(body.root_link.p).all()
+    assert body.root_link.p[2] > 0.04
+
+
+# --- what makes no law --------------------------------------------------------------------------
+
 @pytest.mark.parametrize(('law', 'words'), [
     ({'normal_force': 3.0}, 'normal_force = 3'),
     ({'friction_model': 'constant_normal_force'}, 'normal_force = None'),
     ({'depth_factor': 3.0}, 'depth_factor = 3'),
     ({'direction': (1, 0, 0)}, 'direction = '), ({'direction': 'x'}, 'direction = '),
     ({'direction': (None, (0, 0, 0))}, 'some length'), ({'direction': (3, (1, 0, 0))}, 'frame'),
+    ({'reduce': 3}, 'reduce = 3'), ({'bins': 1}, 'bins = 1'), ({'bins': 2.5}, 'bins = 2.5'),
+    ({'min_rest_length': 0.0}, 'min_rest'),
+    ({'min_rest_length': 0.2, 'max_rest_length': 0.1}, 'min_rest_length = 0.2'),
     ({'direction': (('a', 3), (1, 0, 0))}, 'frame'), ({'direction': (None, (1, 0))}, '3')])
 def test_what_makes_no_law_is_refused(law, words):
     """Name what is wrong, and what would be right."""
