@@ -1,78 +1,31 @@
-"""
-Materials, and the contact parameters of pairs of materials.
-
-Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
-
-    friction, rolling, spinning       sqrt(a b)
-    restitution                       sqrt(a b)           (1 - viscosity, AGX's bulk viscosity)
-    stiffness (Young's modulus)       a b / (a + b)
-    damping                           max(a, b)
-    adhesion                          a + b, within min(a, b) of overlap
-    slip (AGX's surface viscosity)    a + b
-    surface layer                     max(a, b)
-    greatest correcting velocity      min(a, b)
-
-An explicit `ContactMaterial` for a pair overrides what it says and leaves the rest to these.
-"""
+"""Materials, and the contact parameters of pairs of them; `material_table` combines them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
 
 from sim_bridge.engine.data import surfaces as law
-from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.foundation.names import ByName, counted, free_name
-from sim_bridge.foundation.validation import instance_of, one_of, real_array
+from sim_bridge.foundation.validation import one_of, truth, whole_number
+from sim_bridge.shapes.friction_direction import direction_of, DirectionLike, FrictionDirection
+from sim_bridge.shapes.ranges import (
+    check_fields,
+    FINITE,
+    MAYBE_INFINITE,
+    NOT_NEGATIVE,
+    POSITIVE_MAYBE_INFINITE,
+    Range,
+    SHARE,
+    within,
+)
 
 DEFAULT = 'default'
-FRICTION_MODELS = {'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT}
-
-# the share of a penetration that one step corrects (ODE's ERP)
-_ERP = 0.2
-# a cone that is as good as infinite; the solvers multiply it by forces that may be 0
-_STICKS = 1e6
-
-
-class _Range(NamedTuple):
-    """What a number may be; `above`: not the least itself, `finite`: not infinite."""
-
-    least: float = 0.0
-    greatest: float = math.inf
-    finite: bool = True
-    above: bool = False
-
-    def __str__(self) -> str:
-        """Return the range in words."""
-        words = 'a finite number' if self.finite else 'a number'
-        if math.isfinite(self.least):
-            words += f' {"above" if self.above else "of at least"} {self.least:g}'
-        if math.isfinite(self.greatest):
-            words += f' and at most {self.greatest:g}'
-        return words
-
-    def holds(self, number: float) -> bool:
-        """Return whether a number is in it; nan never is."""
-        is_inside = self.least <= number <= self.greatest
-        is_edge = self.above and number == self.least
-        return is_inside and not is_edge and not (self.finite and math.isinf(number))
-
-
-_NOT_NEGATIVE = _Range()
-_MAYBE_INFINITE = _Range(finite=False)
-_POSITIVE_MAYBE_INFINITE = _Range(finite=False, above=True)
-_SHARE = _Range(greatest=1.0)
-_FINITE = _Range(least=-math.inf)
-
-
-def _within(allowed: _Range, default: Any) -> Any:
-    """Return a dataclass field for a number in a range."""
-    return field(default=default, metadata={'range': allowed})
+FRICTION_MODELS = {
+    'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT, 'box': law.CONSTANT,
+    'constant_normal_force': law.CONSTANT}
+# along each dimension of the space in which contact points are reduced
+_BINS = range(2, 11)
 
 
 @dataclass(frozen=True)
@@ -93,34 +46,37 @@ class Material:
     slip: creep velocity per friction force [m/(N s)]: AGX's surface viscosity, ODE's slip1.
     youngs_modulus: stiffness of a contact point [N/m], as AGX takes it; infinite: rigid.
     damping: time in which an elastic contact comes to rest [s], as AGX takes it.
-    adhesion: force that holds surfaces together [N] while they overlap.
-    adhesive_overlap: overlap that is left alone for that [m]; None: the other material's.
+    adhesion: force that holds two bodies together [N] while they overlap.
+    adhesive_overlap: overlap that they rest with [m]; None: the other material's.
     surface_layer: overlap that is left alone [m] (ODE's contact surface layer).
     max_correcting_velocity: greatest velocity that takes overlap back [m/s].
+    reduce: whether few of many contact points take part, between two materials that both say so.
 
     Raises InvalidValueError for values outside these.
     """
 
     name: str
-    friction: float = _within(_MAYBE_INFINITE, 1.0)
-    friction2: float | None = _within(_MAYBE_INFINITE, None)
-    restitution: float = _within(_SHARE, 0.0)
-    density: float = _within(_Range(above=True), 1000.0)
-    rolling_friction: float = _within(_NOT_NEGATIVE, 0.0)
-    spinning_friction: float = _within(_NOT_NEGATIVE, 0.0)
-    slip: float = _within(_NOT_NEGATIVE, 0.0)
-    youngs_modulus: float = _within(_POSITIVE_MAYBE_INFINITE, math.inf)
-    damping: float = _within(_NOT_NEGATIVE, 0.0)
-    adhesion: float = _within(_NOT_NEGATIVE, 0.0)
-    adhesive_overlap: float | None = _within(_NOT_NEGATIVE, None)
-    surface_layer: float = _within(_NOT_NEGATIVE, 0.0)
-    max_correcting_velocity: float = _within(_MAYBE_INFINITE, 0.1)
+    friction: float = within(MAYBE_INFINITE, 1.0)
+    friction2: float | None = within(MAYBE_INFINITE, None)
+    restitution: float = within(SHARE, 0.0)
+    density: float = within(Range(above=True), 1000.0)
+    rolling_friction: float = within(NOT_NEGATIVE, 0.0)
+    spinning_friction: float = within(NOT_NEGATIVE, 0.0)
+    slip: float = within(NOT_NEGATIVE, 0.0)
+    youngs_modulus: float = within(POSITIVE_MAYBE_INFINITE, math.inf)
+    damping: float = within(NOT_NEGATIVE, 0.0)
+    adhesion: float = within(NOT_NEGATIVE, 0.0)
+    adhesive_overlap: float | None = within(NOT_NEGATIVE, None)
+    surface_layer: float = within(NOT_NEGATIVE, 0.0)
+    max_correcting_velocity: float = within(MAYBE_INFINITE, 0.1)
+    reduce: bool = False
 
     def __post_init__(self) -> None:
         """Check everything."""
         if not isinstance(self.name, str) or not self.name:
             raise InvalidValueError('name of the material', self.name, 'a text that is not empty')
-        _check_fields(self, f'material {self.name!r}')
+        check_fields(self, f'material {self.name!r}')
+        truth('reduce', self.reduce, f'material {self.name!r}')
 
     @property
     def second_friction(self) -> float:
@@ -147,46 +103,101 @@ class ContactMaterial:
 
     friction_model: 'cone', the exact Coulomb cone (an ellipse where the two directions differ);
         'pyramid', each direction for itself (dContactApprox1); 'constant', friction is a force [N]
-        that does not depend on the normal force (ODE without dContactApprox1).
+        that does not depend on the normal force (ODE without dContactApprox1); 'box', friction
+        is bounded by the coefficient times (m1 + m2) 9.80665 m/s², with the masses of the bodies
+        that forces move, which their contact points share (AGX's BoxFrictionModel);
+        'constant_normal_force', by the coefficient times `normal_force`, each direction for itself
+        (AGX's ConstantNormalForceOrientedBoxFrictionModel).
     friction, friction2: along the first and second direction (mu, mu2); the second is like the
         first if None.
+    normal_force: of the model 'constant_normal_force', at each contact point [N].
+    depth_factor: the normal force is that times the factor [1/m] times the depth of the point;
+        None: it does not depend on the depth.
+    direction: (frame, axis), the first direction of friction, (3,) in the axes of a link, geometry
+        or robot, which is its root link, or None, the world; names (robot, link), or of a robot,
+        stand for them. It holds before the directions of shapes. None: leaves them.
     rolling_friction, spinning_friction: torque per normal force [m] (rho, rhoN).
     restitution, bounce_velocity: slower approaches [m/s] do not bounce (bounce, bounce_vel).
     erp, cfm: share of the overlap that one step takes back; velocity per normal force [m/(N s)],
         0: rigid (soft_erp, soft_cfm).
     slip, slip2: creep velocity per friction force [m/(N s)] (slip1, slip2).
-    motion, motion2, motion_normal: wanted velocity of the surface [m/s] (motion1, motion2,
-        motionN).
+    motion, motion2, motion_normal: wanted velocity of the first material's surface relative to
+        the second's [m/s], in the order of `set_contact_material`: along the first direction,
+        along normal × that, and along the normal from the second to the first (motion1, motion2,
+        motionN). Where there is no friction direction, the first direction of surfaces that move
+        is the world's x along the surface, or y where it faces x. Between two surfaces of one
+        material, the one on a body that forces move is the first; between two such bodies there is
+        no motion.
     surface_layer: overlap that is left alone [m]. max_correcting_velocity: m/s.
-    adhesion: N. stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
+    adhesion: greatest force that holds two bodies together [N], which their contact points share.
+    adhesive_overlap: overlap that they rest with, while which they are held [m]; less than 0.1 mm
+        between them counts as touching.
+    stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
+    contact_area: whether stiffness and damping are those of an elastic foundation [Pa, Pa s]:
+        times the area of the contact, over the rest length (AGX's contact area approach). The area
+        is that between the points of two geometries, which share it; the rest length is the
+        thickness of the thinner of the two, from min_rest_length to max_rest_length [m].
+    reduce: whether few of many points between two bodies take part: the deepest of each bin of the
+        space (normal × position, normal), which has `bins` along each of its six dimensions, 2 to
+        10. The others are contacts without force.
     """
 
-    friction: float | None = _within(_MAYBE_INFINITE, None)
-    friction2: float | None = _within(_MAYBE_INFINITE, None)
+    friction: float | None = within(MAYBE_INFINITE, None)
+    friction2: float | None = within(MAYBE_INFINITE, None)
     friction_model: str | None = None
-    rolling_friction: float | None = _within(_NOT_NEGATIVE, None)
-    spinning_friction: float | None = _within(_NOT_NEGATIVE, None)
-    restitution: float | None = _within(_SHARE, None)
-    bounce_velocity: float | None = _within(_MAYBE_INFINITE, None)
-    erp: float | None = _within(_SHARE, None)
-    cfm: float | None = _within(_NOT_NEGATIVE, None)
-    slip: float | None = _within(_NOT_NEGATIVE, None)
-    slip2: float | None = _within(_NOT_NEGATIVE, None)
-    motion: float | None = _within(_FINITE, None)
-    motion2: float | None = _within(_FINITE, None)
-    motion_normal: float | None = _within(_FINITE, None)
-    surface_layer: float | None = _within(_NOT_NEGATIVE, None)
-    max_correcting_velocity: float | None = _within(_MAYBE_INFINITE, None)
-    adhesion: float | None = _within(_NOT_NEGATIVE, None)
-    stiffness: float | None = _within(_POSITIVE_MAYBE_INFINITE, None)
-    damping: float | None = _within(_NOT_NEGATIVE, None)
+    rolling_friction: float | None = within(NOT_NEGATIVE, None)
+    spinning_friction: float | None = within(NOT_NEGATIVE, None)
+    restitution: float | None = within(SHARE, None)
+    bounce_velocity: float | None = within(MAYBE_INFINITE, None)
+    erp: float | None = within(SHARE, None)
+    cfm: float | None = within(NOT_NEGATIVE, None)
+    slip: float | None = within(NOT_NEGATIVE, None)
+    slip2: float | None = within(NOT_NEGATIVE, None)
+    motion: float | None = within(FINITE, None)
+    motion2: float | None = within(FINITE, None)
+    motion_normal: float | None = within(FINITE, None)
+    surface_layer: float | None = within(NOT_NEGATIVE, None)
+    max_correcting_velocity: float | None = within(MAYBE_INFINITE, None)
+    adhesion: float | None = within(NOT_NEGATIVE, None)
+    stiffness: float | None = within(POSITIVE_MAYBE_INFINITE, None)
+    damping: float | None = within(NOT_NEGATIVE, None)
+    adhesive_overlap: float | None = within(NOT_NEGATIVE, None)
+    normal_force: float | None = within(NOT_NEGATIVE, None)
+    depth_factor: float | None = within(NOT_NEGATIVE, None)
+    direction: FrictionDirection | DirectionLike | None = None
+    reduce: bool | None = None
+    bins: int | None = None
+    contact_area: bool | None = None
+    min_rest_length: float | None = within(Range(above=True), None)
+    max_rest_length: float | None = within(Range(above=True), None)
 
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
         place = 'contact material'
         if self.friction_model is not None:
             one_of('friction_model', self.friction_model, FRICTION_MODELS, place)
-        _check_fields(self, place)
+        check_fields(self, place)
+        is_given = self.friction_model == 'constant_normal_force'
+        if is_given != (self.normal_force is not None):
+            raise InvalidValueError(
+                'normal_force', self.normal_force,
+                f'a number with friction_model {"constant_normal_force"!r}, and only with it',
+                place)
+        if self.depth_factor is not None and not is_given:
+            raise InvalidValueError(
+                'depth_factor', self.depth_factor, 'None without a normal_force', place)
+        for name in ('reduce', 'contact_area'):
+            if getattr(self, name) is not None:
+                truth(name, getattr(self, name), place)
+        if self.bins is not None and whole_number('bins', self.bins) not in _BINS:
+            raise InvalidValueError(
+                'bins', self.bins, f'a whole number from {_BINS[0]} to {_BINS[-1]}', place)
+        least, most = self.min_rest_length, self.max_rest_length
+        if least is not None and most is not None and least > most:
+            raise InvalidValueError(
+                'min_rest_length', least, f'at most max_rest_length, {most:g}', place)
+        if self.direction is not None:
+            object.__setattr__(self, 'direction', direction_of(self.direction, place))
 
     @classmethod
     def from_ode(cls, **surface: float) -> ContactMaterial:
@@ -210,241 +221,3 @@ ODE_NAMES = {
     'soft_cfm': 'cfm', 'motion1': 'motion', 'motion2': 'motion2', 'motionN': 'motion_normal',
     'slip1': 'slip', 'slip2': 'slip2',
 }
-
-
-def combine(
-    a: Material, b: Material, erp: float = _ERP, cfm: float = 0.0
-) -> ContactMaterial:
-    """Return the contact material of two materials by the implicit rules."""
-    overlaps = [m.adhesive_overlap for m in (a, b) if m.adhesive_overlap is not None]
-    adhesion = a.adhesion + b.adhesion
-    overlap = min(overlaps, default=0.0) if adhesion > 0.0 else 0.0
-    stiffness = _in_series(a.youngs_modulus, b.youngs_modulus)
-    time = max(a.damping, b.damping)
-    slip = a.slip + b.slip
-    return ContactMaterial(
-        friction=_mean(a.friction, b.friction),
-        friction2=_mean(a.second_friction, b.second_friction),
-        friction_model='cone',
-        rolling_friction=_mean(a.rolling_friction, b.rolling_friction),
-        spinning_friction=_mean(a.spinning_friction, b.spinning_friction),
-        restitution=_mean(a.restitution, b.restitution), bounce_velocity=0.0,
-        erp=erp, cfm=cfm, slip=slip, slip2=slip, motion=0.0, motion2=0.0, motion_normal=0.0,
-        surface_layer=max(a.surface_layer, b.surface_layer, overlap),
-        max_correcting_velocity=min(a.max_correcting_velocity, b.max_correcting_velocity),
-        adhesion=adhesion, stiffness=stiffness,
-        damping=time * stiffness if math.isfinite(stiffness) else 0.0)
-
-
-class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
-    """The materials of a world by name, and the contact materials of pairs of them."""
-
-    __slots__ = ('_explicit', '_materials', '_on_change', '_softness')
-    internal_names = DeclaredAttributes.internal_names | {
-        'number', 'restore', 'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
-
-    def __init__(
-        self, on_change: Callable[[], None] = lambda: None,
-        softness: Callable[[], tuple[float, float]] = lambda: (_ERP, 0.0),
-    ):
-        """
-        Start with the default material; `on_change` is called after every change.
-
-        softness: returns erp and cfm of contacts without a contact material that has them.
-        """
-        self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
-        self._explicit: dict[frozenset[str], ContactMaterial] = {}
-        self._on_change, self._softness = on_change, softness
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the same materials, of no world."""
-        return _table_of, (self.save(),)
-
-    def __repr__(self) -> str:
-        """Show the names."""
-        pairs = f', {counted(len(self._explicit), "contact material")}' if self._explicit else ''
-        return f'<MaterialTable: {", ".join(self)}{pairs}>'
-
-    def __getitem__(self, name: str) -> Material:
-        """Return a material by name; raises UnknownNameError."""
-        return self._materials[name]
-
-    def __contains__(self, name: object) -> bool:
-        """Return whether there is a material of this name."""
-        return name in self._materials
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names, in the order of their numbers."""
-        return iter(self._materials)
-
-    def __len__(self) -> int:
-        """Count the materials."""
-        return len(self._materials)
-
-    def add(self, material: Material) -> Material:
-        """
-        Add a material, or replace the one of the same name.
-
-        Raises InvalidValueError for anything but a Material.
-        """
-        instance_of('material', material, Material, 'a Material')
-        if self._materials.get(material.name) != material:
-            self._materials[material.name] = material
-            self._on_change()
-        return material
-
-    def take(self, material: Material | str | None) -> Material:
-        """
-        Return the material for a name, a Material, which is added if new, or None, the default.
-
-        Raises UnknownNameError for a name that is not there, InvalidValueError for another
-        material of a name that is taken.
-        """
-        if material is not None and not isinstance(material, (Material, str)):
-            raise InvalidValueError('material', material, 'a Material or the name of one')
-        if not isinstance(material, Material):
-            return self[DEFAULT if material is None else material]
-        known = self._materials.get(material.name)
-        if known is not None and known != material:
-            raise InvalidValueError(
-                'material', material,
-                f'another name, since {known} is in this world; or `materials.add` to replace it')
-        return self.add(material)
-
-    def number(self, material: Material | str | None) -> int:
-        """Return the number of a material; as `take`."""
-        name = self.take(material).name
-        return list(self._materials).index(name)
-
-    def under_free_name(self, material: Material) -> Material:
-        """Return the material, renamed with a number if its name is taken by a different one."""
-        def is_taken(name: str) -> bool:
-            return self._materials.get(name) not in (None, replace(material, name=name))
-
-        return replace(material, name=free_name(material.name, is_taken))
-
-    def save(self) -> tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]:
-        """Return a copy of the state, for `restore`."""
-        return dict(self._materials), dict(self._explicit)
-
-    def restore(
-        self, saved: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
-    ) -> None:
-        """Restore a state from `save`."""
-        if saved != (self._materials, self._explicit):
-            self._materials = ByName('material', '', saved[0])
-            self._explicit = dict(saved[1])
-            self._on_change()
-
-    def take_back(self, count: int) -> None:
-        """Remove the materials that were added last, so that `count` remain."""
-        for name in list(self._materials)[count:]:
-            del self._materials[name]
-
-    def set_contact_material(
-        self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
-    ) -> None:
-        """
-        Set the contact material of two materials, or of a material with itself.
-
-        contact_material: None restores the implicit rules. New materials are added. Raises as
-        `take`.
-        """
-        if contact_material is not None and not isinstance(contact_material, ContactMaterial):
-            raise InvalidValueError(
-                'contact_material', contact_material, 'a ContactMaterial or None')
-        pair = frozenset((self.take(a).name, self.take(b).name))
-        if contact_material is None:
-            self._explicit.pop(pair, None)
-        else:
-            self._explicit[pair] = contact_material
-        self._on_change()
-
-    def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
-        """Return the complete contact material of two materials."""
-        first, second = self.take(a), self.take(b)
-        implicit = combine(first, second, *self._softness())
-        explicit = self._explicit.get(frozenset((first.name, second.name)))
-        if explicit is None:
-            return implicit
-        values = {
-            each.name: getattr(explicit, each.name) for each in fields(explicit)
-            if getattr(explicit, each.name) is not None}
-        for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
-            if one in values:
-                values.setdefault(other, values[one])
-        return replace(implicit, **values)
-
-    def surfaces(self) -> law.Surfaces:
-        """Return the table the engine reads."""
-        names = list(self._materials)
-        pair = np.zeros((len(names), len(names)), np.int64)
-        rows: dict[ContactMaterial, int] = {}
-        for i, a in enumerate(names):
-            for j, b in enumerate(names[: i + 1]):
-                contact = self.contact_material(a, b)
-                pair[i, j] = pair[j, i] = rows.setdefault(contact, len(rows))
-        return law.Surfaces(pair, np.array([_law_row(contact) for contact in rows]))
-
-
-def _law_row(contact: ContactMaterial) -> np.ndarray:
-    """Return the engine's row of a complete contact material."""
-    row = np.zeros(law.SURFACE_LAW_SIZE)
-    assert contact.friction_model is not None
-    row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
-    most = math.inf if row[law.MODEL] == law.CONSTANT else _STICKS
-    row[law.MU], row[law.MU2] = _least(contact.friction, most), _least(contact.friction2, most)
-    row[law.ROLLING] = _least(contact.rolling_friction, _STICKS)
-    row[law.SPINNING] = _least(contact.spinning_friction, _STICKS)
-    row[law.RESTITUTION] = contact.restitution
-    row[law.BOUNCE_VELOCITY] = contact.bounce_velocity
-    row[law.ERP], row[law.CFM] = contact.erp, contact.cfm
-    row[law.SLIP], row[law.SLIP2] = contact.slip, contact.slip2
-    row[law.MOTION], row[law.MOTION2] = contact.motion, contact.motion2
-    row[law.MOTION_N] = contact.motion_normal
-    row[law.LAYER] = contact.surface_layer
-    row[law.MAX_VELOCITY] = contact.max_correcting_velocity
-    row[law.ADHESION] = contact.adhesion
-    # 0 stands for rigid
-    is_elastic = contact.stiffness is not None and math.isfinite(contact.stiffness)
-    row[law.STIFFNESS] = contact.stiffness if is_elastic else 0.0
-    row[law.DAMPING] = contact.damping if is_elastic else 0.0
-    return row
-
-
-def _least(value: float | None, bound: float) -> float:
-    """Return the value of a complete contact material, at most the bound."""
-    assert value is not None
-    return min(value, bound)
-
-
-def _mean(a: float, b: float) -> float:
-    """Return the geometric mean; what is 0 stays 0 beside what is infinite."""
-    return math.sqrt(a * b) if a > 0.0 and b > 0.0 else 0.0
-
-
-def _in_series(a: float, b: float) -> float:
-    """Return the stiffness of two springs one after the other; infinite ones yield nothing."""
-    if math.isinf(a) or math.isinf(b):
-        return min(a, b)
-    return a * b / (a + b)
-
-
-def _check_fields(thing: Material | ContactMaterial, place: str) -> None:
-    """Check the ranges of numbers and convert them to floats; None stays if it is the default."""
-    for number_field in fields(thing):
-        name, allowed = number_field.name, number_field.metadata.get('range')
-        value = getattr(thing, name)
-        if allowed is None or (value is None and number_field.default is None):
-            continue
-        array = real_array(name, value, str(allowed), place)
-        number = float(array) if array.ndim == 0 else math.nan
-        if not allowed.holds(number):
-            raise InvalidValueError(name, value, str(allowed), place)
-        object.__setattr__(thing, name, number)
-
-
-def _table_of(saved: Any) -> MaterialTable:
-    table = MaterialTable()
-    table.restore(saved)
-    return table

@@ -34,7 +34,8 @@ class Placed:
     groups: names of the collision groups it belongs to.
     surface_velocity: (3,) of the surface relative to the link, in the shape's axes [m/s]: a belt.
     friction_direction: (3,) ODE's fdir1, in the shape's axes: along it, friction and slip are
-        those of the first direction; None: any.
+        those of the first direction; None: any. Where both shapes have one, that of the lower
+        friction holds, of the same friction the bisector of the two.
     mass: whether it counts in mass properties that are computed from shapes; sensors and what is
         disabled never do.
 

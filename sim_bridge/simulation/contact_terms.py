@@ -27,10 +27,11 @@ from sim_bridge.engine.data.model import (
     velocity_count,
 )
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.data.surfaces import CONE
+from sim_bridge.engine.data.surfaces import CONE, Surfaces
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.mimic import mimic_row
+from sim_bridge.simulation.handles import refining_stages, with_stages
 from sim_bridge.simulation.simulation import Simulation
 
 
@@ -100,7 +101,9 @@ class ContactTerms:
         contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
         contacts.point[:] = 0.5 * (points[0] + points[1])
         self._handle = Handle(*probe.replaced(
-            probe.part(Options)._replace(time_step=time_step),
+            with_stages(
+                probe.part(Options)._replace(time_step=time_step),
+                refining_stages(probe.part(Surfaces))),
             make_workspace(self._model, bool(len(self._loops.kind))), contacts,
             *make_problem(self._model, count, 0),
             make_loop_work(self._model, self._loops)).parts)

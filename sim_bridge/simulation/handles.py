@@ -25,6 +25,7 @@ from sim_bridge.engine.contact.present import (
     present_laws,
     present_response,
 )
+from sim_bridge.engine.contact.refine import REFINE
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
@@ -104,20 +105,28 @@ def make_options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0, loops=0,
-        sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, newton=0, share=0,
+        loops=0, sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
-def needed_stages(options: Options, geometry: Geometry, loops: Loops) -> dict[str, Stage]:
-    """Return the stages that geometries and loops need, by the option that holds the address."""
+def needed_stages(
+    options: Options, geometry: Geometry, surfaces: Surfaces, loops: Loops
+) -> dict[str, Stage]:
+    """Return the stages that these parts need, by the option that holds the address."""
     needs = find_needs(geometry)
     is_direct = options.solver != ITERATIVE
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
     stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
+    stages |= refining_stages(surfaces) if needs.any else {}
     stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
     return stages
+
+
+def refining_stages(surfaces: Surfaces) -> dict[str, Stage]:
+    """Return the stages that complete contact laws, if there are laws that need them."""
+    return {'refine': REFINE} if surfaces.refine.any() else {}
 
 
 def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
@@ -127,7 +136,7 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
 
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
-    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
+    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE]
     entries = [
         step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
@@ -152,7 +161,7 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
 def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
     """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
-    options = with_stages(options, needed_stages(options, geometry, loops))
+    options = with_stages(options, needed_stages(options, geometry, _NO_SURFACES, loops))
     work = make_loop_work(model, loops)
     handle = Handle(
         model, options, state, workspace, geometry, _NO_SURFACES,
@@ -184,13 +193,14 @@ def make_contact_handles(
 
 def stepping_units(probe: Handle) -> list[Unit]:
     """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
-    stages = needed_stages(probe.part(Options), probe.part(Geometry), probe.part(Loops))
+    stages = needed_stages(
+        probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops))
     return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
 
 
 def make_stepping_handle(probe: Handle) -> Handle:
     """Make the handle to step with of one with all but the stages; compiles what is missing."""
     options, loops = probe.part(Options), probe.part(Loops)
-    stages = needed_stages(options, probe.part(Geometry), loops)
+    stages = needed_stages(options, probe.part(Geometry), probe.part(Surfaces), loops)
     workspace = make_workspace(probe.part(Model), bool(loops.size[ALL_ROWS]))
     return probe.replaced(with_stages(options, stages), workspace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import auto, IntFlag
 from operator import attrgetter
@@ -31,11 +31,12 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
-from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
-from sim_bridge.shapes.materials import MaterialTable
+from sim_bridge.shapes.friction_direction import FrictionDirection
+from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
 from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.groups import CollisionGroups
@@ -192,7 +193,8 @@ class Simulation:
         self.separated: dict[LinkPair, None] = {}
         """The pairs of links that were kept from touching each other, in order."""
         self.materials = MaterialTable(
-            lambda: self.mark(Dirty.SURFACES), lambda: (self.settings.erp, self.settings.cfm))
+            lambda: self.mark(Dirty.SURFACES), self._locate,
+            lambda: (self.settings.erp, self.settings.cfm))
         self.groups = CollisionGroups(self.regroup)
         self.admitted = 0
         """How many robots were ever added."""
@@ -642,7 +644,8 @@ class Simulation:
         """Build the arrays of geometries and materials that are not up to date."""
         if self._dirty & _GEOMETRY:
             self._build_geometry()
-        if self._dirty & _SURFACES:
+        if self._dirty & _SURFACES or self.materials.are_directed:
+            # bodies have other numbers where robots were added or removed
             self._surfaces = self.materials.surfaces()
         self._state.idle[:] = 0
         self._dirty = self._dirty & ~(_GEOMETRY | _SURFACES) | _CONTACTS
@@ -661,6 +664,16 @@ class Simulation:
         self._write_groups()
         for slot in self.slots.values():
             slot.bind_geometries(self._geometry)
+
+    def _locate(self, direction: FrictionDirection) -> tuple[int, Sequence[float]]:
+        """Return the body of a friction direction, -1 for the world, and the axis in its axes."""
+        if direction.robot is None:
+            return -1, direction.axis
+        slots = ByName('robot', '', self.slots)
+        slot = slots[direction.robot]
+        links = ByName('link', f'robot {slot.name!r}', {each.name: each for each in slot.links})
+        link = links[slot.description.root if direction.link is None else direction.link]
+        return link.body, link.placement.rotation @ np.array(direction.axis)
 
     def _write_groups(self) -> None:
         geometries = self.geometries

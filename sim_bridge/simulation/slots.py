@@ -29,7 +29,7 @@ from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, T
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
-from sim_bridge.shapes.materials import MaterialTable
+from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shape_records import shape_record

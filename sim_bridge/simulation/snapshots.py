@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import hashlib
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import instance_of
-from sim_bridge.shapes.materials import ContactMaterial, Material
+from sim_bridge.shapes.material_table import SavedTable
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
 from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
@@ -31,7 +30,7 @@ class UserSettings(NamedTuple):
     as `_joint_settings` returns. run: how the world is run.
     """
 
-    materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
+    materials: SavedTable
     groups: frozenset[frozenset[str]]
     members: tuple[tuple[frozenset[str], bool], ...]
     separated: tuple[LinkPair, ...]
@@ -105,12 +104,15 @@ def state_hash(simulation: Simulation) -> str:
     simulation.check_thread()
     simulation.settle_contact()
     digest, model = hashlib.sha256(), simulation.model
-    laws = simulation.surfaces.law[simulation.surfaces.pair]
+    surfaces = simulation.surfaces
+    laws = surfaces.law[surfaces.pair]
+    refined = [array[surfaces.pair] for array in surfaces[2:] if surfaces.refine.any()]
     _digest_into(
         [simulation.step_count, simulation.settings.integrator, *simulation.options,
          *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
          _joint_settings(simulation), model.medium_body, model.medium,
-         simulation.geometry.excluded, laws, [device.save() for device in simulation.devices]],
+         simulation.geometry.excluded, laws, *refined,
+         [device.save() for device in simulation.devices]],
         digest)
     return digest.hexdigest()
 

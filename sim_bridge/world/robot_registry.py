@@ -213,6 +213,7 @@ class RobotRegistry:
         for pair in list(separated):
             if robot.name in [name for name, _ in pair]:
                 del separated[pair]
+        self._simulation.materials.forget_frames(robot.name)
         self._simulation.expel(robot.slot)
         del self._robots[robot.name]
 

@@ -10,7 +10,8 @@ from sim_bridge.description.report import DescriptionError, Findings, Place, Sce
 from sim_bridge.description.scene.scene import SceneDescription, SceneRobot
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.robots.robot import Robot
-from sim_bridge.shapes.materials import Material, MaterialTable
+from sim_bridge.shapes.material_table import MaterialTable
+from sim_bridge.shapes.materials import Material
 
 
 class SceneTarget(Protocol):
@@ -72,9 +73,6 @@ def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
     for material in scene.materials:
         attempt(Place('world', f'materials.{material.name}'),
                 partial(_add_material, world.materials, material))
-    for number, (a, b, contact) in enumerate(scene.contact_materials):
-        attempt(Place('world', f'contact_materials[{number}]'),
-                partial(world.set_contact_material, a, b, contact))
     if scene.ground is not None:
         attempt(Place('world', 'ground'), partial(world.add_ground, **scene.ground))
     for body in scene.bodies:
@@ -87,6 +85,10 @@ def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
     for openplx in scene.openplx:
         attempt(Place('world', f'openplx.{openplx.name}', openplx.line),
                 partial(world.load_openplx, openplx.file, name=openplx.name, **openplx.arguments))
+    # their directions of friction are those of links
+    for number, (a, b, contact) in enumerate(scene.contact_materials):
+        attempt(Place('world', f'contact_materials[{number}]'),
+                partial(world.set_contact_material, a, b, contact))
 
     report = findings.report(scene.source)
     if not report.ok:

@@ -213,6 +213,25 @@ def changed(path: str, value) -> dict:
     return scene
 
 
+def test_contact_materials_of_a_scene_are_those_of_code():
+    """Step a scene to the same state as a world with the same contact material."""
+    law = {'friction_model': 'constant_normal_force', 'normal_force': 20.0, 'friction': 0.4,
+           'friction2': 0.2, 'depth_factor': 900.0, 'stiffness': 1e4, 'damping': 100.0,
+           'adhesion': 3.0, 'adhesive_overlap': 1e-4}
+    scene = changed('world.contact_materials', [
+        law | {'between': ['wood', 'default'],
+               'direction': {'robot': 'cube', 'axis': [1, 2, 0]}}])
+    world, other = sb.World(), sb.World()
+    world.load_scene(scene)
+    other.load_scene(changed('world.contact_materials', []))
+    other.set_contact_material('wood', 'default', sb.ContactMaterial(
+        **law, direction=(other.robots['cube'], (1, 2, 0))))
+    for each in (world, other):
+        each.robots['cube'].set_base_velocity((0.3, 0.4, 0.0), (0.0, 0.0, 0.0))
+        each.step(50)
+    assert world.state_hash() == other.state_hash()
+
+
 def test_good_scene_is_good():
     """Find nothing wrong with the scene that the next test spoils."""
     assert len(sb.World().load_scene(GOOD).bodies) == 1
@@ -231,8 +250,14 @@ def test_good_scene_is_good():
          "['wood']", 'must be a list of 2 texts'),
         ('world.contact_materials.0.between', ['wood', 'wod'], 'contact_materials[0]', '', '',
          "unknown material 'wod'. Did you mean 'wood'?"),
-        ('world.contact_materials.0.friction_model', 'box', 'contact_materials[0]',
-         'friction_model', 'box', "'cone', 'pyramid' or 'constant'"),
+        ('world.contact_materials.0.friction_model', 'ball', 'contact_materials[0]',
+         'friction_model', 'ball', "'cone', 'pyramid', 'constant', "),
+        ('world.contact_materials.0.direction', {'axis': [0, 0]}, 'contact_materials[0].direction',
+         'axis', '[0, 0]', '3 finite numbers'),
+        ('world.contact_materials.0.direction', {'link': 'a', 'axis': [0, 0, 1]},
+         'contact_materials[0].direction', 'link', 'a', 'robot or object'),
+        ('world.contact_materials.0.direction', {'robot': 'cub', 'axis': [0, 0, 1]},
+         'contact_materials[0]', '', '', "Did you mean 'cube'?"),
         ('world.ground.material', 'wod', 'ground', '', '', "Did you mean 'wood'?"),
         ('world.ground.heigth', 1, 'ground', 'heigth', '1', "did you mean 'height'?"),
         ('world.ground', 'yes please', '', 'ground', 'yes please', 'must be a mapping'),

@@ -125,6 +125,11 @@ def boxes(watch):
 LAWS = [
     {'restitution': 0.6, 'friction': 0.5, 'friction2': 0.8}, {'stiffness': 1e5, 'damping': 100.0},
     {'adhesion': 50.0}, {'rolling_friction': 0.01, 'spinning_friction': 0.02},
+    {'motion': 0.3, 'direction': (None, (1.0, 2.0, 0.0))},
+    {'friction_model': 'box', 'friction': 0.3}, {
+        'friction_model': 'constant_normal_force', 'normal_force': 9.0, 'depth_factor': 1e4,
+        'stiffness': 1e5, 'damping': 100.0},
+    {'stiffness': 1e6, 'damping': 1e4, 'contact_area': True, 'reduce': True, 'bins': 2},
     {'friction': 0.4, 'friction_model': 'pyramid'}, {'friction': 3., 'friction_model': 'constant'}]
 
 
@@ -382,6 +387,19 @@ def laws(watch):
             world.step()
 
 
+def directions(watch):
+    """Slide a block on a plate where both have a friction direction."""
+    world = sb.World()
+    plate = sb.Placed(sb.Box((2.0, 2.0, 0.1)), friction_direction=(1.0, 1.0, 0.0))
+    world.add_body(plate, motion='static', position=(0.0, 0.0, -0.05))
+    block = add_block(world, fdir1=(1.0, 0.0, 0.0))
+    world.step(5)
+    block.set_base_velocity((0.5, 0.2, 0.0), (0.0, 0.0, 0.3))
+    with watch():
+        world.step()
+
+
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces, distances,
-    controls, pull, medium, sleeping, joints, angular_motors, assembly, balls, springs, many, laws]
+    controls, pull, medium, sleeping, joints, angular_motors, assembly, balls, springs, many, laws,
+    directions]

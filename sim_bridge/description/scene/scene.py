@@ -8,6 +8,8 @@ Scenes: what is in a world, as YAML.
       contact_materials:
         - between: [rubber, default]
           friction: 1.1                  # the arguments of ContactMaterial, or ODE's names
+          direction: {robot: table, link: top, axis: [1, 0, 0]}   # link: its root if absent;
+                                         # robot, a robot or object: the world if absent
       apart:                             # pairs of collision groups that leave each other alone
         - [tools, table]
       ground: {material: rubber, height: 0.0}            # or true
@@ -59,12 +61,14 @@ from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
 from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.shapes.friction_direction import direction_of, FrictionDirection
 from sim_bridge.shapes.materials import ContactMaterial, Material, ODE_NAMES
 from sim_bridge.shapes.placed import Placed
 
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
 _MATERIAL_KEYS = tuple(f.name for f in fields(Material) if f.name != 'name')
 _CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
+_READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +183,9 @@ def _gravity(world: Section) -> Gravity | None:
 
 
 def _material(section: Section) -> Material | None:
-    values = {key: section.number(key, None) for key in _MATERIAL_KEYS}
+    values: dict[str, Any] = {
+        key: section.flag(key, None) if key == 'reduce' else section.number(key, None)
+        for key in _MATERIAL_KEYS}
     # AGX's and Choreonoid's words
     roughness, viscosity = (section.number(key, None) for key in ('roughness', 'viscosity'))
     section.close()
@@ -200,7 +206,11 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
     pair = section.texts('between', 2)
     values: dict[str, Any] = {
         key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
-        for key in _CONTACT_KEYS}
+        for key in _CONTACT_KEYS if key not in _READ_APART}
+    values |= {key: section.flag(key, None) for key in ('reduce', 'contact_area')}
+    bins = section.number('bins', None)
+    values['bins'] = int(bins) if bins is not None and bins.is_integer() else bins
+    values['direction'] = _direction(section)
     for ode, own in ODE_NAMES.items():
         section.knows(ode)
         if ode not in _CONTACT_KEYS and section.has(ode):
@@ -211,6 +221,21 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
     section.close()
     contact = section.make(lambda: ContactMaterial(**values))
     return None if contact is None or pair is None else (pair[0], pair[1], contact)
+
+
+def _direction(section: Section) -> FrictionDirection | None:
+    direction = section.section('direction')
+    if direction is None:
+        return None
+    robot, link = direction.text('robot', None), direction.text('link', None)
+    axis = direction.vector('axis', 3, None)
+    if link is not None and robot is None:
+        direction.error('link', link, 'the robot or object that it is of is missing')
+    if axis is None and not direction.has('axis'):
+        direction.error('axis', '', 'missing; 3 numbers')
+    direction.close()
+    return None if axis is None else direction.make(
+        lambda: direction_of((None if robot is None else (robot, link), axis), ''))
 
 
 def _keep_one(section: Section, own: str, other: str) -> None:

@@ -36,8 +36,8 @@ def find_missing(options, surfaces, contacts, laws, rows, solution):
         law, softness = surfaces.law[laws.law[contact]], laws.softness[contact, Row.NORMAL]
         u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
         velocity = u_n - softness * solution.impulse[contact, Row.NORMAL] + laws.wanted[contact]
-        start = contacts.gap[contact] - 0.5 * h * laws.approach[contact]
-        end = contacts.gap[contact] + 0.5 * h * velocity
+        start = laws.gap[contact] - 0.5 * h * laws.approach[contact]
+        end = laws.gap[contact] + 0.5 * h * velocity
         depth = -law[surface.LAYER] - start
         wanted = min(start, 0.0)
         if depth > 0.0:

@@ -22,7 +22,7 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-_STICKY_REACH = 1e-4  # gap up to which adhesion pulls [m]
+_ALONG = 1e-6  # sine of the angle from the normal up to which a direction is none
 _TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no direction any more
 
 
@@ -33,23 +33,19 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
         a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
         laws.rows[contact] = 0
         laws.law[contact] = NO_LAW
+        laws.gap[contact], laws.pull[contact] = contacts.gap[contact], 0.0
         if (geometry.flags[a] | geometry.flags[b]) & SENSOR != 0:
             continue
         laws.law[contact] = surfaces.pair[geometry.material[a], geometry.material[b]]
         law = surfaces.law[laws.law[contact]]
         laws.model[contact] = int(law[surface.MODEL])
         normal = load3(contacts.normal, contact, 0)
-        wanted, velocity_a = surface_motion(ws, geometry, a, scale(-1.0, normal))
-        wanted_b, velocity_b = surface_motion(ws, geometry, b, normal)
-        if dot(wanted, wanted) == 0.0:
-            wanted = wanted_b
-        belt = sub(velocity_b, velocity_a)
-        set_frame(law, normal, wanted, belt, laws.frame[contact], laws.target[contact])
+        wanted, belt = relative_motion(ws, geometry, surfaces, a, b, normal)
+        set_frame(law, (law[surface.MOTION], law[surface.MOTION2]), normal, wanted, belt,
+                  laws.frame[contact], laws.target[contact])
         set_bounds(law, h, laws.radius[contact])
         set_softness(law, h, laws.frame[contact], laws.softness[contact])
         laws.rows[contact] = rows_of_law(law)
-        is_near = contacts.gap[contact] < law[surface.LAYER] + _STICKY_REACH
-        laws.pull[contact] = h * max(law[surface.ADHESION], 0.0) if is_near else 0.0
         laws.approach[contact] = dot(normal, relative_velocity(
             model, ws, twist, geometry.body[a], geometry.body[b],
             load3(contacts.point, contact, 0)))
@@ -69,6 +65,43 @@ def to_world(ws, geometry, number, vector):
     vector = mul_mv(load_m(geometry.frame, number, ROTATION), vector)
     body = geometry.body[number]
     return mul_mv(load_m(ws.pose, body, ROTATION), vector) if body >= 0 else vector
+
+
+@subroutine
+def relative_motion(ws, geometry, surfaces, a, b, normal):
+    """
+    Return the friction direction of two geometries, and the velocity of b's surface less a's.
+
+    Where both have a direction, that of the surface with the lower friction against its own
+    material holds; of surfaces with the same friction, the bisector of the two.
+    """
+    wanted, velocity = surface_motion(ws, geometry, a, scale(-1.0, normal))
+    other, velocity_b = surface_motion(ws, geometry, b, normal)
+    if wanted == ZERO:
+        wanted = other
+    elif other != ZERO:
+        own, its = along_surface(wanted, normal), along_surface(other, normal)
+        mu, its_mu = own_friction(surfaces, geometry, a), own_friction(surfaces, geometry, b)
+        if own == ZERO or (its != ZERO and its_mu < mu):
+            wanted = its
+        elif its != ZERO and its_mu == mu:
+            wanted = add(own, scale(-1.0 if dot(own, its) < 0.0 else 1.0, its))
+    return wanted, sub(velocity_b, velocity)
+
+
+@kernel
+def along_surface(vector, normal):
+    """Return the unit vector along the surface, zero for a vector along the normal."""
+    vector = sub(vector, scale(dot(vector, normal), normal))
+    length = norm(vector)
+    return scale(1.0 / length, vector) if length > _ALONG else ZERO
+
+
+@kernel
+def own_friction(surfaces, geometry, number):
+    """Return the first friction coefficient of a geometry's material against itself."""
+    material = geometry.material[number]
+    return surfaces.law[surfaces.pair[material, material], surface.MU]
 
 
 @subroutine
@@ -104,9 +137,9 @@ def any_tangent(n):
 
 
 @kernel
-def set_frame(law, n, wanted, belt, frame_out, target_out):
+def set_frame(law, motion, n, wanted, belt, frame_out, target_out):
     """
-    Choose the friction directions, and their target velocities.
+    Choose the friction directions, and their target velocities; motion: along both of them.
 
     An ellipse is scaled to a circle in its second direction: impulses by mu / mu2, velocities,
     their duals, by mu2 / mu.
@@ -114,7 +147,7 @@ def set_frame(law, n, wanted, belt, frame_out, target_out):
     first = any_tangent(n)
     wanted = sub(wanted, scale(dot(wanted, n), n))
     length = norm(wanted)
-    if length > 1e-6:
+    if length > _ALONG:
         first = scale(1.0 / length, wanted)
     second = cross(n, first)
     mu, mu2, ratio = law[surface.MU], law[surface.MU2], 1.0
@@ -124,8 +157,8 @@ def set_frame(law, n, wanted, belt, frame_out, target_out):
     store_v(frame_out, 3 * Row.TANGENT, first)
     store_v(frame_out, 3 * Row.TANGENT2, scale(ratio, second))
     target_out[Row.NORMAL] = law[surface.MOTION_N]
-    target_out[Row.TANGENT] = law[surface.MOTION] + dot(belt, first)
-    target_out[Row.TANGENT2] = ratio * (law[surface.MOTION2] + dot(belt, second))
+    target_out[Row.TANGENT] = motion[0] + dot(belt, first)
+    target_out[Row.TANGENT2] = ratio * (motion[1] + dot(belt, second))
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.contact.prepare import directions, set_laws
@@ -149,13 +150,15 @@ def present_laws(table: Table, velocity: FloatVector):
     twist, h = world.response(table).twist, options.time_step
     find_twists(model, model.kind, ws, state.v, twist)
     set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws)
+    if options.refine != 0:
+        call_stage(options.refine, table, 0)
     find_twists(model, model.kind, ws, velocity, twist)
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             a, b = bodies_of(geometry, contacts.geometry, contact)
             relative = relative_velocity(
                 model, ws, twist, a, b, load3(contacts.point, contact, 0))
-            middle = contacts.gap[contact] + 0.5 * h * laws.approach[contact]
+            middle = laws.gap[contact] + 0.5 * h * laws.approach[contact]
             laws.wanted[contact] = laws.target[contact, Row.NORMAL] + least_velocity(
                 surfaces.law[laws.law[contact]], middle, laws.approach[contact],
                 dot(directions(laws, contact)[Row.NORMAL], relative), h, options.touching)

@@ -52,7 +52,7 @@ def set_biases(table):
         u_n = dot(n, relative)
         target = laws.target[contact]
         laws.wanted[contact] = target[Row.NORMAL] + least_velocity(
-            surface_law[laws.law[contact]], contacts.gap[contact], laws.approach[contact], u_n,
+            surface_law[laws.law[contact]], laws.gap[contact], laws.approach[contact], u_n,
             options.time_step, options.touching)
         bias[contact, Row.NORMAL] = u_n - laws.wanted[contact]
         if laws.rows[contact] > 1:

@@ -1,7 +1,7 @@
 """The contacts' part of a step, compiled separately; see `compiler.stage`."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.compiler.stage import Stage
+from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
@@ -63,6 +63,8 @@ def prepare(table):
         set_kinds(model, state, ws)
     set_laws(model, ws, geometry, world.surfaces(table), contacts, world.response(table).twist,
              world.options(table).time_step, laws)
+    if world.options(table).refine != 0:
+        call_stage(world.options(table).refine, table, 0)
     find_islands(model, ws, geometry, contacts, world.loops(table).body, laws,
                  world.islands(table), solution)
     reuse_impulses(state, contacts, laws, solution)
@@ -166,7 +168,7 @@ def take_stock(contacts, h, laws, islands, rows, solution):
     residual = solution.residual
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
-            start = contacts.gap[contact] - 0.5 * h * laws.approach[contact]
+            start = laws.gap[contact] - 0.5 * h * laws.approach[contact]
             residual[PENETRATION] = max(residual[PENETRATION], -start)
     for island in range(solution.effort[ISLANDS]):
         natural, complementarity = island_residual(laws, islands, rows, solution, island)

@@ -79,6 +79,37 @@ class Laws(NamedTuple):
     """Least velocity along the normal that the step may end with."""
     pull: Annotated[FloatVector, Dims('nc', unit='N s')]
     """Impulse of the adhesion."""
+    gap: Annotated[FloatVector, Dims('nc', unit='m')]
+    """Contacts.gap, beyond the overlap that the surfaces rest with."""
+
+
+class BodyPairs(NamedTuple):
+    """
+    Contacts counted by the two bodies that they are between; scratch of `contact.refine`.
+
+    A pair is known by its first contact; the pairs of a body are a linked list.
+    """
+
+    first: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """First contact of the pair of bodies, -1 for contacts that are not counted."""
+    points: Annotated[IntVector, Dims('nc')]
+    """How many contacts a pair has, where its first contact is."""
+    next: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """First contact of the body's next pair, -1 for none."""
+    last: Annotated[IntVector, Dims('nb', points_at='nc')]
+    """First contact of a body's last pair, -1 for none."""
+    center: Annotated[FloatMatrix, Dims('nc', 3, unit='m')]
+    """Mean of a pair's points, world, where its first contact is."""
+    extent: Annotated[FloatVector, Dims('nc', unit='m')]
+    """Greatest distance of them from it."""
+    last_bin: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """First contact of a pair's last bin, -1 for none, where its first contact is."""
+    next_bin: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """First contact of the pair's next bin, -1 for none, where that of a bin is."""
+    bin: Annotated[IntVector, Dims('nc')]
+    """Number of the bin."""
+    kept: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """The contact that stays of it."""
 
 
 class Islands(NamedTuple):
@@ -199,6 +230,7 @@ class ContactProblem(NamedTuple):
     solution: Solution
     response: Response
     direct: Direct
+    pairs: BodyPairs
 
 
 def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), yielding: int = 0) -> int:
@@ -245,4 +277,4 @@ def make_problem(
     return ContactProblem(
         make(Laws, sizes), make(Islands, sizes),
         make(Rows, sizes, place=np.full(sizes['whitened'], -1, np.int64)),
-        make(Solution, sizes), make(Response, sizes), make(Direct, sizes))
+        make(Solution, sizes), make(Response, sizes), make(Direct, sizes), make(BodyPairs, sizes))

@@ -171,6 +171,8 @@ class Options(NamedTuple):
     """Likewise for meshes and height fields."""
     contact: int
     """Address of the stage that solves contacts."""
+    refine: int
+    """Address of the stage that it calls for laws which `contact.refine` completes, or 0."""
     newton: int
     """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
     share: int

@@ -276,6 +276,33 @@ Scene is Simulation.Environment:
         7800 * 4 / 3 * math.pi)
 
 
+@pytest.mark.parametrize(('model', 'members', 'expected'), [
+    ('DryBoxFriction', '', {'friction_model': 'box'}),
+    ('DryConstantNormalForceFriction', 'normal_force: 50',
+     {'friction_model': 'constant_normal_force', 'normal_force': 50.0, 'depth_factor': None}),
+    ('DryDepthScaledConstantNormalForceFriction', 'normal_force: 50',
+     {'friction_model': 'constant_normal_force', 'normal_force': 50.0, 'depth_factor': 1.0})])
+def test_friction_by_masses_and_by_given_forces(model, members, expected):
+    """Map the models of friction that do not take the normal force, without a warning."""
+    scene = scene_of(BODIES + f"""
+Scene is Physics3D.System:
+    wood is Physics.Geometries.Material:
+        unique_name: "wood"
+    contact is Physics.Interactions.SurfaceContact.Model:
+        material_1: wood
+        material_2: wood
+        normal_restitution: 0
+        tangential_restitution: 0
+        friction becomes Physics.Interactions.Dissipation.{model}:
+            coefficient: 0.7
+            {members}
+""")
+    [(_, _, law)] = scene.contact_materials
+    assert {name: getattr(law, name) for name in expected} == expected
+    assert law.friction == 0.7
+    assert not scene.report.warnings
+
+
 def test_signals_have_paths_or_the_names_of_interfaces():
     """Inputs always, outputs where they or an interface enable them."""
     scene = scene_of(in_scene(HINGED + """

@@ -322,12 +322,84 @@ def test_motion_gives_the_contacts_velocity():
     """
     Bring the contact to the velocities of ODE's motion1 and motion2.
 
-    They are the first geometry's relative to the second's along fdir1 and normal × fdir1.
+    They are those of the body that moves relative to the ground, along fdir1 and normal × fdir1.
     """
     world = grounded({'friction': 1.0, 'motion': 0.4, 'motion2': -0.2})
     block = add_block(world, fdir1=(1, 0, 0))
     world.step(400)
-    (contact, *_) = world.contacts
-    relative = 0.4 * np.array([1.0, 0, 0]) - 0.2 * np.cross(contact.normal, (1.0, 0, 0))
-    sign = 1.0 if contact.link_a is block.root_link else -1.0
-    np.testing.assert_allclose(block.root_link.v, sign * relative, atol=1e-8)
+    np.testing.assert_allclose(block.root_link.v, (0.4, -0.2, 0.0), atol=1e-8)
+
+
+# --- which pair, which direction -----------------------------------------------------------------
+
+def worlds_in_both_orders(*adders):
+    """Yield worlds in which the same was added in the given order, and the other way round."""
+    for order in (adders, adders[::-1]):
+        world = sb.World()
+        for name in ('belt', 'load'):
+            world.materials.add(sb.Material(name))
+        for add in order:
+            add(world)
+        yield world
+
+
+@pytest.mark.parametrize('direction', [(1.0, 0.0, 0.0), None])
+@pytest.mark.parametrize('pair', [('load', 'belt'), ('belt', 'load')])
+def test_motion_is_that_of_the_authors_first_material(pair, direction):
+    """Move the first material's surface along the direction, whatever was added first."""
+    def add_ground(world):
+        world.add_ground(material='belt')
+
+    def add_load(world):
+        add_block(world, fdir1=direction, name='load', material='load')
+
+    for world in worlds_in_both_orders(add_ground, add_load):
+        law = sb.ContactMaterial(friction=1.0, motion=0.3, motion2=-0.1)
+        world.set_contact_material(*pair, law)
+        world.step(400)
+        sign = 1.0 if pair[0] == 'load' else -1.0
+        # normal × direction points to y where the normal, from second to first, points up
+        np.testing.assert_allclose(
+            world.robots['load'].root_link.v, (sign * 0.3, -0.1, 0.0), atol=1e-8)
+        assert world.materials.contact_material(*pair).motion == 0.3
+        assert world.materials.contact_material(*pair[::-1]).motion == -0.3
+
+
+def test_motion_between_bodies_of_one_material_is_none():
+    """Leave two bodies alone that forces move, since neither of them comes first."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    world.set_contact_material('default', 'default', sb.ContactMaterial(friction=1.0, motion=0.3))
+    for side in (-1.0, 1.0):
+        body = world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(0.0, 0.0, 0.05 * side))
+        body.set_base_velocity((0.0, 0.0, -0.01 * side), (0.0, 0.0, 0.0))
+    world.step(100)
+    assert all(np.abs(robot.root_link.v[:2]).max() < 1e-9 for robot in world.robots.values())
+
+
+@pytest.mark.parametrize(('frictions', 'turn', 'expected'), [
+    # the direction of the lower friction holds; the coefficients are the pair's
+    ((0.5, 0.9), np.pi / 2, 0.0), ((0.9, 0.5), np.pi / 2, np.pi / 2),
+    # of equal ones the bisector
+    ((0.7, 0.7), 0.8, 0.4), ((0.7, 0.7), np.pi - 0.8, -0.4)])
+def test_one_rule_decides_between_two_friction_directions(frictions, turn, expected):
+    """Brake by mu g along the direction that holds and by mu2 g across, in both orders."""
+    across = (-np.sin(expected), np.cos(expected))
+    sideways = (np.cos(turn), np.sin(turn), 0.0)
+
+    def add_base(world):
+        world.add_body(sb.Placed(sb.Box((9.0, 9.0, 0.2)), friction_direction=sideways),
+                       motion='static', position=(0.0, 0.0, -0.1), material='belt')
+
+    def add_load(world):
+        add_block(world, fdir1=(1.0, 0.0, 0.0), name='load', material='load')
+
+    for world in worlds_in_both_orders(add_base, add_load):
+        for name, friction in zip(('load', 'belt'), frictions, strict=True):
+            world.materials.add(sb.Material(name, friction=friction, friction2=0.1))
+        load = world.robots['load']
+        world.step(20)
+        load.set_base_velocity((*np.multiply(1.5, across), 0.0), (0.0, 0.0, 0.0))
+        world.step(100)
+        speed = np.dot(across, load.root_link.v[:2])
+        np.testing.assert_allclose(load.root_link.v[:2], np.multiply(speed, across), atol=1e-7)
+        assert speed == pytest.approx(1.5 - 0.1 * 0.1 * G, abs=1e-7)

@@ -201,17 +201,58 @@ def test_adhesion_holds_up_to_its_force():
 
 
 def test_adhesion_holds_a_block_on_the_ceiling():
-    """Hang at four points that adhere with 4 N each under a plate, and fall when heavier."""
+    """Hang with all four points on 4 N under a plate, and fall when heavier."""
     world = sb.World()
     set_law(world, adhesion=4.0)
     world.add_body(sb.Box((5.0, 5.0, 0.2)), motion='static', position=(0.0, 0.0, 1.1))
-    light = add_block(world, mass=15.9 / G, lift=0.9)
-    heavy = add_block(world, mass=16.1 / G, at=(1.0, 0.0), lift=0.9)
+    light = add_block(world, mass=3.9 / G, lift=0.9)
+    heavy = add_block(world, mass=4.1 / G, at=(1.0, 0.0), lift=0.9)
     world.step(500)
     assert light.root_link.p[2] == pytest.approx(0.95, abs=1e-6)
     assert heavy.root_link.p[2] < 0.94
     np.testing.assert_allclose(
-        world.contacts.force_on(light.root_link), (0.0, 0.0, 15.9), atol=1e-6)
+        world.contacts.force_on(light.root_link), (0.0, 0.0, 3.9), atol=1e-6)
+
+
+@pytest.mark.parametrize('overlap', [0.0, 2e-3])
+@pytest.mark.parametrize('add', [add_ball, add_block])
+def test_adhesion_is_that_of_two_bodies(add, overlap):
+    """Hold a ball and a box up to the same force, and let them rest at the overlap."""
+    adhesion, weight = 4.0, 2.0 * G
+    world = grounded({'adhesion': adhesion, 'adhesive_overlap': overlap})
+    body = add(world, mass=2.0)
+    start = body.root_link.p[2]
+    world.step(300)
+    assert body.root_link.p[2] - start == pytest.approx(-overlap, abs=2e-9)
+    np.testing.assert_allclose(world.contacts.depths, overlap, atol=2e-9)
+    assert not creep_apart(world, body, weight + adhesion - 0.05, 300)
+    assert world.contacts.force_on(body.root_link)[2] == pytest.approx(0.05 - adhesion, abs=1e-7)
+    assert creep_apart(world, body, weight + adhesion + 0.05, 300)
+
+
+def test_adhesion_of_materials_rests_at_the_lesser_overlap():
+    """Take the sum of two adhesions and the lesser of two overlaps."""
+    world = sb.World()
+    world.add_ground(material=sb.Material('glue', adhesion=3.0, adhesive_overlap=4e-3))
+    tape = sb.Material('tape', adhesion=1.0, adhesive_overlap=1e-3)
+    block = add_block(world, mass=1.0, material=tape)
+    world.step(300)
+    assert block.root_link.p[2] == pytest.approx(0.05 - 1e-3, abs=2e-9)
+    assert not creep_apart(world, block, G + 3.95, 200)
+    assert creep_apart(world, block, G + 4.05, 300)
+
+
+def test_each_pair_of_bodies_adheres_for_itself():
+    """Hold a block at two plates with twice what one of them holds."""
+    for plates, holds in ((1, False), (2, True)):
+        world = sb.World()
+        set_law(world, adhesion=4.0)
+        for k in range(plates):
+            world.add_body(sb.Box((0.2, 1.0, 0.2)), motion='static',
+                           position=(0.2 * k - 0.1, 0.0, 1.1))
+        block = add_block(world, mass=6.0 / G, at=(0.0, 0.0), lift=0.9, size=(0.4, 0.4, 0.1))
+        world.step(200)
+        assert (block.root_link.p[2] == pytest.approx(0.95, abs=1e-6)) == holds
 
 
 # --- overlap -------------------------------------------------------------------------------------

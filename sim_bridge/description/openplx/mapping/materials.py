@@ -18,14 +18,11 @@ _BASES = ('Physics.Geometries.Material', 'Physics.Geometries.LinearElasticMateri
 _OVERRIDE = 'Physics.GeometryMaterialOverrideTrait'
 _CONTACT = 'Physics.Interactions.SurfaceContact.'
 _FRICTION = 'Physics.Interactions.Dissipation.'
-# box friction is each direction for itself
+_DEPTH_SCALED = f'{_FRICTION}DryDepthScaledConstantNormalForceFriction'
 _FRICTION_MODELS = {
     f'{_FRICTION}DryConeFriction': 'cone', f'{_FRICTION}DryScaleBoxFriction': 'pyramid',
-    f'{_FRICTION}DryBoxFriction': 'pyramid', f'{_FRICTION}DryConstantNormalForceFriction':
-    'constant', f'{_FRICTION}DefaultDryFriction': 'cone'}
-_IN_WORDS = {
-    f'{_FRICTION}DryBoxFriction': 'takes the normal forces as they are, not those at rest',
-    f'{_FRICTION}DryDepthScaledConstantNormalForceFriction': 'is not scaled by the depth'}
+    f'{_FRICTION}DryBoxFriction': 'box', f'{_FRICTION}DryConstantNormalForceFriction':
+    'constant_normal_force', f'{_FRICTION}DefaultDryFriction': 'cone'}
 
 
 class Materials:
@@ -120,14 +117,14 @@ class Materials:
     def _friction(self, friction: Object) -> dict[str, Any]:
         kind = next(name for name in (friction.model.name, *friction.model.bases)
                     if name in _FRICTION_MODELS)
-        coefficient = cast(float, friction['coefficient'])
-        for name, words in _IN_WORDS.items():
-            if friction.is_a(name):
-                self._unsupported(friction, 'coefficient', friction.model.name, f'it {words}')
         values: dict[str, Any] = {
-            'friction_model': _FRICTION_MODELS[kind], 'friction': coefficient}
+            'friction_model': _FRICTION_MODELS[kind], 'friction': friction['coefficient']}
         if 'normal_force' in friction:
-            values['friction'] = coefficient * cast(float, friction['normal_force'])
+            values['normal_force'] = friction['normal_force']
+        if friction.is_a(_DEPTH_SCALED):
+            # bundles of old have no factor
+            known = 'depth_factor' in friction
+            values['depth_factor'] = friction['depth_factor'] if known else 1.0
         if 'secondary_coefficient' in friction:
             values['friction2'] = friction['secondary_coefficient']
         if 'viscosity' in friction and friction['viscosity']:

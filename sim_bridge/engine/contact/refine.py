@@ -1,0 +1,116 @@
+"""
+Laws that take more than two materials and a normal.
+
+Surfaces that move as the author of a pair says; friction along an axis of a body; adhesion, and
+friction by the masses of two bodies, which their contact points share; friction by the depth;
+fewer points, and compliance by their area. A stage of its own completes what `set_laws` has set,
+so that other worlds neither compile nor run it.
+"""
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.compiler.stage import Stage
+from sim_bridge.engine.contact.area import share_areas
+from sim_bridge.engine.contact.body_pairs import bits_of, count_points, REACH
+from sim_bridge.engine.contact.islands import bodies_of
+from sim_bridge.engine.contact.prepare import along_surface, relative_motion, set_frame
+from sim_bridge.engine.contact.reduce import reduce_points
+from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.contact_problem import Bound
+from sim_bridge.engine.data.geometry import STATIC
+from sim_bridge.engine.dynamics.articulated import is_immobile
+from sim_bridge.engine.math.mat3 import load_m, mul_mv
+from sim_bridge.engine.math.spatial import ROTATION
+from sim_bridge.engine.math.vec3 import load3, ZERO
+
+
+def refine(table, phase):
+    """Complete the laws of the contacts found."""
+    geometry, surfaces, laws = world.geometry(table), world.surfaces(table), world.laws(table)
+    ws, contacts = world.workspace(table), world.contacts(table)
+    present = 0
+    for contact in range(contacts.size[COUNT]):
+        present |= bits_of(surfaces, laws, contact)
+    if present & surface.REDUCED != 0:
+        reduce_points(table)
+    for contact in range(contacts.size[COUNT]):
+        wanted = bits_of(surfaces, laws, contact)
+        if wanted & (surface.MOVES | surface.DIRECTED) != 0:
+            set_directions(ws, geometry, surfaces, contacts, laws, contact)
+        if wanted & surface.DEEP != 0:
+            factor = surfaces.refined[laws.law[contact], surface.DEPTH_FACTOR]
+            scale_friction(laws, contact, factor * max(-contacts.gap[contact], 0.0))
+    if present & surface.ADHERES != 0:
+        adhere(table)
+    if present & surface.WEIGHED != 0:
+        weigh(table)
+    if present & surface.SPREADS != 0:
+        share_areas(table)
+    return 0
+
+
+@subroutine
+def adhere(table):
+    """Set gap and pull of adhesive surfaces: two bodies hold together up to ADHESION."""
+    surfaces, laws, pairs = world.surfaces(table), world.laws(table), world.body_pairs(table)
+    h = world.options(table).time_step
+    count_points(table, surface.ADHERES, REACH)
+    for contact in range(world.contacts(table).size[COUNT]):
+        if bits_of(surfaces, laws, contact) & surface.ADHERES != 0:
+            row, first = laws.law[contact], pairs.first[contact]
+            laws.gap[contact] += surfaces.refined[row, surface.OVERLAP]
+            if first >= 0:
+                laws.pull[contact] = h * surfaces.law[row, surface.ADHESION] / pairs.points[first]
+
+
+@subroutine
+def weigh(table):
+    """Bound the friction of two bodies by their masses, whatever presses them together."""
+    model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
+    surfaces, laws, pairs = world.surfaces(table), world.laws(table), world.body_pairs(table)
+    kind = world.workspace(table).kind
+    count_points(table, surface.WEIGHED, REACH)
+    for contact in range(contacts.size[COUNT]):
+        if bits_of(surfaces, laws, contact) & surface.WEIGHED != 0:
+            a, b = bodies_of(geometry, contacts.geometry, contact)
+            mass = moved_mass(model, kind, a) + moved_mass(model, kind, b)
+            first = pairs.first[contact]
+            scale_friction(laws, contact, mass / (pairs.points[first] if first >= 0 else 1))
+
+
+@kernel
+def moved_mass(model, kind, body):
+    """Return the mass of a body that forces move, 0 for others [kg]."""
+    return model.inertia[body, 0] if body >= 0 and not is_immobile(kind[body]) else 0.0
+
+
+@kernel
+def scale_friction(laws, contact, factor):
+    """Scale the bounds of a contact's friction."""
+    laws.radius[contact, Bound.TANGENT] *= factor
+    laws.radius[contact, Bound.TANGENT2] *= factor
+
+
+@kernel
+def set_directions(ws, geometry, surfaces, contacts, laws, contact):
+    """Set frame and targets of surfaces that move, or whose friction has an axis."""
+    a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
+    row, normal = laws.law[contact], load3(contacts.normal, contact, 0)
+    law, side = surfaces.law[row], surfaces.refined[row, surface.SIDE]
+    if side == 0.0:
+        first, second = geometry.flags[a] & STATIC, geometry.flags[b] & STATIC
+        side = float(second - first) / STATIC
+    wanted, belt = relative_motion(ws, geometry, surfaces, a, b, normal)
+    if surfaces.refine[row] & surface.DIRECTED != 0:
+        body, wanted = surfaces.direction_body[row], load3(surfaces.refined, row, surface.AXIS)
+        if body >= 0:
+            wanted = mul_mv(load_m(ws.pose, body, ROTATION), wanted)
+    if along_surface(wanted, normal) == ZERO:
+        wanted = (1.0, 0.0, 0.0) if abs(normal[0]) < 0.7 else (0.0, 1.0, 0.0)
+    # the second direction, normal × first, turns with the order, as the relative velocity does
+    motion = (side * law[surface.MOTION], abs(side) * law[surface.MOTION2])
+    set_frame(law, motion, normal, wanted, belt, laws.frame[contact], laws.target[contact])
+
+
+REFINE = Stage(refine)

@@ -1,0 +1,345 @@
+"""
+The materials of a world, and what pairs of them make together.
+
+Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
+
+    friction, rolling, spinning       sqrt(a b)
+    restitution                       sqrt(a b)           (1 - viscosity, AGX's bulk viscosity)
+    stiffness (Young's modulus)       a b / (a + b)
+    damping                           max(a, b)
+    adhesion                          a + b, resting with the overlap min(a, b)
+    slip (AGX's surface viscosity)    a + b
+    contact reduction                 a and b
+    surface layer                     max(a, b)
+    greatest correcting velocity      min(a, b)
+
+An explicit `ContactMaterial` for a pair overrides what it says and leaves the rest to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+import math
+from typing import Any, cast
+
+import numpy as np
+
+from sim_bridge.engine.data import surfaces as law
+from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.names import ByName, counted, free_name
+from sim_bridge.foundation.validation import instance_of
+from sim_bridge.shapes.friction_direction import FrictionDirection
+from sim_bridge.shapes.materials import ContactMaterial, DEFAULT, FRICTION_MODELS, Material
+
+Pair = tuple[str, str]
+"""The names of two materials, in the order of who set their contact material."""
+SavedTable = tuple[Mapping[str, Material], Mapping[Pair, ContactMaterial]]
+"""The materials by name, and the contact materials."""
+
+Locate = Callable[[FrictionDirection], tuple[int, Sequence[float]]]
+"""Finds the engine's body of a direction, -1 for the world, and the axis (3,) in its axes."""
+
+# the share of a penetration that one step corrects (ODE's ERP)
+_ERP = 0.2
+# of contact reduction, and of the contact area approach [m]
+_BINS, _REST_LENGTHS = 3, (0.0005, 0.05)
+# the acceleration of gravity that box friction takes, whatever that of the world is [m/s²]
+_GRAVITY = 9.80665
+# a cone that is as good as infinite; the solvers multiply it by forces that may be 0
+_STICKS = 1e6
+
+
+def combine(
+    a: Material, b: Material, erp: float = _ERP, cfm: float = 0.0
+) -> ContactMaterial:
+    """Return the contact material of two materials by the implicit rules."""
+    overlaps = [m.adhesive_overlap for m in (a, b) if m.adhesive_overlap is not None]
+    adhesion = a.adhesion + b.adhesion
+    overlap = min(overlaps, default=0.0) if adhesion > 0.0 else 0.0
+    stiffness = _in_series(a.youngs_modulus, b.youngs_modulus)
+    time = max(a.damping, b.damping)
+    slip = a.slip + b.slip
+    return ContactMaterial(
+        friction=_mean(a.friction, b.friction),
+        friction2=_mean(a.second_friction, b.second_friction),
+        friction_model='cone',
+        rolling_friction=_mean(a.rolling_friction, b.rolling_friction),
+        spinning_friction=_mean(a.spinning_friction, b.spinning_friction),
+        restitution=_mean(a.restitution, b.restitution), bounce_velocity=0.0,
+        erp=erp, cfm=cfm, slip=slip, slip2=slip, motion=0.0, motion2=0.0, motion_normal=0.0,
+        surface_layer=max(a.surface_layer, b.surface_layer), adhesive_overlap=overlap,
+        max_correcting_velocity=min(a.max_correcting_velocity, b.max_correcting_velocity),
+        adhesion=adhesion, stiffness=stiffness,
+        damping=time * stiffness if math.isfinite(stiffness) else 0.0,
+        reduce=a.reduce and b.reduce, bins=_BINS, contact_area=False,
+        min_rest_length=_REST_LENGTHS[0], max_rest_length=_REST_LENGTHS[1])
+
+
+def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]:
+    """Find the body of a direction where there are no robots."""
+    if direction.robot is not None:
+        raise UnknownNameError('robot', direction.robot, ())
+    return -1, direction.axis
+
+
+class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
+    """The materials of a world by name, and the contact materials of pairs of them."""
+
+    __slots__ = ('_explicit', '_locate', '_materials', '_on_change', '_softness')
+    internal_names = DeclaredAttributes.internal_names | {
+        'are_directed', 'forget_frames', 'number', 'restore', 'save', 'surfaces', 'take',
+        'take_back', 'under_free_name'}
+
+    def __init__(
+        self, on_change: Callable[[], None] = lambda: None, locate: Locate = _of_world_alone,
+        softness: Callable[[], tuple[float, float]] = lambda: (_ERP, 0.0),
+    ):
+        """
+        Start with the default material.
+
+        on_change: called after every change. locate: see `Locate`. softness: returns erp and cfm
+        of contacts without a contact material that has them.
+        """
+        self._locate, self._softness = locate, softness
+        self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
+        self._explicit: dict[Pair, ContactMaterial] = {}
+        self._on_change = on_change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the same materials, of no world."""
+        return _table_of, (self.save(),)
+
+    def __repr__(self) -> str:
+        """Show the names."""
+        pairs = f', {counted(len(self._explicit), "contact material")}' if self._explicit else ''
+        return f'<MaterialTable: {", ".join(self)}{pairs}>'
+
+    def __getitem__(self, name: str) -> Material:
+        """Return a material by name; raises UnknownNameError."""
+        return self._materials[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a material of this name."""
+        return name in self._materials
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, in the order of their numbers."""
+        return iter(self._materials)
+
+    def __len__(self) -> int:
+        """Count the materials."""
+        return len(self._materials)
+
+    def add(self, material: Material) -> Material:
+        """
+        Add a material, or replace the one of the same name.
+
+        Raises InvalidValueError for anything but a Material.
+        """
+        instance_of('material', material, Material, 'a Material')
+        if self._materials.get(material.name) != material:
+            self._materials[material.name] = material
+            self._on_change()
+        return material
+
+    def take(self, material: Material | str | None) -> Material:
+        """
+        Return the material for a name, a Material, which is added if new, or None, the default.
+
+        Raises UnknownNameError for a name that is not there, InvalidValueError for another
+        material of a name that is taken.
+        """
+        if material is not None and not isinstance(material, (Material, str)):
+            raise InvalidValueError('material', material, 'a Material or the name of one')
+        if not isinstance(material, Material):
+            return self[DEFAULT if material is None else material]
+        known = self._materials.get(material.name)
+        if known is not None and known != material:
+            raise InvalidValueError(
+                'material', material,
+                f'another name, since {known} is in this world; or `materials.add` to replace it')
+        return self.add(material)
+
+    def number(self, material: Material | str | None) -> int:
+        """Return the number of a material; as `take`."""
+        name = self.take(material).name
+        return list(self._materials).index(name)
+
+    def under_free_name(self, material: Material) -> Material:
+        """Return the material, renamed with a number if its name is taken by a different one."""
+        def is_taken(name: str) -> bool:
+            return self._materials.get(name) not in (None, replace(material, name=name))
+
+        return replace(material, name=free_name(material.name, is_taken))
+
+    def save(self) -> SavedTable:
+        """Return a copy of the state, for `restore`."""
+        return dict(self._materials), dict(self._explicit)
+
+    def restore(self, saved: SavedTable) -> None:
+        """Restore a state from `save`."""
+        if saved != (self._materials, self._explicit):
+            self._materials = ByName('material', '', saved[0])
+            self._explicit = dict(saved[1])
+            self._on_change()
+
+    def take_back(self, count: int) -> None:
+        """Remove the materials that were added last, so that `count` remain."""
+        for name in list(self._materials)[count:]:
+            del self._materials[name]
+
+    def set_contact_material(
+        self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
+    ) -> None:
+        """
+        Set the contact material of two materials, or of a material with itself.
+
+        It holds for both orders; which is first matters to the motion of surfaces, see
+        `ContactMaterial`. contact_material: None restores the implicit rules. New materials are
+        added. Raises as `take`, and UnknownNameError for a direction whose robot or link is
+        missing.
+        """
+        if contact_material is not None and not isinstance(contact_material, ContactMaterial):
+            raise InvalidValueError(
+                'contact_material', contact_material, 'a ContactMaterial or None')
+        if contact_material is not None and contact_material.direction is not None:
+            self._locate(_direction(contact_material))
+        pair = self.take(a).name, self.take(b).name
+        for known in (pair, pair[::-1]):
+            self._explicit.pop(known, None)
+        if contact_material is not None:
+            self._explicit[pair] = contact_material
+        self._on_change()
+
+    def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
+        """Return the complete contact material of two materials, in either order."""
+        first, second = self.take(a), self.take(b)
+        implicit = combine(first, second, *self._softness())
+        explicit = self._explicit.get((first.name, second.name))
+        if explicit is None:
+            explicit = self._explicit.get((second.name, first.name))
+            if explicit is None:
+                return implicit
+            if explicit.motion is not None:
+                # the same, said of the second relative to the first
+                explicit = replace(explicit, motion=-explicit.motion)
+        values = {
+            each.name: getattr(explicit, each.name) for each in fields(explicit)
+            if getattr(explicit, each.name) is not None}
+        for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
+            if one in values:
+                values.setdefault(other, values[one])
+        return replace(implicit, **values)
+
+    @property
+    def are_directed(self) -> bool:
+        """Whether there are directions of friction in the frames of links."""
+        return any(contact.direction is not None for contact in self._explicit.values())
+
+    def forget_frames(self, robot: str) -> None:
+        """Remove the directions of friction in the frames of a robot."""
+        for pair, contact in self._explicit.items():
+            if contact.direction is not None and _direction(contact).robot == robot:
+                self._explicit[pair] = replace(contact, direction=None)
+                self._on_change()
+
+    def surfaces(self) -> law.Surfaces:
+        """Return the table the engine reads."""
+        names = list(self._materials)
+        pair = np.zeros((len(names), len(names)), np.int64)
+        rows: dict[tuple[ContactMaterial, int], int] = {}
+        for i, a in enumerate(names):
+            for j, b in enumerate(names[: i + 1]):
+                first, second = (b, a) if (b, a) in self._explicit else (a, b)
+                contact = self.contact_material(first, second)
+                side = int(_moves(contact) and a != b) * (1 if first == a else -1)
+                pair[i, j] = rows.setdefault((contact, side), len(rows))
+                pair[j, i] = rows.setdefault((contact, -side), len(rows))
+        refined = np.zeros((len(rows), law.REFINED_SIZE))
+        refined[:, law.SIDE] = [side for _, side in rows]
+        refined[:, law.OVERLAP] = [contact.adhesive_overlap for contact, _ in rows]
+        refined[:, law.BINS] = [contact.bins for contact, _ in rows]
+        refined[:, law.LEAST_LENGTH] = [contact.min_rest_length for contact, _ in rows]
+        refined[:, law.MOST_LENGTH] = [contact.max_rest_length for contact, _ in rows]
+        refined[:, law.DEPTH_FACTOR] = [contact.depth_factor or 0.0 for contact, _ in rows]
+        body = np.full(len(rows), -1, np.int64)
+        for row, (contact, _) in enumerate(rows):
+            if contact.direction is not None:
+                body[row], axis = self._locate(_direction(contact))
+                refined[row, law.AXIS : law.AXIS + 3] = axis
+        return law.Surfaces(
+            pair, np.array([_law_row(contact) for contact, _ in rows]),
+            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body)
+
+
+def _moves(contact: ContactMaterial) -> bool:
+    """Return whether the surfaces of a complete contact material move along each other."""
+    return bool(contact.motion or contact.motion2)
+
+
+def _refinements(contact: ContactMaterial) -> int:
+    """Return the bits of what a complete contact material takes beside its law."""
+    return (law.MOVES * _moves(contact) | law.ADHERES * ((contact.adhesion or 0.0) > 0.0)
+            | law.DIRECTED * (contact.direction is not None)
+            | law.WEIGHED * (contact.friction_model == 'box')
+            | law.DEEP * (contact.depth_factor is not None)
+            | law.REDUCED * bool(contact.reduce) | law.SPREADS * bool(contact.contact_area))
+
+
+def _direction(contact: ContactMaterial) -> FrictionDirection:
+    return cast(FrictionDirection, contact.direction)
+
+
+def _law_row(contact: ContactMaterial) -> np.ndarray:
+    """Return the engine's row of a complete contact material."""
+    row = np.zeros(law.SURFACE_LAW_SIZE)
+    assert contact.friction_model is not None
+    row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
+    most = math.inf if contact.friction_model == 'constant' else _STICKS
+    row[law.MU], row[law.MU2] = _least(contact.friction, most), _least(contact.friction2, most)
+    if contact.friction_model == 'box':
+        row[[law.MU, law.MU2]] *= _GRAVITY
+    elif contact.friction_model == 'constant_normal_force':
+        row[[law.MU, law.MU2]] *= contact.normal_force
+    row[law.ROLLING] = _least(contact.rolling_friction, _STICKS)
+    row[law.SPINNING] = _least(contact.spinning_friction, _STICKS)
+    row[law.RESTITUTION] = contact.restitution
+    row[law.BOUNCE_VELOCITY] = contact.bounce_velocity
+    row[law.ERP], row[law.CFM] = contact.erp, contact.cfm
+    row[law.SLIP], row[law.SLIP2] = contact.slip, contact.slip2
+    row[law.MOTION], row[law.MOTION2] = contact.motion, contact.motion2
+    row[law.MOTION_N] = contact.motion_normal
+    row[law.LAYER] = contact.surface_layer
+    row[law.MAX_VELOCITY] = contact.max_correcting_velocity
+    row[law.ADHESION] = contact.adhesion
+    # 0 stands for rigid
+    is_elastic = contact.stiffness is not None and math.isfinite(contact.stiffness)
+    row[law.STIFFNESS] = contact.stiffness if is_elastic else 0.0
+    row[law.DAMPING] = contact.damping if is_elastic else 0.0
+    return row
+
+
+def _least(value: float | None, bound: float) -> float:
+    """Return the value of a complete contact material, at most the bound."""
+    assert value is not None
+    return min(value, bound)
+
+
+def _mean(a: float, b: float) -> float:
+    """Return the geometric mean; what is 0 stays 0 beside what is infinite."""
+    return math.sqrt(a * b) if a > 0.0 and b > 0.0 else 0.0
+
+
+def _in_series(a: float, b: float) -> float:
+    """Return the stiffness of two springs one after the other; infinite ones yield nothing."""
+    if math.isinf(a) or math.isinf(b):
+        return min(a, b)
+    return a * b / (a + b)
+
+
+def _table_of(saved: Any) -> MaterialTable:
+    table = MaterialTable()
+    table.restore(saved)
+    return table
