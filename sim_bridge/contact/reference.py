@@ -26,6 +26,7 @@ _ENOUGH = 1e-15  # natural map, relative to the greatest velocity
 _ROUGH, _MOST = 1e-9, 5000  # of ADMM, before Newton steps
 _DEPENDENT = 1e-12  # share of a singular value that is rounding
 _GREATEST = 1e6  # friction coefficient that counts as infinite
+_IMMOBILE = 1e-20  # share of the greatest inverse inertia that is rounding
 
 
 def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSolution:
@@ -43,30 +44,37 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
         raise InvalidValueError(
             'friction_models', problem.friction_models[number],
             "'cone'; sb.contact.solve takes the others", f'contact {number}')
-    if not len(reduced.which):
-        return solution_of(problem, reduced, np.zeros((0, 3)), 0)
+    if not len(reduced.g):
+        return solution_of(problem, reduced, np.zeros(0), 0)
     # inverse inertias near 1
-    size = 1.0 / np.sqrt(reduced.inertia.max(axis=1))
-    factor = np.repeat(size, 3)
+    of_contacts, own_inertia = reduced.split(reduced.inertia)
+    sizes = np.concatenate([np.repeat(of_contacts.max(axis=1, initial=0.0), 3), own_inertia])
+    factor = 1.0 / np.sqrt(np.where(sizes > _IMMOBILE * sizes.max(), sizes, 1.0))
+    of_laws = reduced.split(factor)[1]
     mu = np.minimum(cones.friction[:, 0], _GREATEST)
     own = reduced._replace(
         W=factor[:, None] * reduced.W, softness=factor**2 * reduced.softness, g=factor * reduced.g,
         cones=cones._replace(friction=np.stack([mu, mu], axis=1)))
     scale = float(np.abs(own.g).max()) or 1.0
-    own = own._replace(g=own.g / scale)
+    own = own._replace(
+        g=own.g / scale, least=reduced.least / (of_laws * scale),
+        most=reduced.most / (of_laws * scale))
     G = own.W @ own.W.T + np.diag(own.softness)
 
     def corrected(u: np.ndarray) -> np.ndarray:
         extra = np.zeros_like(u)
-        extra[2::3] = cones.sliding(u.reshape(-1, 3))
+        extra[2 : 3 * len(mu) : 3] = cones.sliding(own.split(u)[0])
         return extra
 
+    def project(x: np.ndarray) -> np.ndarray:
+        impulses, laws = own.split(x)
+        return np.concatenate(
+            [project_cones(impulses, mu).ravel(), np.clip(laws, own.least, own.most)])
+
     found = minimise(
-        G, own.g, lambda x: project_cones(x.reshape(-1, 3), mu).ravel(),
-        correction=corrected, tolerance=_ROUGH, most=_MOST)
+        G, own.g, project, correction=corrected, tolerance=_ROUGH, most=_MOST)
     x, newtons = _newton(own, G, found.x)
-    return solution_of(
-        problem, reduced, (scale * factor * x).reshape(-1, 3), found.iterations + newtons)
+    return solution_of(problem, reduced, scale * factor * x, found.iterations + newtons)
 
 
 def project_cones(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
@@ -103,30 +111,35 @@ def _newton(
 
 def _within(reduced: ReducedProblem, x: np.ndarray) -> np.ndarray:
     """Return impulses that a step has moved out of the cones, moved back."""
-    moved = x.reshape(-1, 3).copy()
+    impulses, laws = reduced.split(x)
+    moved = impulses.copy()
     moved[:, 2] = np.maximum(moved[:, 2], 0.0)
     moved[:, :2] = reduced.cones.limit(moved[:, :2], moved[:, 2])
-    return moved.ravel()
+    return np.concatenate([moved.ravel(), np.clip(laws, reduced.least, reduced.most)])
 
 
 def _residual(reduced: ReducedProblem, G: np.ndarray, x: np.ndarray) -> float:
-    u = (G @ x + reduced.g).reshape(-1, 3)
-    return law_residuals(reduced, x.reshape(-1, 3), u)[3]
+    return law_residuals(reduced, x, G @ x + reduced.g)[3]
 
 
 def _natural_map(
     reduced: ReducedProblem, G: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the laws' natural map x - P(x - u) and a generalized derivative of it."""
-    count = len(reduced.which)
+    count, width = 3 * len(reduced.which), len(x)
     mu = reduced.cones.friction[:, 0]
-    u = G @ x + reduced.g
-    aim = (x - u).reshape(-1, 3)
-    of_aim = (np.eye(3 * count) - G).reshape(count, 3, -1)
-    value, slope = x.reshape(-1, 3).copy(), np.eye(3 * count).reshape(count, 3, -1)
-    for k in range(count):
+    # one row for each number; those of contacts are shaped in place below
+    whole_aim, whole_of_aim = x - (G @ x + reduced.g), np.eye(width) - G
+    whole, whole_slope = x.copy(), np.eye(width)
+    laws = whole_aim[count:]
+    whole[count:] -= np.clip(laws, reduced.least, reduced.most)
+    inside = count + np.flatnonzero((laws > reduced.least) & (laws < reduced.most))
+    whole_slope[inside] -= whole_of_aim[inside]
+    aim, of_aim = whole_aim[:count].reshape(-1, 3), whole_of_aim[:count].reshape(-1, 3, width)
+    value, slope = whole[:count].reshape(-1, 3), whole_slope[:count].reshape(-1, 3, width)
+    for k in range(len(mu)):
         pressing = aim[k, 2] > 0.0
-        normal, of_normal = (aim[k, 2], of_aim[k, 2]) if pressing else (0.0, np.zeros(3 * count))
+        normal, of_normal = (aim[k, 2], of_aim[k, 2]) if pressing else (0.0, np.zeros(width))
         value[k, 2] -= normal
         slope[k, 2] -= of_normal
         t, bound = aim[k, :2], mu[k] * normal
@@ -140,4 +153,4 @@ def _natural_map(
             value[k, :2] -= bound * d
             slope[k, :2] -= (mu[k] * np.outer(d, of_normal)
                              + bound / size * across @ of_aim[k, :2])
-    return value.ravel(), slope.reshape(3 * count, -1)
+    return whole, whole_slope

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.world.contact_problem import ContactProblem
+from sim_bridge.world.sparse import sparse_product
 
 _LEAST = 1e-300  # inverse inertia of what cannot move, so that nothing is divided by 0
 
@@ -20,7 +21,8 @@ class Residuals(NamedTuple):
     velocity_distance: likewise of the corrected velocities from the dual cones [m/s].
     complementarity: greatest |product of impulse and corrected velocity| of a contact [J].
     natural: greatest natural map |u - P(u - a λ)| of a contact [m/s], a its inverse inertia.
-    momentum: greatest entry of M (v⁺ - v_free) - J3ᵀ λ - Kᵀ μ [N s, N m s].
+    The first four also of the laws of joints, whose cones are the intervals of their bounds.
+    momentum: greatest entry of M (v⁺ - v_free) - J3ᵀ λ - Kᵀ μ - Lᵀ ν [N s, N m s].
     joints: greatest entry of K v⁺ + joint_softness μ - joint_target [m/s, rad/s].
     """
 
@@ -39,6 +41,7 @@ class ContactSolution:
 
     velocity: (nv,) v⁺ over the problem's coordinates. impulses: (nc, 3) λ of b on a along x, y and
     z of the problem's axes [N s]. joint_impulses: (m,) μ of the problem's joint rows [N s, N m s].
+    law_impulses: (k,) ν of its joint laws [N s, N m s].
     relative_velocities: (nc, 3) u, less what is wanted [m/s]. corrected_velocities: (nc, 3) u with
     mu |u_xy| added along z, after de Saxcé: it is in the dual cone. residuals: of the laws.
     iterations: that the solver took.
@@ -47,6 +50,7 @@ class ContactSolution:
     velocity: np.ndarray
     impulses: np.ndarray
     joint_impulses: np.ndarray
+    law_impulses: np.ndarray
     relative_velocities: np.ndarray
     corrected_velocities: np.ndarray
     residuals: Residuals
@@ -104,13 +108,16 @@ class Cones(NamedTuple):
 
 class ReducedProblem(NamedTuple):
     """
-    A problem in the impulses of the contacts that push: u = G λ' + g, with circular cones.
+    A problem in the impulses of n contacts that push and of k bounded laws of joints: u = G x + g.
 
-    G = W Wᵀ + diag(softness). which: (n,) their numbers. stretch: (n,) mu2 / mu of elliptic cones,
-    see `Cones`, else 1. W: (3 n, r). softness: (3 n,). free: (3 n,) u without any impulse. g: (3
-    n,) u for λ' = 0. λ': (3 n,) impulses with the adhesion. cones: their friction.
+    x: (3 n + k,) λ', impulses with the adhesion, in coordinates with circular cones, then ν.
+    G = W Wᵀ + diag(softness). closed: the problem with the other laws as joint rows. which: (n,)
+    numbers of the contacts. stretch: (n,) mu2 / mu of elliptic cones, see `Cones`, else 1.
+    W: (3 n + k, r). softness: (3 n + k,). free: u without any impulse. g: u for x = 0.
+    cones: the contacts' friction. least, most: (k,) bounds of ν.
     """
 
+    closed: ContactProblem
     which: np.ndarray
     stretch: np.ndarray
     W: np.ndarray
@@ -118,16 +125,24 @@ class ReducedProblem(NamedTuple):
     free: np.ndarray
     g: np.ndarray
     cones: Cones
+    least: np.ndarray
+    most: np.ndarray
 
     @property
     def inertia(self) -> np.ndarray:
-        """(n, 3) diagonal of G [1/kg]."""
-        return ((self.W**2).sum(axis=1) + self.softness).reshape(-1, 3)
+        """(3 n + k,) diagonal of G [1/kg]."""
+        return np.asarray((self.W**2).sum(axis=1) + self.softness)
+
+    def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts (n, 3) and (k,) of contacts and laws."""
+        count = 3 * len(self.which)
+        return values[:count].reshape(-1, 3), values[count:]
 
 
 def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> ReducedProblem:
-    """Return a problem in the impulses alone; without friction all coefficients are 0."""
-    which = np.flatnonzero(problem.pushes)
+    """Return a problem in the impulses alone; without friction coefficients of contacts are 0."""
+    closed, which = problem.closed, np.flatnonzero(problem.pushes)
+    laws = closed.joint_laws
     rows = (3 * which[:, None] + np.arange(3)).ravel()
     models = np.array([problem.friction_models[k] for k in which], dtype=object)
     friction = problem.friction[which] if with_friction else np.zeros((len(which), 2))
@@ -135,47 +150,82 @@ def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> Reduc
     is_ellipse = (models == 'cone') & (mu != mu2) & (mu > 0.0) & np.isfinite(mu)
     stretch = np.divide(mu2, mu, out=np.ones_like(mu), where=is_ellipse)
     scale = np.stack([np.ones_like(mu), stretch, np.ones_like(mu)], axis=1).ravel()
-    W = scale[:, None] * (problem.J3[rows] @ problem.factor)
-    pull = np.zeros(len(rows))
-    pull[2::3] = problem.adhesion[which]
-    free = scale * (problem.J3[rows] @ problem.v_held - problem.target[rows])
+    jacobian = np.concatenate([scale[:, None] * problem.J3[rows], laws.jacobian])
+    target = np.concatenate([scale * problem.target[rows], laws.target])
+    softness = np.concatenate([scale**2 * problem.softness[rows], laws.softness])
+    W = sparse_product(jacobian, closed.factor)
+    pull = np.zeros(len(W))
+    pull[2 : len(rows) : 3] = problem.adhesion[which]
+    free = jacobian @ closed.v_held - target
     circular = np.stack([mu, np.where(models == 'cone', mu, mu2)], axis=1)
     return ReducedProblem(
-        which, stretch, W, scale**2 * problem.softness[rows], free, free - W @ (W.T @ pull),
-        Cones(circular, models))
+        closed, which, stretch, W, softness, free, free - W @ (W.T @ pull),
+        Cones(circular, models), laws.least, laws.most)
 
 
 def solution_of(
-    problem: ContactProblem, reduced: ReducedProblem, impulses: np.ndarray, iterations: int
+    problem: ContactProblem, reduced: ReducedProblem, x: np.ndarray, iterations: int
 ) -> ContactSolution:
-    """Return the solution with impulses λ' (n, 3) of a reduced problem, with residuals."""
-    which, stretch = reduced.which, reduced.stretch
+    """Return the solution with impulses x (3 n + k,) of a reduced problem, with residuals."""
+    closed, which, stretch = reduced.closed, reduced.which, reduced.stretch
+    impulses, bounded = reduced.split(x)
     total = np.zeros((len(problem.gap), 3))
     total[which] = impulses
     total[which, 1] *= stretch
     soft = problem.softness.reshape(-1, 3) * total
     total[which, 2] -= problem.adhesion[which]
-    velocity, joint = problem.velocity(total), problem.joint_impulses(total)
+    velocity, joint = closed.velocity(total, bounded), closed.joint_impulses(total, bounded)
+    laws, own = problem.joint_laws, np.zeros(len(problem.joint_laws.types))
+    own[laws.is_bounded] = bounded
+    own[~laws.is_bounded] = problem.closed_scale * joint[len(problem.K):]
+    joint = joint[: len(problem.K)]
     u = (problem.J3 @ velocity - problem.target).reshape(-1, 3) + soft
     circular = u[which]
     circular[:, 1] *= stretch
     corrected = u.copy()
     corrected[which, 2] += reduced.cones.sliding(circular)
+    of_laws = laws.jacobian @ velocity + laws.softness * own - laws.target
     momentum = (problem.M @ (velocity - problem.v_free) - problem.J3.T @ total.ravel()
-                - problem.K.T @ joint)
+                - problem.K.T @ joint - laws.jacobian.T @ own)
     joints = problem.K @ velocity + problem.joint_softness * joint - problem.joint_target
     residuals = Residuals(
-        *law_residuals(reduced, impulses, circular), _greatest(momentum), _greatest(joints))
-    return ContactSolution(velocity, total, joint, u, corrected, residuals, iterations)
+        *law_residuals(reduced, x, np.concatenate([circular.ravel(), of_laws[laws.is_bounded]])),
+        _greatest(momentum), _greatest(joints))
+    return ContactSolution(velocity, total, joint, own, u, corrected, residuals, iterations)
 
 
 def law_residuals(
-    reduced: ReducedProblem, impulses: np.ndarray, u: np.ndarray
+    reduced: ReducedProblem, x: np.ndarray, u: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Return the first four of Residuals; impulses: λ' (n, 3); u: their velocities (n, 3)."""
-    cones, normal = reduced.cones, impulses[:, 2]
-    if not len(normal):
-        return 0.0, 0.0, 0.0, 0.0
+    """Return the first four of Residuals; x: (3 n + k,); u: their velocities."""
+    (impulses, bounded), (velocities, of_laws) = reduced.split(x), reduced.split(u)
+    (inertia, own) = reduced.split(np.maximum(reduced.inertia, _LEAST))
+    found = [_bounded_residuals(reduced, bounded, of_laws, own)] if len(bounded) else []
+    if len(impulses):
+        found.append(_cone_residuals(reduced.cones, impulses, velocities, inertia))
+    most = np.max(found, axis=0) if found else np.zeros(4)
+    return float(most[0]), float(most[1]), float(most[2]), float(most[3])
+
+
+def _bounded_residuals(
+    reduced: ReducedProblem, x: np.ndarray, u: np.ndarray, inertia: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Return the first four of Residuals of bounded laws; x, u, inertia: (k,)."""
+    below, above = x - reduced.least, reduced.most - x
+    # an interval with two ends allows velocities of both signs
+    wrong = np.where(np.isinf(above), -u, np.where(np.isinf(below), u, 0.0))
+    near = [np.where(np.isfinite(room), room, 0.0) for room in (below, above)]
+    power = near[0] * np.maximum(u, 0.0) + near[1] * np.maximum(-u, 0.0)
+    natural = inertia * (x - np.clip(x - u / inertia, reduced.least, reduced.most))
+    return (float(-np.minimum(below, above).min()), float(wrong.max()),
+            _greatest(power), _greatest(natural))
+
+
+def _cone_residuals(
+    cones: Cones, impulses: np.ndarray, u: np.ndarray, inertia: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Return the first four of Residuals of contacts; impulses, u, inertia: (n, 3)."""
+    normal = impulses[:, 2]
     slope, friction = cones.slope, impulses[:, :2]
     over = np.linalg.norm(friction - cones.limit(friction, normal), axis=1)
     room = cones.bounds(normal)[:, 0] - np.hypot(*friction.T)
@@ -184,9 +234,7 @@ def law_residuals(
                         np.where(over > 0.0, slope * over, inside))
     power = normal * u[:, 2] + cones.dissipation(normal, u) + (friction * u[:, :2]).sum(axis=1)
     # the engine's: of the normal and of friction apart
-    inertia = reduced.inertia
-    stiff = np.maximum(inertia[:, :2].max(axis=1), _LEAST)[:, None]
-    upright = np.maximum(inertia[:, 2], _LEAST)
+    stiff, upright = inertia[:, :2].max(axis=1)[:, None], inertia[:, 2]
     across = stiff * (friction - cones.limit(friction - u[:, :2] / stiff, normal))
     along = upright * (normal - np.maximum(normal - u[:, 2] / upright, 0.0))
     natural = np.maximum(np.abs(along), np.linalg.norm(across, axis=1))

@@ -20,18 +20,26 @@ from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.loops import JOINT_ROWS, Loops, LoopWork, make_loop_work, MIMIC
 from sim_bridge.engine.data.model import (
     EFFORT,
+    FREE,
     KINEMATIC,
+    LOWER,
     LOWER_EFFORT,
     Model,
     Options,
+    UPPER,
     velocity_count,
+    WELD,
 )
-from sim_bridge.engine.data.state import State
+from sim_bridge.engine.data.state import BY_EFFORT, State
 from sim_bridge.engine.data.surfaces import CONE
-from sim_bridge.engine.data.workspace import make_workspace
+from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.mimic import mimic_row
+from sim_bridge.engine.dynamics.present_joint_laws import present_joint_laws
+from sim_bridge.simulation.joint_law_rows import joint_law_rows, JointLaws
 from sim_bridge.simulation.simulation import Simulation
+
+_LINEAR_ROWS = 3  # of a contact
 
 
 class JointRows(NamedTuple):
@@ -172,6 +180,28 @@ class ContactTerms:
         return JointRows(
             [name for name, held in zip(names, holds, strict=True) if held], rows[holds],
             np.where(yields, -loops.erp / h * error, 0.0)[holds], (loops.cfm / h)[holds])
+
+    def joint_laws(self, names: list[str]) -> JointLaws:
+        """Return the laws of joints in trees; names: (nv) of coordinates. To be called last."""
+        present_joint_laws(self._handle, self.applied)
+        model, work = self._model, self._handle.part(Workspace)
+        has_axis = np.zeros(len(names), bool)
+        has_axis[model.v_index[(model.kind > WELD) & (model.kind < FREE)]] = True
+        return joint_law_rows(
+            work.law, work.mode, model.passive, self.velocity, self.time_step,
+            [name if has else '' for name, has in zip(names, has_axis, strict=True)])
+
+    def left_out(self) -> list[str]:
+        """Return what acts in a step and is in none of these terms, in words; after `laws`."""
+        turning = np.flatnonzero(self._handle.part(Laws).rows > _LINEAR_ROWS)
+        said = [f'rolling and spinning friction of contact {number}' for number in turning]
+        loops, state = self._loops, self._state
+        for axis, joint in enumerate(loops.axis_joint.tolist()):
+            has_stops = np.isfinite(loops.limits[axis, [LOWER, UPPER]]).any()
+            is_driven = state.axis_control[axis] != BY_EFFORT or state.axis_u[axis] != 0.0
+            if loops.passive[axis].any() or has_stops or is_driven:
+                said.append(f'what acts along joint {self._names[joint]!r}, which closes a loop')
+        return list(dict.fromkeys(said))
 
     def _mimic_rows(self) -> JointRows:
         """Return the rows of mimic joints where no loops see to them."""
