@@ -74,7 +74,8 @@ def solve(
     kind = _SOLVERS[one_of('solver', solver, _SOLVERS)]
     reduced = reduce_problem(problem, truth('friction', friction))
     shift, sign = _shifts(reduced)
-    count, contacts_count = len(reduced.which) + len(sign), len(reduced.which)
+    pushing = len(reduced.which)
+    count = pushing + len(sign)
     if not count:
         return solution_of(problem, reduced, np.zeros(0), 0)
     parts = _engine_problem(problem, reduced, shift, sign)
@@ -84,17 +85,17 @@ def solve(
         options = options._replace(newton=NEWTON.address, share=SHARE.address)
     contacts = make_contacts(count)
     contacts.size[COUNT] = count
-    contacts.geometry[:contacts_count] = problem.contacts.indices[reduced.which]
+    contacts.geometry[:pushing] = problem.contacts.indices[reduced.which]
     # laws of joints are no pairs, of which several points would share a load
-    contacts.geometry[contacts_count:] = -1 - np.arange(len(sign))[:, None]
+    contacts.geometry[pushing:] = -1 - np.arange(len(sign))[:, None]
     probe = make_probe(model, make_state(model), build_geometry([])).handle
     solve_given(probe.replaced(options, contacts, *parts))
     found: Solution = parts.solution
-    own = found.impulse[contacts_count:]
+    own = found.impulse[pushing:]
     pushed = shift + sign * np.where(_is_open(reduced), own[:, Row.NORMAL], own[:, Row.TANGENT])
     return solution_of(
         problem, reduced,
-        np.concatenate([found.impulse[:contacts_count, _LINEAR].ravel(), pushed]),
+        np.concatenate([found.impulse[:pushing, _LINEAR].ravel(), pushed]),
         int(found.effort[SWEEPS] + found.effort[NEWTONS]))
 
 
@@ -104,9 +105,9 @@ def next_step(problem: ContactProblem) -> NextStep:
 
     It differs from a solution of the problem by what the engine does besides: it finds contacts
     and evaluates inertias and forces in the middle of the step, and `left_out` of the problem
-    names what else acts. From rest, without these, both agree to rounding. Raises InvalidValueError for a
-    problem of another time step than the world's, and where robots or joints were added or removed
-    since.
+    names what else acts. From rest, without these, both agree to rounding. Raises
+    InvalidValueError for a problem of another time step than the world's, and where robots or
+    joints were added or removed since.
     """
     world = instance_of('world', problem.world, World, 'a world')
     if problem.time_step != world.time_step:
@@ -161,7 +162,8 @@ def _law_rows(
     """
     count, size = len(sign), reduced.W.shape[1]
     W, softness = reduced.W[len(reduced.W) - count :], reduced.split(reduced.softness)[1]
-    rows, biases, soft = np.zeros((count, 3, size + count)), np.zeros((count, 3)), np.ones((count, 3))
+    rows = np.zeros((count, 3, size + count))
+    biases, soft = np.zeros((count, 3)), np.ones((count, 3))
     place = np.where(_is_open(reduced), 2, 0)
     at = np.arange(count)
     rows[at, place, :size], biases[at, place] = sign[:, None] * W, sign * free

@@ -7,9 +7,9 @@ dual is a problem of nonnegative least squares: |C⁻¹ Jᵀ λ + Cᵀ v_held|²
 distance, which Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) turn into
 another such problem, for any bias.
 
-Stops of joints are further rows of the same kind. Where impulses of joints have two bounds, as those
-of friction and motors, neither is a problem of least squares: both are then solved as the reference
-does it, with friction coefficients of 0.
+Stops of joints are further rows of the same kind. Where impulses of joints have two bounds, as
+those of friction and motors, neither is a problem of least squares: both are then solved as the
+reference does it, with friction coefficients of 0.
 """
 
 from __future__ import annotations

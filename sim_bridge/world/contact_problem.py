@@ -31,7 +31,7 @@ _DEPENDENT = 1e-10  # share of a unit row that is rounding where rows depend on 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactProblem:
     """
-    The velocities v⁺ after a step, and the impulses λ of nc contacts, μ of closed loops, ν of laws.
+    The velocities v⁺ after a step, and impulses: λ of nc contacts, μ of closed loops, ν of laws.
 
         M (v⁺ - v_free) = J3ᵀ λ + Kᵀ μ + Lᵀ ν,     K v⁺ + joint_softness μ = joint_target,
         u = J3 v⁺ + softness (λ + adhesion) - target,   0 <= λ_z + adhesion ⟂ u_z >= 0,
@@ -57,7 +57,8 @@ class ContactProblem:
     joint_names: the joint of each row of K. K: (m, nv) rows of joints that close loops and of
     mimic joints. joint_target: (m,) [m/s, rad/s]. joint_softness: (m,) velocity per impulse.
     joint_laws: k rows of stops, friction, motors, holds and implicit springs and dampers of
-    joints, see `JointLaws`. left_out: what a step does besides, in words.
+    joints, see `JointLaws`. left_out: what a step does besides, in words. other_contacts: that
+    touch in the same state, of pairs without a contact in the problem; they act in a step.
     world, snapshot: whose problem it is, and its state.
     """
 
@@ -85,6 +86,7 @@ class ContactProblem:
     joint_softness: np.ndarray
     joint_laws: JointLaws
     left_out: list[str]
+    other_contacts: ContactPoints
     world: World
     snapshot: Snapshot
 
@@ -168,22 +170,6 @@ class ContactProblem:
             if name not in robot.joint_names:
                 raise UnknownNameError('joint', name, robot.joint_names, f'robot {robot.name!r}')
         return np.array([first + robot.slot.blueprint.joint_v[name] for name in names], int)
-
-    @cached_property
-    def other_contacts(self) -> ContactPoints:
-        """
-        Contacts of the same state that touch and push, between pairs without one in the problem.
-
-        They disturb what is computed without them. Raises StateError where robots or joints were
-        added or removed since.
-        """
-        world = self.world.copy()
-        world.restore(self.snapshot)
-        found = world.find_contacts(margin=_TOUCHING)
-        pushes = contact_problem(world, world.simulation, self.snapshot, found, None, None).pushes
-        own = np.sort(self.contacts.indices, axis=1).tolist()
-        is_other = pushes & [pair not in own for pair in np.sort(found.indices, axis=1).tolist()]
-        return ContactPoints.of([found[k] for k in np.flatnonzero(is_other)], world.geometries)
 
     def null_space(self, tangential: bool = False) -> np.ndarray:
         """
@@ -301,8 +287,8 @@ def contact_problem(
         friction_models=[FRICTION_MODELS[int(model)] for model in laws.model],
         pushes=laws.is_pushing & rows[:, free].any(axis=1).reshape(-1, 3).any(axis=1),
         joint_names=joints.names, K=joints.jacobian, joint_target=joints.target,
-        joint_softness=joints.softness, joint_laws=own, left_out=left_out, world=world,
-        snapshot=snapshot)
+        joint_softness=joints.softness, joint_laws=own, left_out=left_out,
+        other_contacts=_other_contacts(world, points), world=world, snapshot=snapshot)
 
 
 def _coordinates(world: World, free: np.ndarray) -> dict[Robot, slice]:
@@ -328,6 +314,16 @@ def _coordinate_names(world: World, count: int) -> list[str]:
         for (start, name), (stop, _) in zip(starts, [*starts, (size, '')][1:], strict=True):
             names[first + start : first + stop] = [f'{robot.name}/{name}'] * (stop - start)
     return names
+
+
+def _other_contacts(world: World, contacts: ContactPoints) -> ContactPoints:
+    """Return contacts of a world that touch, of other pairs than those of some contacts."""
+    found = world.find_contacts(margin=_TOUCHING)
+    own, others = (np.sort(each.indices, axis=1) @ (len(world.geometries), 1)
+                   for each in (contacts, found))
+    is_sensor = np.array([geometry.sensor for geometry in world.geometries], bool)
+    is_other: np.ndarray = ~np.isin(others, own) & ~is_sensor[found.indices].any(axis=1)
+    return found[is_other]
 
 
 def _without_prescribed(joints: JointRows, free: np.ndarray, v: np.ndarray) -> JointRows:

@@ -45,4 +45,4 @@ def _blocks(matrix: np.ndarray) -> list[np.ndarray]:
 
 
 def _is_sparse(matrix: np.ndarray) -> bool:
-    return np.count_nonzero(matrix) <= _SPARSE * matrix.size
+    return bool(np.count_nonzero(matrix) <= _SPARSE * matrix.size)

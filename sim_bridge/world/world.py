@@ -685,7 +685,8 @@ class World(DeclaredAttributes):
         `sb.contact` has its solvers. Raises InvalidValueError for what are no contacts of this
         world, and for invalid numbers; StateError if the mass matrix is singular.
         """
-        return contact_problem(self, self.simulation, self.save(), contacts, time_step, bias, joint_laws)
+        return contact_problem(
+            self, self.simulation, self.save(), contacts, time_step, bias, joint_laws)
 
     @property
     def _queries(self) -> ContactQueries:
