@@ -20,7 +20,7 @@ from sim_bridge.simulation.joint_law_rows import JointLaws
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
-from sim_bridge.world.sparse import inverse_factor, sparse_product
+from sim_bridge.world.sparse import gram_product, inverse_factor
 
 FRICTION_MODELS = {surfaces.CONE: 'cone', surfaces.PYRAMID: 'pyramid',
                    surfaces.CONSTANT: 'constant'}
@@ -127,8 +127,7 @@ class ContactProblem:
     @cached_property
     def delassus3(self) -> np.ndarray:
         """(3 nc, 3 nc) J3 response J3ᵀ [1/kg], without softness."""
-        rows = sparse_product(self.J3, self.factor)
-        return sparse_product(rows, rows.T)
+        return gram_product(self.J3, self.factor)
 
     @cached_property
     def v_held(self) -> np.ndarray:
@@ -265,7 +264,8 @@ def contact_problem(
     v_free = np.where(free, v + h * terms.acceleration, v)
     laws = terms.laws(v_free)
     axes = np.where(laws.is_pushing[:, None, None], laws.axes, points.axes)
-    rows, target = terms.contact_rows(axes), laws.targets
+    every_row, target = terms.contact_rows(axes), laws.targets
+    rows = every_row if free.all() else every_row[:, free]
     if bias is not None:
         target[:, 2] = _checked_bias(bias, len(points))
     joints = _without_prescribed(terms.joint_rows(), free, v)
@@ -279,13 +279,13 @@ def contact_problem(
             jacobian=np.zeros((0, int(free.sum()))))
     return ContactProblem(
         contacts=points, time_step=h, coordinates=_coordinates(world, free),
-        M=terms.mass[np.ix_(free, free)], v=v[free],
+        M=terms.mass if free.all() else terms.mass[np.ix_(free, free)], v=v[free],
         v_free=v_free[free], u=terms.applied[free],
         efforts=terms.effort[free], bias_forces=terms.bias[free], axes=axes,
-        J3=rows[:, free], gap=points.gaps, target=target.ravel() - rows[:, ~free] @ v[~free],
+        J3=rows, gap=points.gaps, target=target.ravel() - every_row[:, ~free] @ v[~free],
         softness=laws.softness.ravel(), adhesion=laws.pull, friction=laws.friction,
         friction_models=[FRICTION_MODELS[int(model)] for model in laws.model],
-        pushes=laws.is_pushing & rows[:, free].any(axis=1).reshape(-1, 3).any(axis=1),
+        pushes=laws.is_pushing & rows.any(axis=1).reshape(-1, 3).any(axis=1),
         joint_names=joints.names, K=joints.jacobian, joint_target=joints.target,
         joint_softness=joints.softness, joint_laws=own, left_out=left_out,
         other_contacts=_other_contacts(world, points), world=world, snapshot=snapshot)
@@ -337,14 +337,14 @@ def _checked_contacts(
     world: World, simulation: Simulation, contacts: Iterable[ContactPoint]
 ) -> ContactPoints:
     expected = 'contacts of this world, as find_contacts returns them'
+    geometries = world.geometries
+    if isinstance(contacts, ContactPoints) and contacts.are_among(geometries):
+        return contacts
     points = items_of('contacts', contacts, ContactPoint, expected)
     for point in points:
         for robot in (point.robot_a, point.robot_b):
             if not isinstance(robot, Robot) or robot.simulation is not simulation:
                 raise InvalidValueError('contacts', point, expected)
-    geometries = world.geometries
-    if isinstance(contacts, ContactPoints) and contacts.are_among(geometries):
-        return contacts
     return ContactPoints.of(points, geometries)
 
 
