@@ -186,8 +186,8 @@ def _engine_problem(
         reduced.free + reduced.W @ (reduced.W.T @ shifted) + reduced.softness * shifted)
     own_rows, own_bias, own_softness, own_radius = _law_rows(reduced, own_free, sign)
     of_contacts = np.zeros((contacts, 3, own_rows.shape[2]))
-    of_contacts[:, :, : reduced.W.shape[1]] = reduced.W[: 3 * contacts].reshape(
-        contacts, 3, -1)
+    own_size = reduced.W.shape[1]
+    of_contacts[:, :, :own_size] = reduced.W[: 3 * contacts].reshape(contacts, 3, own_size)
     whitened = np.concatenate([of_contacts, own_rows])
     nowhere, _ = join_models([], (0.0, 0.0, 0.0))
     parts = make_problem(

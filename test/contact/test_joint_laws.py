@@ -252,3 +252,24 @@ def test_what_is_left_out_is_named():
     hinge.friction = 1.0
     assert world.contact_problem(contacts).left_out == [
         rolling, "what acts along joint 'hinge', which closes a loop"]
+
+
+@pytest.mark.parametrize('effort', [0.5, 5.0])
+def test_laws_of_mimic_joints_are_those_of_steps(effort):
+    """Move mimic joints without any contact, against friction, dampers and stops of both."""
+    text = '<robot name="gripper"><link name="world"/>' + ''.join(
+        LINK.format(name=name, x=0.0, z=0.0, mass=1.0, shape='') + JOINT.format(
+            name=f'to_{name}', kind='prismatic', parent='world', child=name, x=0.0, z=0.0,
+            axis='1 0 0', lower=-1.0, upper=1.0, damping=1.0).replace('</joint>', mimic)
+        for name, mimic in (
+            ('left', '</joint>'),
+            ('right', '<mimic joint="to_left" multiplier="-2"/></joint>'))) + '</robot>'
+    world = sb.World()
+    robot = world.load_urdf(text)
+    robot.joint('to_left').friction, robot.joint('to_right').friction = 0.5, 0.7
+    robot.u = [effort, 0.0]
+    problem = world.contact_problem([])
+    step = sb.contact.next_step(problem)
+    assert bool(step.velocity.any()) == (effort > 2.0)
+    for solve in (sb.contact.solve, sb.contact.solve_reference):
+        np.testing.assert_allclose(solve(problem).velocity, step.velocity, atol=1e-15)
