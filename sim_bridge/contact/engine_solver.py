@@ -43,7 +43,9 @@ from sim_bridge.world.world import World
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _MODELS = {name: model for model, name in FRICTION_MODELS.items()}
 _ROWS_OF_CONTACT = 6  # that the engine has room for
-_LINEAR = [Row.TANGENT, Row.TANGENT2, Row.NORMAL]  # the engine's, as x, y and z
+# the engine's rows, along and about x, y and z
+_LINEAR, _ANGULAR = [Row.TANGENT, Row.TANGENT2, Row.NORMAL], [Row.ROLL, Row.ROLL2, Row.SPIN]
+_TURNING = [row - Row.SPIN for row in _ANGULAR]
 
 
 class NextStep(NamedTuple):
@@ -93,9 +95,10 @@ def solve(
     found: Solution = parts.solution
     own = found.impulse[pushing:]
     pushed = shift + sign * np.where(_is_open(reduced), own[:, Row.NORMAL], own[:, Row.TANGENT])
+    turning = found.impulse[reduced.turns.at][:, _ANGULAR]
     return solution_of(
         problem, reduced,
-        np.concatenate([found.impulse[:pushing, _LINEAR].ravel(), pushed]),
+        np.concatenate([found.impulse[:pushing, _LINEAR].ravel(), turning.ravel(), pushed]),
         int(found.effort[SWEEPS] + found.effort[NEWTONS]))
 
 
@@ -161,7 +164,7 @@ def _law_rows(
     (k, 3, r + k) along x, y and z, bias (k, 3), softness (k, 3) and radius (k,).
     """
     count, size = len(sign), reduced.W.shape[1]
-    W, softness = reduced.W[len(reduced.W) - count :], reduced.split(reduced.softness)[1]
+    W, softness = reduced.W[len(reduced.W) - count :], reduced.split(reduced.softness)[2]
     rows = np.zeros((count, 3, size + count))
     biases, soft = np.zeros((count, 3)), np.ones((count, 3))
     place = np.where(_is_open(reduced), 2, 0)
@@ -180,9 +183,9 @@ def _engine_problem(
     """Return a reduced problem as the engine has it."""
     cones, contacts = reduced.cones, len(reduced.which)
     count = contacts + len(sign)
-    shifted = np.concatenate([np.zeros(3 * contacts), shift])
+    shifted = np.concatenate([np.zeros(len(reduced.g) - len(shift)), shift])
     # the solver itself takes the adhesion off
-    free, own_free = reduced.split(
+    free, turning_free, own_free = reduced.split(
         reduced.free + reduced.W @ (reduced.W.T @ shifted) + reduced.softness * shifted)
     own_rows, own_bias, own_softness, own_radius = _law_rows(reduced, own_free, sign)
     of_contacts = np.zeros((contacts, 3, own_rows.shape[2]))
@@ -202,12 +205,20 @@ def _engine_problem(
     laws.softness[:, _LINEAR] = np.concatenate(
         [reduced.split(reduced.softness)[0], own_softness])
     laws.pull[:contacts] = problem.adhesion[reduced.which]
+    turns = reduced.turns
+    angular = np.zeros_like(whitened)
+    angular[turns.at, :, :own_size] = reduced.W[
+        3 * contacts : len(reduced.W) - len(sign)].reshape(len(turns.at), 3, own_size)
+    laws.rows[turns.at] = _ROWS_OF_CONTACT
+    laws.radius[turns.at, Bound.ROLL], laws.radius[turns.at, Bound.SPIN] = turns[1:]
+    solution.bias[turns.at[:, None], _ANGULAR] = turning_free
     end = 0
     for contact, three in enumerate(whitened):
-        support = np.flatnonzero(three.any(axis=0))
+        support = np.flatnonzero(three.any(axis=0) | angular[contact].any(axis=0))
         own.first[contact], stop = end, end + len(support)
         own.support[end:stop] = support
         own.linear[_LINEAR, end:stop] = three[:, support]
+        own.angular[_TURNING, end:stop] = angular[contact][:, support]
         end = stop
     own.first[count] = end
     solution.bias[:, _LINEAR] = np.concatenate([free, own_bias])

@@ -41,16 +41,18 @@ class ContactSolution:
 
     velocity: (nv,) v⁺ over the problem's coordinates. impulses: (nc, 3) λ of b on a along x, y and
     z of the problem's axes [N s]. joint_impulses: (m,) μ of the problem's joint rows [N s, N m s].
-    law_impulses: (k,) ν of its joint laws [N s, N m s].
+    law_impulses: (k,) ν of its joint laws [N s, N m s]. turning_impulses: (t, 3) τ of rolling and
+    spinning friction about the same axes [N m s].
     relative_velocities: (nc, 3) u, less what is wanted [m/s]. corrected_velocities: (nc, 3) u with
-    mu |u_xy| added along z, after de Saxcé: it is in the dual cone. residuals: of the laws.
-    iterations: that the solver took.
+    mu |u_xy| added along z, after de Saxcé, and likewise what rolls and spins: it is in the dual
+    cone. residuals: of the laws. iterations: that the solver took.
     """
 
     velocity: np.ndarray
     impulses: np.ndarray
     joint_impulses: np.ndarray
     law_impulses: np.ndarray
+    turning_impulses: np.ndarray
     relative_velocities: np.ndarray
     corrected_velocities: np.ndarray
     residuals: Residuals
@@ -106,15 +108,42 @@ class Cones(NamedTuple):
         return np.where(self.models == 'cone', np.hypot(*both.T), both.sum(axis=1))
 
 
+class Turning(NamedTuple):
+    """
+    Rolling and spinning friction of t contacts. at: (t,) which of those that push.
+
+    rolling, spinning: (t,) greatest angular impulses about x and y together, and about z, per
+    impulse along z [m].
+    """
+
+    at: np.ndarray
+    rolling: np.ndarray
+    spinning: np.ndarray
+
+    def limit(self, wanted: np.ndarray, normal: np.ndarray) -> np.ndarray:
+        """Return (t, 3) the nearest to wanted within bounds, for impulses (n,) along z."""
+        per, size = np.maximum(normal[self.at], 0.0), np.hypot(wanted[:, 0], wanted[:, 1])
+        roll, spin = self.rolling * per, self.spinning * per
+        share = np.divide(roll, size, out=np.ones_like(size), where=size > roll)
+        return np.stack(
+            [*(wanted[:, :2].T * share), np.clip(wanted[:, 2], -spin, spin)], axis=1)
+
+    def power(self, u: np.ndarray) -> np.ndarray:
+        """Return (t,) what the bounds take at angular velocities (t, 3), per impulse along z."""
+        return np.asarray(
+            self.rolling * np.hypot(u[:, 0], u[:, 1]) + self.spinning * np.abs(u[:, 2]))
+
+
 class ReducedProblem(NamedTuple):
     """
     A problem in the impulses of n contacts that push and of k bounded laws of joints: u = G x + g.
 
-    x: (3 n + k,) λ', impulses with the adhesion, in coordinates with circular cones, then ν.
+    x: (3 n + 3 t + k,) λ', impulses with the adhesion, in coordinates with circular cones, then τ
+    of t contacts with rolling or spinning friction, then ν.
     G = W Wᵀ + diag(softness). closed: the problem with the other laws as joint rows. which: (n,)
     numbers of the contacts. stretch: (n,) mu2 / mu of elliptic cones, see `Cones`, else 1.
-    W: (3 n + k, r). softness: (3 n + k,). free: u without any impulse. g: u for x = 0.
-    cones: the contacts' friction. least, most: (k,) bounds of ν.
+    W: rows of x. softness: of x. free: u without any impulse. g: u for x = 0. cones: the contacts'
+    friction. turns: their rolling and spinning friction. least, most: (k,) bounds of ν.
     """
 
     closed: ContactProblem
@@ -125,18 +154,21 @@ class ReducedProblem(NamedTuple):
     free: np.ndarray
     g: np.ndarray
     cones: Cones
+    turns: Turning
     least: np.ndarray
     most: np.ndarray
 
     @property
     def inertia(self) -> np.ndarray:
-        """(3 n + k,) diagonal of G [1/kg]."""
+        """Diagonal of G [1/kg]."""
         return np.asarray((self.W**2).sum(axis=1) + self.softness)
 
-    def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts (n, 3) and (k,) of contacts and laws."""
-        count = 3 * len(self.which)
-        return values[:count].reshape(-1, 3), values[count:]
+    def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the parts (n, 3), (t, 3) and (k,) of contacts, of their turning, and of laws."""
+        first = 3 * len(self.which)
+        second = first + 3 * len(self.turns.at)
+        return (values[:first].reshape(-1, 3), values[first:second].reshape(-1, 3),
+                values[second:])
 
 
 def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> ReducedProblem:
@@ -150,9 +182,20 @@ def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> Reduc
     is_ellipse = (models == 'cone') & (mu != mu2) & (mu > 0.0) & np.isfinite(mu)
     stretch = np.divide(mu2, mu, out=np.ones_like(mu), where=is_ellipse)
     scale = np.stack([np.ones_like(mu), stretch, np.ones_like(mu)], axis=1).ravel()
-    jacobian = np.concatenate([scale[:, None] * problem.J3[rows], laws.jacobian])
-    target = np.concatenate([scale * problem.target[rows], laws.target])
-    softness = np.concatenate([scale**2 * problem.softness[rows], laws.softness])
+    place = np.zeros(len(problem.gap), int)
+    place[which] = np.arange(len(which))
+    own = np.arange(len(problem.turning) if with_friction else 0)
+    at = place[problem.turning[own]]
+    turn_rows = (3 * own[:, None] + np.arange(3)).ravel()
+    turn_scale = scale.reshape(-1, 3)[at].ravel()
+    jacobian = np.concatenate([
+        scale[:, None] * problem.J3[rows], turn_scale[:, None] * problem.J_turn[turn_rows],
+        laws.jacobian])
+    target = np.concatenate([
+        scale * problem.target[rows], turn_scale * problem.turning_target[turn_rows],
+        laws.target])
+    softness = np.concatenate(
+        [scale**2 * problem.softness[rows], np.zeros(len(turn_rows)), laws.softness])
     W = sparse_product(jacobian, closed.factor)
     pull = np.zeros(len(W))
     pull[2 : len(rows) : 3] = problem.adhesion[which]
@@ -160,21 +203,27 @@ def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> Reduc
     circular = np.stack([mu, np.where(models == 'cone', mu, mu2)], axis=1)
     return ReducedProblem(
         closed, which, stretch, W, softness, free, free - W @ (W.T @ pull),
-        Cones(circular, models), laws.least, laws.most)
+        Cones(circular, models), Turning(at, *problem.turning_friction[own].T), laws.least,
+        laws.most)
 
 
 def solution_of(
     problem: ContactProblem, reduced: ReducedProblem, x: np.ndarray, iterations: int
 ) -> ContactSolution:
-    """Return the solution with impulses x (3 n + k,) of a reduced problem, with residuals."""
+    """Return the solution with impulses x of a reduced problem, with residuals."""
     closed, which, stretch = reduced.closed, reduced.which, reduced.stretch
-    impulses, bounded = reduced.split(x)
+    impulses, turning, bounded = reduced.split(x)
+    turns = np.zeros((len(problem.turning), 3))
+    turns[: len(turning)] = turning
+    turn_stretch = stretch[reduced.turns.at]
+    turns[: len(turning), 1] *= turn_stretch
     total = np.zeros((len(problem.gap), 3))
     total[which] = impulses
     total[which, 1] *= stretch
     soft = problem.softness.reshape(-1, 3) * total
     total[which, 2] -= problem.adhesion[which]
-    velocity, joint = closed.velocity(total, bounded), closed.joint_impulses(total, bounded)
+    velocity = closed.velocity(total, bounded, turns)
+    joint = closed.joint_impulses(total, bounded, turns)
     laws, own = problem.joint_laws, np.zeros(len(problem.joint_laws.types))
     own[laws.is_bounded] = bounded
     own[~laws.is_bounded] = problem.closed_scale * joint[len(problem.K):]
@@ -182,27 +231,36 @@ def solution_of(
     u = (problem.J3 @ velocity - problem.target).reshape(-1, 3) + soft
     circular = u[which]
     circular[:, 1] *= stretch
+    angular = (problem.J_turn @ velocity - problem.turning_target).reshape(-1, 3)[: len(turning)]
+    angular[:, 1] *= turn_stretch
     corrected = u.copy()
     corrected[which, 2] += reduced.cones.sliding(circular)
+    corrected[which[reduced.turns.at], 2] += reduced.turns.power(angular)
     of_laws = laws.jacobian @ velocity + laws.softness * own - laws.target
     momentum = (problem.M @ (velocity - problem.v_free) - problem.J3.T @ total.ravel()
-                - problem.K.T @ joint - laws.jacobian.T @ own)
+                - problem.K.T @ joint - laws.jacobian.T @ own - problem.J_turn.T @ turns.ravel())
     joints = problem.K @ velocity + problem.joint_softness * joint - problem.joint_target
     residuals = Residuals(
-        *law_residuals(reduced, x, np.concatenate([circular.ravel(), of_laws[laws.is_bounded]])),
+        *law_residuals(reduced, x, np.concatenate(
+            [circular.ravel(), angular.ravel(), of_laws[laws.is_bounded]])),
         _greatest(momentum), _greatest(joints))
-    return ContactSolution(velocity, total, joint, own, u, corrected, residuals, iterations)
+    return ContactSolution(
+        velocity, total, joint, own, turns, u, corrected, residuals, iterations)
 
 
 def law_residuals(
     reduced: ReducedProblem, x: np.ndarray, u: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Return the first four of Residuals; x: (3 n + k,); u: their velocities."""
-    (impulses, bounded), (velocities, of_laws) = reduced.split(x), reduced.split(u)
-    (inertia, own) = reduced.split(np.maximum(reduced.inertia, _LEAST))
+    """Return the first four of Residuals; x: of the reduced problem; u: its velocities."""
+    impulses, turning, bounded = reduced.split(x)
+    velocities, angular, of_laws = reduced.split(u)
+    inertia, turn_inertia, own = reduced.split(np.maximum(reduced.inertia, _LEAST))
     found = [_bounded_residuals(reduced, bounded, of_laws, own)] if len(bounded) else []
     if len(impulses):
         found.append(_cone_residuals(reduced.cones, impulses, velocities, inertia))
+    if len(turning):
+        found.append(_turning_residuals(
+            reduced.turns, impulses[:, 2], turning, angular, turn_inertia))
     most = np.max(found, axis=0) if found else np.zeros(4)
     return float(most[0]), float(most[1]), float(most[2]), float(most[3])
 
@@ -219,6 +277,18 @@ def _bounded_residuals(
     natural = inertia * (x - np.clip(x - u / inertia, reduced.least, reduced.most))
     return (float(-np.minimum(below, above).min()), float(wrong.max()),
             _greatest(power), _greatest(natural))
+
+
+def _turning_residuals(
+    turns: Turning, normal: np.ndarray, x: np.ndarray, u: np.ndarray, inertia: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Return the first four of Residuals of turning; normal: (n,); x, u, inertia: (t, 3)."""
+    stiff = np.concatenate(
+        [np.repeat(inertia[:, :2].max(axis=1, keepdims=True), 2, axis=1), inertia[:, 2:]], axis=1)
+    outside = np.linalg.norm(x - turns.limit(x, normal), axis=1)
+    power = (x * u).sum(axis=1) + np.maximum(normal[turns.at], 0.0) * turns.power(u)
+    natural = np.linalg.norm(stiff * (x - turns.limit(x - u / stiff, normal)), axis=1)
+    return float(outside.max()), -np.inf, _greatest(power), _greatest(natural)
 
 
 def _cone_residuals(

@@ -39,8 +39,6 @@ from sim_bridge.engine.dynamics.present_joint_laws import present_joint_laws
 from sim_bridge.simulation.joint_law_rows import joint_law_rows, JointLaws
 from sim_bridge.simulation.simulation import Simulation
 
-_LINEAR_ROWS = 3  # of a contact
-
 
 class JointRows(NamedTuple):
     """
@@ -63,7 +61,7 @@ class ContactLaws(NamedTuple):
     is_pushing: (n,) False for those that only report. axes: (n, 3, 3) columns x, y, z. targets:
     (n, 3) wanted relative velocities, along z the least [m/s]. softness: (n, 3) [1/kg]. friction:
     (n, 2) coefficients, or impulses [N s] of the model CONSTANT. model: (n,) of `data.surfaces`.
-    pull: (n,) impulse of adhesion [N s].
+    pull: (n,) impulse of adhesion [N s]. turning: (n, 2) rolling and spinning friction [m].
     """
 
     is_pushing: np.ndarray
@@ -73,6 +71,7 @@ class ContactLaws(NamedTuple):
     friction: np.ndarray
     model: np.ndarray
     pull: np.ndarray
+    turning: np.ndarray
 
 
 class ContactTerms:
@@ -151,16 +150,23 @@ class ContactTerms:
         return ContactLaws(
             has_law, np.stack([x, sign * y, sign * z], axis=2),
             np.where(has_law[:, None], targets, 0.0), softness, friction, laws.model.copy(),
-            laws.pull.copy())
+            laws.pull.copy(), np.where(
+                has_law[:, None], laws.radius[:, [Bound.ROLL, Bound.SPIN]], 0.0))
 
-    def contact_rows(self, axes: np.ndarray) -> np.ndarray:
-        """Return (3 n, nv) the relative velocities, of the first, along axes (n, 3, 3)."""
-        directions = np.ascontiguousarray(axes.transpose(0, 2, 1)).reshape(-1, 3)
+    def contact_rows(self, axes: np.ndarray, turning: np.ndarray | None = None) -> np.ndarray:
+        """
+        Return (3 n, nv) the relative velocities, of the first, along axes (n, 3, 3).
+
+        turning: numbers (t,) of contacts; then (3 t, nv) angular ones about their axes.
+        """
+        which = np.arange(len(axes)) if turning is None else turning
+        directions = np.ascontiguousarray(axes[which].transpose(0, 2, 1)).reshape(-1, 3)
         rows = np.zeros((len(directions), len(self.velocity)))
         for side, sign in enumerate((1.0, -1.0)):
             force_rows(
-                self._handle, np.repeat(self._bodies[:, side], 3),
-                np.repeat(self._points[side], 3, axis=0), sign * directions, rows)
+                self._handle, np.repeat(self._bodies[which, side], 3),
+                np.repeat(self._points[side][which], 3, axis=0), sign * directions,
+                int(turning is not None), rows)
         return rows
 
     def joint_rows(self) -> JointRows:
@@ -192,10 +198,8 @@ class ContactTerms:
             [name if has else '' for name, has in zip(names, has_axis, strict=True)])
 
     def left_out(self) -> list[str]:
-        """Return what acts in a step and is in none of these terms, in words; after `laws`."""
-        turning = np.flatnonzero(self._handle.part(Laws).rows > _LINEAR_ROWS)
-        said = [f'rolling and spinning friction of contact {number}' for number in turning]
-        loops, state = self._loops, self._state
+        """Return what acts in a step and is in none of these terms, in words."""
+        said, loops, state = [], self._loops, self._state
         for axis, joint in enumerate(loops.axis_joint.tolist()):
             has_stops = np.isfinite(loops.limits[axis, [LOWER, UPPER]]).any()
             is_driven = state.axis_control[axis] != BY_EFFORT or state.axis_u[axis] != 0.0

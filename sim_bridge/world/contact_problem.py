@@ -33,11 +33,13 @@ class ContactProblem:
     """
     The velocities v⁺ after a step, and impulses: λ of nc contacts, μ of closed loops, ν of laws.
 
-        M (v⁺ - v_free) = J3ᵀ λ + Kᵀ μ + Lᵀ ν,     K v⁺ + joint_softness μ = joint_target,
+        M (v⁺ - v_free) = J3ᵀ λ + J_turnᵀ τ + Kᵀ μ + Lᵀ ν,
+        K v⁺ + joint_softness μ = joint_target,
         u = J3 v⁺ + softness (λ + adhesion) - target,   0 <= λ_z + adhesion ⟂ u_z >= 0,
 
-    Coulomb's law of friction between λ and u along x and y, and the bounds of joint_laws, whose
-    jacobian is L: stops, friction, motors and holds of joints. docs/contact_problem.md has the
+    Coulomb's law of friction between λ and u along x and y, that of rolling and spinning friction
+    with angular impulses τ, and the bounds of joint_laws, whose jacobian is L: stops, friction,
+    motors and holds of joints. docs/contact_problem.md has the
     conventions. Coordinates are those that forces move: of each robot in the order of
     `sb.dynamics`; those of kinematic bases are not among them, what they contribute is in `target`
     and `joint_target`. Rows of contacts are three each: along x, y and z of `axes`, z the normal.
@@ -54,6 +56,9 @@ class ContactProblem:
     with [N s]. friction: (nc, 2) coefficients along x and y; of 'constant', impulses [N s].
     friction_models: (nc) 'cone', 'pyramid' or 'constant'. pushes: (nc,) False where a sensor
     touches, or nothing that forces move.
+    turning: (t,) numbers of contacts with rolling or spinning friction. turning_friction: (t, 2)
+    their coefficients of rolling and of spinning [m]. J_turn: (3 t, nv) relative angular
+    velocities of a to b about their axes. turning_target: (3 t,) [rad/s].
     joint_names: the joint of each row of K. K: (m, nv) rows of joints that close loops and of
     mimic joints. joint_target: (m,) [m/s, rad/s]. joint_softness: (m,) velocity per impulse.
     joint_laws: k rows of stops, friction, motors, holds and implicit springs and dampers of
@@ -80,6 +85,10 @@ class ContactProblem:
     friction: np.ndarray
     friction_models: list[str]
     pushes: np.ndarray
+    turning: np.ndarray
+    turning_friction: np.ndarray
+    J_turn: np.ndarray
+    turning_target: np.ndarray
     joint_names: list[str]
     K: np.ndarray
     joint_target: np.ndarray
@@ -135,20 +144,23 @@ class ContactProblem:
         return self.v_free + self._whitened.T @ self._loop_change[: len(self.v)]
 
     def velocity(
-        self, impulses: np.ndarray, law_impulses: np.ndarray | None = None
+        self, impulses: np.ndarray, law_impulses: np.ndarray | None = None,
+        turning_impulses: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return (nv,) v⁺ for impulses (nc, 3) of the contacts along their axes, and (k,) ν."""
-        push = self.factor.T @ self._generalized(impulses, law_impulses)
+        """Return (nv,) v⁺ for λ (nc, 3) along the contacts' axes, ν (k,) and τ (t, 3)."""
+        push = self.factor.T @ self._generalized(impulses, law_impulses, turning_impulses)
         return self.v_held + self.factor @ push
 
     def joint_impulses(
-        self, impulses: np.ndarray, law_impulses: np.ndarray | None = None
+        self, impulses: np.ndarray, law_impulses: np.ndarray | None = None,
+        turning_impulses: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return (m,) μ for impulses (nc, 3) and (k,) ν: the least where rows depend."""
+        """Return (m,) μ for λ (nc, 3), ν (k,) and τ (t, 3): the least where rows depend."""
         if not len(self.K):
             return np.zeros(0)
         push = np.zeros(len(self._joint_rows))
-        push[: len(self.v)] = self._whitened @ self._generalized(impulses, law_impulses)
+        push[: len(self.v)] = self._whitened @ self._generalized(
+            impulses, law_impulses, turning_impulses)
         free = self._free_directions
         needed = self._loop_change + free @ (free.T @ push) - push
         return _least_squares(self._joint_rows, needed)
@@ -220,10 +232,17 @@ class ContactProblem:
         softness = self.joint_laws.softness[~self.joint_laws.is_bounded]
         return 1.0 / np.sqrt(np.where(softness > 0.0, softness, 1.0))
 
-    def _generalized(self, impulses: np.ndarray, law_impulses: np.ndarray | None) -> np.ndarray:
-        """Return (nv,) J3ᵀ λ + Lᵀ ν."""
+    def _generalized(
+        self, impulses: np.ndarray, law_impulses: np.ndarray | None,
+        turning_impulses: np.ndarray | None,
+    ) -> np.ndarray:
+        """Return (nv,) J3ᵀ λ + Lᵀ ν + J_turnᵀ τ."""
         push = self.J3.T @ np.ravel(impulses)
-        return push if law_impulses is None else push + self.joint_laws.jacobian.T @ law_impulses
+        if law_impulses is not None:
+            push = push + self.joint_laws.jacobian.T @ law_impulses
+        if turning_impulses is not None:
+            push = push + self.J_turn.T @ np.ravel(turning_impulses)
+        return push
 
     @cached_property
     def _joint_rows(self) -> np.ndarray:
@@ -268,6 +287,9 @@ def contact_problem(
     rows = every_row if free.all() else every_row[:, free]
     if bias is not None:
         target[:, 2] = _checked_bias(bias, len(points))
+    pushes = laws.is_pushing & rows.any(axis=1).reshape(-1, 3).any(axis=1)
+    turning = np.flatnonzero(pushes & (laws.turning > 0.0).any(axis=1))
+    turns = terms.contact_rows(axes, turning)
     joints = _without_prescribed(terms.joint_rows(), free, v)
     left_out, own = terms.left_out(), terms.joint_laws(_coordinate_names(world, len(free)))
     if truth('joint_laws', joint_laws):
@@ -285,7 +307,8 @@ def contact_problem(
         J3=rows, gap=points.gaps, target=target.ravel() - every_row[:, ~free] @ v[~free],
         softness=laws.softness.ravel(), adhesion=laws.pull, friction=laws.friction,
         friction_models=[FRICTION_MODELS[int(model)] for model in laws.model],
-        pushes=laws.is_pushing & rows.any(axis=1).reshape(-1, 3).any(axis=1),
+        pushes=pushes, turning=turning, turning_friction=laws.turning[turning],
+        J_turn=turns[:, free], turning_target=-turns[:, ~free] @ v[~free],
         joint_names=joints.names, K=joints.jacobian, joint_target=joints.target,
         joint_softness=joints.softness, joint_laws=own, left_out=left_out,
         other_contacts=_other_contacts(world, points), world=world, snapshot=snapshot)

@@ -238,20 +238,14 @@ def test_held_joints_and_joints_without_bounds_are_equations():
 
 
 def test_what_is_left_out_is_named():
-    """Name rolling friction, and axes of joints that close loops, if anything acts along them."""
+    """Name axes of joints that close loops, if anything acts along them."""
     world = sb.World()
-    world.add_ground()
-    world.set_contact_material(
-        'default', 'default', sb.ContactMaterial(friction=0.5, rolling_friction=1e-3))
-    world.add_body(sb.Sphere(0.1), 'ball', mass=1.0, position=(0, 0, 0.1))
     body = world.add_body(sb.Box((0.1, 0.1, 0.1)), 'box', mass=1.0, position=(1, 0, 1))
     hinge = world.add_joint('hinge', None, body, (1, 0, 1), (0, 0, 1), tree=False, name='hinge')
-    contacts = world.find_contacts()
-    rolling = 'rolling and spinning friction of contact 0'
-    assert world.contact_problem(contacts).left_out == [rolling]
+    assert world.contact_problem([]).left_out == []
     hinge.friction = 1.0
-    assert world.contact_problem(contacts).left_out == [
-        rolling, "what acts along joint 'hinge', which closes a loop"]
+    assert world.contact_problem([]).left_out == [
+        "what acts along joint 'hinge', which closes a loop"]
 
 
 @pytest.mark.parametrize('effort', [0.5, 5.0])
