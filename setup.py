@@ -52,6 +52,8 @@ def share_files(name):
         for folder in ('config', 'launch', 'urdf')
         for path in sorted((ROOT / folder).rglob('*'))
         if path.is_file() and '__pycache__' not in path.parts
+        # what makes a file that ships does not ship; a launch file is one
+        and (path.suffix != '.py' or folder == 'launch')
     ]
     return [
         ('share/ament_index/resource_index/packages', [f'resource/{name}']),

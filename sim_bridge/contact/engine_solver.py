@@ -31,6 +31,7 @@ from sim_bridge.engine.data.contact_problem import (
 from sim_bridge.engine.data.contact_problem import ContactProblem as EngineProblem
 from sim_bridge.engine.data.model import Options
 from sim_bridge.engine.data.state import make_state
+from sim_bridge.engine.data.surfaces import CONSTANT
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import instance_of, one_of, truth
@@ -42,7 +43,9 @@ from sim_bridge.world.world import World
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _MODELS = {name: model for model, name in FRICTION_MODELS.items()}
 _ROWS_OF_CONTACT = 6  # that the engine has room for
-_LINEAR = [Row.TANGENT, Row.TANGENT2, Row.NORMAL]  # the engine's, as x, y and z
+# the engine's rows, along and about x, y and z
+_LINEAR, _ANGULAR = [Row.TANGENT, Row.TANGENT2, Row.NORMAL], [Row.ROLL, Row.ROLL2, Row.SPIN]
+_TURNING = [row - Row.SPIN for row in _ANGULAR]
 
 
 class NextStep(NamedTuple):
@@ -66,27 +69,36 @@ def solve(
     """
     Solve a problem by the compiled solvers that the engine's steps use, from zero impulses.
 
-    solver: as of `World`. friction: False leaves it out. Rolling and spinning friction are no part
-    of the problem. Raises UnknownNameError or InvalidValueError for another solver.
+    solver: as of `World`. friction: False leaves out that of contacts. In steps the laws of joints
+    are solved by pivoting beside the contacts; here they are given to the contact solver, as
+    `_law_rows` says. Raises UnknownNameError or InvalidValueError for another solver.
     """
     kind = _SOLVERS[one_of('solver', solver, _SOLVERS)]
     reduced = reduce_problem(problem, truth('friction', friction))
-    count = len(reduced.which)
+    shift, sign = _shifts(reduced)
+    pushing = len(reduced.which)
+    count = pushing + len(sign)
     if not count:
-        return solution_of(problem, reduced, np.zeros((0, 3)), 0)
-    parts = _engine_problem(problem, reduced)
+        return solution_of(problem, reduced, np.zeros(0), 0)
+    parts = _engine_problem(problem, reduced, shift, sign)
     model, _ = join_models([], (0.0, 0.0, 0.0))
     options: Options = make_options(problem.time_step, kind)
     if kind != ITERATIVE:
         options = options._replace(newton=NEWTON.address, share=SHARE.address)
     contacts = make_contacts(count)
     contacts.size[COUNT] = count
-    contacts.geometry[:] = problem.contacts.indices[reduced.which]
+    contacts.geometry[:pushing] = problem.contacts.indices[reduced.which]
+    # laws of joints are no pairs, of which several points would share a load
+    contacts.geometry[pushing:] = -1 - np.arange(len(sign))[:, None]
     probe = make_probe(model, make_state(model), build_geometry([])).handle
     solve_given(probe.replaced(options, contacts, *parts))
     found: Solution = parts.solution
+    own = found.impulse[pushing:]
+    pushed = shift + sign * np.where(_is_open(reduced), own[:, Row.NORMAL], own[:, Row.TANGENT])
+    turning = found.impulse[reduced.turns.at][:, _ANGULAR]
     return solution_of(
-        problem, reduced, found.impulse[:, _LINEAR],
+        problem, reduced,
+        np.concatenate([found.impulse[:pushing, _LINEAR].ravel(), turning.ravel(), pushed]),
         int(found.effort[SWEEPS] + found.effort[NEWTONS]))
 
 
@@ -95,10 +107,10 @@ def next_step(problem: ContactProblem) -> NextStep:
     Return what a step of the problem's world gives, taken by a copy from the problem's state.
 
     It differs from a solution of the problem by what the engine does besides: it finds contacts
-    and evaluates inertias and forces in the middle of the step, and joints have friction, stops
-    and motors. From rest, without these, both agree to rounding. Raises InvalidValueError for a
-    problem of another time step than the world's, and where robots or joints were added or removed
-    since.
+    and evaluates inertias and forces in the middle of the step, and `left_out` of the problem
+    names what else acts. From rest, without these, both agree to rounding. Raises
+    InvalidValueError for a problem of another time step than the world's, and where robots or
+    joints were added or removed since.
     """
     world = instance_of('world', problem.world, World, 'a world')
     if problem.time_step != world.time_step:
@@ -129,29 +141,87 @@ def next_step(problem: ContactProblem) -> NextStep:
     return NextStep(velocity, impulses, left_out, copy.contacts)
 
 
-def _engine_problem(problem: ContactProblem, reduced: ReducedProblem) -> EngineProblem:
+def _is_open(reduced: ReducedProblem) -> np.ndarray:
+    """Return (k,) whether the impulses of laws have one bound alone, as those of normals."""
+    return np.isinf(reduced.least) | np.isinf(reduced.most)
+
+
+def _shifts(reduced: ReducedProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Return (k,) middles or single bounds of the impulses of laws, and the way from there."""
+    least, most = reduced.least, reduced.most
+    middle = np.where(np.isinf(least), most, np.where(np.isinf(most), least, 0.5 * (least + most)))
+    return middle, np.where(np.isinf(least), -1.0, 1.0)
+
+
+def _law_rows(
+    reduced: ReducedProblem, free: np.ndarray, sign: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Return the laws of joints as k contacts.
+
+    An impulse with one bound is that of a normal. One with two is friction of a constant bound, of
+    a contact whose normal acts on a coordinate of its own, with an impulse of 1. Returns rows
+    (k, 3, r + k) along x, y and z, bias (k, 3), softness (k, 3) and radius (k,).
+    """
+    count, size = len(sign), reduced.W.shape[1]
+    W, softness = reduced.W[len(reduced.W) - count :], reduced.split(reduced.softness)[2]
+    rows = np.zeros((count, 3, size + count))
+    biases, soft = np.zeros((count, 3)), np.ones((count, 3))
+    place = np.where(_is_open(reduced), 2, 0)
+    at = np.arange(count)
+    rows[at, place, :size], biases[at, place] = sign[:, None] * W, sign * free
+    soft[at, place] = softness
+    closed = at[place == 0]
+    rows[closed, 2, size + closed], biases[closed, 2], soft[closed, 2] = 1.0, -1.0, 0.0
+    radius = np.where(place == 0, 0.5 * (reduced.most - reduced.least), 0.0)
+    return rows, biases, soft, radius
+
+
+def _engine_problem(
+    problem: ContactProblem, reduced: ReducedProblem, shift: np.ndarray, sign: np.ndarray
+) -> EngineProblem:
     """Return a reduced problem as the engine has it."""
-    cones, count = reduced.cones, len(reduced.which)
-    whitened = reduced.W.reshape(count, 3, -1)
+    cones, contacts = reduced.cones, len(reduced.which)
+    count = contacts + len(sign)
+    shifted = np.concatenate([np.zeros(len(reduced.g) - len(shift)), shift])
+    # the solver itself takes the adhesion off
+    free, turning_free, own_free = reduced.split(
+        reduced.free + reduced.W @ (reduced.W.T @ shifted) + reduced.softness * shifted)
+    own_rows, own_bias, own_softness, own_radius = _law_rows(reduced, own_free, sign)
+    of_contacts = np.zeros((contacts, 3, own_rows.shape[2]))
+    own_size = reduced.W.shape[1]
+    of_contacts[:, :, :own_size] = reduced.W[: 3 * contacts].reshape(contacts, 3, own_size)
+    whitened = np.concatenate([of_contacts, own_rows])
     nowhere, _ = join_models([], (0.0, 0.0, 0.0))
     parts = make_problem(
         nowhere, count, _ROWS_OF_CONTACT * count, yielding=max(whitened.shape[2], 1))
     laws, own, solution = parts.laws, parts.rows, parts.solution
-    laws.model[:] = [_MODELS[name] for name in cones.models]
-    laws.rows[:] = np.where((cones.friction == 0.0).all(axis=1), 1, 3)
-    laws.radius[:, [Bound.TANGENT, Bound.TANGENT2]] = cones.friction
-    laws.softness[:, _LINEAR] = reduced.softness.reshape(count, 3)
-    laws.pull[:] = problem.adhesion[reduced.which]
+    laws.model[:contacts] = [_MODELS[name] for name in cones.models]
+    laws.model[contacts:] = CONSTANT
+    laws.rows[:contacts] = np.where((cones.friction == 0.0).all(axis=1), 1, 3)
+    laws.rows[contacts:] = np.where(_is_open(reduced), 1, 3)
+    laws.radius[:contacts, [Bound.TANGENT, Bound.TANGENT2]] = cones.friction
+    laws.radius[contacts:, Bound.TANGENT] = own_radius
+    laws.softness[:, _LINEAR] = np.concatenate(
+        [reduced.split(reduced.softness)[0], own_softness])
+    laws.pull[:contacts] = problem.adhesion[reduced.which]
+    turns = reduced.turns
+    angular = np.zeros_like(whitened)
+    angular[turns.at, :, :own_size] = reduced.W[
+        3 * contacts : len(reduced.W) - len(sign)].reshape(len(turns.at), 3, own_size)
+    laws.rows[turns.at] = _ROWS_OF_CONTACT
+    laws.radius[turns.at, Bound.ROLL], laws.radius[turns.at, Bound.SPIN] = turns[1:]
+    solution.bias[turns.at[:, None], _ANGULAR] = turning_free
     end = 0
     for contact, three in enumerate(whitened):
-        support = np.flatnonzero(three.any(axis=0))
+        support = np.flatnonzero(three.any(axis=0) | angular[contact].any(axis=0))
         own.first[contact], stop = end, end + len(support)
         own.support[end:stop] = support
         own.linear[_LINEAR, end:stop] = three[:, support]
+        own.angular[_TURNING, end:stop] = angular[contact][:, support]
         end = stop
     own.first[count] = end
-    # the solver itself takes the adhesion off
-    solution.bias[:, _LINEAR] = reduced.free.reshape(count, 3)
+    solution.bias[:, _LINEAR] = np.concatenate([free, own_bias])
     _set_islands(parts, end)
     return parts
 

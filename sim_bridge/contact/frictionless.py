@@ -6,6 +6,10 @@ minimise ½ λᵀ G λ + gᵀ λ over λ >= 0, with G the Delassus matrix of the
 dual is a problem of nonnegative least squares: |C⁻¹ Jᵀ λ + Cᵀ v_held|². The primal is one of least
 distance, which Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) turn into
 another such problem, for any bias.
+
+Stops of joints are further rows of the same kind. Where impulses of joints have two bounds, as
+those of friction and motors, neither is a problem of least squares: both are then solved as the
+reference does it, with friction coefficients of 0.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
+from sim_bridge.contact.reference import solve_reference
 from sim_bridge.contact.solution import (
     ContactSolution,
     reduce_problem,
@@ -28,25 +33,29 @@ _NOTHING = 1e-13  # length of the remainder below which constraints contradict e
 
 def solve_primal(problem: ContactProblem) -> ContactSolution:
     """
-    Return the velocity of least distance without friction, by the primal.
+    Return the velocity of least distance without friction of contacts, by the primal.
 
     Raises InfeasibleError if no velocity obeys all contacts.
     """
     reduced = reduce_problem(problem, with_friction=False)
-    rows = _normal_rows(reduced)
-    return _solution(problem, reduced, least_distance(rows, -reduced.g[2::3]))
+    if not _is_one_sided(reduced):
+        return solve_reference(problem, friction=False)
+    return _solution(
+        problem, reduced, least_distance(_normal_rows(reduced), -_of_normals(reduced, reduced.g)))
 
 
 def solve_dual(problem: ContactProblem) -> ContactSolution:
     """
-    Return the impulses of least energy without friction, by the dual.
+    Return the impulses of least energy without friction of contacts, by the dual.
 
     Where contacts that depend on each other want different velocities, the dual is no problem of
     least squares; it is then solved as the primal. Raises InfeasibleError if no velocity obeys
     all contacts.
     """
     reduced = reduce_problem(problem, with_friction=False)
-    rows, g = _normal_rows(reduced), reduced.g[2::3]
+    if not _is_one_sided(reduced):
+        return solve_reference(problem, friction=False)
+    rows, g = _normal_rows(reduced), _of_normals(reduced, reduced.g)
     if not len(g):
         return _solution(problem, reduced, g)
     free = np.linalg.lstsq(rows, g, rcond=None)[0]
@@ -92,14 +101,27 @@ def _refined(rows: np.ndarray, least: np.ndarray, found: np.ndarray) -> np.ndarr
 
 
 def _normal_rows(reduced: ReducedProblem) -> np.ndarray:
-    """Return rows W of the normals with W Wᵀ = G: each soft contact has a column of its own."""
-    softness = np.sqrt(reduced.softness[2::3])
-    return np.concatenate([reduced.W[2::3], np.diag(softness)[:, softness > 0.0]], axis=1)
+    """Return rows W of normals and stops, W Wᵀ = G: each soft one has a column of its own."""
+    softness = np.sqrt(_of_normals(reduced, reduced.softness))
+    return np.concatenate(
+        [_of_normals(reduced, reduced.W), np.diag(softness)[:, softness > 0.0]], axis=1)
+
+
+def _of_normals(reduced: ReducedProblem, rows: np.ndarray) -> np.ndarray:
+    """Return the rows of normals, then of stops."""
+    count = 3 * len(reduced.which)
+    return np.concatenate([rows[2:count:3], rows[count:]])
+
+
+def _is_one_sided(reduced: ReducedProblem) -> bool:
+    """Return whether all impulses of joints only push, as stops do."""
+    return bool((reduced.least == 0.0).all() and np.isinf(reduced.most).all())
 
 
 def _solution(
     problem: ContactProblem, reduced: ReducedProblem, normal: np.ndarray
 ) -> ContactSolution:
-    impulses = np.zeros((len(normal), 3))
-    impulses[:, 2] = normal
-    return solution_of(problem, reduced, impulses, 1)
+    count = 3 * len(reduced.which)
+    x = np.zeros(len(reduced.g))
+    x[2:count:3], x[count:] = normal[: len(reduced.which)], normal[len(reduced.which):]
+    return solution_of(problem, reduced, x, 1)

@@ -10,9 +10,10 @@ import numpy as np
 
 from sim_bridge.contact.admm import minimise
 from sim_bridge.contact.reference import project_cones
-from sim_bridge.foundation.errors import InfeasibleError, InvalidValueError, UnknownNameError
-from sim_bridge.foundation.validation import instance_of, real_array, truth
+from sim_bridge.foundation.errors import InfeasibleError, InvalidValueError
+from sim_bridge.foundation.validation import finite_number, instance_of, real_array, truth
 from sim_bridge.robots.robot import Robot
+from sim_bridge.world.contact_points import ContactPoints
 from sim_bridge.world.contact_problem import ContactProblem
 
 _TOLERANCE = 1e-12  # of forces, relative to the greatest that is needed
@@ -28,12 +29,15 @@ class Effort(NamedTuple):
     u: τ of each robot over its `joint_names`, 0 for joints that are not actuated [N, N m]. forces:
     (nc, 3) f of b on a along x, y and z of the problem's axes [N]. joint_forces: (m,) of the
     problem's joint rows [N, N m]. residual: greatest entry of the equation's error [N, N m].
+    other_contacts: what touches and is not in the problem: it disturbs the grasp as long as it
+    does.
     """
 
     u: dict[Robot, np.ndarray]
     forces: np.ndarray
     joint_forces: np.ndarray
     residual: float
+    other_contacts: ContactPoints
 
 
 def least_effort(
@@ -41,6 +45,7 @@ def least_effort(
     epsilon: float | Sequence[float] | np.ndarray = 0.0,
     *,
     friction: bool = False,
+    friction_margin: float = 0.0,
     joints: Mapping[Robot, Sequence[str]] | None = None,
 ) -> Effort:
     """
@@ -50,6 +55,8 @@ def least_effort(
 
     epsilon: least normal force of each contact that pushes, one or (nc,) [N].
     friction: also forces along the surfaces, within the cones of the problem.
+    friction_margin: share of each friction coefficient that is left unused, from 0 to less than
+        1. Forces of least effort may lie on the edges of the cones; a margin keeps them off.
     joints: names of the actuated joints of each robot; its `actuated_joints` if None.
 
     Raises InfeasibleError if no such forces hold what is not actuated: the message names the
@@ -58,6 +65,7 @@ def least_effort(
     """
     least = _checked_epsilon(epsilon, len(problem.gap))[problem.pushes]
     columns, mu = _force_columns(problem, truth('friction', friction))
+    mu = mu * (1.0 - _checked_margin(friction_margin))
     count, per = len(least), 3 if friction else 1
     every = np.concatenate([columns, problem.K.T], axis=1)
     needed = problem.bias_forces - problem.efforts
@@ -88,7 +96,7 @@ def least_effort(
     return Effort(
         {robot: np.array([torque[names[name]] if name in names else 0.0
                           for name in robot.joint_names]) for robot, names in places.items()},
-        forces, x[per * count :], float(np.abs(error).max(initial=0.0)))
+        forces, x[per * count :], float(np.abs(error).max(initial=0.0)), problem.other_contacts)
 
 
 def _force_columns(problem: ContactProblem, friction: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -117,19 +125,9 @@ def _actuated(
         instance_of('joints', robot, Robot, 'robots of the problem, with names of joints')
         if robot not in problem.coordinates:
             raise InvalidValueError('joints', robot, 'a robot of the problem')
-        places = _places(robot)
-        for name in names:
-            if name not in places:
-                raise UnknownNameError('joint', name, places, f'robot {robot.name!r}')
-        first = problem.coordinates[robot].start
-        found[robot] = {name: first + places[name] for name in names}
+        found[robot] = dict(
+            zip(names, problem.columns(robot, names).tolist(), strict=True))
     return found
-
-
-def _places(robot: Robot) -> dict[str, int]:
-    """Return the places of one-axis joints among a robot's coordinates that forces move."""
-    prescribed = 6 if robot.motion == 'kinematic' else 0
-    return {name: robot.slot.blueprint.joint_v[name] - prescribed for name in robot.joint_names}
 
 
 def _above(forces: np.ndarray, floor: np.ndarray, mu: np.ndarray) -> np.ndarray:
@@ -168,7 +166,7 @@ def _refuse(
 ) -> NoReturn:
     """Raise InfeasibleError with the least generalized forces (nv,) that are missing."""
     texts = [
-        f'robot {robot.name!r} lacks {_in_words(robot, missing[place], _SHOWN * scale)}'
+        f'robot {robot.name!r} lacks {_in_words(problem, robot, missing, _SHOWN * scale)}'
         for robot, place in problem.coordinates.items()
         if np.abs(missing[place]).max() > _SHOWN * scale]
     hint = '. With an epsilon of 0 there are such forces' if is_epsilon else ''
@@ -177,16 +175,19 @@ def _refuse(
         f'{"; ".join(texts)}{hint}')
 
 
-def _in_words(robot: Robot, missing: np.ndarray, least: float) -> str:
-    """Describe a generalized force on a robot that is missing."""
+def _in_words(
+    problem: ContactProblem, robot: Robot, missing: np.ndarray, least: float
+) -> str:
+    """Describe what of generalized forces (nv,) on a robot is missing."""
     parts = []
     if robot.slot.blueprint.first_v == 6 and robot.motion == 'dynamic':
-        for what, unit, values in (('force', 'N', missing[:3]), ('torque', 'N m', missing[3:6])):
+        own = missing[problem.coordinates[robot]]
+        for what, unit, values in (('force', 'N', own[:3]), ('torque', 'N m', own[3:6])):
             if np.abs(values).max() <= least:
                 continue
             values = np.where(np.abs(values) > least, values, 0.0)
             parts.append(f'a {what} of ({", ".join(f"{value:.3g}" for value in values)}) {unit}')
-    for name, at in _places(robot).items():
+    for name, at in zip(robot.joint_names, problem.columns(robot).tolist(), strict=True):
         if abs(missing[at]) > least:
             parts.append(f'an effort of {missing[at]:.3g} at joint {name!r}')
     return ' and '.join(parts) or 'forces'
@@ -198,3 +199,11 @@ def _checked_epsilon(epsilon: object, count: int) -> np.ndarray:
     if array.shape not in ((), (count,)) or not (np.isfinite(array) & (array >= 0.0)).all():
         raise InvalidValueError('epsilon', epsilon, expected)
     return np.broadcast_to(array, (count,)).copy()
+
+
+def _checked_margin(value: object) -> float:
+    expected = 'a share from 0 to less than 1'
+    margin = finite_number('friction_margin', value, '', expected)
+    if not 0.0 <= margin < 1.0:
+        raise InvalidValueError('friction_margin', value, expected)
+    return margin

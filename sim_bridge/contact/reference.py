@@ -7,6 +7,8 @@ Lidec 2024), then semismooth Newton steps on the laws of Alart and Curnier (1991
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from sim_bridge.contact.admm import minimise
@@ -16,6 +18,7 @@ from sim_bridge.contact.solution import (
     reduce_problem,
     ReducedProblem,
     solution_of,
+    Turning,
 )
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import truth
@@ -26,6 +29,7 @@ _ENOUGH = 1e-15  # natural map, relative to the greatest velocity
 _ROUGH, _MOST = 1e-9, 5000  # of ADMM, before Newton steps
 _DEPENDENT = 1e-12  # share of a singular value that is rounding
 _GREATEST = 1e6  # friction coefficient that counts as infinite
+_IMMOBILE = 1e-20  # share of the greatest inverse inertia that is rounding
 
 
 def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSolution:
@@ -43,30 +47,46 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
         raise InvalidValueError(
             'friction_models', problem.friction_models[number],
             "'cone'; sb.contact.solve takes the others", f'contact {number}')
-    if not len(reduced.which):
-        return solution_of(problem, reduced, np.zeros((0, 3)), 0)
+    if not len(reduced.g):
+        return solution_of(problem, reduced, np.zeros(0), 0)
     # inverse inertias near 1
-    size = 1.0 / np.sqrt(reduced.inertia.max(axis=1))
-    factor = np.repeat(size, 3)
-    mu = np.minimum(cones.friction[:, 0], _GREATEST)
+    *three, own_inertia = reduced.split(reduced.inertia)
+    sizes = np.concatenate(
+        [*(np.repeat(each.max(axis=1, initial=0.0), 3) for each in three), own_inertia])
+    factor = 1.0 / np.sqrt(np.where(sizes > _IMMOBILE * sizes.max(), sizes, 1.0))
+    of_contacts, of_turning, of_laws = reduced.split(factor)
+    mu, turns = np.minimum(cones.friction[:, 0], _GREATEST), reduced.turns
+    lever = of_contacts[turns.at, 2] / of_turning[:, 2]
     own = reduced._replace(
         W=factor[:, None] * reduced.W, softness=factor**2 * reduced.softness, g=factor * reduced.g,
-        cones=cones._replace(friction=np.stack([mu, mu], axis=1)))
+        cones=cones._replace(friction=np.stack([mu, mu], axis=1)), turns=turns._replace(
+            rolling=lever * turns.rolling, spinning=lever * turns.spinning))
     scale = float(np.abs(own.g).max()) or 1.0
-    own = own._replace(g=own.g / scale)
+    own = own._replace(
+        g=own.g / scale, least=reduced.least / (of_laws * scale),
+        most=reduced.most / (of_laws * scale))
     G = own.W @ own.W.T + np.diag(own.softness)
 
     def corrected(u: np.ndarray) -> np.ndarray:
         extra = np.zeros_like(u)
-        extra[2::3] = cones.sliding(u.reshape(-1, 3))
+        sliding, turning, _ = own.split(u)
+        normal = own.split(extra)[0][:, 2]
+        normal += cones.sliding(sliding)
+        normal[own.turns.at] += own.turns.power(turning)
         return extra
 
+    def project(x: np.ndarray) -> np.ndarray:
+        impulses, turning, laws = own.split(x)
+        allowed = project_cones(impulses, mu)
+        at = own.turns.at
+        allowed[at], turning = _project_turning(impulses[at], turning, mu[at], own.turns)
+        return np.concatenate(
+            [allowed.ravel(), turning.ravel(), np.clip(laws, own.least, own.most)])
+
     found = minimise(
-        G, own.g, lambda x: project_cones(x.reshape(-1, 3), mu).ravel(),
-        correction=corrected, tolerance=_ROUGH, most=_MOST)
+        G, own.g, project, correction=corrected, tolerance=_ROUGH, most=_MOST)
     x, newtons = _newton(own, G, found.x)
-    return solution_of(
-        problem, reduced, (scale * factor * x).reshape(-1, 3), found.iterations + newtons)
+    return solution_of(problem, reduced, scale * factor * x, found.iterations + newtons)
 
 
 def project_cones(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
@@ -76,6 +96,25 @@ def project_cones(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
     share = np.divide(mu * height, size, out=np.zeros_like(size), where=size > 0.0)
     on_edge = np.concatenate([x[:, :2] * share[:, None], height[:, None]], axis=1)
     return np.where((size <= mu * z)[:, None], x, on_edge)
+
+
+def _project_turning(
+    impulses: np.ndarray, turning: np.ndarray, mu: np.ndarray, turns: Turning
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest points (t, 3) and (t, 3) of cones of sliding, rolling and spinning."""
+    slope = np.stack([mu, turns.rolling, turns.spinning], axis=1)
+    size = np.stack([np.hypot(*impulses[:, :2].T), np.hypot(*turning[:, :2].T),
+                     np.abs(turning[:, 2])], axis=1)
+    # the height is the greatest of those for any set of bounds that are reached
+    height = np.zeros(len(impulses))
+    for reached in product((0.0, 1.0), repeat=3):
+        own = slope * reached
+        height = np.maximum(height, (impulses[:, 2] + (own * size).sum(axis=1))
+                            / (1.0 + (own**2).sum(axis=1)))
+    bound = slope * height[:, None]
+    share = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
+    return (np.concatenate([impulses[:, :2] * share[:, :1], height[:, None]], axis=1),
+            turning * share[:, [1, 1, 2]])
 
 
 def _newton(
@@ -103,41 +142,54 @@ def _newton(
 
 def _within(reduced: ReducedProblem, x: np.ndarray) -> np.ndarray:
     """Return impulses that a step has moved out of the cones, moved back."""
-    moved = x.reshape(-1, 3).copy()
+    impulses, turning, laws = reduced.split(x)
+    moved = impulses.copy()
     moved[:, 2] = np.maximum(moved[:, 2], 0.0)
     moved[:, :2] = reduced.cones.limit(moved[:, :2], moved[:, 2])
-    return moved.ravel()
+    turning = reduced.turns.limit(turning, moved[:, 2])
+    return np.concatenate(
+        [moved.ravel(), turning.ravel(), np.clip(laws, reduced.least, reduced.most)])
 
 
 def _residual(reduced: ReducedProblem, G: np.ndarray, x: np.ndarray) -> float:
-    u = (G @ x + reduced.g).reshape(-1, 3)
-    return law_residuals(reduced, x.reshape(-1, 3), u)[3]
+    return law_residuals(reduced, x, G @ x + reduced.g)[3]
 
 
 def _natural_map(
     reduced: ReducedProblem, G: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the laws' natural map x - P(x - u) and a generalized derivative of it."""
-    count = len(reduced.which)
-    mu = reduced.cones.friction[:, 0]
-    u = G @ x + reduced.g
-    aim = (x - u).reshape(-1, 3)
-    of_aim = (np.eye(3 * count) - G).reshape(count, 3, -1)
-    value, slope = x.reshape(-1, 3).copy(), np.eye(3 * count).reshape(count, 3, -1)
-    for k in range(count):
-        pressing = aim[k, 2] > 0.0
-        normal, of_normal = (aim[k, 2], of_aim[k, 2]) if pressing else (0.0, np.zeros(3 * count))
-        value[k, 2] -= normal
-        slope[k, 2] -= of_normal
-        t, bound = aim[k, :2], mu[k] * normal
-        size = float(np.hypot(*t))
+    mu, turns = reduced.cones.friction[:, 0], reduced.turns
+    first = 3 * len(mu)
+    count = first + 3 * len(turns.at)
+    aim, of_aim = x - (G @ x + reduced.g), np.eye(len(x)) - G
+    value, slope = x.copy(), np.eye(len(x))
+    laws = aim[count:]
+    value[count:] -= np.clip(laws, reduced.least, reduced.most)
+    inside = count + np.flatnonzero((laws > reduced.least) & (laws < reduced.most))
+    slope[inside] -= of_aim[inside]
+    normals = np.arange(2, first, 3)
+    pressing = normals[aim[normals] > 0.0]
+    value[pressing] -= aim[pressing]
+    slope[pressing] -= of_aim[pressing]
+    # contact, first row, number of rows and coefficient of each bound
+    bounds = [(k, 3 * k, 2, mu[k]) for k in range(len(mu))]
+    for place, k in enumerate(turns.at.tolist()):
+        at = first + 3 * place
+        bounds += [(k, at, 2, turns.rolling[place]), (k, at + 2, 1, turns.spinning[place])]
+    for k, at, rows, coefficient in bounds:
+        is_pressing = aim[3 * k + 2] > 0.0
+        normal = aim[3 * k + 2] if is_pressing else 0.0
+        own = slice(at, at + rows)
+        size, bound = float(np.linalg.norm(aim[own])), coefficient * normal
         if size <= bound:
-            value[k, :2] -= t
-            slope[k, :2] -= of_aim[k, :2]
+            value[own] -= aim[own]
+            slope[own] -= of_aim[own]
         elif size > 0.0:
-            d = t / size
-            across = np.eye(2) - np.outer(d, d)
-            value[k, :2] -= bound * d
-            slope[k, :2] -= (mu[k] * np.outer(d, of_normal)
-                             + bound / size * across @ of_aim[k, :2])
-    return value.ravel(), slope.reshape(3 * count, -1)
+            d = aim[own] / size
+            across = np.eye(rows) - np.outer(d, d)
+            value[own] -= bound * d
+            slope[own] -= bound / size * across @ of_aim[own]
+            if is_pressing:
+                slope[own] -= coefficient * np.outer(d, of_aim[3 * k + 2])
+    return value, slope

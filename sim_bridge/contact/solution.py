@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.world.contact_problem import ContactProblem
+from sim_bridge.world.sparse import sparse_product
 
 _LEAST = 1e-300  # inverse inertia of what cannot move, so that nothing is divided by 0
 
@@ -20,7 +21,8 @@ class Residuals(NamedTuple):
     velocity_distance: likewise of the corrected velocities from the dual cones [m/s].
     complementarity: greatest |product of impulse and corrected velocity| of a contact [J].
     natural: greatest natural map |u - P(u - a λ)| of a contact [m/s], a its inverse inertia.
-    momentum: greatest entry of M (v⁺ - v_free) - J3ᵀ λ - Kᵀ μ [N s, N m s].
+    The first four also of the laws of joints, whose cones are the intervals of their bounds.
+    momentum: greatest entry of M (v⁺ - v_free) - J3ᵀ λ - Kᵀ μ - Lᵀ ν [N s, N m s].
     joints: greatest entry of K v⁺ + joint_softness μ - joint_target [m/s, rad/s].
     """
 
@@ -39,14 +41,18 @@ class ContactSolution:
 
     velocity: (nv,) v⁺ over the problem's coordinates. impulses: (nc, 3) λ of b on a along x, y and
     z of the problem's axes [N s]. joint_impulses: (m,) μ of the problem's joint rows [N s, N m s].
+    law_impulses: (k,) ν of its joint laws [N s, N m s]. turning_impulses: (t, 3) τ of rolling and
+    spinning friction about the same axes [N m s].
     relative_velocities: (nc, 3) u, less what is wanted [m/s]. corrected_velocities: (nc, 3) u with
-    mu |u_xy| added along z, after de Saxcé: it is in the dual cone. residuals: of the laws.
-    iterations: that the solver took.
+    mu |u_xy| added along z, after de Saxcé, and likewise what rolls and spins: it is in the dual
+    cone. residuals: of the laws. iterations: that the solver took.
     """
 
     velocity: np.ndarray
     impulses: np.ndarray
     joint_impulses: np.ndarray
+    law_impulses: np.ndarray
+    turning_impulses: np.ndarray
     relative_velocities: np.ndarray
     corrected_velocities: np.ndarray
     residuals: Residuals
@@ -102,15 +108,45 @@ class Cones(NamedTuple):
         return np.where(self.models == 'cone', np.hypot(*both.T), both.sum(axis=1))
 
 
+class Turning(NamedTuple):
+    """
+    Rolling and spinning friction of t contacts. at: (t,) which of those that push.
+
+    rolling, spinning: (t,) greatest angular impulses about x and y together, and about z, per
+    impulse along z [m].
+    """
+
+    at: np.ndarray
+    rolling: np.ndarray
+    spinning: np.ndarray
+
+    def limit(self, wanted: np.ndarray, normal: np.ndarray) -> np.ndarray:
+        """Return (t, 3) the nearest to wanted within bounds, for impulses (n,) along z."""
+        per, size = np.maximum(normal[self.at], 0.0), np.hypot(wanted[:, 0], wanted[:, 1])
+        roll, spin = self.rolling * per, self.spinning * per
+        share = np.divide(roll, size, out=np.ones_like(size), where=size > roll)
+        return np.stack(
+            [*(wanted[:, :2].T * share), np.clip(wanted[:, 2], -spin, spin)], axis=1)
+
+    def power(self, u: np.ndarray) -> np.ndarray:
+        """Return (t,) what the bounds take at angular velocities (t, 3), per impulse along z."""
+        return np.asarray(
+            self.rolling * np.hypot(u[:, 0], u[:, 1]) + self.spinning * np.abs(u[:, 2]))
+
+
 class ReducedProblem(NamedTuple):
     """
-    A problem in the impulses of the contacts that push: u = G λ' + g, with circular cones.
+    A problem in the impulses of n contacts that push and of k bounded laws of joints: u = G x + g.
 
-    G = W Wᵀ + diag(softness). which: (n,) their numbers. stretch: (n,) mu2 / mu of elliptic cones,
-    see `Cones`, else 1. W: (3 n, r). softness: (3 n,). free: (3 n,) u without any impulse. g: (3
-    n,) u for λ' = 0. λ': (3 n,) impulses with the adhesion. cones: their friction.
+    x: (3 n + 3 t + k,) λ', impulses with the adhesion, in coordinates with circular cones, then τ
+    of t contacts with rolling or spinning friction, then ν.
+    G = W Wᵀ + diag(softness). closed: the problem with the other laws as joint rows. which: (n,)
+    numbers of the contacts. stretch: (n,) mu2 / mu of elliptic cones, see `Cones`, else 1.
+    W: rows of x. softness: of x. free: u without any impulse. g: u for x = 0. cones: the contacts'
+    friction. turns: their rolling and spinning friction. least, most: (k,) bounds of ν.
     """
 
+    closed: ContactProblem
     which: np.ndarray
     stretch: np.ndarray
     W: np.ndarray
@@ -118,16 +154,27 @@ class ReducedProblem(NamedTuple):
     free: np.ndarray
     g: np.ndarray
     cones: Cones
+    turns: Turning
+    least: np.ndarray
+    most: np.ndarray
 
     @property
     def inertia(self) -> np.ndarray:
-        """(n, 3) diagonal of G [1/kg]."""
-        return ((self.W**2).sum(axis=1) + self.softness).reshape(-1, 3)
+        """Diagonal of G [1/kg]."""
+        return np.asarray((self.W**2).sum(axis=1) + self.softness)
+
+    def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the parts (n, 3), (t, 3) and (k,) of contacts, of their turning, and of laws."""
+        first = 3 * len(self.which)
+        second = first + 3 * len(self.turns.at)
+        return (values[:first].reshape(-1, 3), values[first:second].reshape(-1, 3),
+                values[second:])
 
 
 def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> ReducedProblem:
-    """Return a problem in the impulses alone; without friction all coefficients are 0."""
-    which = np.flatnonzero(problem.pushes)
+    """Return a problem in the impulses alone; without friction coefficients of contacts are 0."""
+    closed, which = problem.closed, np.flatnonzero(problem.pushes)
+    laws = closed.joint_laws
     rows = (3 * which[:, None] + np.arange(3)).ravel()
     models = np.array([problem.friction_models[k] for k in which], dtype=object)
     friction = problem.friction[which] if with_friction else np.zeros((len(which), 2))
@@ -135,47 +182,120 @@ def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> Reduc
     is_ellipse = (models == 'cone') & (mu != mu2) & (mu > 0.0) & np.isfinite(mu)
     stretch = np.divide(mu2, mu, out=np.ones_like(mu), where=is_ellipse)
     scale = np.stack([np.ones_like(mu), stretch, np.ones_like(mu)], axis=1).ravel()
-    W = scale[:, None] * (problem.J3[rows] @ problem.factor)
-    pull = np.zeros(len(rows))
-    pull[2::3] = problem.adhesion[which]
-    free = scale * (problem.J3[rows] @ problem.v_held - problem.target[rows])
+    place = np.zeros(len(problem.gap), int)
+    place[which] = np.arange(len(which))
+    own = np.arange(len(problem.turning) if with_friction else 0)
+    at = place[problem.turning[own]]
+    turn_rows = (3 * own[:, None] + np.arange(3)).ravel()
+    turn_scale = scale.reshape(-1, 3)[at].ravel()
+    jacobian = np.concatenate([
+        scale[:, None] * problem.J3[rows], turn_scale[:, None] * problem.J_turn[turn_rows],
+        laws.jacobian])
+    target = np.concatenate([
+        scale * problem.target[rows], turn_scale * problem.turning_target[turn_rows],
+        laws.target])
+    softness = np.concatenate(
+        [scale**2 * problem.softness[rows], np.zeros(len(turn_rows)), laws.softness])
+    W = sparse_product(jacobian, closed.factor)
+    pull = np.zeros(len(W))
+    pull[2 : len(rows) : 3] = problem.adhesion[which]
+    free = jacobian @ closed.v_held - target
     circular = np.stack([mu, np.where(models == 'cone', mu, mu2)], axis=1)
     return ReducedProblem(
-        which, stretch, W, scale**2 * problem.softness[rows], free, free - W @ (W.T @ pull),
-        Cones(circular, models))
+        closed, which, stretch, W, softness, free, free - W @ (W.T @ pull),
+        Cones(circular, models), Turning(at, *problem.turning_friction[own].T), laws.least,
+        laws.most)
 
 
 def solution_of(
-    problem: ContactProblem, reduced: ReducedProblem, impulses: np.ndarray, iterations: int
+    problem: ContactProblem, reduced: ReducedProblem, x: np.ndarray, iterations: int
 ) -> ContactSolution:
-    """Return the solution with impulses λ' (n, 3) of a reduced problem, with residuals."""
-    which, stretch = reduced.which, reduced.stretch
+    """Return the solution with impulses x of a reduced problem, with residuals."""
+    closed, which, stretch = reduced.closed, reduced.which, reduced.stretch
+    impulses, turning, bounded = reduced.split(x)
+    turns = np.zeros((len(problem.turning), 3))
+    turns[: len(turning)] = turning
+    turn_stretch = stretch[reduced.turns.at]
+    turns[: len(turning), 1] *= turn_stretch
     total = np.zeros((len(problem.gap), 3))
     total[which] = impulses
     total[which, 1] *= stretch
     soft = problem.softness.reshape(-1, 3) * total
     total[which, 2] -= problem.adhesion[which]
-    velocity, joint = problem.velocity(total), problem.joint_impulses(total)
+    velocity = closed.velocity(total, bounded, turns)
+    joint = closed.joint_impulses(total, bounded, turns)
+    laws, own = problem.joint_laws, np.zeros(len(problem.joint_laws.types))
+    own[laws.is_bounded] = bounded
+    own[~laws.is_bounded] = problem.closed_scale * joint[len(problem.K):]
+    joint = joint[: len(problem.K)]
     u = (problem.J3 @ velocity - problem.target).reshape(-1, 3) + soft
     circular = u[which]
     circular[:, 1] *= stretch
+    angular = (problem.J_turn @ velocity - problem.turning_target).reshape(-1, 3)[: len(turning)]
+    angular[:, 1] *= turn_stretch
     corrected = u.copy()
     corrected[which, 2] += reduced.cones.sliding(circular)
+    corrected[which[reduced.turns.at], 2] += reduced.turns.power(angular)
+    of_laws = laws.jacobian @ velocity + laws.softness * own - laws.target
     momentum = (problem.M @ (velocity - problem.v_free) - problem.J3.T @ total.ravel()
-                - problem.K.T @ joint)
+                - problem.K.T @ joint - laws.jacobian.T @ own - problem.J_turn.T @ turns.ravel())
     joints = problem.K @ velocity + problem.joint_softness * joint - problem.joint_target
     residuals = Residuals(
-        *law_residuals(reduced, impulses, circular), _greatest(momentum), _greatest(joints))
-    return ContactSolution(velocity, total, joint, u, corrected, residuals, iterations)
+        *law_residuals(reduced, x, np.concatenate(
+            [circular.ravel(), angular.ravel(), of_laws[laws.is_bounded]])),
+        _greatest(momentum), _greatest(joints))
+    return ContactSolution(
+        velocity, total, joint, own, turns, u, corrected, residuals, iterations)
 
 
 def law_residuals(
-    reduced: ReducedProblem, impulses: np.ndarray, u: np.ndarray
+    reduced: ReducedProblem, x: np.ndarray, u: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Return the first four of Residuals; impulses: λ' (n, 3); u: their velocities (n, 3)."""
-    cones, normal = reduced.cones, impulses[:, 2]
-    if not len(normal):
-        return 0.0, 0.0, 0.0, 0.0
+    """Return the first four of Residuals; x: of the reduced problem; u: its velocities."""
+    impulses, turning, bounded = reduced.split(x)
+    velocities, angular, of_laws = reduced.split(u)
+    inertia, turn_inertia, own = reduced.split(np.maximum(reduced.inertia, _LEAST))
+    found = [_bounded_residuals(reduced, bounded, of_laws, own)] if len(bounded) else []
+    if len(impulses):
+        found.append(_cone_residuals(reduced.cones, impulses, velocities, inertia))
+    if len(turning):
+        found.append(_turning_residuals(
+            reduced.turns, impulses[:, 2], turning, angular, turn_inertia))
+    most = np.max(found, axis=0) if found else np.zeros(4)
+    return float(most[0]), float(most[1]), float(most[2]), float(most[3])
+
+
+def _bounded_residuals(
+    reduced: ReducedProblem, x: np.ndarray, u: np.ndarray, inertia: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Return the first four of Residuals of bounded laws; x, u, inertia: (k,)."""
+    below, above = x - reduced.least, reduced.most - x
+    # an interval with two ends allows velocities of both signs
+    wrong = np.where(np.isinf(above), -u, np.where(np.isinf(below), u, 0.0))
+    near = [np.where(np.isfinite(room), room, 0.0) for room in (below, above)]
+    power = near[0] * np.maximum(u, 0.0) + near[1] * np.maximum(-u, 0.0)
+    natural = inertia * (x - np.clip(x - u / inertia, reduced.least, reduced.most))
+    return (float(-np.minimum(below, above).min()), float(wrong.max()),
+            _greatest(power), _greatest(natural))
+
+
+def _turning_residuals(
+    turns: Turning, normal: np.ndarray, x: np.ndarray, u: np.ndarray, inertia: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Return the first four of Residuals of turning; normal: (n,); x, u, inertia: (t, 3)."""
+    stiff = np.concatenate(
+        [np.repeat(inertia[:, :2].max(axis=1, keepdims=True), 2, axis=1), inertia[:, 2:]], axis=1)
+    outside = np.linalg.norm(x - turns.limit(x, normal), axis=1)
+    power = (x * u).sum(axis=1) + np.maximum(normal[turns.at], 0.0) * turns.power(u)
+    natural = np.linalg.norm(stiff * (x - turns.limit(x - u / stiff, normal)), axis=1)
+    return float(outside.max()), -np.inf, _greatest(power), _greatest(natural)
+
+
+def _cone_residuals(
+    cones: Cones, impulses: np.ndarray, u: np.ndarray, inertia: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Return the first four of Residuals of contacts; impulses, u, inertia: (n, 3)."""
+    normal = impulses[:, 2]
     slope, friction = cones.slope, impulses[:, :2]
     over = np.linalg.norm(friction - cones.limit(friction, normal), axis=1)
     room = cones.bounds(normal)[:, 0] - np.hypot(*friction.T)
@@ -184,9 +304,7 @@ def law_residuals(
                         np.where(over > 0.0, slope * over, inside))
     power = normal * u[:, 2] + cones.dissipation(normal, u) + (friction * u[:, :2]).sum(axis=1)
     # the engine's: of the normal and of friction apart
-    inertia = reduced.inertia
-    stiff = np.maximum(inertia[:, :2].max(axis=1), _LEAST)[:, None]
-    upright = np.maximum(inertia[:, 2], _LEAST)
+    stiff, upright = inertia[:, :2].max(axis=1)[:, None], inertia[:, 2]
     across = stiff * (friction - cones.limit(friction - u[:, :2] / stiff, normal))
     along = upright * (normal - np.maximum(normal - u[:, 2] / upright, 0.0))
     natural = np.maximum(np.abs(along), np.linalg.norm(across, axis=1))

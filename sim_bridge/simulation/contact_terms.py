@@ -20,18 +20,24 @@ from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.loops import JOINT_ROWS, Loops, LoopWork, make_loop_work, MIMIC
 from sim_bridge.engine.data.model import (
     EFFORT,
+    FREE,
     KINEMATIC,
+    LOWER,
     LOWER_EFFORT,
     Model,
     Options,
+    UPPER,
     velocity_count,
+    WELD,
 )
-from sim_bridge.engine.data.state import State
+from sim_bridge.engine.data.state import BY_EFFORT, State
 from sim_bridge.engine.data.surfaces import CONE, Surfaces
-from sim_bridge.engine.data.workspace import make_workspace
+from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.mimic import mimic_row
+from sim_bridge.engine.dynamics.present_joint_laws import present_joint_laws
 from sim_bridge.simulation.handles import refining_stages, with_stages
+from sim_bridge.simulation.joint_law_rows import joint_law_rows, JointLaws
 from sim_bridge.simulation.simulation import Simulation
 
 
@@ -56,7 +62,7 @@ class ContactLaws(NamedTuple):
     is_pushing: (n,) False for those that only report. axes: (n, 3, 3) columns x, y, z. targets:
     (n, 3) wanted relative velocities, along z the least [m/s]. softness: (n, 3) [1/kg]. friction:
     (n, 2) coefficients, or impulses [N s] of the model CONSTANT. model: (n,) of `data.surfaces`.
-    pull: (n,) impulse of adhesion [N s].
+    pull: (n,) impulse of adhesion [N s]. turning: (n, 2) rolling and spinning friction [m].
     """
 
     is_pushing: np.ndarray
@@ -66,6 +72,7 @@ class ContactLaws(NamedTuple):
     friction: np.ndarray
     model: np.ndarray
     pull: np.ndarray
+    turning: np.ndarray
 
 
 class ContactTerms:
@@ -146,16 +153,23 @@ class ContactTerms:
         return ContactLaws(
             has_law, np.stack([x, sign * y, sign * z], axis=2),
             np.where(has_law[:, None], targets, 0.0), softness, friction, laws.model.copy(),
-            laws.pull.copy())
+            laws.pull.copy(), np.where(
+                has_law[:, None], laws.radius[:, [Bound.ROLL, Bound.SPIN]], 0.0))
 
-    def contact_rows(self, axes: np.ndarray) -> np.ndarray:
-        """Return (3 n, nv) the relative velocities, of the first, along axes (n, 3, 3)."""
-        directions = np.ascontiguousarray(axes.transpose(0, 2, 1)).reshape(-1, 3)
+    def contact_rows(self, axes: np.ndarray, turning: np.ndarray | None = None) -> np.ndarray:
+        """
+        Return (3 n, nv) the relative velocities, of the first, along axes (n, 3, 3).
+
+        turning: numbers (t,) of contacts; then (3 t, nv) angular ones about their axes.
+        """
+        which = np.arange(len(axes)) if turning is None else turning
+        directions = np.ascontiguousarray(axes[which].transpose(0, 2, 1)).reshape(-1, 3)
         rows = np.zeros((len(directions), len(self.velocity)))
         for side, sign in enumerate((1.0, -1.0)):
             force_rows(
-                self._handle, np.repeat(self._bodies[:, side], 3),
-                np.repeat(self._points[side], 3, axis=0), sign * directions, rows)
+                self._handle, np.repeat(self._bodies[which, side], 3),
+                np.repeat(self._points[side][which], 3, axis=0), sign * directions,
+                int(turning is not None), rows)
         return rows
 
     def joint_rows(self) -> JointRows:
@@ -175,6 +189,26 @@ class ContactTerms:
         return JointRows(
             [name for name, held in zip(names, holds, strict=True) if held], rows[holds],
             np.where(yields, -loops.erp / h * error, 0.0)[holds], (loops.cfm / h)[holds])
+
+    def joint_laws(self, names: list[str]) -> JointLaws:
+        """Return the laws of joints in trees; names: (nv) of coordinates. To be called last."""
+        present_joint_laws(self._handle, self.applied)
+        model, work = self._model, self._handle.part(Workspace)
+        has_axis = np.zeros(len(names), bool)
+        has_axis[model.v_index[(model.kind > WELD) & (model.kind < FREE)]] = True
+        return joint_law_rows(
+            work.law, work.mode, model.passive, self.velocity, self.time_step,
+            [name if has else '' for name, has in zip(names, has_axis, strict=True)])
+
+    def left_out(self) -> list[str]:
+        """Return what acts in a step and is in none of these terms, in words."""
+        said, loops, state = [], self._loops, self._state
+        for axis, joint in enumerate(loops.axis_joint.tolist()):
+            has_stops = np.isfinite(loops.limits[axis, [LOWER, UPPER]]).any()
+            is_driven = state.axis_control[axis] != BY_EFFORT or state.axis_u[axis] != 0.0
+            if loops.passive[axis].any() or has_stops or is_driven:
+                said.append(f'what acts along joint {self._names[joint]!r}, which closes a loop')
+        return list(dict.fromkeys(said))
 
     def _mimic_rows(self) -> JointRows:
         """Return the rows of mimic joints where no loops see to them."""

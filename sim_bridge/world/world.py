@@ -682,6 +682,7 @@ class World(DeclaredAttributes):
         time_step: float | None = None,
         *,
         bias: float | Sequence[float] | np.ndarray | None = None,
+        joint_laws: bool = True,
     ) -> ContactProblem:
         """
         Return the problem that decides velocities and impulses, of contacts at the present state.
@@ -692,11 +693,13 @@ class World(DeclaredAttributes):
         bias: the least velocity along each normal after the step [m/s]; 0 for J v⁺ >= 0. If None,
             as the engine has it: the velocity that closes the gap, that of restitution, and where
             contacts are soft that of ERP or spring.
+        joint_laws: False leaves out stops, friction, motors and holds of joints.
 
         `sb.contact` has its solvers. Raises InvalidValueError for what are no contacts of this
         world, and for invalid numbers; StateError if the mass matrix is singular.
         """
-        return contact_problem(self, self.simulation, self.save(), contacts, time_step, bias)
+        return contact_problem(
+            self, self.simulation, self.save(), contacts, time_step, bias, joint_laws)
 
     @property
     def _queries(self) -> ContactQueries:

@@ -287,3 +287,25 @@ def test_contacts_found_before_other_robots_went_are_of_the_same_bodies():
     assert np.abs(after.J3[:, after.coordinates[lower]]).max() > 0.1
     close(after.J3, before.J3)
     np.testing.assert_array_equal(after.contacts.indices, before.contacts.indices - 1)
+
+
+def test_many_bodies_are_the_dense_problem():
+    """Give what dense algebra gives, where matrices are factorized and multiplied by blocks."""
+    world = sb.World()
+    world.add_ground()
+    arm = world.load_urdf(path_of('quadruped'), fixed_base=False, position=(0, 0, 5.0))
+    arm.q = np.random.default_rng(3).uniform(-0.3, 0.3, len(arm.q))
+    for number in range(40):
+        world.add_body(sb.Box((0.1, 0.1, 0.1)), f'box{number}', mass=1.0 + number,
+                       position=(0.2 * (number % 20), 0.01, 0.05 + 0.1 * (number // 20)))
+    problem = world.contact_problem(world.find_contacts())
+    assert len(problem.v) == 6 + len(arm.q) + 240
+    assert len(problem.gap) == 160
+    inverse = np.linalg.inv(problem.M)
+    close(problem.response, inverse, 1e-12)
+    close(problem.delassus3, problem.J3 @ inverse @ problem.J3.T, 1e-12)
+    assert not np.tril(problem.factor, -1).any()
+    solved = sb.contact.solve(problem)
+    assert max(solved.residuals.momentum, solved.residuals.natural) < 1e-9
+    points = [*problem.contacts[:3]]
+    close(world.contact_problem(points).J3, problem.J3[:9], 1e-15)

@@ -14,20 +14,33 @@ import sim_bridge as sb
 
 
 def by_quadprog(problem, M, J, v_free):
-    """Return velocity and impulses without friction of the problem's biases."""
-    K = problem.K
-    rows = np.concatenate([K, J])
-    least = np.concatenate([problem.joint_target, problem.bias])
-    found = quadprog.solve_qp(M, M @ v_free, rows.T, least, meq=len(K))
-    return found[0], found[4][len(K):]
+    """Return velocity and impulses without friction, of the problem's biases and joint laws."""
+    K, H, c, rows, least = with_laws(problem, M, v_free)
+    rows, least = np.concatenate([K, J, rows]), np.concatenate(
+        [problem.joint_target, problem.bias, least])
+    found = quadprog.solve_qp(H, c, rows.T, least, meq=len(K))
+    return found[0], found[4][len(K) : len(K) + len(J)]
+
+
+def with_laws(problem, M, v_free):
+    """Return K, inertia and impulses with the laws that yield, and rows of stops, their least."""
+    laws = problem.joint_laws
+    assert set(laws.types) <= {'passive', 'stop'}
+    is_stop = np.array([kind == 'stop' for kind in laws.types], bool)
+    assert not laws.softness[is_stop].any()
+    L, weight = laws.jacobian[~is_stop], 1.0 / laws.softness[~is_stop]
+    return (problem.K, M + L.T @ (weight[:, None] * L),
+            M @ v_free + L.T @ (weight * laws.target[~is_stop]),
+            laws.jacobian[is_stop], laws.target[is_stop])
 
 
 def by_proxqp(problem):
     """Return velocity and impulses without friction; its multipliers are those of the negative."""
-    qp = proxsuite.proxqp.dense.QP(len(problem.v), len(problem.K), len(problem.gap))
+    K, H, c, rows, least = with_laws(problem, problem.M, problem.v_free)
+    rows, least = np.concatenate([problem.J, rows]), np.concatenate([problem.bias, least])
+    qp = proxsuite.proxqp.dense.QP(len(problem.v), len(K), len(rows))
     qp.settings.eps_abs = 1e-12
-    qp.init(problem.M, -problem.M @ problem.v_free, problem.K, problem.joint_target, problem.J,
-            problem.bias, np.full(len(problem.gap), 1e20))
+    qp.init(H, -c, K, problem.joint_target, rows, least, np.full(len(rows), 1e20))
     qp.solve()
     return qp.results.x, -qp.results.z
 
@@ -50,6 +63,9 @@ def test_frictionless_solutions_are_quadprogs(make, bias):
     """Give the velocity of the primal and the dual that quadprog and ProxQP give, to 1e-9."""
     world = make()
     problem = world.contact_problem(world.find_contacts(margin=0.02), bias=bias)
+    laws = problem.joint_laws
+    problem = replace(problem, joint_laws=laws.chosen(
+        np.array([kind != 'friction' for kind in laws.types], bool)))
     # quadprog refuses joint rows that depend on others
     independent = []
     for row in range(len(problem.K)):

@@ -15,7 +15,7 @@ import sim_bridge as sb
 def recipe(request):
     """Return the names of the recipe's code after it has run."""
     text = (request.config.rootpath / 'docs' / 'grasp.md').read_text()
-    (code,) = re.findall(r'```python\n(.*?)```', text, re.DOTALL)
+    code, _ = re.findall(r'```python\n(.*?)```', text, re.DOTALL)
     names: dict[str, object] = {}
     exec(compile(code, 'grasp.md', 'exec'), names)
     return names

@@ -148,3 +148,58 @@ def test_wrong_epsilons_are_refused(epsilon):
     world, robot, ball = hand()
     with pytest.raises(sb.InvalidValueError, match='epsilon = .*at least 0, or 4 of them'):
         sb.contact.least_effort(problem_of(world, ball, robot), epsilon)
+
+
+def test_a_margin_keeps_forces_off_the_edges():
+    """Leave a share of each friction coefficient unused: what bore a ball then does it no more."""
+    world, robot, ball = hand(fingers=3)
+    problem = problem_of(world, ball, robot)
+    steepest = []
+    for margin in (0.0, 0.3):
+        effort = sb.contact.least_effort(problem, 0.1, friction=True, friction_margin=margin)
+        assert_balanced(problem, effort, 0.1)
+        slide = np.linalg.norm(effort.forces[:, :2], axis=1) / effort.forces[:, 2]
+        steepest.append(float((slide / problem.friction[:, 0]).max()))
+    np.testing.assert_allclose(steepest, [1.0, 0.7], atol=1e-6)
+    for wrong in (1.0, -0.1, 'much'):
+        with pytest.raises(sb.InvalidValueError, match='friction_margin = .* a share from 0'):
+            sb.contact.least_effort(problem, friction=True, friction_margin=wrong)
+
+
+def test_contacts_outside_the_problem_are_named():
+    """Tell of a finger that was forgotten, not of sensors and what the problem has."""
+    world, robot, ball = hand(fingers=3)
+    every = world.find_contacts(a=ball, b=robot)
+    assert len(sb.contact.least_effort(
+        world.contact_problem(every), 0.1, friction=True).other_contacts) == 0
+    (other,) = world.contact_problem(every[:2]).other_contacts
+    assert {other.link_a.name, other.link_b.name} == {'ball', every[2].link_b.name}
+    every[2].geometry_b.sensor = True
+    assert len(world.contact_problem(every[:2]).other_contacts) == 0
+
+
+@pytest.mark.parametrize('motion', ['kinematic', 'dynamic'])
+def test_columns_of_joints_are_those_of_any_base(motion):
+    """Give the joint part of J in the order of names, whatever coordinates the base has."""
+    world = sb.World()
+    texts = ''.join(
+        FINGER.format(name=name, x=x, y=0.0, ax=0.0, ay=1.0, reach=0.2)
+        for name, x in (('left', 0.07), ('right', -0.07)))
+    robot = world.load_urdf(GRIPPER.format(fingers=texts).replace(
+        '<link name="palm"/>', '<link name="palm"><inertial><mass value="1"/><inertia ixx="1" '
+        'iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'), fixed_base=False)
+    robot.motion = motion
+    ball = world.add_body(sb.Sphere(0.05), 'ball', mass=0.5, position=(0, 0, 0.2))
+    problem = problem_of(world, ball, robot)
+    for point, row in zip(problem.contacts, problem.J, strict=True):
+        sign = 1.0 if point.robot_a is robot else -1.0
+        link, at = (point.link_a, point.point_a) if sign > 0 else (point.link_b, point.point_b)
+        jacobian = sb.dynamics.jacobian(robot, link, at)[:3]
+        np.testing.assert_allclose(
+            row[problem.columns(robot)], sign * point.normal @ jacobian[:, -2:], atol=1e-12)
+        np.testing.assert_array_equal(
+            problem.columns(robot, ['right', 'left']), problem.columns(robot)[::-1])
+    with pytest.raises(sb.UnknownNameError, match="joint 'thumb'"):
+        problem.columns(robot, ['thumb'])
+    with pytest.raises(sb.InvalidValueError, match='robot = .* a robot of the problem'):
+        problem.columns(sb.World().load_urdf('arm'))

@@ -117,10 +117,12 @@ def files_below(folder: Path) -> set[str]:
 
 
 def assert_complete_share(share: Path, source: Path):
-    """Check that a share folder holds all of launch, config and urdf, and package.xml."""
+    """Check that a share folder holds launch, config, urdf without its scripts, package.xml."""
     assert (share / 'package.xml').read_bytes() == (source / 'package.xml').read_bytes()
     for folder in FOLDERS:
         expected = files_below(source / folder)
+        if folder == 'urdf':
+            expected = {name for name in expected if not name.endswith('.py')}
         assert expected, f'{folder} is empty'
         assert files_below(share / folder) == expected
     index = share.parent / 'ament_index' / 'resource_index' / 'packages'

@@ -24,7 +24,7 @@ def solve_given(table: Table):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             fill_block(rows.first[contact], rows.first[contact + 1], rows.linear, rows.angular,
-                       False, laws.softness[contact], rows.block[contact])
+                       laws.rows[contact] > 3, laws.softness[contact], rows.block[contact])
             invert_block(rows.block[contact], rows.inverse[contact])
     solve_contacts(table)
     residual = solution.residual

@@ -105,21 +105,24 @@ def present_response(table: Table, effort: FloatVector, ddq_out: FloatVector):
 
 @entry
 def force_rows(
-    table: Table, body: IntVector, point: FloatMatrix, direction: FloatMatrix,
+    table: Table, body: IntVector, point: FloatMatrix, direction: FloatMatrix, turns: int,
     rows_inout: FloatMatrix,
 ):
     """
     Add to each row the generalized force of a unit force: a row of the points' Jacobian.
 
-    The bodies are placed. body: (n,), -1 for the world. point, direction: (n, 3) world.
-    rows_inout: (n, nv).
+    The bodies are placed. body: (n,), -1 for the world. point, direction: (n, 3) world. turns: 1
+    for unit torques instead, and rows of angular velocities. rows_inout: (n, nv).
     """
     model, ws = world.model(table), world.workspace(table)
     for row in range(body.shape[0]):
         if body[row] >= 0:
             f = load3(direction, row, 0)
             arm = sub(load3(point, row, 0), load3(ws.pose, model.root[body[row]], ORIGIN))
-            add_generalized_force(model, ws, body[row], cross(arm, f), f, rows_inout[row])
+            torque = cross(arm, f)
+            if turns != 0:
+                torque, f = f, ZERO
+            add_generalized_force(model, ws, body[row], torque, f, rows_inout[row])
 
 
 @kernel

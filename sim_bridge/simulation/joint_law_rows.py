@@ -1,0 +1,147 @@
+"""Rows of what acts along joints: stops, friction, motors, holds, and springs and dampers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data.joint_laws import (
+    BACK_COULOMB,
+    COULOMB,
+    HARD,
+    HIGH,
+    INERTIA,
+    LEAST,
+    LOW,
+    MOST,
+    MOTOR,
+    SERVO,
+    SERVO_DAMPING,
+    SERVO_EFFORT,
+    SERVO_SLOPE,
+    STOP,
+    STOP_EFFORT,
+    STOP_SLOPE,
+    TARGET,
+)
+from sim_bridge.engine.data.model import DAMPING, STIFFNESS
+from sim_bridge.engine.data.state import HELD
+
+STOP_ROW, FRICTION_ROW, MOTOR_ROW = 'stop', 'friction', 'motor'
+HOLD_ROW, PASSIVE_ROW = 'hold', 'passive'
+
+
+class JointLaws(NamedTuple):
+    """
+    Rows w = jacobian v⁺ + softness ν - target of k laws of joints, with bounded impulses ν.
+
+    least <= ν <= most; w >= 0 where ν is the least, w <= 0 where it is the most, else w = 0.
+
+    types: (k) 'stop', 'friction', 'motor', 'hold', or 'passive': what springs and dampers of
+    joints do within the step, beside the efforts that they start it with. names: (k) of the
+    joints, 'robot/joint'. jacobian: (k, nv). target: (k,) [m/s, rad/s]. softness: (k,) velocity
+    per impulse. least, most: (k,) [N s, N m s], infinite where there is no bound.
+    """
+
+    types: list[str]
+    names: list[str]
+    jacobian: np.ndarray
+    target: np.ndarray
+    softness: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    def chosen(self, mask: np.ndarray) -> JointLaws:
+        """Return the rows of a mask (k,)."""
+        kept = np.flatnonzero(mask).tolist()
+        return JointLaws(
+            [self.types[row] for row in kept], [self.names[row] for row in kept],
+            self.jacobian[mask], self.target[mask], self.softness[mask], self.least[mask],
+            self.most[mask])
+
+    @property
+    def is_bounded(self) -> np.ndarray:
+        """(k,) False for rows whose impulses have no bound: these are equations."""
+        return np.isfinite(self.least) | np.isfinite(self.most)
+
+
+class _Rows:
+    """Rows that are gathered; each acts along one coordinate, with a sign."""
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+        self._parts: list[np.ndarray] = []
+
+    def add(
+        self, kind: str, at: np.ndarray, target: np.ndarray, softness: np.ndarray | float = 0.0,
+        least: np.ndarray | float = -np.inf, most: np.ndarray | float = np.inf,
+        sign: np.ndarray | float = 1.0,
+    ) -> None:
+        """Add rows of a type; each array has an entry for each coordinate of `at`."""
+        self.types += [kind] * len(at)
+        self._parts.append(np.stack(np.broadcast_arrays(at, target, softness, least, most, sign)))
+
+    def laws(self, names: list[str], nv: int) -> JointLaws:
+        """Return the rows; names: (nv) of the coordinates."""
+        values = np.concatenate([np.zeros((6, 0)), *self._parts], axis=1)
+        at = values[0].astype(int)
+        _, target, softness, least, most, sign = values
+        jacobian = np.zeros((len(at), nv))
+        jacobian[np.arange(len(at)), at] = sign
+        return JointLaws(
+            self.types, [names[k] for k in at], jacobian, target, softness, least, most)
+
+
+def joint_law_rows(
+    law: np.ndarray, mode: np.ndarray, passive: np.ndarray, velocity: np.ndarray, h: float,
+    names: list[str],
+) -> JointLaws:
+    """
+    Return the rows of the laws of joints in a step of h seconds.
+
+    law, mode: (nv, …) as `present_joint_laws` writes them. passive: of the model. velocity: (nv,)
+    at the start. names: (nv) of the coordinates, '' for those that have no laws.
+    """
+    has_law = np.array([bool(name) for name in names], bool)
+    is_held = (mode == HELD) & has_law
+    acts = has_law & ~is_held
+    rows = _Rows()
+    rows.add(HOLD_ROW, np.flatnonzero(is_held), np.zeros(is_held.sum()))
+    for bound, sign in ((HIGH, -1.0), (LOW, 1.0)):
+        at = np.flatnonzero(acts & np.isfinite(law[:, bound]))
+        rows.add(STOP_ROW, at, sign * law[at, bound], least=0.0, sign=sign)
+    at = np.flatnonzero(acts & (law[:, STOP] != 0.0))
+    inwards = -law[at, STOP]
+    rows.add(STOP_ROW, at, inwards * _unloaded(law[at], velocity[at], STOP_EFFORT, STOP_SLOPE),
+             1.0 / (h * law[at, STOP_SLOPE]), least=0.0, sign=inwards)
+    at = np.flatnonzero(acts & ((law[:, COULOMB] > 0.0) | (law[:, BACK_COULOMB] > 0.0)))
+    rows.add(FRICTION_ROW, at, np.zeros(len(at)), least=-h * law[at, COULOMB],
+             most=h * law[at, BACK_COULOMB])
+    at = np.flatnonzero(acts & (law[:, MOTOR] == HARD))
+    rows.add(MOTOR_ROW, at, law[at, TARGET], least=h * law[at, LEAST], most=h * law[at, MOST])
+    is_servo = acts & (law[:, MOTOR] == SERVO) & (law[:, SERVO_SLOPE] > 0.0)
+    at = np.flatnonzero(is_servo)
+    rows.add(MOTOR_ROW, at, _unloaded(law[at], velocity[at], SERVO_EFFORT, SERVO_SLOPE),
+             1.0 / (h * law[at, SERVO_SLOPE]), h * law[at, LEAST], h * law[at, MOST])
+    implicit = _implicit_inertia(law, passive, is_servo, h)
+    at = np.flatnonzero(acts & (implicit > 0.0))
+    rows.add(PASSIVE_ROW, at, velocity[at], 1.0 / implicit[at])
+    return rows.laws(names, len(velocity))
+
+
+def _unloaded(law: np.ndarray, velocity: np.ndarray, effort: int, slope: int) -> np.ndarray:
+    """Return the velocities after the step at which elements of a law exert no effort."""
+    return velocity + law[:, effort] / law[:, slope]
+
+
+def _implicit_inertia(
+    law: np.ndarray, passive: np.ndarray, is_servo: np.ndarray, h: float
+) -> np.ndarray:
+    """Return what springs and dampers add to inertias, as `articulated.implicit_inertia`."""
+    own = h * passive[:, DAMPING]
+    all_dampers = own + h * np.where(is_servo, law[:, SERVO_DAMPING], 0.0)
+    inertia = law[:, INERTIA]
+    weight = np.divide(3.0 * inertia + all_dampers, 6.0 * inertia + all_dampers,
+                       out=np.zeros_like(own), where=all_dampers > 0.0)
+    return own * weight + 0.25 * h * h * passive[:, STIFFNESS]
