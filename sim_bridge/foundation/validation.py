@@ -14,6 +14,9 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
 _Kind = TypeVar('_Kind')
 
+# of quaternions: far from where squares overflow
+_MOST_LENGTH = 1e50
+
 # numpy's kinds of integers, unsigned integers and floats; neither text nor truth values
 _REAL = 'iuf'
 
@@ -95,10 +98,12 @@ def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
 
 def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> FloatArray:
     """Return a quaternion x y z w normalised; raise InvalidValueError if it is invalid."""
-    expected = 'a quaternion x y z w of non-zero length'
+    expected = 'a quaternion x y z w of non-zero length, up to 1e50'
     quaternion = finite_vector(what, value, 4, place, expected)
-    norm = float(np.linalg.norm(quaternion))
-    if norm < 1e-6:
+    # without an overflow
+    norm = math.inf if np.abs(quaternion).max() > _MOST_LENGTH else float(
+        np.linalg.norm(quaternion))
+    if not 1e-6 <= norm <= _MOST_LENGTH:
         raise InvalidValueError(what, tuple(quaternion.tolist()), expected, place)
     return quaternion / norm
 
