@@ -148,6 +148,15 @@ class Call:
             self.words[place] = word
         self._alive[number] = array
 
+    def address_of_word(self, number: int) -> int:
+        """Return the address of the first word of an argument."""
+        return self._address + 8 * self.word_of(number)
+
+    @property
+    def count(self) -> int:
+        """Number of arguments."""
+        return len(self._compiled.kinds)
+
     @property
     def argument_words(self) -> int:
         """Number of words of the arguments; the result follows them."""

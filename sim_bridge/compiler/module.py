@@ -47,6 +47,10 @@ class Module:
         """Declare a function outside the module."""
         self._declarations[declaration] = None
 
+    def add(self, text: str) -> None:
+        """Add a function that is written in LLVM's language."""
+        self._texts.append(text)
+
     def function(
         self, caller: Function | None, node: ast.AST, kernel: Kernel, arguments: tuple[Kind, ...]
     ) -> tuple[str, Kind]:

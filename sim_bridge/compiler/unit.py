@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 import sys
 from types import BuiltinFunctionType, CodeType, ModuleType
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from sim_bridge.compiler import llvm, objects
 from sim_bridge.compiler.build import build, Text
@@ -22,6 +22,9 @@ from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Part, Tuple
 from sim_bridge.compiler.source import text_of
 from sim_bridge.compiler.table import part_content
+
+if TYPE_CHECKING:
+    from sim_bridge.compiler.module import Module
 
 _SYMBOL = 'unit'
 _NUMBERS = {'float': FLOAT, 'int': INT, 'bool': BOOL}
@@ -67,21 +70,29 @@ class Unit:
             raise RuntimeError('the sources of the kernel compiler have changed since this '
                                'process began; start it again')
         module = Module(is_checked=_has_checks())
-        if self.arguments is None:
-            module.export_stage(_SYMBOL, self.kernel)
-            result: Kind = INT
-        else:
-            result = module.export_entry(_SYMBOL, self.kernel, self.arguments)
+        result = self.export(module, _SYMBOL)
         facts = {'result': _describe(result), 'places': module.places}
         return Text(module.text(), json.dumps(facts))
+
+    def export(self, module: Module, symbol: str) -> Kind:
+        """Emit the function that is the unit's symbol; return the kind of its result."""
+        if self.arguments is None:
+            module.export_stage(symbol, self.kernel)
+            return INT
+        return module.export_entry(symbol, self.kernel, self.arguments)
 
     @cached_property
     def address(self) -> int:
         """Address of the machine code in this process; compiles and loads it."""
-        callbacks = {}
+        callbacks = dict(self.callbacks)
         if self._facts['places']:
             callbacks['sim_bridge_check_failed'] = _FAILED(self._fail)
         return llvm.load(self._object.code, _SYMBOL, self.key, callbacks=callbacks)
+
+    @property
+    def callbacks(self) -> dict[str, Any]:
+        """Functions of Python that the code calls, as ctypes has them."""
+        return {}
 
     @property
     def result(self) -> Kind:

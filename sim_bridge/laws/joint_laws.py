@@ -4,7 +4,8 @@ Control laws over the joints: PD, with gravity, and computed torque.
 Robot, joints and units are as in `sb.dynamics`. References and gains are over
 `robot.joint_names`, (n,) each, gains also one for all. Entries of mimic joints are not used: these
 follow, and their efforts are 0. q, dq: (nq,), (nv,) where the laws are evaluated, the present ones
-if None. All raise InvalidValueError for what does not fit or is not finite.
+if None. References, q and dq may be rows of N configurations; then so are the efforts. All raise
+InvalidValueError for what does not fit or is not finite.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Number, Vector
-from sim_bridge.laws.motions import Motions
-from sim_bridge.laws.values import for_each
+from sim_bridge.laws.motions import Motions, Numbers
+from sim_bridge.laws.values import gain
 from sim_bridge.robots.robot import Robot
 from sim_bridge.world import dynamics
 
 
 def pd(
     robot: Robot,
-    q_ref: Vector,
-    dq_ref: Vector | None = None,
+    q_ref: Numbers,
+    dq_ref: Numbers | None = None,
     *,
     stiffness: Number | Vector,
     damping: Number | Vector,
     gravity: bool = False,
-    q: Vector | None = None,
-    dq: Vector | None = None,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
 ) -> FloatArray:
     """
     Return (n,) stiffness (q_ref - q) + damping (dq_ref - dq) [N m or N].
@@ -37,23 +38,23 @@ def pd(
     With them a pose is held without error, and stable for all positive gains: Takegaki and
     Arimoto, 1981.
     """
-    motions = Motions(robot, q, dq)
+    motions = Motions(robot, q, dq, many=True)
     efforts = _feedback(motions, q_ref, dq_ref, stiffness, damping)
     if gravity:
-        efforts = efforts + motions.G.T @ dynamics.gravity_forces(robot, motions.q)
-    return np.where(motions.leads, efforts, 0.0)
+        efforts = efforts + motions.efforts_of(dynamics.gravity_forces(robot, motions.q))
+    return motions.of_leaders(efforts)
 
 
 def computed_torque(
     robot: Robot,
-    q_ref: Vector,
-    dq_ref: Vector | None = None,
-    ddq_ref: Vector | None = None,
+    q_ref: Numbers,
+    dq_ref: Numbers | None = None,
+    ddq_ref: Numbers | None = None,
     *,
     stiffness: Number | Vector,
     damping: Number | Vector,
-    q: Vector | None = None,
-    dq: Vector | None = None,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
 ) -> FloatArray:
     """
     Return (n,) the efforts of inverse dynamics [N m or N] for ddq_ref and a feedback.
@@ -63,15 +64,24 @@ def computed_torque(
     others do: for a natural frequency w and a damping ratio z these are w² [1/s²] and 2 z w [1/s].
     dq_ref, ddq_ref: zero if None. What resists in the joints is not in it: `JointResistance`.
 
-    Needs an effort for every coordinate: a fixed base, and no joints with several axes. Source:
-    Siciliano et al., Robotics, 2009, 8.5.2.
+    A free base and joints with several axes accelerate as they do when no force acts on them but
+    through the joints, in flight: forces of contacts are not in it. Sources: Siciliano et al.,
+    Robotics, 2009, 8.5.2; Spong, Partial feedback linearization of underactuated mechanical
+    systems, 1994.
     """
-    motions = Motions(robot, q, dq)
-    motions.need_all_actuated()
+    motions = Motions(robot, q, dq, many=True)
     wanted = motions.vector('ddq_ref', ddq_ref) + _feedback(
         motions, q_ref, dq_ref, stiffness, damping)
-    full = dynamics.inverse_dynamics(robot, motions.G @ wanted, motions.q, motions.dq)
-    return motions.G.T @ full
+    ddq = wanted if motions.G.shape == (motions.size, motions.size) and (
+        not motions.coupling.has_followers) else wanted @ motions.G.T
+    efforts = dynamics.inverse_dynamics(robot, ddq, motions.q, motions.dq)
+    passive = motions.passive
+    if len(passive):
+        M = dynamics.mass_matrix(robot, motions.q)
+        yielding = np.linalg.solve(
+            M[..., passive[:, None], passive], -efforts[..., passive, None])
+        efforts = efforts + (M[..., :, passive] @ yielding)[..., 0]
+    return motions.efforts_of(efforts)
 
 
 def felt_inertia(
@@ -91,8 +101,7 @@ def felt_inertia(
     """
     motions = Motions(robot, q, None)
     moved = motions.leads if joints is None else motions.leads & joints
-    # the base and joints with several axes
-    others = np.delete(np.eye(len(motions.dq)), motions.coupling.in_dq, axis=1)
+    others = np.eye(len(motions.dq))[:, motions.coupling.passive]
     G = np.concatenate([motions.G[:, motions.leads], others], axis=1)
     inverse = np.linalg.inv(G.T @ dynamics.mass_matrix(robot, motions.q) @ G)
     rows = np.flatnonzero(moved[motions.leads])
@@ -102,10 +111,10 @@ def felt_inertia(
 
 
 def _feedback(
-    motions: Motions, q_ref: Vector, dq_ref: Vector | None, stiffness: object, damping: object
+    motions: Motions, q_ref: Numbers, dq_ref: Numbers | None, stiffness: object, damping: object
 ) -> FloatArray:
     place, n = motions.place, motions.size
     error = motions.vector('q_ref', q_ref) - motions.joint_q
     rate = motions.vector('dq_ref', dq_ref) - motions.joint_dq
-    return (for_each('stiffness', stiffness, n, place, 0.0) * error
-            + for_each('damping', damping, n, place, 0.0) * rate)
+    return gain('stiffness', stiffness, n, place) * error + gain(
+        'damping', damping, n, place) * rate

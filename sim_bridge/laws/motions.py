@@ -6,13 +6,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sim_bridge.engine.data.model import FREE
-from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.engine.data.model import FREE, KINEMATIC
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.foundation.validation import finite_rows, finite_vector, is_floats
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.robot_dynamics import RobotDynamics
 from sim_bridge.world.operations import operations_of
+
+Numbers = Vector | Matrix
+"""Numbers of one configuration, or rows of many."""
 
 
 class Coupling:
@@ -21,7 +24,8 @@ class Coupling:
 
     leads: (n,) whether each joint leads. G: (nv, n), velocities of all coordinates by those of the
     joints that lead; columns of followers are zeros, and rows of a free base and of joints with
-    several axes. in_q, in_dq: slices of q and dq that are the joints'. is_free: has a free base.
+    several axes. in_q, in_dq: slices of q and dq that are the joints'. passive: the coordinates of
+    the base and of joints with several axes. base: how many are the base's.
     """
 
     def __init__(self, robot: Robot, nv: int) -> None:
@@ -29,9 +33,10 @@ class Coupling:
         names = robot.joint_names
         n = len(names)
         kinds = robot.slot.blueprint.model.kind
-        self.is_free = bool(len(kinds) and kinds[0] >= FREE)
-        first, first_q = (6, 7) if self.is_free else (0, 0)
+        self.base, first_q = (6, 7) if len(kinds) and kinds[0] >= FREE else (0, 0)
+        first = self.base
         self.in_q, self.in_dq = slice(first_q, first_q + n), slice(first, first + n)
+        self.passive = np.delete(np.arange(nv), self.in_dq)
         rules = [robot.joint(name).mimic for name in names]
         self.leads = np.array([rule is None for rule in rules], bool)
         self._leaders = np.array([
@@ -44,10 +49,10 @@ class Coupling:
         self.has_followers = not self.leads.all()
 
     def positions(self, joint_q: FloatArray) -> FloatArray:
-        """Return positions (n,) with followers where their leaders put them."""
+        """Return positions (n,) with followers where their leaders put them; or rows of them."""
         if not self.has_followers:
             return joint_q
-        return self._multipliers * joint_q[self._leaders] + self._offsets
+        return self._multipliers * joint_q[..., self._leaders] + self._offsets
 
 
 _COUPLINGS: WeakKeyDictionary[RobotDynamics, Coupling] = WeakKeyDictionary()
@@ -57,26 +62,31 @@ class Motions:
     """
     A robot at a state, and how its joints move it.
 
-    place: of errors. q, dq: (nq,), (nv,) of `sb.dynamics`, followers where their leaders put them.
-    joint_q, joint_dq: (n,) views of the joints'.
+    place: of errors. q, dq: (nq,), (nv,) of `sb.dynamics`, followers where their leaders put them;
+    or rows, as long as these are allowed. joint_q, joint_dq: (n,) views of the joints'. All for
+    reading: they may be the arrays given, or the robot's own.
     """
 
-    def __init__(self, robot: Robot, q: Vector | None, dq: Vector | None) -> None:
-        """Take the present state for what is None; raises InvalidValueError."""
+    def __init__(
+        self, robot: Robot, q: Numbers | None, dq: Numbers | None, *, many: bool = False
+    ) -> None:
+        """Take the present state for what is None; many: allow rows. Raises InvalidValueError."""
         operations = operations_of(robot)
         coupling = _COUPLINGS.get(operations)
         if coupling is None:
             coupling = _COUPLINGS[operations] = Coupling(robot, operations.nv)
         self.robot, self.coupling, self.place = robot, coupling, operations.place
         self.size, self.G, self.leads = len(coupling.leads), coupling.G, coupling.leads
-        self.q = (operations.state['q'][0].copy() if q is None
-                  else finite_vector('q', q, operations.nq, self.place))
-        self.dq = (operations.state['dq'][0].copy() if dq is None
-                   else finite_vector('dq', dq, operations.nv, self.place))
-        self.joint_q, self.joint_dq = self.q[coupling.in_q], self.dq[coupling.in_dq]
+        self._take, self._count = finite_rows if many else finite_vector, 1
+        state = operations.state
+        self.q = state['q'][0] if q is None else self._rows('q', q, operations.nq)
+        self.dq = state['dq'][0] if dq is None else self._rows('dq', dq, operations.nv)
+        if coupling.has_followers:
+            self.q, self.dq = self.q.copy(), self.dq.copy()
+        self.joint_q, self.joint_dq = self.q[..., coupling.in_q], self.dq[..., coupling.in_dq]
         if coupling.has_followers:
             self.joint_q[:] = coupling.positions(self.joint_q)
-            self.joint_dq[:] = self.G[coupling.in_dq] @ self.joint_dq
+            self.joint_dq[:] = self.joint_dq @ self.G[coupling.in_dq].T
 
     def at(self, joint_q: FloatArray) -> FloatArray:
         """Return (nq,) the configuration at positions (n,) of the joints, followers following."""
@@ -84,17 +94,34 @@ class Motions:
         q[self.coupling.in_q] = self.coupling.positions(joint_q)
         return q
 
-    def vector(self, what: str, value: Vector | None) -> FloatArray:
-        """Return a value of each joint (n,); zeros for None. Raises InvalidValueError."""
-        if value is None:
-            return np.zeros(self.size)
-        return finite_vector(what, value, self.size, self.place)
+    def vector(self, what: str, value: Numbers | None) -> float | FloatArray:
+        """Return a value of each joint (n,), or rows; 0 for None. Raises InvalidValueError."""
+        return 0.0 if value is None else self._rows(what, value, self.size)
 
-    def need_all_actuated(self) -> None:
-        """Raise InvalidValueError where efforts of the joints do not move all coordinates."""
-        if len(self.dq) > self.size:
-            found = 'a free base' if self.coupling.is_free else 'joints with several axes'
-            raise InvalidValueError(
-                'robot', found, 'a fixed base and joints with one axis: this law needs an effort '
-                'for every coordinate; pd does not', self.place)
+    def _rows(self, what: str, value: Numbers, size: int) -> FloatArray:
+        if is_floats(value, size):
+            return value
+        array = self._take(what, value, size, self.place)
+        if array.ndim == 2:
+            if self._count not in (1, len(array)) and len(array) != 1:
+                raise InvalidValueError(
+                    f'rows of {what}', len(array), f'{self._count}, as of the others, or one',
+                    self.place)
+            self._count = max(self._count, len(array))
+        return array
 
+    def efforts_of(self, full: FloatArray) -> FloatArray:
+        """Return what the joints that lead bear (n,) of the efforts of all coordinates (nv,)."""
+        return full @ self.G if self.coupling.has_followers else full[..., self.coupling.in_dq]
+
+    def of_leaders(self, efforts: FloatArray) -> FloatArray:
+        """Return efforts (n,) with 0 at followers."""
+        return np.where(self.leads, efforts, 0.0) if self.coupling.has_followers else efforts
+
+    @property
+    def passive(self) -> np.ndarray:
+        """Numbers of the coordinates that no effort of a joint moves: a base, several axes."""
+        # a kinematic base moves as it is told to
+        kinds = operations_of(self.robot).model.kind
+        is_told = self.coupling.base and kinds[0] == KINEMATIC
+        return self.coupling.passive[self.coupling.base if is_told else 0:]

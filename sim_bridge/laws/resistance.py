@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.foundation.arrays import FloatArray, Vector
-from sim_bridge.laws.motions import Motions
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.laws.motions import Motions, Numbers
 from sim_bridge.robots.robot import Robot
 
 # reference velocity [rad/s or m/s] above which friction is compensated in full
@@ -22,14 +22,14 @@ class JointResistance:
     def __init__(self, robot: Robot) -> None:
         """Read the joints; raises InvalidValueError for what is no robot."""
         self._robot = robot
-        motions = Motions(robot, None, None)
-        self._leads = motions.leads
+        Motions(robot, None, None)
         self._damping, self._stiffness, self._rest, self._friction = (
             np.array([getattr(robot.joint(name), field) for name in robot.joint_names], float)
             for field in ('damping', 'stiffness', 'reference', 'friction'))
 
     def efforts(
-        self, dq_ref: Vector | None = None, *, q: Vector | None = None, dq: Vector | None = None
+        self, dq_ref: Numbers | None = None, *, q: Numbers | None = None,
+        dq: Numbers | None = None,
     ) -> FloatArray:
         """
         Return (n,) damping dq + stiffness (q - reference) + friction of dq_ref [N m or N].
@@ -37,8 +37,8 @@ class JointResistance:
         Friction goes by the wanted velocity, since the measured one changes its sign with every
         disturbance; below 0.02 rad/s or m/s it is a share. Arguments and errors as of `pd`.
         """
-        motions = Motions(self._robot, q, dq)
+        motions = Motions(self._robot, q, dq, many=True)
         share = np.clip(motions.vector('dq_ref', dq_ref) / _FRICTION_VELOCITY, -1.0, 1.0)
         efforts = (self._damping * motions.joint_dq + self._friction * share
                    + self._stiffness * (motions.joint_q - self._rest))
-        return np.where(self._leads, efforts, 0.0)
+        return motions.of_leaders(efforts)

@@ -2,10 +2,11 @@
 Control laws over the pose of a link: operational space and impedance.
 
 The task x is the position of the link's frame, or of a point of the link, and its orientation;
-velocities, errors and gains have 6 rows, linear (3), then angular (3), in world axes. Robots need
-an effort for every coordinate: a fixed base, and no joints with several axes. Efforts are over
-`robot.joint_names`. All raise InvalidValueError for what does not fit or is not finite,
-UnknownNameError for an unknown link.
+velocities, errors and gains have 6 rows, linear (3), then angular (3), in world axes. A free base
+and joints with several axes move as they do when no force acts on them but through the joints, in
+flight (Umetani and Yoshida, 1989): forces of contacts are not in it. Efforts are over
+`robot.joint_names`. All take one configuration, and raise InvalidValueError for what does not fit
+or is not finite, UnknownNameError for an unknown link.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import rotation_vector
 from sim_bridge.foundation.validation import finite_vector, real_array
 from sim_bridge.laws.motions import Motions
-from sim_bridge.laws.values import for_each
+from sim_bridge.laws.values import for_each, gain
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.world import dynamics
@@ -111,21 +112,45 @@ def impedance(
     force = task.feedback(stiffness, damping)
     acceleration = task.acceleration
     if inertia is not None:
-        m, felt = len(force), task.rows('wrench', wrench)
-        mass = real_array('inertia', inertia, f'a ({m}, {m}) matrix', task.motions.place)
-        if mass.shape != (m, m) or not np.isfinite(mass).all() or (
-                np.linalg.eigvalsh(mass + mass.T).min() <= 0.0):
-            raise InvalidValueError(
-                'inertia', inertia, f'a positive definite ({m}, {m}) matrix', task.motions.place)
-        acceleration, force = acceleration + np.linalg.solve(mass, force + felt), -felt
+        felt = task.rows('wrench', wrench)
+        acceleration = acceleration + np.linalg.solve(task.inertia(inertia), force + felt)
+        force = -felt
     return task.efforts(acceleration, force, posture)
+
+
+def largest_time_step(
+    robot: Robot,
+    link: Link | str,
+    target: Target,
+    *,
+    damping: Number | Vector,
+    inertia: Matrix | None = None,
+    point: Vector | None = None,
+    q: Vector | None = None,
+    dq: Vector | None = None,
+) -> float:
+    """
+    Return the time between efforts [s] from which on the damping of `impedance` is unstable.
+
+    Efforts stay the same from one control step to the next, so that a velocity error is multiplied
+    by 1 - h x for every eigenvalue x of inv(Λ) diag(damping), or of inv(inertia) diag(damping): it
+    grows where the step h exceeds 2 / x. Infinite without damping. Arguments as of `impedance`. Of
+    `operational_space` and `computed_torque` it is 2 / damping.
+    """
+    task = _Task(robot, link, target, point, q, dq)
+    size, place = len(task.error), task.motions.place
+    mobility = task.J @ task.across if inertia is None else np.linalg.inv(task.inertia(inertia))
+    rates = np.linalg.eigvals(mobility * for_each('damping', damping, size, place, 0.0))
+    fastest = float(rates.real.max())
+    return 2.0 / fastest if fastest > 0.0 else np.inf
 
 
 class _Task:
     """
     A task of a robot at a state.
 
-    J, M: over the joints that lead, (m, k) and (k, k). error, rate: (m,) to the target.
+    J, M, bias: over the k joints that lead, (m, k), (k, k) and (k,): what is passive yields.
+    drift: (m,) the acceleration where efforts are the bias. error, rate: (m,) to the target.
     """
 
     def __init__(
@@ -133,17 +158,28 @@ class _Task:
         q: Vector | None, dq: Vector | None,
     ) -> None:
         self.motions = motions = Motions(robot, q, dq)
-        motions.need_all_actuated()
         placement = placement_of(robot, link, point, motions.q)
         self.error = way_to(checked_pose(target.pose, motions.place), placement)
         rows = slice(len(self.error))
-        self.G = G = motions.G[:, motions.leads]
-        J = dynamics.jacobian(robot, link, point, motions.q)[rows]
-        self.J, self.M = J @ G, G.T @ dynamics.mass_matrix(robot, motions.q) @ G
+        G = motions.G[:, motions.leads]
+        J, M = dynamics.jacobian(robot, link, point, motions.q)[rows], dynamics.mass_matrix(
+            robot, motions.q)
+        bias = dynamics.bias_forces(robot, motions.q, motions.dq)
+        self.J, self.M, self.bias = J @ G, G.T @ M @ G, G.T @ bias
         drift = dynamics.jacobian_derivative(robot, link, point, motions.q, motions.dq)[rows]
         self.drift = drift @ motions.dq
+        passive = motions.passive
+        if len(passive):
+            pulled = M[passive] @ G
+            yielding = np.linalg.solve(
+                M[np.ix_(passive, passive)], np.column_stack([pulled, bias[passive]]))
+            by_joints, by_bias = yielding[:, :-1], yielding[:, -1]
+            self.J, self.M = self.J - J[:, passive] @ by_joints, self.M - pulled.T @ by_joints
+            self.bias = self.bias - pulled.T @ by_bias
+            self.drift = self.drift - J[:, passive] @ by_bias
         self.rate = self.rows('velocity', target.velocity) - J @ motions.dq
         self.acceleration = self.rows('acceleration', target.acceleration)
+        self.across = np.linalg.solve(self.M, self.J.T)
 
     def rows(self, what: str, value: Vector | None) -> FloatArray:
         """Return a value (m,) of the task; zeros for None. Raises InvalidValueError."""
@@ -151,28 +187,38 @@ class _Task:
         return np.zeros(size) if value is None else finite_vector(
             what, value, size, self.motions.place)
 
+    def inertia(self, value: Matrix) -> FloatArray:
+        """Return a given inertia (m, m); raises InvalidValueError."""
+        m, place = len(self.error), self.motions.place
+        mass = real_array('inertia', value, f'a ({m}, {m}) matrix', place)
+        if mass.shape != (m, m) or not np.isfinite(mass).all() or (
+                np.linalg.eigvalsh(mass + mass.T).min() <= 0.0):
+            raise InvalidValueError(
+                'inertia', value, f'a positive definite ({m}, {m}) matrix', place)
+        return mass
+
     def feedback(self, stiffness: object, damping: object) -> FloatArray:
         """Return (m,) stiffness e + damping e'; raises InvalidValueError."""
         size, place = len(self.error), self.motions.place
-        return (for_each('stiffness', stiffness, size, place, 0.0) * self.error
-                + for_each('damping', damping, size, place, 0.0) * self.rate)
+        return (gain('stiffness', stiffness, size, place) * self.error
+                + gain('damping', damping, size, place) * self.rate)
 
     def efforts(
         self, acceleration: FloatArray, force: FloatArray, posture: Vector | None
     ) -> FloatArray:
         """Return (n,) the efforts for an acceleration of the task (m,), and a force (m,) more."""
         motions, J = self.motions, self.J
-        across = np.linalg.solve(self.M, J.T)
+        across = self.across
         values, directions = np.linalg.eigh(J @ across)
         moved = values > _IMMOVABLE * values[-1]
         kept = directions[:, moved]
         Lambda = (kept / values[moved]) @ kept.T
         at_task = Lambda @ (acceleration - self.drift) + force
-        own = motions.vector('posture', posture)[motions.leads]
+        own = np.zeros(motions.size) + motions.vector('posture', posture)
+        own = own[motions.leads]
         own = own - J.T @ (Lambda @ (across.T @ own))
-        bias = self.G.T @ dynamics.bias_forces(motions.robot, motions.q, motions.dq)
         efforts = np.zeros(motions.size)
-        efforts[motions.leads] = J.T @ at_task + bias + own
+        efforts[motions.leads] = J.T @ at_task + self.bias + own
         return efforts
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Number, Vector
@@ -52,11 +54,15 @@ class TrajRef(DeclaredAttributes):
 
     def at(self, t: Number | Vector) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return positions, velocities and accelerations; raises InvalidValueError for a bad t."""
-        expected = 'a finite time, or several (N,) [s]'
-        times = real_array('t', t, expected, '')
-        if times.ndim > 1 or not np.isfinite(times).all():
-            raise InvalidValueError('t', t, expected)
-        angle = self.omega * times[..., None] + self.phase
+        if type(t) is float and math.isfinite(t):
+            # the usual case
+            angle = self.omega * t + self.phase
+        else:
+            expected = 'a finite time, or several (N,) [s]'
+            times = real_array('t', t, expected, '')
+            if times.ndim > 1 or not np.isfinite(times).all():
+                raise InvalidValueError('t', t, expected)
+            angle = self.omega * times[..., None] + self.phase
         wave = self.amplitude * np.sin(angle)
         return (
             self.q0 + wave, self.amplitude * self.omega * np.cos(angle), -(self.omega**2) * wave)

@@ -1,21 +1,19 @@
 """
 Textbook dynamics of one robot: calls of the engine that are prepared once.
 
-An `Operation` runs an entry of `engine.pipeline` for one configuration at the cost of a few copies
-of vectors, or for many in one call.
+An `Operation` runs an entry of `engine.pipeline` for one configuration, in the arrays that it is
+given, or for many in one call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-import ctypes
-from functools import cached_property, partial
-from operator import attrgetter
-from threading import get_ident
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 
+from sim_bridge.compiler.direct import Direct, Operand
 from sim_bridge.compiler.entry import Entry
 from sim_bridge.engine.data.coordinates import KINETIC, make_coordinates, MOMENTUM, POTENTIAL
 from sim_bridge.engine.data.model import BALL, FREE, position_count, velocity_count
@@ -29,111 +27,51 @@ from sim_bridge.foundation.validation import real_array, unit_quaternion
 from sim_bridge.shapes.shape_records import pose_row
 from sim_bridge.simulation.part import view_part
 from sim_bridge.simulation.simulation import Simulation
-from sim_bridge.simulation.slots import LinkSlot, RobotSlot, with_pulled
+from sim_bridge.simulation.slots import RobotSlot, with_pulled
 
 _FLOAT = np.dtype(np.float64)
 
 
 class Operation:
     """
-    An entry of the engine for one robot, at a configuration q and velocities dq, and for an x.
+    An entry of the engine for one robot.
 
-    Inputs of one configuration, (n,) each, give an array of `shape`. Where any of them has N rows,
-    the others have as many or one for all, and the result is (N, *shape).
+    compute: a function of an array for the result, None for a new one, and of each input. Inputs
+    of one configuration, (n,) each, give an array of `shape`, or a float. Where any of them has N
+    rows, the others have as many or one for all, and the result is (N, *shape). It raises
+    InvalidValueError for what does not fit, StateError as `Simulation.check_thread`.
     """
 
+    compute: Callable[..., Any]
+
     def __init__(
-        self, owner: RobotDynamics, entry: Entry, shape: tuple[int, ...], inputs: str,
-        x: str = '', *, rows: tuple[int, ...] = (), arguments: Sequence[Any],
-        constants: Sequence[FloatArray] = (),
+        self, owner: RobotDynamics, entry: Entry, shape: tuple[int, ...],
+        inputs: Mapping[str, FloatArray | None], *, rows: tuple[int, ...] = (),
+        arguments: Sequence[Any], constants: Sequence[FloatArray] = (), place: str = '',
     ) -> None:
         """
         Prepare the calls; this compiles the entry.
 
-        inputs: which of q and dq it takes: '', 'q' or 'q dq'. x: name of a further input, that
-        must be given; 'q2' is a configuration, any other a vector of velocities or efforts. rows:
-        shape of a row of what the entry writes, if not `shape`. arguments, constants: what the
-        entry takes before and after the inputs.
+        inputs: what it takes, with the row (1, n) to use for None, or None for what must be given.
+        Names are those of `RobotDynamics.sizes`. rows: shape of a row of what the entry writes, if
+        not `shape`. arguments, constants: what the entry takes before and after the inputs. place:
+        of errors, if not the robot.
         """
         self._owner, self._simulation = owner, owner.simulation
-        self._shape, self._rows = shape, rows or shape
-        names = inputs.split()
-        own = {name: np.zeros((1, owner.sizes[name])) for name in names}
-        present = {name: owner.state[name] for name in names}
-        if x:
-            own[x] = present[x] = np.zeros((1, owner.sizes['q' if x == 'q2' else 'dq']))
-        self._sizes = {name: array.shape[1] for name, array in own.items()}
-        self._sources = {'q': 0, 'dq': 1, x: 2}
-        self._first, self._count = len(arguments), len(own) + len(constants)
-        self._number = -1
+        self._place = place or owner.place
+        self._shape, self._rows, self._inputs = shape, rows or shape, inputs
+        self._first = len(arguments)
+        given = [np.zeros((1, owner.sizes[name])) for name in inputs]
+        self._result = self._first + len(given) + len(constants)
         result = np.zeros((1, *self._rows))
-        at_given, at_present, self._at_many = self._calls = [
-            entry.prepare(*arguments, *values.values(), *constants, result, is_short=is_short)
-            for values, is_short in ((own, True), (present, True), (own, False))]
-        # what follows makes calls cheap: a microsecond counts here
-        self._at_given, self._at_present = (
-            (call.bare, ctypes.c_bool.from_buffer(call.words, 8 * call.argument_words))
-            for call in (at_given, at_present))
-        self._view = result.reshape(shape)
-        self._copy: Callable[[], Any] = self._view.copy
-        if not shape:
-            self._copy = partial(attrgetter('value'), ctypes.c_double.from_buffer(result.data))
-        self._q, self._dq, self._x = (
-            memoryview(own[name][0]) if name in given else None
-            for name, given in (('q', names), ('dq', names), (x, own)))
-        self._q_now, self._dq_now = owner.state['q'][0], owner.state['dq'][0]
-
-    def compute(
-        self, out: FloatArray | None, q: Any = None, dq: Any = None, x: Any = None
-    ) -> Any:
-        """
-        Return the result, an array or a float.
-
-        q, dq: None for the present ones. out: array to write into and return; None: a new one.
-        Raises InvalidValueError for what does not fit, StateError as `Simulation.check_thread`.
-        """
-        simulation = self._simulation
-        before = simulation._thread
-        if before:
-            simulation.check_thread()
-        # as `Simulation.alone`, which costs more: threads would write into the same arrays
-        simulation._thread = get_ident()
-        try:
-            if q is None and dq is None:
-                run, done = self._at_present
-            else:
-                run, done = self._at_given
-                # a view takes nothing but as many floats
-                if self._q is not None:
-                    self._q[:] = self._q_now if q is None else q
-                if self._dq is not None:
-                    self._dq[:] = self._dq_now if dq is None else dq
-            if self._x is not None:
-                self._x[:] = x
-            run()
-            result = self._copy() if out is None else self._view
-            is_done = done.value
-        except (TypeError, ValueError):
-            result = None
-        finally:
-            simulation._thread = before
-        if result is None:
-            return self._compute_rows(out, q, dq, x)
-        if not is_done:
-            self._refuse(q, dq, x)
-        if out is None:
-            return result
-        check_out(out, self._shape, self._owner.place)
-        out[...] = result
-        return out
-
-    def at(self, number: int) -> Operation:
-        """Set the last argument before the inputs to a number; return the operation."""
-        if number != self._number:
-            for call in self._calls:
-                call.words[call.word_of(self._first - 1)] = number
-            self._number = number
-        return self
+        at_one, self._at_many = (
+            entry.prepare(*arguments, *given, *constants, result, is_short=is_short)
+            for is_short in (True, False))
+        self._direct = Direct(
+            at_one, [Operand(number, owner.sizes[name], default)
+                     for number, (name, default) in enumerate(inputs.items(), self._first)],
+            result, shape, (self._simulation, '_thread'), self._compute_rows)
+        self.compute = self._direct.run
 
     def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray | float:
         """Compute for inputs of any kind, and any number of rows."""
@@ -143,21 +81,22 @@ class Operation:
         if any(each not in (1, count) for each in counts.values()):
             raise InvalidValueError(
                 'rows', ', '.join(f'{number} of {name}' for name, number in counts.items()),
-                'as many of each, or one', self._owner.place)
+                'as many of each, or one', self._place)
         shape = (count, *self._shape) if counts else self._shape
         is_given = out is not None
         if out is None:
             out = np.empty(shape)
         else:
-            check_out(out, shape, self._owner.place)
+            check_out(out, shape, self._place)
         fits = out.flags.c_contiguous and not any(
             np.may_share_memory(out, array) for array in rows.values())
         result = out if fits else np.empty(shape)
         call = self._at_many
-        for number, array in enumerate(rows.values()):
-            call.replace(self._first + number, np.atleast_2d(array))
-        call.replace(self._first + self._count, result.reshape(count, *self._rows))
+        # other threads would write into the same arrays
         with self._simulation.alone():
+            for number, array in enumerate(rows.values(), self._first):
+                call.replace(number, np.atleast_2d(array))
+            call.replace(self._result, result.reshape(count, *self._rows))
             is_done = call()
         if not is_done:
             self._refuse(*values)
@@ -167,21 +106,20 @@ class Operation:
 
     def _input_rows(self, *values: Any) -> dict[str, FloatArray]:
         """Return the inputs by name, of one or two dimensions."""
-        present = self._owner.state
         rows = {}
-        for name, size in self._sizes.items():
-            value = values[self._sources[name]]
-            if value is None and self._sources[name] < 2:
-                rows[name] = present[name][0]
+        for (name, default), value in zip(self._inputs.items(), values, strict=True):
+            size = self._owner.sizes[name]
+            if value is None and default is not None:
+                rows[name] = default[0]
                 continue
             expected = f'{size} finite numbers, or rows of so many'
-            array = np.ascontiguousarray(real_array(name, value, expected, self._owner.place))
+            array = np.ascontiguousarray(real_array(name, value, expected, self._place))
             if array.size == size == 1 and np.ndim(value) == 0:
                 array = array.reshape(1)
             if array.ndim not in (1, 2) or array.shape[-1] != size:
                 raise InvalidValueError(
                     f'shape of {name}', np.shape(value), f'({size},) or (N, {size})',
-                    self._owner.place)
+                    self._place)
             rows[name] = array
         return rows
 
@@ -193,11 +131,11 @@ class Operation:
                 at = tuple(wrong[0].tolist())
                 raise InvalidValueError(
                     f'{name}[{", ".join(map(str, at))}]', float(array[at]), 'a finite number',
-                    self._owner.place)
-        for name in self._sizes.keys() & {'q', 'q2'}:
+                    self._place)
+        for name in self._inputs.keys() & {'q', 'q2'}:
             for row in np.atleast_2d(self._input_rows(*values)[name]):
                 for at in self._owner.quaternions:
-                    unit_quaternion(row[at : at + 4], self._owner.place, f'{name}[{at}:{at + 4}]')
+                    unit_quaternion(row[at : at + 4], self._place, f'{name}[{at}:{at + 4}]')
         raise AssertionError('an input was refused for no reason')
 
 
@@ -216,8 +154,9 @@ class RobotDynamics:
     """
     The operations of one robot; what they run is compiled at the first use of each.
 
-    state, sizes: (1, nq) and (1, nv) views of the present configuration and velocities, and nq and
-    nv, by 'q' and 'dq'. quaternions: where in q they begin. neutral: (nq,) q at 0.
+    state: (1, nq) and (1, nv) views of the present configuration and velocities, by 'q' and 'dq'.
+    sizes: of the inputs by their names. quaternions: where in q they begin. neutral: (nq,) q at 0.
+    jacobian, jacobian_rate, placement: by the number of a link, the first two of a point of it.
     """
 
     def __init__(self, simulation: Simulation, slot: RobotSlot) -> None:
@@ -227,7 +166,8 @@ class RobotDynamics:
         self.model = with_pulled(
             own._replace(gravity=simulation.gravity), slot.links, slot.part.at.body)
         self.nq, self.nv = position_count(own), velocity_count(own)
-        self.sizes = {'q': self.nq, 'dq': self.nv}
+        self.sizes = {'q': self.nq, 'q2': self.nq, 'dq': self.nv, 'ddq': self.nv, 'u': self.nv,
+                      'point': 3}
         self.state = {'q': state.q.reshape(1, -1), 'dq': state.v.reshape(1, -1)}
         self.quaternions = [
             at + 3 * (kind >= FREE) for kind, at in zip(own.kind, own.q_index, strict=True)
@@ -235,22 +175,19 @@ class RobotDynamics:
         self.neutral = make_state(own).q
         workspace = make_workspace(own)
         self._parts = self.model, workspace, make_coordinates(own)
-        self._zero = np.zeros((1, self.nv))
-        # the last site is any point
+        self._zero, self._origin = np.zeros((1, self.nv)), np.zeros((1, 3))
         placements = [link.placement for link in slot.links]
-        self._site_body = np.array([each.body for each in placements] + [0], np.int64)
-        self._site_frame = np.zeros((len(placements) + 1, FRAME_SIZE))
-        for row, each in zip(self._site_frame, placements, strict=False):
+        self._site_body = np.array([each.body for each in placements], np.int64)
+        self._site_frame = np.zeros((len(placements), FRAME_SIZE))
+        for row, each in zip(self._site_frame, placements, strict=True):
             row[:] = pose_row(each.rotation, each.position)
-
-    def site(self, link: LinkSlot, point: FloatArray | None = None) -> int:
-        """Return the number of a link's frame, or of one at a point of it; the latter for once."""
-        if point is None:
-            return link.number
-        placed = link.placement.placement_of(np.eye(3), point)
-        self._site_body[-1] = placed.body
-        self._site_frame[-1] = pose_row(placed.rotation, placed.position)
-        return len(self._site_body) - 1
+        self.jacobian = _EachLink(lambda link: self._of_site(
+            frames.jacobian, (6, self.nv), link, {'point': self._origin, **self._present('q')}))
+        self.jacobian_rate = _EachLink(lambda link: self._of_site(
+            frames.jacobian_rate, (6, self.nv), link,
+            {'point': self._origin, **self._present('q dq')}))
+        self.placement = _EachLink(lambda link: self._of_site(
+            frames.placements, (4, 4), link, self._present('q'), rows=(1, 16)))
 
     @cached_property
     def mass_matrix(self) -> Operation:
@@ -291,12 +228,12 @@ class RobotDynamics:
     @cached_property
     def inverse_dynamics_derivatives(self) -> Operation:
         """(3, nv, nv) at q, dq, ddq."""
-        return self._derivatives(rigid_body.inverse_dynamics_derivatives, 3, 'q dq', 'ddq')
+        return self._derivatives(rigid_body.inverse_dynamics_derivatives, 'ddq')
 
     @cached_property
     def forward_dynamics_derivatives(self) -> Operation:
         """(3, nv, nv) at q, dq, u."""
-        return self._derivatives(rigid_body.forward_dynamics_derivatives, 3, 'q dq', 'u')
+        return self._derivatives(rigid_body.forward_dynamics_derivatives, 'u')
 
     @cached_property
     def center_of_mass(self) -> Operation:
@@ -339,63 +276,70 @@ class RobotDynamics:
         return self._operation(frames.centroidal_matrix_rate, (3, self.nv), 'q dq')
 
     @cached_property
-    def jacobian(self) -> Operation:
-        """(6, nv) of a site, at q."""
-        return self._of_site(frames.jacobian, (6, self.nv), 'q')
-
-    @cached_property
-    def jacobian_rate(self) -> Operation:
-        """(6, nv) of a site, at q, dq."""
-        return self._of_site(frames.jacobian_rate, (6, self.nv), 'q dq')
-
-    @cached_property
-    def placement(self) -> Operation:
-        """(4, 4) of a site, at q."""
-        return self._of_site(frames.placements, (4, 4), 'q', rows=(1, 16))
-
-    @cached_property
     def placements(self) -> Operation:
-        """(number of links, 4, 4) at q; `at` 0."""
-        count = len(self._site_body) - 1
-        return self._of_site(frames.placements, (count, 4, 4), 'q', rows=(count, 16))
+        """(number of links, 4, 4) at q."""
+        count = len(self._site_body)
+        return self._of_site(
+            frames.placements, (count, 4, 4), 0, self._present('q'), rows=(count, 16))
 
     @cached_property
     def integrate(self) -> Operation:
         """(nq,) from q by dq."""
         return Operation(
-            self, configurations.integrate, (self.nq,), 'q', 'dq', arguments=self._parts[:2])
+            self, configurations.integrate, (self.nq,), {**self._present('q'), 'dq': None},
+            arguments=self._parts[:2])
 
     @cached_property
     def difference(self) -> Operation:
         """(nv,) from q to q2."""
         return Operation(
-            self, configurations.difference, (self.nv,), 'q', 'q2', arguments=self._parts[:1])
+            self, configurations.difference, (self.nv,), {**self._present('q'), 'q2': None},
+            arguments=self._parts[:1])
 
     @cached_property
     def integration_derivatives(self) -> Operation:
         """(2, nv, nv) of `integrate` by dq."""
-        return self._derivatives(
-            configurations.integration_derivatives, 2, '', 'dq', arguments=self._parts[:1])
+        return Operation(
+            self, configurations.integration_derivatives, (2, self.nv, self.nv), {'dq': None},
+            rows=(2 * self.nv, self.nv), arguments=self._parts[:1])
 
     def _operation(
         self, entry: Entry, shape: tuple[int, ...], inputs: str, x: str = '', **options: Any
     ) -> Operation:
-        return Operation(self, entry, shape, inputs, x, arguments=self._parts, **options)
+        given = self._present(inputs)
+        if x:
+            given[x] = None
+        return Operation(self, entry, shape, given, arguments=self._parts, **options)
+
+    def _present(self, inputs: str) -> dict[str, FloatArray | None]:
+        """Return inputs for which the present state is used."""
+        return {name: self.state[name] for name in inputs.split()}
 
     def _total(self, shape: tuple[int, ...], first: int, inputs: str) -> Operation:
         return Operation(
-            self, rigid_body.totals, shape, inputs, rows=shape or (1,),
+            self, rigid_body.totals, shape, self._present(inputs), rows=shape or (1,),
             arguments=[*self._parts, first], constants=[] if 'dq' in inputs else [self._zero])
 
-    def _derivatives(
-        self, entry: Entry, count: int, inputs: str, x: str, arguments: Sequence[Any] = ()
-    ) -> Operation:
-        return Operation(
-            self, entry, (count, self.nv, self.nv), inputs, x, rows=(count * self.nv, self.nv),
-            arguments=arguments or self._parts)
+    def _derivatives(self, entry: Entry, x: str) -> Operation:
+        return self._operation(
+            entry, (3, self.nv, self.nv), 'q dq', x, rows=(3 * self.nv, self.nv))
 
     def _of_site(
-        self, entry: Entry, shape: tuple[int, ...], inputs: str, **options: Any
+        self, entry: Entry, shape: tuple[int, ...], first: int,
+        inputs: dict[str, FloatArray | None], **options: Any,
     ) -> Operation:
-        arguments = [*self._parts, self._site_body, self._site_frame, 0]
-        return Operation(self, entry, shape, inputs, arguments=arguments, **options)
+        arguments = [*self._parts, self._site_body, self._site_frame, first]
+        place = f'{self.place}, link {self.slot.links[first].name!r}'
+        return Operation(
+            self, entry, shape, inputs, arguments=arguments, place=place, **options)
+
+
+class _EachLink(dict[int, Operation]):
+    """Operations by the number of a link, each made when it is first asked for."""
+
+    def __init__(self, make: Callable[[int], Operation]) -> None:
+        self._make = make
+
+    def __missing__(self, number: int) -> Operation:
+        operation = self[number] = self._make(number)
+        return operation

@@ -27,7 +27,6 @@ from typing import NamedTuple
 from sim_bridge.engine.data.model import PULL
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError, StateError
-from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.robot_dynamics import RobotDynamics
@@ -167,15 +166,11 @@ def jacobian(
     """
     Return the (6, nv) Jacobian of a link's frame, or of a point of the link.
 
-    point: (3,) in the link's frame [m]. Rows: linear velocity of the frame's origin or the point
-    (3), angular velocity (3); world axes. Raises UnknownNameError for a name that is not a link,
-    and InvalidValueError for a link of another robot.
+    point: (3,) in the link's frame [m], or (N, 3). Rows: linear velocity of the frame's origin or
+    the point (3), angular velocity (3); world axes. Raises UnknownNameError for a name that is not
+    a link, and InvalidValueError for a link of another robot.
     """
-    operations = operations_of(robot)
-    if link.__class__ is Link and point is None and link.robot is robot:
-        # the usual case
-        return operations.jacobian.at(link.slot.number).compute(out, q)
-    return operations.jacobian.at(_site(operations, robot, link, point)).compute(out, q)
+    return operations_of(robot).jacobian[_number(robot, link)].compute(out, point, q)
 
 
 def jacobian_derivative(
@@ -183,8 +178,7 @@ def jacobian_derivative(
     dq: Numbers | None = None, *, out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (6, nv) the time derivative dJ/dt of `jacobian`: J ddq + dJ/dt dq accelerates it."""
-    operations = operations_of(robot)
-    return operations.jacobian_rate.at(_site(operations, robot, link, point)).compute(out, q, dq)
+    return operations_of(robot).jacobian_rate[_number(robot, link)].compute(out, point, q, dq)
 
 
 def forward_kinematics(
@@ -198,8 +192,8 @@ def forward_kinematics(
     """
     operations = operations_of(robot)
     if link is None:
-        return operations.placements.at(0).compute(out, q)
-    return operations.placement.at(_site(operations, robot, link, None)).compute(out, q)
+        return operations.placements.compute(out, q)
+    return operations.placement[_number(robot, link)].compute(out, q)
 
 
 def center_of_mass(
@@ -262,20 +256,16 @@ def potential_energy(
     return operations_of(robot).potential_energy.compute(out, q)
 
 
-def _site(
-    operations: RobotDynamics, robot: Robot, link: Link | str, point: Numbers | None
-) -> int:
-    """Return the number of the site at a link's frame or at a point of the link."""
-    if isinstance(link, str):
-        link = robot.link(link)
-    if not isinstance(link, Link) or link.robot is not robot:
-        place = f'robot {link.robot.name!r}' if isinstance(link, Link) else ''
-        raise InvalidValueError(
-            'link', link, f'a link of robot {robot.name!r}, or its name', place)
-    if point is None:
-        return link.slot.number
-    place = f'robot {robot.name!r}, link {link.name!r}'
-    return operations.site(link.slot, finite_vector('point', point, 3, place))
+def _number(robot: Robot, link: Link | str) -> int:
+    """Return the number of a link of a robot."""
+    if link.__class__ is not Link or link.robot is not robot:
+        if isinstance(link, str):
+            link = robot.link(link)
+        if not isinstance(link, Link) or link.robot is not robot:
+            place = f'robot {link.robot.name!r}' if isinstance(link, Link) else ''
+            raise InvalidValueError(
+                'link', link, f'a link of robot {robot.name!r}, or its name', place)
+    return link.slot.number
 
 
 def _in_uniform_gravity(robot: Robot) -> RobotDynamics:

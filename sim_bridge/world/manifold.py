@@ -56,10 +56,13 @@ def set_configuration(
 ) -> None:
     """Put a robot, or all of a world, into a configuration, and, unless None, at velocities."""
     parts = _all(subject)
+    if q is None:
+        size = sum(each.nq for each in parts)
+        raise InvalidValueError('q', q, f'{size} finite numbers', _place(subject))
     still = np.zeros(sum(each.nv for each in parts))
     # normalised and checked, all before the first is set
-    new_q = _split(parts, 'q', integrate(subject, still, q), 'q')
-    new_dq = _split(parts, 'dq', dq, 'dq')
+    new_q = _split(parts, 'q', integrate(subject, still, q))
+    new_dq = _split(parts, 'dq', dq)
     for name, rows in (('q', new_q), ('dq', new_dq)):
         for each, row in zip(parts, rows, strict=True):
             if row is not None and (row.ndim != 1 or not np.isfinite(row).all()):
@@ -105,12 +108,9 @@ def integrate(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nq,) the configuration that dq leads to from q, the present one if None."""
-    if isinstance(subject, Robot):
-        return operations_of(subject).integrate.compute(out, q, None, dq)
-    parts = _all(subject)
-    return _joined(subject, [
-        each.integrate.compute(None, start, None, change) for each, start, change in zip(
-            parts, _split(parts, 'q', q, 'q'), _split(parts, 'dq', dq, 'dq'), strict=True)], out)
+    if type(subject) is Robot:
+        return operations_of(subject).integrate.compute(out, q, dq)
+    return _of_each(subject, 'integrate', out, q=q, dq=dq)
 
 
 def difference(
@@ -118,12 +118,9 @@ def difference(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the difference that leads from q to q2, by the shorter way of turning."""
-    if isinstance(subject, Robot):
-        return operations_of(subject).difference.compute(out, q, None, q2)
-    parts = _all(subject)
-    return _joined(subject, [
-        each.difference.compute(None, start, None, end) for each, start, end in zip(
-            parts, _split(parts, 'q', q, 'q'), _split(parts, 'q2', q2, 'q'), strict=True)], out)
+    if type(subject) is Robot:
+        return operations_of(subject).difference.compute(out, q, q2)
+    return _of_each(subject, 'difference', out, q=q, q2=q2)
 
 
 def interpolate(
@@ -147,8 +144,8 @@ def integration_derivatives(
 ) -> IntegrationDerivatives:
     """Return the derivatives of `integrate`, which are the same at all q."""
     parts = _all(subject)
-    blocks = [each.integration_derivatives.compute(None, None, None, change) for each, change in
-              zip(parts, _split(parts, 'dq', dq, 'dq'), strict=True)]
+    blocks = [each.integration_derivatives.compute(None, change) for each, change in
+              zip(parts, _split(parts, 'dq', dq), strict=True)]
     if isinstance(subject, Robot):
         both = blocks[0]
     else:
@@ -177,12 +174,12 @@ def _place(subject: Robot | World) -> str:
 
 
 def _split(
-    parts: Sequence[RobotDynamics], name: str, value: Vector | Matrix | None, kind: str
+    parts: Sequence[RobotDynamics], name: str, value: Vector | Matrix | None
 ) -> list[FloatArray | None]:
     """Return the part of each robot in a vector of all, or in rows of them; None for None."""
     if value is None:
         return [None] * len(parts)
-    sizes = [each.sizes[kind] for each in parts]
+    sizes = [each.sizes[name] for each in parts]
     total, place = sum(sizes), parts[0].place if len(parts) == 1 else 'all robots'
     array = real_array(name, value, f'{total} finite numbers, or rows of so many', place)
     if array.ndim not in (1, 2) or array.shape[-1] != total:
@@ -193,10 +190,14 @@ def _split(
         if parts else [])
 
 
-def _joined(
-    subject: World, results: Sequence[FloatArray], out: FloatArray | None
+def _of_each(
+    subject: Robot | World, name: str, out: FloatArray | None, **inputs: Vector | Matrix | None
 ) -> FloatArray:
-    """Return the results of all robots side by side."""
+    """Return the results of an operation of all robots side by side."""
+    parts = _all(subject)
+    split = [_split(parts, what, value) for what, value in inputs.items()]
+    results = [getattr(each, name).compute(None, *own)
+               for each, *own in zip(parts, *split, strict=True)]
     joined = np.concatenate(results or [np.zeros(0)], axis=-1)
     if out is None:
         return joined

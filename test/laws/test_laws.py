@@ -161,6 +161,158 @@ def test_resistance_is_what_the_joints_have(arm, state):
         assert found[k] == pytest.approx(each.damping * dq[k] + each.friction * sign[k] + spring)
 
 
+def on_plane_and_base():
+    """Return a robot with a free base, a planar joint and three hinges, one of which follows."""
+    world = sb.World(gravity=(0.3, -0.2, -9.0))
+    return world.load_urdf(robot(
+        link('base', mass=3.0), link('upper', com=(0, 0.1, -0.5)),
+        link('lower', com=(0.1, 0, -0.3)), link('hand', com=(0.1, 0.2, 0.0)),
+        link('finger', com=(0.0, 0.1, 0.1)),
+        joint('wrist', 'lower', 'hand', axis=(1, 0, 0), xyz=(0.1, 0, -0.6)),
+        joint('lead', 'base', 'upper', axis=(0, 1, 0)),
+        joint('follow', 'upper', 'lower', axis=(0, 1, 0), xyz=(0, 0, -1),
+              inside='<mimic joint="lead" multiplier="-0.5" offset="0.3"/>'),
+        joint('plane', 'hand', 'finger', kind='planar', xyz=(0, 0.1, 0.2))),
+        fixed_base=False)
+
+
+FLYING = {'quadruped': lambda: sb.World().load_urdf('quadruped', fixed_base=False),
+          'plane': on_plane_and_base}
+
+
+def flying_state(flyer, count=None):
+    """Return a configuration and velocities, or rows; followers as their leaders have them."""
+    rng = np.random.default_rng(3)
+    q = sb.dynamics.random_configuration(flyer, 5, count)
+    dq = rng.normal(size=(*q.shape[:-1], len(sb.dynamics.velocity(flyer))))
+    names = flyer.joint_names
+    for name in names:
+        mimic = flyer.joint(name).mimic
+        if mimic is not None:
+            dq[..., 6 + names.index(name)] = (
+                mimic.multiplier * dq[..., 6 + names.index(mimic.joint)])
+    return q, dq
+
+
+def in_flight(flyer, u, q, dq):
+    """Return the accelerations under efforts of the joints, followers held to their leaders."""
+    nv, n = len(dq), len(flyer.joint_names)
+    full, G = np.zeros(nv), np.eye(nv)
+    full[6 : 6 + n] = u
+    for k, name in enumerate(flyer.joint_names):
+        mimic = flyer.joint(name).mimic
+        if mimic is not None:
+            leader = 6 + flyer.joint_names.index(mimic.joint)
+            G[6 + k, 6 + k], G[6 + k, leader] = 0.0, mimic.multiplier
+    G = G[:, G.any(axis=0)]
+    M = sb.dynamics.mass_matrix(flyer, q)
+    return G @ np.linalg.solve(G.T @ M @ G, G.T @ (full - sb.dynamics.bias_forces(flyer, q, dq)))
+
+
+@pytest.mark.parametrize('name', FLYING)
+def test_computed_torque_holds_in_flight(name):
+    """Give the joints of a flying robot the wanted accelerations, while the base yields."""
+    flyer = FLYING[name]()
+    q, dq = flying_state(flyer)
+    n = len(flyer.joint_names)
+    q_ref, dq_ref, ddq_ref = np.random.default_rng(7).normal(size=(3, n))
+    u = sb.laws.computed_torque(flyer, q_ref, dq_ref, ddq_ref, **GAINS, q=q, dq=dq)
+    wanted = ddq_ref + GAINS['stiffness'] * (q_ref - q[7 : 7 + n]) + GAINS['damping'] * (
+        dq_ref - dq[6 : 6 + n])
+    leads = [flyer.joint(each).mimic is None for each in flyer.joint_names]
+    found = in_flight(flyer, u, q, dq)[6 : 6 + n]
+    np.testing.assert_allclose(found[leads], wanted[leads], rtol=1e-9, atol=1e-8)
+    assert not u[np.logical_not(leads)].any()
+
+
+@pytest.mark.parametrize('name', FLYING)
+def test_tasks_are_done_in_flight(name):
+    """Decouple the task of a flying robot's link, and make it a mass on a spring."""
+    flyer = FLYING[name]()
+    q, dq = flying_state(flyer)
+    tip = flyer.link('lf_foot' if name == 'quadruped' else 'hand')
+    start = sb.dynamics.forward_kinematics(flyer, tip, q)[:3, 3]
+    target = sb.laws.Target(start + [0.05, -0.1, 0.02], np.arange(3.0), np.ones(3))
+    J, drift = sb.dynamics.jacobian(flyer, tip, None, q)[:3], sb.dynamics.jacobian_derivative(
+        flyer, tip, None, q, dq)[:3] @ dq
+    feedback = 30.0 * np.array([0.05, -0.1, 0.02]) + 5.0 * (target.velocity - J @ dq)
+    directions = np.eye(3)
+    if name == 'plane':
+        # two joints move it in a plane only
+        motion = np.array([J @ (in_flight(flyer, unit, q, dq) - in_flight(
+            flyer, np.zeros(3), q, dq)) for unit in np.eye(3)])
+        directions = np.linalg.svd(motion)[2][:2]
+    for law, left in (
+            (sb.laws.operational_space, target.acceleration + feedback),
+            (lambda *given, **more: sb.laws.impedance(
+                *given, inertia=2.0 * np.eye(3), **more), target.acceleration + feedback / 2.0)):
+        u = law(flyer, tip, target, stiffness=30.0, damping=5.0, q=q, dq=dq)
+        found = J @ in_flight(flyer, u, q, dq) + drift
+        np.testing.assert_allclose(directions @ found, directions @ left, atol=1e-8)
+
+
+def test_a_kinematic_base_does_not_yield():
+    """Count on a base that moves as it is told to."""
+    flyer = FLYING['quadruped']()
+    flyer.motion = 'kinematic'
+    q, dq = flying_state(flyer)
+    u = sb.laws.computed_torque(flyer, q[7:], dq[6:], np.arange(12.0), **GAINS, q=q, dq=dq)
+    full = np.concatenate([np.zeros(6), u])
+    np.testing.assert_allclose(
+        sb.dynamics.forward_dynamics(flyer, full, q, dq)[6:], np.arange(12.0), atol=1e-8)
+
+
+@pytest.mark.parametrize('make', [
+    lambda: sb.World().load_urdf('arm'), *FLYING.values(),
+    lambda: sb.World().load_urdf(FOLLOWER, fixed_base=True)], ids=['arm', *FLYING, 'follower'])
+def test_laws_of_joints_take_rows(make):
+    """Return for rows of states and references what each gives alone."""
+    machine = make()
+    n, count = len(machine.joint_names), 4
+    q = sb.dynamics.random_configuration(machine, 5, count)
+    dq = np.random.default_rng(2).normal(size=(count, len(sb.dynamics.velocity(machine))))
+    q_ref, dq_ref = np.random.default_rng(3).normal(size=(2, count, n))
+    resistance = sb.laws.JointResistance(machine)
+    for law in (
+            lambda *given, **at: sb.laws.pd(machine, *given, gravity=True, **GAINS, **at),
+            lambda *given, **at: sb.laws.computed_torque(machine, *given, **GAINS, **at),
+            lambda q_ref, dq_ref, **at: resistance.efforts(dq_ref, **at)):
+        each = [law(*one, q=own, dq=v) for *one, own, v in zip(q_ref, dq_ref, q, dq, strict=True)]
+        many = law(q_ref, dq_ref, q=q, dq=dq)
+        assert many.shape == (count, n)
+        np.testing.assert_allclose(many, each, rtol=1e-9, atol=1e-9)
+        one = law(q_ref, dq_ref[0], q=q[0], dq=dq)
+        np.testing.assert_allclose(
+            one[2], law(q_ref[2], dq_ref[0], q=q[0], dq=dq[2]), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize('share', [0.9, 1.1])
+def test_damping_is_stable_up_to_the_largest_time_step(share):
+    """Step an arm in no gravity under damping alone: it comes to rest, or moves ever faster."""
+    world = sb.World(time_step=1e-3, gravity=(0.0, 0.0, 0.0))
+    arm = world.load_urdf('arm')
+    for name in arm.joint_names:
+        arm.joint(name).damping = arm.joint(name).friction = 0.0
+    arm.q = [0.3, 0.9, 0.2, -1.2, 0.1, 0.8, 0.0]
+    here = sb.laws.Target(sb.dynamics.forward_kinematics(arm, 'tool0')[:3, 3])
+    unit = sb.laws.largest_time_step(arm, 'tool0', here, damping=1.0)
+    damping = share * unit / world.time_step
+    assert sb.laws.largest_time_step(arm, 'tool0', here, damping=damping) == pytest.approx(
+        world.time_step / share)
+    assert sb.laws.largest_time_step(
+        arm, 'tool0', here, damping=[1.0, 0.0, 2.0], inertia=np.diag([2.0, 1.0, 5.0])) == 4.0
+    assert sb.laws.largest_time_step(arm, 'tool0', here, damping=0.0) == math.inf
+    J = sb.dynamics.jacobian(arm, 'tool0')[:3]
+    arm.dq = 1e-3 * np.linalg.pinv(J) @ np.ones(3)
+    speeds = []
+    for _ in range(60):
+        arm.u = sb.laws.impedance(arm, 'tool0', here, stiffness=0.0, damping=damping)
+        world.step()
+        speeds.append(np.linalg.norm(sb.dynamics.jacobian(arm, 'tool0')[:3] @ arm.dq))
+    assert (speeds[-1] > 10.0 * speeds[0]) == (share > 1.0)
+    assert (speeds[-1] < 0.1 * speeds[0]) == (share < 1.0)
+
+
 def target_near(arm, q):
     """Return a target that is near where the arm is at q, moving."""
     pose = sb.dynamics.forward_kinematics(arm, 'tool0', q).copy()
@@ -246,8 +398,13 @@ def test_impedance_yields_to_a_push_by_its_stiffness():
     (lambda arm: sb.laws.pd(arm, np.zeros(7), stiffness=-1.0, damping=1.0), 'stiffness = -1'),
     (lambda arm: sb.laws.pd(arm, np.zeros(7), stiffness=[1.0] * 3, damping=1.0), 'or 7 of them'),
     (lambda arm: sb.laws.pd('arm', np.zeros(7), stiffness=1.0, damping=1.0), 'a robot of a world'),
-    (lambda arm: sb.laws.computed_torque(
-        sb.World().load_urdf('floating_box'), [], stiffness=1.0, damping=1.0), 'a fixed base'),
+    (lambda arm: sb.laws.pd(arm, np.zeros((3, 7)), stiffness=1.0, damping=1.0,
+                            q=np.zeros((2, 7))), "rows of q_ref = 3 .*'arm'.* 2, as of"),
+    (lambda arm: sb.laws.pd(arm, np.full((2, 7), np.nan), stiffness=1.0, damping=1.0), 'q_ref'),
+    (lambda arm: sb.laws.pd(arm, np.full(7, np.inf), stiffness=1.0, damping=1.0), 'q_ref'),
+    (lambda arm: sb.laws.pd(arm, np.zeros(7), stiffness=np.full(7, np.nan), damping=1.0),
+     'stiffness'),
+    (lambda arm: sb.laws.felt_inertia(arm, np.zeros((2, 7))), 'q = '),
     (lambda arm: sb.laws.operational_space(
         arm, 'tool0', sb.laws.Target(np.ones((4, 4))), stiffness=1.0, damping=1.0), 'orthonormal'),
     (lambda arm: sb.laws.impedance(

@@ -5,7 +5,7 @@ M = Lᵀ D L, L with ones on its diagonal and nothing but the coordinates above 
 (Featherstone 2008, section 6.5).
 """
 
-from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import KINEMATIC
 
 
@@ -31,54 +31,71 @@ def factorize_mass(model, coordinates):
 
 @kernel
 def solve_mass(coordinates, x_inout):
-    """Replace x by M⁻¹ x, column by column; x: (nv, n)."""
-    factor, above = coordinates.factor, coordinates.above
-    for number in range(above.shape[0] - 1, -1, -1):
-        k = coordinates.order[number]
-        i = above[k]
-        while i >= 0:
-            subtract_row(factor[k, i], x_inout[k], x_inout[i])
-            i = above[i]
-    for number in range(above.shape[0]):
-        k = coordinates.order[number]
-        pivot = coordinates.pivot[k]
-        for column in range(x_inout.shape[1]):
-            x_inout[k, column] *= pivot
-        i = above[k]
-        while i >= 0:
-            subtract_row(factor[k, i], x_inout[i], x_inout[k])
-            i = above[i]
-
-
-@kernel
-def subtract_row(share, row, from_inout):
-    """Subtract a multiple of a row from another."""
-    for column in range(row.shape[0]):
-        from_inout[column] -= share * row[column]
+    """Replace x by M⁻¹ x; x: (nv, n)."""
+    lift(coordinates, x_inout)
+    lower(coordinates, x_inout)
 
 
 @kernel
 def invert_mass(coordinates, inverse_out):
-    """Write M⁻¹: each row up to its diagonal, in the order of coordinates, and its mirror."""
-    factor, above = coordinates.factor, coordinates.above
+    """Write M⁻¹, symmetric to the bit."""
+    count = inverse_out.shape[0]
     inverse_out[:, :] = 0.0
+    for k in range(count):
+        inverse_out[k, k] = 1.0
+    solve_mass(coordinates, inverse_out)
+    for number in range(count):
+        k = coordinates.order[number]
+        for place in range(number):
+            i = coordinates.order[place]
+            inverse_out[k, i] = inverse_out[i, k]
+
+
+@subroutine
+def lift(coordinates, x_inout):
+    """Replace x by L⁻ᵀ x."""
+    factor, above = coordinates.factor, coordinates.above
+    for number in range(above.shape[0] - 1, -1, -1):
+        k = coordinates.order[number]
+        x = x_inout[k]
+        # columns of other branches are often zero
+        first, end = 0, x.shape[0]
+        while first < end and x[first] == 0.0:
+            first += 1
+        while first < end and x[end - 1] == 0.0:
+            end -= 1
+        i = above[k]
+        while i >= 0:
+            share, other = factor[k, i], x_inout[i]
+            for column in range(first, end):
+                other[column] -= share * x[column]
+            i = above[i]
+
+
+@subroutine
+def lower(coordinates, x_inout):
+    """Replace x by L⁻¹ D⁻¹ x: four columns at a time, whose sums stay in registers."""
+    factor, above = coordinates.factor, coordinates.above
+    width = x_inout.shape[1]
     for number in range(above.shape[0]):
-        column = coordinates.order[number]
-        x = inverse_out[column]
-        x[column] = 1.0
-        k = column
-        while k >= 0:
+        k = coordinates.order[number]
+        pivot, x = coordinates.pivot[k], x_inout[k]
+        for first in range(0, width - 3, 4):
+            a, b = pivot * x[first], pivot * x[first + 1]
+            c, d = pivot * x[first + 2], pivot * x[first + 3]
             i = above[k]
             while i >= 0:
-                x[i] -= factor[k, i] * x[k]
+                share, other = factor[k, i], x_inout[i]
+                a -= share * other[first]
+                b -= share * other[first + 1]
+                c -= share * other[first + 2]
+                d -= share * other[first + 3]
                 i = above[i]
-            k = above[k]
-        for place in range(number + 1):
-            k = coordinates.order[place]
-            value = x[k] * coordinates.pivot[k]
+            x[first], x[first + 1], x[first + 2], x[first + 3] = a, b, c, d
+        for column in range(width - width % 4, width):
+            a = pivot * x[column]
             i = above[k]
             while i >= 0:
-                value -= factor[k, i] * x[i]
+                a -= factor[k, i] * x_inout[i, column]
                 i = above[i]
-            x[k] = value
-            inverse_out[k, column] = value
+            x[column] = a

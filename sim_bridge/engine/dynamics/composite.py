@@ -10,8 +10,7 @@ With B = (v x* I - I v x + (I v) x-*) / 2 of a body, I a + v x* I v is I a + B v
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.coordinates import RATE_SIZE
-from sim_bridge.engine.data.inertia import MOMENT, mul_rigid, RIGID_SIZE, XX, XY, XZ, YY, YZ, ZZ
+from sim_bridge.engine.data.inertia import MOMENT, mul_rigid, XX, XY, XZ, YY, YZ, ZZ
 from sim_bridge.engine.data.model import ARMATURE, FREE
 from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.math.mat3 import load_m, mul_mv, mul_tv
@@ -120,23 +119,13 @@ def store_rate(ws, body, rate_out):
 
 
 @kernel
-def add_up_inertias(model, ws):
-    """Make composite inertias of ws.rigid."""
+def compose(model, width, rows_inout):
+    """Make composites of the first `width` columns of the bodies' rows."""
     for body in range(model.parent.shape[0] - 1, -1, -1):
         above = model.parent[body]
         if above >= 0:
-            for k in range(RIGID_SIZE):
-                ws.rigid[above, k] += ws.rigid[body, k]
-
-
-@kernel
-def add_up_rates(model, coordinates):
-    """Make the composites of coordinates.composite_rate, which holds those of the bodies."""
-    for body in range(model.parent.shape[0] - 1, -1, -1):
-        above = model.parent[body]
-        if above >= 0:
-            for k in range(RATE_SIZE):
-                coordinates.composite_rate[above, k] += coordinates.composite_rate[body, k]
+            for k in range(width):
+                rows_inout[above, k] += rows_inout[body, k]
 
 
 @kernel

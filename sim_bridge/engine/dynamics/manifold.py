@@ -19,8 +19,10 @@ from sim_bridge.engine.math.rotation import (
 )
 from sim_bridge.engine.math.vec3 import cross, dot, load_v, store_v, sub, unit_vector
 
-# least length of a quaternion
-_LEAST = 1e-6
+# lengths of quaternions; the squares of products of two must be finite
+_LEAST, _MOST = 1e-6, 1e50
+# greatest difference of the square of a length from 1 that rounding leaves
+_ROUNDING = 1e-12
 
 
 @kernel
@@ -40,10 +42,26 @@ def is_configuration(model, q):
     for body in range(model.parent.shape[0]):
         at = quaternion_place(model, body)
         if at >= 0:
-            x, y, z, w = load_quat(q, at)
-            if not x * x + y * y + z * z + w * w >= _LEAST * _LEAST:
+            square = square_of(load_quat(q, at))
+            if not _LEAST * _LEAST <= square <= _MOST * _MOST:
                 return False
     return True
+
+
+@kernel
+def square_of(quaternion):
+    """Return the square of a quaternion's length."""
+    x, y, z, w = quaternion
+    return x * x + y * y + z * z + w * w
+
+
+@kernel
+def unit_at(q, at):
+    """Return a quaternion of a configuration at unit length; as it is where it has that."""
+    quaternion = load_quat(q, at)
+    if abs(square_of(quaternion) - 1.0) <= _ROUNDING:
+        return quaternion
+    return quat_normalize(quaternion)
 
 
 @kernel
@@ -65,11 +83,10 @@ def subtract(model, start, end, v_out):
         if joint <= WELD or joint == BALL_STAGE:
             continue
         if joint == BALL:
-            store_v(v_out, at_v - 2, quat_between(load_quat(start, at), load_quat(end, at)))
+            store_v(v_out, at_v - 2, quat_between(unit_at(start, at), unit_at(end, at)))
         elif joint >= FREE:
             store_v(v_out, at_v, sub(load_v(end, at), load_v(start, at)))
-            store_v(v_out, at_v + 3, quat_between(
-                load_quat(start, at + 3), load_quat(end, at + 3)))
+            store_v(v_out, at_v + 3, quat_between(unit_at(start, at + 3), unit_at(end, at + 3)))
         else:
             v_out[at_v] = end[at] - start[at]
 

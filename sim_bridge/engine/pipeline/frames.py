@@ -11,11 +11,11 @@ from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.coordinates import Coordinates
-from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid
+from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid, RIGID_SIZE
 from sim_bridge.engine.data.model import Model
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.dynamics.composite import (
-    add_up_inertias,
+    compose,
     moment_rate,
     mul_inertia_rate,
     set_axes,
@@ -25,8 +25,9 @@ from sim_bridge.engine.dynamics.composite import (
 from sim_bridge.engine.dynamics.kinematics import place_body, place_moments
 from sim_bridge.engine.dynamics.manifold import copy_normalized
 from sim_bridge.engine.dynamics.twists import find_twists, point_velocity
+from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import carried, load_pose, load_spatial, ORIGIN
-from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub, ZERO
+from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, sub, ZERO
 from sim_bridge.engine.pipeline.rigid_body import (
     add_up,
     are_configurations,
@@ -69,15 +70,15 @@ def placements(
 @entry
 def jacobian(
     model: Model, ws: Workspace, coordinates: Coordinates, site_body: IntVector,
-    site_frame: FloatMatrix, site: int, q: FloatMatrix, jacobian_out: FloatCube,
+    site_frame: FloatMatrix, site: int, point: FloatMatrix, q: FloatMatrix,
+    jacobian_out: FloatCube,
 ):
     """
-    Compute the Jacobian of a site.
+    Compute the Jacobian of a point of a site, in its frame.
 
-    jacobian_out: (n, 6, nv) for its origin's linear velocity, then the angular velocity, world
-    axes.
+    jacobian_out: (n, 6, nv) for its linear velocity, then the angular velocity, world axes.
     """
-    if not are_configurations(model, q):
+    if not (are_configurations(model, q) and are_finite(point)):
         return False
     body = site_body[site]
     for row in range(jacobian_out.shape[0]):
@@ -85,7 +86,7 @@ def jacobian(
         depth = place_path(model, ws, body, coordinates.path)
         for k in range(depth):
             set_axis(model, ws, coordinates, coordinates.path[k])
-        _, p = site_pose(ws, site_body, site_frame, site)
+        p = point_of_site(ws, site_body, site_frame, site, row_of(point, row))
         p_OP = sub(p, load3(ws.pose, model.root[body], ORIGIN))
         out = jacobian_out[row]
         out[:, :] = 0.0
@@ -100,10 +101,11 @@ def jacobian(
 @entry
 def jacobian_rate(
     model: Model, ws: Workspace, coordinates: Coordinates, site_body: IntVector,
-    site_frame: FloatMatrix, site: int, q: FloatMatrix, v: FloatMatrix, rate_out: FloatCube,
+    site_frame: FloatMatrix, site: int, point: FloatMatrix, q: FloatMatrix, v: FloatMatrix,
+    rate_out: FloatCube,
 ):
-    """Compute the time derivative of a site's Jacobian, at velocities that stay the same."""
-    if not (are_configurations(model, q) and are_finite(v)):
+    """Compute the time derivative of `jacobian`, at velocities that stay the same."""
+    if not (are_configurations(model, q) and are_finite(point) and are_finite(v)):
         return False
     body = site_body[site]
     for row in range(rate_out.shape[0]):
@@ -113,7 +115,7 @@ def jacobian_rate(
         find_twists(model, model.kind, ws, row_of(v, row), ws.velocity)
         set_axes(model, ws, coordinates)
         set_axis_rates(model, ws, coordinates)
-        _, p = site_pose(ws, site_body, site_frame, site)
+        p = point_of_site(ws, site_body, site_frame, site, row_of(point, row))
         p_OP = sub(p, load3(ws.pose, model.root[body], ORIGIN))
         velocity = point_velocity(model, ws, ws.velocity, body, p)
         out = rate_out[row]
@@ -171,7 +173,7 @@ def centroidal_matrix(
         else:
             place_at(model, q, row, ws)
         set_axes(model, ws, coordinates)
-        add_up_inertias(model, ws)
+        compose(model, RIGID_SIZE, ws.rigid)
         mass, center, _ = mass_center(model, ws, coordinates)
         for i in range(coordinates.above.shape[0]):
             child = coordinates.moved[i]
@@ -255,6 +257,13 @@ def site_pose(ws, site_body, site_frame, site):
     """Return the rotation and the origin of a site in the world."""
     R, p = load_pose(site_frame, site)
     return carried(load_pose(ws.pose, site_body[site]), R, p)
+
+
+@kernel
+def point_of_site(ws, site_body, site_frame, site, point):
+    """Return where a point in a site's frame is in the world."""
+    R, p = site_pose(ws, site_body, site_frame, site)
+    return add(p, mul_mv(R, load_v(point, 0)))
 
 
 @kernel

@@ -23,15 +23,15 @@ from sim_bridge.engine.data.coordinates import (
     KINETIC,
     MOMENTUM,
     POTENTIAL,
+    RATE_SIZE,
 )
-from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid
+from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid, RIGID_SIZE
 from sim_bridge.engine.data.model import ARMATURE, CENTRE, FREE, KINEMATIC, Model, PULL
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.dynamics.articulated import factorize, solve
 from sim_bridge.engine.dynamics.branch_factor import factorize_mass, invert_mass, solve_mass
 from sim_bridge.engine.dynamics.composite import (
-    add_up_inertias,
-    add_up_rates,
+    compose,
     fill_coriolis_matrix,
     fill_derivatives,
     fill_mass_matrix,
@@ -86,11 +86,8 @@ def gravity_forces(
             continue
         copy_normalized(model, row_of(q, row), ws.q)
         place_moments(model, ws.q, ws)
-        for body in range(model.parent.shape[0] - 1, -1, -1):
-            above = model.parent[body]
-            if above >= 0:
-                for k in range(4):
-                    ws.rigid[above, k] += ws.rigid[body, k]
+        # mass and its moment
+        compose(model, 4, ws.rigid)
         set_axes(model, ws, coordinates)
         for i in range(effort_out.shape[1]):
             s, t = load_spatial(coordinates.axis, i)
@@ -124,7 +121,7 @@ def mass_matrix(
     for row in range(matrix_out.shape[0]):
         place_at(model, q, row, ws)
         set_axes(model, ws, coordinates)
-        add_up_inertias(model, ws)
+        compose(model, RIGID_SIZE, ws.rigid)
         fill_mass_matrix(model, ws, coordinates, matrix_out[row])
     return True
 
@@ -139,7 +136,7 @@ def inverse_mass_matrix(
     for row in range(inverse_out.shape[0]):
         place_at(model, q, row, ws)
         set_axes(model, ws, coordinates)
-        add_up_inertias(model, ws)
+        compose(model, RIGID_SIZE, ws.rigid)
         fill_mass_matrix(model, ws, coordinates, coordinates.factor)
         factorize_mass(model, coordinates)
         invert_mass(coordinates, inverse_out[row])
@@ -311,8 +308,8 @@ def add_up(model, ws, coordinates):
     set_axis_rates(model, ws, coordinates)
     for body in range(model.parent.shape[0]):
         store_rate(ws, body, coordinates.composite_rate)
-    add_up_inertias(model, ws)
-    add_up_rates(model, coordinates)
+    compose(model, RIGID_SIZE, ws.rigid)
+    compose(model, RATE_SIZE, coordinates.composite_rate)
 
 
 @kernel

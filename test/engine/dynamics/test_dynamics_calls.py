@@ -192,6 +192,18 @@ def test_configurations_are_points_of_a_manifold(robot):
                     dynamics.difference(robot, here, moved) / step, by_dq[:, k], atol=1e-5)
 
 
+def test_lengths_of_quaternions_do_not_count():
+    """Normalise those of both ends, short and long."""
+    given = Inputs(_BODY)
+    q, q2 = given.q[0].copy(), given.q[1].copy()
+    before = dynamics.difference(_BODY, q, q2)
+    q[3:7] *= 2e-6
+    q2[3:7] *= 1e49
+    np.testing.assert_allclose(dynamics.difference(_BODY, q, q2), before, rtol=1e-13)
+    np.testing.assert_allclose(
+        dynamics.integrate(_BODY, 0.0 * before, q2), given.q[1], rtol=1e-13)
+
+
 def test_integration_is_that_of_pinocchio():
     """Match pinocchio's integrate and difference of a free base, whose tangent is of the body."""
     robot = sb.World().load_urdf(path_of('quadruped'), collisions='none')
@@ -282,7 +294,7 @@ def test_kinematic_base_is_not_accelerated():
 
 _ARM = sb.World().load_urdf(path_of('arm'), collisions='none')
 _BODY = sb.World().add_body(sb.Sphere(0.1), mass=1.0)
-_ROW = np.zeros(7)
+_ROW, _POSE = np.zeros(7), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize(('call', 'said'), [
@@ -297,10 +309,13 @@ _ROW = np.zeros(7)
     (lambda: dynamics.forward_dynamics(_ARM, np.zeros((3, 7)), np.zeros((2, 7))),
      "rows = '2 of q, 3 of u'"),
     (lambda: dynamics.mass_matrix(_BODY, np.zeros(7)), r'q\[3:7\] = .*non-zero length'),
+    (lambda: dynamics.mass_matrix(_BODY, np.full(7, 1e160)), r'q\[3:7\] = .*up to 1e50'),
+    (lambda: dynamics.difference(_BODY, _POSE, 1e60 * _POSE), r'q2\[3:7\] = .*up to 1e50'),
+    (lambda: dynamics.set_configuration(_ARM, None), r"q = None \(robot 'arm'\): expected 7"),
     (lambda: dynamics.mass_matrix(_ARM, out=np.broadcast_to(0.0, (7, 7))), 'out = .read-only'),
     (lambda: dynamics.mass_matrix(_ARM, out=[[1.0]]), r'out = \[\[1.0\]\]'),
     (lambda: dynamics.mass_matrix(_ARM, out=np.zeros((7, 7), np.float32)), 'out = .float32'),
-    (lambda: dynamics.jacobian(_ARM, 'tool0', (1, 2)), r"point = \(1, 2\) .*'tool0'"),
+    (lambda: dynamics.jacobian(_ARM, 'tool0', (1, 2)), r"shape of point = \(2,\) .*'tool0'"),
     (lambda: dynamics.jacobian(_ARM, 'tool'), "'tool'.*tool0"),
     (lambda: dynamics.integrate('x', _ROW), "robot_or_world = 'x'"),
     (lambda: dynamics.interpolate(_ARM, _ROW, _ROW, 'x'), "share = 'x'"),
