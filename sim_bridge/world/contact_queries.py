@@ -10,13 +10,10 @@ import numpy as np
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_number, items_of
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.link import Link
-from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.contact_search import ContactSearch, FoundPoints
 from sim_bridge.world.contact_points import contact_points, ContactPoints
+from sim_bridge.world.selection import Body, geometry_numbers
 
-Body = Robot | Link | Geometry
-"""What a query can be about: all geometries of a robot or a link, or one."""
 Pair = tuple[Body, Body] | tuple[Body, Body, float]
 """Two of these, and the greatest gap between them [m]."""
 _MOST_PAIRS = 10_000_000
@@ -115,15 +112,10 @@ class ContactQueries:
         """Return the numbers of the geometries of a robot, link or geometry; None means all."""
         if what is None:
             return np.arange(len(self._geometries))
-        robot = what if isinstance(what, Robot) else getattr(
-            getattr(what, 'link', what), 'robot', None)
-        if (not isinstance(what, Robot | Link | Geometry) or not isinstance(robot, Robot)
-                or robot.simulation is not self._world.simulation):
-            raise InvalidValueError(name, what, 'a robot, link or geometry of this world')
-        own = [what] if isinstance(what, Geometry) else what.geometries
-        if not own:
+        numbers = geometry_numbers(name, what, self._world)
+        if not len(numbers):
             raise InvalidValueError(name, what, 'something with geometries that collide')
-        return np.array([geometry.index for geometry in own], np.int64)
+        return numbers
 
     def _rows_of(self, found: FoundPoints, table: PairTable) -> np.ndarray:
         """Return the row in a table of each point's pair; both are in ascending order."""
