@@ -23,6 +23,7 @@ from benchmarks import (
     friction,
     loops,
     piles,
+    rays,
     simbenchmark,
     stack,
     stand,
@@ -45,6 +46,7 @@ _BENCHMARKS = {
     # finding contacts, alone
     'collision': collision.run,
     'broad_phase': broad_phase.run,
+    'rays': rays.run,
 }
 # on the ROS graph: only where ROS 2 is, and only when asked for
 _ROS_BENCHMARKS = ('bridge', 'messages')

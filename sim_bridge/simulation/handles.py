@@ -13,6 +13,7 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs
 from sim_bridge.engine.collision.probe import locate, measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.ray.cast import cast_all, cast_nearest
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
 from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
 from sim_bridge.engine.constraints.present import constraint_rows
@@ -54,6 +55,7 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.contact_search import ContactSearch
+from sim_bridge.simulation.ray_search import RaySearch
 from sim_bridge.simulation.records import Sleep
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
@@ -77,6 +79,7 @@ class ContactHandles(NamedTuple):
     probe: Handle
     problem: ContactProblem
     search: ContactSearch
+    rays: RaySearch
 
 
 class Probe(NamedTuple):
@@ -141,7 +144,7 @@ def all_units() -> list[Unit]:
         step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
         constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
-        force_rows]
+        force_rows, cast_nearest, cast_all]
     entries += [each for module in (rigid_body, frames, configurations)
                 for each in vars(module).values()
                 if isinstance(each, Entry) and each not in entries]
@@ -188,7 +191,7 @@ def make_contact_handles(
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
         loops, make_loop_work(model, loops))
-    return ContactHandles(probe, problem, ContactSearch(probe))
+    return ContactHandles(probe, problem, ContactSearch(probe), RaySearch(probe))
 
 
 def stepping_units(probe: Handle) -> list[Unit]:

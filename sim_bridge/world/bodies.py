@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
@@ -25,3 +27,8 @@ def geometries_of(name: str, what: object, world: World) -> list[Geometry]:
     if isinstance(what, Robot) and what.world is world:
         return what.geometries
     raise InvalidValueError(name, what, 'a robot, link or geometry of this world')
+
+
+def geometry_numbers(name: str, what: object, world: World) -> np.ndarray:
+    """Return (n,) the numbers of the geometries of a robot or link, or that of one; as above."""
+    return np.array([geometry.index for geometry in geometries_of(name, what, world)], np.int64)

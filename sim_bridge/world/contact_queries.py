@@ -11,7 +11,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_number, items_of
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.simulation.contact_search import ContactSearch, FoundPoints
-from sim_bridge.world.bodies import Body, geometries_of
+from sim_bridge.world.bodies import Body, geometry_numbers
 from sim_bridge.world.contact_points import contact_points, ContactPoints
 
 Pair = tuple[Body, Body] | tuple[Body, Body, float]
@@ -112,10 +112,10 @@ class ContactQueries:
         """Return the numbers of the geometries of a robot, link or geometry; None means all."""
         if what is None:
             return np.arange(len(self._geometries))
-        own = geometries_of(name, what, self._world)
-        if not own:
+        numbers = geometry_numbers(name, what, self._world)
+        if not len(numbers):
             raise InvalidValueError(name, what, 'something with geometries that collide')
-        return np.array([geometry.index for geometry in own], np.int64)
+        return numbers
 
     def _rows_of(self, found: FoundPoints, table: PairTable) -> np.ndarray:
         """Return the row in a table of each point's pair; both are in ascending order."""

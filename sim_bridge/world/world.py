@@ -60,6 +60,7 @@ from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
 from sim_bridge.world.queries import Distance, distance_between, overlapping
+from sim_bridge.world.rays import RayHit, RayHits, RayQueries
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
@@ -718,6 +719,61 @@ class World(DeclaredAttributes):
         fields do not overlap each other.
         """
         return overlapping(shape, position, orientation, self.geometries)
+
+    def raycast(
+        self,
+        p0: Vector,
+        p1: Vector,
+        *,
+        groups: Iterable[str] | None = None,
+        skip: Body | Iterable[Body] = (),
+        only: Body | Iterable[Body] | None = None,
+        cull: bool = False,
+        sensors: bool = False,
+    ) -> RayHit | None:
+        """
+        Find what the segment from p0 to p1 hits first, at the present state; None for nothing.
+
+        A hit is where the segment crosses a surface, from either side: one that is wholly inside
+        of a geometry misses it, and so does one without length. Of a height field only the surface
+        counts, not the solid below. Nothing changes.
+
+        p0, p1: (3,) [m], world.
+        groups: hit geometries of these collision groups only; of all if None.
+        skip, only: robots, links or geometries that are not hit; that alone are.
+        cull: pass from inside to outside unnoticed, through the back of triangles too.
+        sensors: hit geometries that are sensors as well. Disabled ones are never hit.
+
+        Raises InvalidValueError for points that are not finite, and what is not of this world.
+        """
+        return self._rays.cast(
+            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors,
+            is_single=True)[0]
+
+    def raycasts(
+        self,
+        p0: Vector | Matrix,
+        p1: Vector | Matrix,
+        *,
+        groups: Iterable[str] | None = None,
+        skip: Body | Iterable[Body] = (),
+        only: Body | Iterable[Body] | None = None,
+        cull: bool = False,
+        sensors: bool = False,
+        every: bool = False,
+    ) -> RayHits:
+        """
+        Find what many segments hit first, in one compiled call; as `raycast`.
+
+        p0, p1: (n, 3) [m], world; or (3,) for a common one. every: all geometries on each segment
+        rather than the first, each where the segment first crosses its surface.
+        """
+        return self._rays.cast(
+            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors, every=every)
+
+    @property
+    def _rays(self) -> RayQueries:
+        return RayQueries(self, self.simulation.handles.rays)
 
     # --- time ------------------------------------------------------------------------------------
 

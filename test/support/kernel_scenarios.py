@@ -220,6 +220,21 @@ def distances(watch):
             every['sphere'], ((0.55, 0.1, -0.3), TURNED), every['field'], (ORIGIN, UNTURNED))
 
 
+def rays(watch):
+    """Cast lines at shapes of all kinds: through them, past them, from inside, along faces."""
+    vertices, triangles = lumpy_ball(4, 6)
+    field = sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(4, 5)), (1, 1))
+    world = grounded()
+    for number, shape in enumerate([
+            *SHAPES.values(), sb.TriangleMesh(0.2 * vertices, triangles), field]):
+        world.add_body(shape, motion='static', position=(0.3 * number, 0.02, 0.3),
+                       orientation=TURNED if number % 2 else UNTURNED)
+    ends = np.random.default_rng(6).uniform((-0.2, -0.2, -0.1), (3.0, 0.2, 0.6), (2, 40, 3))
+    ends[1, ::3, 1:] = ends[0, ::3, 1:]
+    with watch():
+        world.raycasts(*ends), world.raycasts(*ends, every=True, cull=True)
+
+
 def controls(watch):
     """Move joints by servos, positions, velocities and efforts."""
     chain = robot(
@@ -401,5 +416,5 @@ def directions(watch):
 
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces, distances,
-    controls, pull, medium, sleeping, joints, angular_motors, assembly, balls, springs, many, laws,
-    directions]
+    rays, controls, pull, medium, sleeping, joints, angular_motors, assembly, balls, springs, many,
+    laws, directions]

@@ -31,13 +31,19 @@ def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
         store3(scratch_out.motion, g, 3, scale(h, w))
         store_pose(scratch_out.pose, g, R, p)
         scratch_out.reach[g] = reach
-        half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
-                            load3(geometry.bounds, g, 3), R)
-        half = add(half, (reach, reach, reach))
-        store3(scratch_out.box, g, 0, sub(centre, half))
-        store3(scratch_out.box, g, 3, add(centre, half))
-        if geometry.shape[g] == PLANE:
-            fit_plane(g, column(R, 2), p, reach, scratch_out.box)
+        bound_geometry(geometry, g, R, p, centre, reach, scratch_out.box)
+
+
+@kernel
+def bound_geometry(geometry, g, R, p, centre, reach, box_out):
+    """Compute the box of a geometry at a pose; centre: of its bounds, reach: how much larger."""
+    half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
+                        load3(geometry.bounds, g, 3), R)
+    half = add(half, (reach, reach, reach))
+    store3(box_out, g, 0, sub(centre, half))
+    store3(box_out, g, 3, add(centre, half))
+    if geometry.shape[g] == PLANE:
+        fit_plane(g, column(R, 2), p, reach, box_out)
 
 
 @kernel

@@ -1,0 +1,53 @@
+"""A line segment against one geometry."""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.collision.ray.spans import convex_normal, convex_span
+from sim_bridge.engine.collision.ray.surfaces import surface_crossing, surface_normal
+from sim_bridge.engine.data.geometry import MESH
+from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
+from sim_bridge.engine.math.vec3 import add, dot, scale, sub
+
+
+@kernel
+def strike(geometry, g, pose, start, way, limit, is_culled):
+    """
+    Return where a segment first crosses the surface of a geometry, and the face.
+
+    start, way: start and end - start, world. limit: the greatest share of the way, at most 1.
+    is_culled: whether it passes from inside to outside unnoticed. Returns the share of the way,
+    from 0 to the limit, infinite where there is none, and the face, or the triangle of a surface.
+    """
+    R, p = pose
+    o, d = mul_tv(R, sub(start, p)), mul_tv(R, way)
+    dd = dot(d, d)
+    nearest = -dot(o, d) / dd
+    o = add(o, scale(nearest, d))
+    low, high = -nearest, limit - nearest
+    if geometry.shape[g] >= MESH:
+        t, face = surface_crossing(geometry, g, o, d, dd, low, high, is_culled)
+        return (share_of(nearest + t, limit), face) if t <= high else (math.inf, 0)
+    first, entered, last, left = convex_span(geometry, g, o, d, dd)
+    if first > last:
+        return math.inf, 0
+    if low <= first <= high:
+        return share_of(nearest + first, limit), entered
+    if first < low <= last <= high and not is_culled:
+        return share_of(nearest + last, limit), left
+    return math.inf, 0
+
+
+@kernel
+def share_of(t, limit):
+    """Return a share of the way that rounding has put out of its range within it."""
+    return min(max(t, 0.0), limit)
+
+
+@kernel
+def normal_at(geometry, g, pose, face, point):
+    """Return the unit normal, world, outward, of a geometry where `strike` found a point on it."""
+    R, p = pose
+    if geometry.shape[g] >= MESH:
+        return mul_mv(R, surface_normal(geometry, g, face))
+    return mul_mv(R, convex_normal(geometry, g, face, mul_tv(R, sub(point, p))))
