@@ -171,12 +171,14 @@ class ContactProblem:
 
         They are in the order of `joints`; of `robot.joint_names` if None. So it is whether the
         base is fixed, free or kinematic. Raises InvalidValueError for a robot without coordinates
-        here, UnknownNameError for another joint than the robot's one-axis joints.
+        here and for what are no names, UnknownNameError for another joint than the robot's
+        one-axis joints.
         """
         if not isinstance(robot, Robot) or robot not in self.coordinates:
             raise InvalidValueError('robot', robot, 'a robot of the problem')
         first = self.coordinates[robot].start - (6 if robot.motion == 'kinematic' else 0)
-        names = robot.joint_names if joints is None else list(joints)
+        names = robot.joint_names if joints is None else items_of(
+            'joints', joints, str, 'names of joints')
         for name in names:
             if name not in robot.joint_names:
                 raise UnknownNameError('joint', name, robot.joint_names, f'robot {robot.name!r}')
