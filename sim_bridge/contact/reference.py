@@ -36,7 +36,7 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
     """
     Solve a problem with friction cones by ADMM and Newton steps in numpy.
 
-    Its time grows with the cube of the number of contacts. `residuals` of the result say how good
+    Its time grows with the cube of the number of contacts and laws. `residuals` of the result say how good
     it is. friction: False leaves it out. Raises InvalidValueError for contacts with other friction
     than cones.
     """
