@@ -42,7 +42,7 @@ from sim_bridge.world.world import World
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _MODELS = {name: model for model, name in FRICTION_MODELS.items()}
-_ROWS_OF_CONTACT = 6  # that the engine has room for
+_ROWS_OF_CONTACT = 6  # with rolling and spinning friction; half of them without
 # the engine's rows, along and about x, y and z
 _LINEAR, _ANGULAR = [Row.TANGENT, Row.TANGENT2, Row.NORMAL], [Row.ROLL, Row.ROLL2, Row.SPIN]
 _TURNING = [row - Row.SPIN for row in _ANGULAR]
@@ -192,33 +192,38 @@ def _engine_problem(
     own_size = reduced.W.shape[1]
     of_contacts[:, :, :own_size] = reduced.W[: 3 * contacts].reshape(contacts, 3, own_size)
     whitened = np.concatenate([of_contacts, own_rows])
-    nowhere, _ = join_models([], (0.0, 0.0, 0.0))
+    turns, nowhere = reduced.turns, join_models([], (0.0, 0.0, 0.0))[0]
+    rows = np.concatenate([
+        np.where((cones.friction == 0.0).all(axis=1), 1, _ROWS_OF_CONTACT // 2),
+        np.where(_is_open(reduced), 1, _ROWS_OF_CONTACT // 2)])
+    rows[turns.at] = _ROWS_OF_CONTACT
     parts = make_problem(
-        nowhere, count, _ROWS_OF_CONTACT * count, yielding=max(whitened.shape[2], 1))
+        nowhere, count, int(rows.sum()), yielding=max(whitened.shape[2], 1))
     laws, own, solution = parts.laws, parts.rows, parts.solution
+    laws.rows[:] = rows
     laws.model[:contacts] = [_MODELS[name] for name in cones.models]
     laws.model[contacts:] = CONSTANT
-    laws.rows[:contacts] = np.where((cones.friction == 0.0).all(axis=1), 1, 3)
-    laws.rows[contacts:] = np.where(_is_open(reduced), 1, 3)
     laws.radius[:contacts, [Bound.TANGENT, Bound.TANGENT2]] = cones.friction
     laws.radius[contacts:, Bound.TANGENT] = own_radius
     laws.softness[:, _LINEAR] = np.concatenate(
         [reduced.split(reduced.softness)[0], own_softness])
     laws.pull[:contacts] = problem.adhesion[reduced.which]
-    turns = reduced.turns
-    angular = np.zeros_like(whitened)
-    angular[turns.at, :, :own_size] = reduced.W[
+    angular = np.zeros((len(turns.at), 3, whitened.shape[2]))
+    angular[:, :, :own_size] = reduced.W[
         3 * contacts : len(reduced.W) - len(sign)].reshape(len(turns.at), 3, own_size)
-    laws.rows[turns.at] = _ROWS_OF_CONTACT
+    turning = dict(zip(turns.at.tolist(), angular, strict=True))
     laws.radius[turns.at, Bound.ROLL], laws.radius[turns.at, Bound.SPIN] = turns[1:]
     solution.bias[turns.at[:, None], _ANGULAR] = turning_free
     end = 0
     for contact, three in enumerate(whitened):
-        support = np.flatnonzero(three.any(axis=0) | angular[contact].any(axis=0))
+        about = turning.get(contact)
+        moved = three if about is None else np.concatenate([three, about])
+        support = np.flatnonzero(moved.any(axis=0))
         own.first[contact], stop = end, end + len(support)
         own.support[end:stop] = support
         own.linear[_LINEAR, end:stop] = three[:, support]
-        own.angular[_TURNING, end:stop] = angular[contact][:, support]
+        if about is not None:
+            own.angular[_TURNING, end:stop] = about[:, support]
         end = stop
     own.first[count] = end
     solution.bias[:, _LINEAR] = np.concatenate([free, own_bias])

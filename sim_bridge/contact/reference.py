@@ -36,9 +36,9 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
     """
     Solve a problem with friction cones by ADMM and Newton steps in numpy.
 
-    Its time grows with the cube of the number of contacts. `residuals` of the result say how good
-    it is. friction: False leaves it out. Raises InvalidValueError for contacts with other friction
-    than cones.
+    Its time grows with the cube of the number of contacts and laws. `residuals` of the result say
+    how good it is. friction: False leaves it out. Raises InvalidValueError for contacts with other
+    friction than cones.
     """
     reduced = reduce_problem(problem, truth('friction', friction))
     cones = reduced.cones

@@ -26,6 +26,7 @@ from sim_bridge.engine.data.model import (
     LOWER_EFFORT,
     Model,
     Options,
+    REFERENCE,
     UPPER,
     velocity_count,
     WELD,
@@ -33,7 +34,6 @@ from sim_bridge.engine.data.model import (
 from sim_bridge.engine.data.state import BY_EFFORT, State
 from sim_bridge.engine.data.surfaces import CONE, Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
-from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.mimic import mimic_row
 from sim_bridge.engine.dynamics.present_joint_laws import present_joint_laws
 from sim_bridge.simulation.handles import refining_stages, with_stages
@@ -107,13 +107,13 @@ class ContactTerms:
         contacts.geometry[:], contacts.gap[:] = np.sort(indices, axis=1), gaps
         contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
         contacts.point[:] = 0.5 * (points[0] + points[1])
-        self._handle = Handle(*probe.replaced(
+        self._handle = probe.replaced(
             with_stages(
                 probe.part(Options)._replace(time_step=time_step),
                 refining_stages(probe.part(Surfaces))),
             make_workspace(self._model, bool(len(self._loops.kind))), contacts,
             *make_problem(self._model, count, 0),
-            make_loop_work(self._model, self._loops)).parts)
+            make_loop_work(self._model, self._loops))
         self.mass, unforced, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
         present_dynamics(self._handle, self.mass, unforced)
         self.bias = -self.mass @ unforced
@@ -206,7 +206,9 @@ class ContactTerms:
         for axis, joint in enumerate(loops.axis_joint.tolist()):
             has_stops = np.isfinite(loops.limits[axis, [LOWER, UPPER]]).any()
             is_driven = state.axis_control[axis] != BY_EFFORT or state.axis_u[axis] != 0.0
-            if loops.passive[axis].any() or has_stops or is_driven:
+            # where a spring is at rest matters for nothing without one
+            acts = np.delete(loops.passive[axis], REFERENCE).any()
+            if acts or has_stops or is_driven:
                 said.append(f'what acts along joint {self._names[joint]!r}, which closes a loop')
         return list(dict.fromkeys(said))
 

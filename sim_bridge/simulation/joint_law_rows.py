@@ -79,8 +79,12 @@ class _Rows:
         sign: np.ndarray | float = 1.0,
     ) -> None:
         """Add rows of a type; each array has an entry for each coordinate of `at`."""
-        self.types += [kind] * len(at)
-        self._parts.append(np.stack(np.broadcast_arrays(at, target, softness, least, most, sign)))
+        if len(at):
+            self.types += [kind] * len(at)
+            values = np.empty((6, len(at)))
+            for row, value in enumerate((at, target, softness, least, most, sign)):
+                values[row] = value
+            self._parts.append(values)
 
     def laws(self, names: list[str], nv: int) -> JointLaws:
         """Return the rows; names: (nv) of the coordinates."""

@@ -20,12 +20,11 @@ from sim_bridge.simulation.joint_law_rows import JointLaws
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
-from sim_bridge.world.sparse import gram_product, inverse_factor
+from sim_bridge.world.sparse import gram_product, inverse_factor, least_squares, null_space
 
 FRICTION_MODELS = {surfaces.CONE: 'cone', surfaces.PYRAMID: 'pyramid',
                    surfaces.CONSTANT: 'constant'}
 _TOUCHING = 1e-6  # gap of contacts that count as touching [m]
-_DEPENDENT = 1e-10  # share of a unit row that is rounding where rows depend on others
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,7 +162,7 @@ class ContactProblem:
             impulses, law_impulses, turning_impulses)
         free = self._free_directions
         needed = self._loop_change + free @ (free.T @ push) - push
-        return _least_squares(self._joint_rows, needed)
+        return least_squares(self._joint_rows, needed)
 
     def columns(self, robot: Robot, joints: Iterable[str] | None = None) -> np.ndarray:
         """
@@ -171,12 +170,14 @@ class ContactProblem:
 
         They are in the order of `joints`; of `robot.joint_names` if None. So it is whether the
         base is fixed, free or kinematic. Raises InvalidValueError for a robot without coordinates
-        here, UnknownNameError for another joint than the robot's one-axis joints.
+        here and for what are no names, UnknownNameError for another joint than the robot's
+        one-axis joints.
         """
         if not isinstance(robot, Robot) or robot not in self.coordinates:
             raise InvalidValueError('robot', robot, 'a robot of the problem')
         first = self.coordinates[robot].start - (6 if robot.motion == 'kinematic' else 0)
-        names = robot.joint_names if joints is None else list(joints)
+        names = robot.joint_names if joints is None else items_of(
+            'joints', joints, str, 'names of joints')
         for name in names:
             if name not in robot.joint_names:
                 raise UnknownNameError('joint', name, robot.joint_names, f'robot {robot.name!r}')
@@ -190,7 +191,7 @@ class ContactProblem:
         along the surfaces (J3 N = 0).
         """
         rows = np.concatenate([self.J3 if tangential else self.J, self.K])
-        return _null_space(rows.T)
+        return null_space(rows.T)
 
     @cached_property
     def _whitened(self) -> np.ndarray:
@@ -256,7 +257,7 @@ class ContactProblem:
     @cached_property
     def _free_directions(self) -> np.ndarray:
         """(nv + m, r) orthonormal basis of what the joints' rows allow."""
-        return _null_space(self._joint_rows)
+        return null_space(self._joint_rows)
 
     @cached_property
     def _loop_change(self) -> np.ndarray:
@@ -264,7 +265,7 @@ class ContactProblem:
         if not len(self.K):
             return np.zeros(len(self.v))
         lacking = self.joint_target - self.K @ self.v_free
-        return np.linalg.lstsq(self._joint_rows.T, lacking, rcond=_DEPENDENT)[0]
+        return least_squares(self._joint_rows.T, lacking)
 
 
 def contact_problem(
@@ -377,17 +378,3 @@ def _checked_bias(bias: object, count: int) -> np.ndarray:
     if array.shape not in ((), (count,)) or not np.isfinite(array).all():
         raise InvalidValueError('bias', bias, expected)
     return np.broadcast_to(array, (count,))
-
-
-def _null_space(columns: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what is orthogonal to columns of any size."""
-    sizes = np.linalg.norm(columns, axis=0)
-    present = columns[:, sizes > 0.0] / sizes[sizes > 0.0]
-    if not present.shape[1]:
-        return np.eye(len(columns))
-    _, values, rows = np.linalg.svd(present.T)
-    return rows[np.count_nonzero(values > _DEPENDENT * values.max()):].T
-
-
-def _least_squares(columns: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return np.linalg.lstsq(columns, right, rcond=_DEPENDENT)[0]

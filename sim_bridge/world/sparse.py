@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _FEW = 200  # columns up to which matrices count as dense
+_DEPENDENT = 1e-10  # share of a unit row that is rounding where rows depend on others
 _SPARSE = 0.1  # share of entries that are not 0 up to which they do not
 
 
@@ -42,6 +43,52 @@ def inverse_factor(matrix: np.ndarray) -> np.ndarray:
         own = np.linalg.cholesky(matrix[rows, columns])
         found[rows, columns] = np.tril(np.linalg.inv(own))
     return found
+
+
+def null_space(columns: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of what is orthogonal to columns of any size."""
+    parts = []
+    for rows, own in _parts(columns):
+        block = columns[np.ix_(rows, own)]
+        sizes = np.linalg.norm(block, axis=0)
+        present = block[:, sizes > 0.0] / sizes[sizes > 0.0]
+        basis = np.eye(len(rows))
+        if present.shape[1]:
+            _, values, vectors = np.linalg.svd(present.T)
+            basis = vectors[np.count_nonzero(values > _DEPENDENT * values.max()):].T
+        parts.append((rows, basis))
+    found = np.zeros((len(columns), sum(basis.shape[1] for _, basis in parts)))
+    end = 0
+    for rows, basis in parts:
+        found[rows, end : end + basis.shape[1]] = basis
+        end += basis.shape[1]
+    return found
+
+
+def least_squares(columns: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the least x for which columns x is nearest to (n,) right."""
+    found = np.zeros(columns.shape[1])
+    for rows, own in _parts(columns):
+        if len(rows) and len(own):
+            found[own] = np.linalg.lstsq(
+                columns[np.ix_(rows, own)], right[rows], rcond=_DEPENDENT)[0]
+    return found
+
+
+def _parts(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return rows and columns of the parts of a matrix that share no entries."""
+    height, width = matrix.shape
+    if max(height, width) <= _FEW:
+        return [(np.arange(height), np.arange(width))]
+    from scipy.sparse import block_array
+    from scipy.sparse.csgraph import connected_components
+    own = _compressed(matrix)
+    count, label = connected_components(
+        block_array([[None, own], [own.T, None]]), directed=False)
+    order = np.argsort(label, kind='stable')
+    ends = np.cumsum(np.bincount(label, minlength=count))
+    return [(places[places < height], places[places >= height] - height)
+            for places in np.split(order, ends[:-1])]
 
 
 def _blocks(matrix: np.ndarray) -> list[np.ndarray]:

@@ -309,3 +309,30 @@ def test_many_bodies_are_the_dense_problem():
     assert max(solved.residuals.momentum, solved.residuals.natural) < 1e-9
     points = [*problem.contacts[:3]]
     close(world.contact_problem(points).J3, problem.J3[:9], 1e-15)
+
+
+def test_rows_of_many_robots_are_solved_by_blocks():
+    """Close the loops, and hold the dampers, of robots that have nothing to do with each other."""
+    world = sb.World()
+    world.add_ground()
+    for number in range(9):
+        world.load_urdf(path_of('quadruped'), f'robot{number}', fixed_base=False,
+                        position=(number, 0, 0.5))
+        body = world.add_body(sb.Box((0.1, 0.1, 0.1)), f'box{number}', mass=1.0,
+                              position=(number, 2.0, 0.5))
+        world.add_joint('ball', None, body, (number, 2.0, 0.55), tree=False)
+        world.state.v[-3:] = number, 0.1, 0.2
+    world.step()
+    problem = world.contact_problem(world.find_contacts(margin=0.1))
+    assert len(problem.v) > 200 < len(problem.K) + len(problem.joint_laws.types)
+    rank = np.linalg.matrix_rank(problem.K, tol=1e-9)
+    assert rank == 3 * 9
+    np.testing.assert_allclose(problem.K @ problem.factor, 0.0, atol=1e-9)
+    inverse = np.linalg.inv(problem.M)
+    own = problem.K @ inverse @ problem.K.T
+    close(problem.response,
+          inverse - inverse @ problem.K.T @ np.linalg.solve(own, problem.K @ inverse))
+    solved = sb.contact.solve(problem)
+    assert max(solved.residuals) < 1e-9
+    assert problem.null_space().shape[1] == len(problem.v) - np.linalg.matrix_rank(
+        np.concatenate([problem.J, problem.K]), tol=1e-9)

@@ -173,6 +173,8 @@ def test_solutions_are_the_next_step(make, kind):
         solved = solve(problem)
         np.testing.assert_allclose(solved.velocity, step.velocity, atol=1e-9)
         assert max(solved.residuals.momentum, solved.residuals.natural) < 1e-9
+        np.testing.assert_allclose(
+            problem.velocity(solved.impulses, solved.law_impulses), solved.velocity, atol=1e-12)
         w = laws.jacobian @ solved.velocity + laws.softness * solved.law_impulses - laws.target
         assert (solved.law_impulses >= laws.least - 1e-12).all()
         assert (solved.law_impulses <= laws.most + 1e-12).all()
