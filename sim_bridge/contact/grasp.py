@@ -117,7 +117,7 @@ def _actuated(
         instance_of('joints', robot, Robot, 'robots of the problem, with names of joints')
         if robot not in problem.coordinates:
             raise InvalidValueError('joints', robot, 'a robot of the problem')
-        places = _places(robot)
+        places = joint_places(robot)
         for name in names:
             if name not in places:
                 raise UnknownNameError('joint', name, places, f'robot {robot.name!r}')
@@ -126,7 +126,7 @@ def _actuated(
     return found
 
 
-def _places(robot: Robot) -> dict[str, int]:
+def joint_places(robot: Robot) -> dict[str, int]:
     """Return the places of one-axis joints among a robot's coordinates that forces move."""
     prescribed = 6 if robot.motion == 'kinematic' else 0
     return {name: robot.slot.blueprint.joint_v[name] - prescribed for name in robot.joint_names}
@@ -186,7 +186,7 @@ def _in_words(robot: Robot, missing: np.ndarray, least: float) -> str:
                 continue
             values = np.where(np.abs(values) > least, values, 0.0)
             parts.append(f'a {what} of ({", ".join(f"{value:.3g}" for value in values)}) {unit}')
-    for name, at in _places(robot).items():
+    for name, at in joint_places(robot).items():
         if abs(missing[at]) > least:
             parts.append(f'an effort of {missing[at]:.3g} at joint {name!r}')
     return ' and '.join(parts) or 'forces'
