@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long fuzz bench lint clean pins python
+.PHONY: help run test test-long fuzz bench pictures lint clean pins python
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --k
 
 bench: $(VENV)/.bench  ## run the benchmarks beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+pictures: $(VENV)/.pictures  ## run the tutorial's pages and draw their pictures; ARGS=4_separation.md
+	@$(BIN)/python docs/tutorial/make_pictures.py $(ARGS)
 
 lint: $(VENV)/.lint  ## check style, directions of imports, and types
 	@$(BIN)/python -m ruff check
@@ -84,6 +87,10 @@ $(VENV)/run.txt: requirements/run.txt $(VENV)/.created
 $(VENV)/.bench: $(VENV)/.run requirements/bench.txt
 	@echo 'Installing the engines that benchmarks compare with …'
 	@$(PIP) --requirement requirements/bench.txt
+	@touch $@
+
+$(VENV)/.pictures: $(VENV)/.bench requirements/pictures.txt
+	@$(PIP) --requirement requirements/pictures.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt $(TESTED)

@@ -119,6 +119,8 @@ setup(
             # there are wheels for these only; elsewhere a compiler builds it for half an hour
             'pybullet>=3.2.6 ; python_version < "3.12"',
         ],
+        # draws worlds, without a display from 9.5 on (`sb.view`); brings matplotlib
+        'pictures': ['vtk>=9.5'],
         # beside `bench`, whose peers are what the tests compare with
         'test': [
             'colcon-common-extensions>=0.3',

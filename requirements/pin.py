@@ -30,6 +30,7 @@ FILES = {
     'lint.txt': 'lint',
     'bench.txt': 'bench',
     'test.txt': 'test',
+    'pictures.txt': 'pictures',
 }
 PROJECT = 'sim-bridge'
 

@@ -1,5 +1,5 @@
 """
-Solvers of contact problems, and grasps: `sb.contact`.
+Solvers of contact problems, grasps, and moving apart what overlaps: `sb.contact`.
 
 `World.contact_problem` builds the problems. Imports `world`, `simulation`, `engine` and
 `foundation`; nothing of ROS.
@@ -9,8 +9,9 @@ from sim_bridge.contact.engine_solver import next_step, NextStep, solve
 from sim_bridge.contact.frictionless import solve_dual, solve_primal
 from sim_bridge.contact.grasp import Effort, least_effort
 from sim_bridge.contact.reference import solve_reference
+from sim_bridge.contact.separation import separate
 from sim_bridge.contact.solution import ContactSolution, Residuals
 
 __all__ = [
-    'ContactSolution', 'Effort', 'NextStep', 'Residuals', 'least_effort', 'next_step', 'solve',
-    'solve_dual', 'solve_primal', 'solve_reference']
+    'ContactSolution', 'Effort', 'NextStep', 'Residuals', 'least_effort', 'next_step', 'separate',
+    'solve', 'solve_dual', 'solve_primal', 'solve_reference']

@@ -15,7 +15,7 @@ reference does it, with friction coefficients of 0.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from sim_bridge.contact.reference import solve_reference
 from sim_bridge.contact.solution import (
@@ -24,10 +24,11 @@ from sim_bridge.contact.solution import (
     ReducedProblem,
     solution_of,
 )
-from sim_bridge.foundation.errors import InfeasibleError
+from sim_bridge.foundation.errors import InfeasibleError, SimulationError
 from sim_bridge.world.contact_problem import ContactProblem
 
 _CONSISTENT = 1e-12  # share of g outside the range of G that is rounding
+_EXACT = 1e-13  # gradient of a minimum, by the sizes of its columns and its goal
 _NOTHING = 1e-13  # length of the remainder below which constraints contradict each other
 
 
@@ -61,7 +62,7 @@ def solve_dual(problem: ContactProblem) -> ContactSolution:
     free = np.linalg.lstsq(rows, g, rcond=None)[0]
     if np.linalg.norm(rows @ free - g) > _CONSISTENT * np.linalg.norm(g):
         return _solution(problem, reduced, least_distance(rows, -g))
-    return _solution(problem, reduced, nnls(rows.T, -free)[0])
+    return _solution(problem, reduced, nonnegative_least_squares(rows.T, -free))
 
 
 def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray:
@@ -81,13 +82,35 @@ def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray:
         columns = np.concatenate([(rows[known] / sizes[known, None]).T, reach[None, known] / far])
         goal = np.zeros(len(columns))
         goal[-1] = 1.0
-        shares, remainder = nnls(columns, goal)
+        shares = nonnegative_least_squares(columns, goal)
+        remainder = float(np.linalg.norm(columns @ shares - goal))
         if remainder > _NOTHING:
             found = np.zeros(len(least))
             found[known] = far * shares / (sizes[known] * remainder**2)
             return _refined(rows, least, found)
     raise InfeasibleError(
         'no velocity obeys all contacts: those between the same bodies contradict each other')
+
+
+def nonnegative_least_squares(columns: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """
+    Return the x >= 0 of least |columns x - goal|.
+
+    SciPy's `nnls` may stop before the minimum where columns depend on each other; its slower
+    `lsq_linear` finds it.
+    """
+    x = nnls(columns, goal)[0]
+    gradient = columns.T @ (columns @ x - goal)
+    error = np.abs(np.where(x > 0.0, gradient, np.minimum(gradient, 0.0)))
+    scale = np.linalg.norm(columns, axis=0) * np.linalg.norm(goal)
+    if (error <= _EXACT * scale).all():
+        return x
+    found = lsq_linear(columns, goal, (0.0, np.inf), method='bvls', tol=np.finfo(float).eps,
+                       max_iter=10 * (len(x) + 10))
+    if not found.success:
+        raise SimulationError(
+            f'impulses of {len(x)} contacts were not found by SciPy: {found.message}')
+    return np.asarray(found.x)
 
 
 def _refined(rows: np.ndarray, least: np.ndarray, found: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import pytest
 import quadprog
 
 import sim_bridge as sb
+from sim_bridge.contact import frictionless
 
 
 def by_quadprog(problem, M, J, v_free):
@@ -224,3 +225,37 @@ def test_iterative_solvers_show_their_residuals():
     assert exact.residuals.natural < 1e-9 < rough.residuals.natural
     with pytest.raises(sb.InvalidValueError, match="solver = 'exact': expected 'direct'"):
         sb.contact.solve(problem, 'exact')
+
+
+def test_least_squares_are_exact_where_scipys_stop_early(monkeypatch):
+    """Find the minimum although `nnls` returned something else, as it does for dependent rows."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(4, 6))
+    columns = np.concatenate([rows, rows[:2] + rows[2:]]).T
+    goal = random.normal(size=6)
+    right = frictionless.nonnegative_least_squares(columns, goal)
+    monkeypatch.setattr(frictionless, 'nnls', lambda A, b: (np.full(A.shape[1], 0.1), 1.0))
+    found = frictionless.nonnegative_least_squares(columns, goal)
+    gradient = columns.T @ (columns @ found - goal)
+    assert (found >= 0.0).all()
+    assert gradient.min() > -1e-12
+    assert np.abs(found * gradient).max() < 1e-12
+    np.testing.assert_allclose(columns @ found, columns @ right, atol=1e-12)
+
+
+def test_primal_and_dual_agree_on_stacks_of_dependent_corners():
+    """Have both velocities, and that of quadprog, for cubes that stand on each other anyhow."""
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        world, height = sb.World(), 0.0
+        world.add_ground()
+        for size in (0.3, 0.2, 0.1):
+            at = random.uniform(-0.02, 0.02, 2)
+            world.add_body(sb.Box((size,) * 3), mass=1.0, position=(*at, height + 0.5 * size))
+            height += size
+        problem = world.contact_problem(world.find_contacts(margin=1e-3), bias=0.0)
+        primal, dual = sb.contact.solve_primal(problem), sb.contact.solve_dual(problem)
+        np.testing.assert_allclose(primal.velocity, dual.velocity, atol=1e-12)
+        best = quadprog.solve_qp(
+            problem.M, problem.M @ problem.v_free, problem.J.T, np.zeros(len(problem.J)))[0]
+        np.testing.assert_allclose(primal.velocity, best, atol=1e-12)

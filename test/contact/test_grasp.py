@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 
 import numpy as np
 import pytest
+from tutorial import run_page
 
 import sim_bridge as sb
 
 
 @pytest.fixture(scope='module')
-def recipe(request):
+def recipe(tmp_path_factory):
     """Return the names of the recipe's code after it has run."""
-    text = (request.config.rootpath / 'docs' / 'grasp.md').read_text()
-    code, _ = re.findall(r'```python\n(.*?)```', text, re.DOTALL)
-    names: dict[str, object] = {}
-    exec(compile(code, 'grasp.md', 'exec'), names)
+    with pytest.MonkeyPatch.context() as patch:
+        names, _ = run_page('grasp', tmp_path_factory.mktemp('grasp'), patch)
     return names
 
 

@@ -1,4 +1,4 @@
-"""The controller of docs/grasp.md: it lifts a box with the hand of a running node, by topics."""
+"""The controller of docs/grasp_over_topics.md: it lifts a box by a running node's topics."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ BOX, G = 0.3, 9.81  # kg, m/s^2
 @pytest.fixture
 def controller(repository, tmp_path):
     """Return the file with the program of the document."""
-    text = (repository / 'docs' / 'grasp.md').read_text()
-    _, code = re.findall(r'```python\n(.*?)```', text, re.DOTALL)
+    text = (repository / 'docs' / 'grasp_over_topics.md').read_text()
+    (code,) = re.findall(r'```python\n(.*?)```', text, re.DOTALL)
     (tmp_path / 'grasp_controller.py').write_text(code)
     return tmp_path / 'grasp_controller.py'
 

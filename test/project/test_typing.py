@@ -48,6 +48,11 @@ def test_type_checkers_tell_right_from_wrong(request, repository, tmp_path):
         for line, block in library_code(document):
             programs.append(tmp_path / f'{document.stem}_{line}.py')
             programs[-1].write_text(block if 'import' in block else BEGINNING + block)
+    # blocks of a page go on from each other
+    tutorial = runpy.run_path(str(repository / 'docs' / 'tutorial' / 'make_pictures.py'))
+    for page in tutorial['pages']():
+        programs.append(tmp_path / f'tutorial_{page.stem}.py')
+        programs[-1].write_text(tutorial['code_of'](page))
     assert len(programs) > 10
     result = subprocess.run(
         [sys.executable, '-m', 'mypy', '--strict', '--config-file=',

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-import math
 from typing import NamedTuple
 
 from geometry_msgs.msg import Point, Quaternion, Vector3
@@ -16,6 +15,7 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
+from sim_bridge.shapes.surfaces import surface
 
 # r g b a, by what moves a thing
 _COLORS = {
@@ -193,41 +193,8 @@ def _parts(shape: sb.Shape) -> list[_Part]:
     if isinstance(shape, sb.Plane):
         size = (_PLANE_SIZE, _PLANE_SIZE, _PLANE_THICKNESS)
         return [_Part(Marker.CUBE, size, (0.0, 0.0, -0.5 * _PLANE_THICKNESS))]
-    return [_Part(Marker.TRIANGLE_LIST, corners=_corners(shape))]
-
-
-def _corners(shape: sb.Shape) -> np.ndarray:
-    """Return the (3 n, 3) corners of a shape's triangles, counter-clockwise from outside [m]."""
-    if isinstance(shape, sb.Cone):
-        low, high = -0.5 * shape.length, 0.5 * shape.length
-        return _turned([(0.0, low), (shape.radius, low), (shape.top_radius, high), (0.0, high)])
-    if isinstance(shape, sb.HeightField):
-        rows, columns = shape.heights.shape
-        x = np.linspace(-0.5, 0.5, columns) * shape.size[0]
-        y = np.linspace(-0.5, 0.5, rows) * shape.size[1]
-        grid = np.stack([*np.meshgrid(x, y), shape.heights], axis=-1)
-        low_low, low_high = grid[:-1, :-1], grid[:-1, 1:]
-        high_low, high_high = grid[1:, :-1], grid[1:, 1:]
-        halves = [(low_low, low_high, high_high), (low_low, high_high, high_low)]
-        return np.stack([np.stack(half, axis=2) for half in halves]).reshape(-1, 3)
-    assert isinstance(shape, (sb.ConvexHull, sb.TriangleMesh)), f'{shape} is not drawn'
-    corners: np.ndarray = shape.vertices[shape.triangles].reshape(-1, 3)
-    return corners
-
-
-def _turned(profile: Sequence[tuple[float, float]]) -> np.ndarray:
-    """Return the corners of the triangles of a polyline of radii and heights, turned about z."""
-    angles = np.linspace(0.0, 2.0 * math.pi, _CONE_SIDES + 1)
-    around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    rings = [np.column_stack([r * around, np.full(len(angles), z)]) for r, z in profile]
-    triangles = []
-    for (r, _), (s, _), ring, following in zip(
-            profile, profile[1:], rings, rings[1:], strict=False):
-        if r > 0.0:
-            triangles.append(np.stack([ring[:-1], ring[1:], following[1:]], axis=1))
-        if s > 0.0:
-            triangles.append(np.stack([ring[:-1], following[1:], following[:-1]], axis=1))
-    return np.concatenate(triangles).reshape(-1, 3)
+    vertices, triangles = surface(shape, _CONE_SIDES)
+    return [_Part(Marker.TRIANGLE_LIST, corners=vertices[triangles].reshape(-1, 3))]
 
 
 def _marker(kind: int, namespace: str, number: int, color: Sequence[float]) -> Marker:

@@ -1,0 +1,166 @@
+"""Pictures by VTK, without a display; the only file that imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.foundation.errors import MissingPackageError
+
+ANGLE = np.radians(30.0)
+"""Of the view, from below upwards [rad]."""
+_EDGE = 40.0  # angle between faces from which an edge is seen [degrees]
+_LIGHT = 0.35  # of the ambient light
+
+
+class Part(NamedTuple):
+    """
+    Triangles of one colour.
+
+    name: of the robot or the body, or what is marked: 'points', 'lines', 'arrows', 'patches'.
+    vertices: (n, 3) world [m]. triangles: (m, 3), counterclockwise seen from outside. color: red,
+    green, blue, opacity. is_endless: whether it is a piece of a plane without an end.
+    """
+
+    name: str
+    vertices: FloatArray
+    triangles: IntArray
+    color: tuple[float, float, float, float]
+    is_endless: bool = False
+
+
+class View(NamedTuple):
+    """eye, target: (3,) of the camera [m], z up. pixels: width and height."""
+
+    eye: FloatArray
+    target: FloatArray
+    pixels: tuple[int, int]
+
+
+def draw(parts: Iterable[Part], view: View, path: Path) -> None:
+    """
+    Draw triangles to a PNG file.
+
+    Raises MissingPackageError without VTK, OSError if the file cannot be written.
+    """
+    try:
+        from vtkmodules import vtkIOImage, vtkRenderingCore
+        import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 — brings the windows
+    except ModuleNotFoundError as err:
+        raise MissingPackageError(
+            'a picture', 'pip install "vtk>=9.5"') from err
+    renderer = vtkRenderingCore.vtkRenderer()
+    renderer.SetBackground(1.0, 1.0, 1.0)
+    for part in parts:
+        renderer.AddActor(_actor(part))
+    vtkRenderingCore.vtkLightKit().AddLightsToRenderer(renderer)
+    renderer.SetUseDepthPeeling(True)
+    camera = renderer.GetActiveCamera()
+    camera.SetPosition(*view.eye)
+    camera.SetFocalPoint(*view.target)
+    camera.SetViewUp(*_up(view))
+    camera.SetViewAngle(np.degrees(ANGLE))
+    renderer.ResetCameraClippingRange()
+    window = _window()
+    # multisampling does not go with depth peeling: twice the size, then halved
+    window.SetSize(2 * view.pixels[0], 2 * view.pixels[1])
+    window.AddRenderer(renderer)
+    window.Render()
+    image = vtkRenderingCore.vtkWindowToImageFilter()
+    image.SetInput(window)
+    image.ReadFrontBufferOff()
+    image.Update()
+    writer = vtkIOImage.vtkPNGWriter()
+    writer.SetInputData(_halved(image.GetOutput()))
+    writer.SetCompressionLevel(9)
+    writer.WriteToMemoryOn()
+    writer.Write()
+    path.write_bytes(_array_of(writer.GetResult()).tobytes())
+    window.Finalize()
+
+
+def _window() -> Any:
+    """Return a window that is not shown; VTK takes EGL or OSMesa where there is no display."""
+    from vtkmodules.vtkCommonCore import vtkLogger
+    from vtkmodules.vtkRenderingCore import vtkRenderWindow
+
+    before = vtkLogger.GetCurrentVerbosityCutoff()
+    # it warns of the display that is missing
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    try:
+        window = vtkRenderWindow()
+    finally:
+        vtkLogger.SetStderrVerbosity(before)
+    window.SetOffScreenRendering(True)
+    window.SetMultiSamples(0)
+    window.SetAlphaBitPlanes(True)
+    return window
+
+
+def _up(view: View) -> tuple[float, float, float]:
+    """Return z, or y for a camera that looks along z."""
+    way = view.target - view.eye
+    is_steep = np.hypot(way[0], way[1]) < 1e-6 * np.linalg.norm(way)
+    return (0.0, 1.0, 0.0) if is_steep else (0.0, 0.0, 1.0)
+
+
+def _actor(part: Part) -> Any:
+    """Return triangles as VTK draws them: smooth but at edges."""
+    from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray
+    from vtkmodules.vtkCommonCore import vtkPoints
+    from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+    from vtkmodules.vtkFiltersCore import vtkCleanPolyData, vtkPolyDataNormals
+    from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper
+
+    points, cells, mesh = vtkPoints(), vtkCellArray(), vtkPolyData()
+    points.SetData(numpy_to_vtk(np.ascontiguousarray(part.vertices), deep=True))
+    cells.SetData(3, numpy_to_vtkIdTypeArray(
+        np.ascontiguousarray(part.triangles).ravel(), deep=True))
+    mesh.SetPoints(points)
+    mesh.SetPolys(cells)
+    # one point where there are several at a place, then several where there is an edge
+    merged, normals, mapper = vtkCleanPolyData(), vtkPolyDataNormals(), vtkPolyDataMapper()
+    merged.SetInputData(mesh)
+    normals.SetInputConnection(merged.GetOutputPort())
+    normals.SetFeatureAngle(_EDGE)
+    mapper.SetInputConnection(normals.GetOutputPort())
+    actor = vtkActor()
+    actor.SetMapper(mapper)
+    look = actor.GetProperty()
+    *rgb, opacity = part.color
+    look.SetColor(*rgb)
+    look.SetOpacity(opacity)
+    if part.is_endless:
+        look.LightingOff()
+    else:
+        look.SetAmbient(_LIGHT)
+        look.SetSpecular(0.15)
+    # of what one can see through, only the front
+    look.SetBackfaceCulling(opacity < 1.0)
+    return actor
+
+
+def _array_of(data: Any) -> npt.NDArray[np.uint8]:
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+
+    return np.asarray(vtk_to_numpy(data))
+
+
+def _halved(image: Any) -> Any:
+    """Return an image of half the size, each pixel the mean of four."""
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+    from vtkmodules.vtkCommonDataModel import vtkImageData
+
+    width, height, _ = image.GetDimensions()
+    colors = _array_of(image.GetPointData().GetScalars()).reshape(
+        height // 2, 2, width // 2, 2, -1).astype(float).mean(axis=(1, 3))
+    half = vtkImageData()
+    half.SetDimensions(width // 2, height // 2, 1)
+    half.GetPointData().SetScalars(numpy_to_vtk(
+        colors.round().astype(np.uint8).reshape(-1, colors.shape[-1]), deep=True))
+    return half

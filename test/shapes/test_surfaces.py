@@ -1,0 +1,40 @@
+"""Surfaces of shapes are closed, seen from outside, and of the shapes' volumes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sim_bridge as sb
+from sim_bridge.shapes.surfaces import surface
+
+SHAPES = {
+    'box': sb.Box((0.3, 0.5, 0.7)), 'sphere': sb.Sphere(0.4), 'capsule': sb.Capsule(0.2, 0.9),
+    'cylinder': sb.Cylinder(0.2, 0.9), 'cone': sb.Cone(0.2, 0.9),
+    'ellipsoid': sb.Ellipsoid((0.3, 0.5, 0.7)),
+    'hull': sb.ConvexHull(np.random.default_rng(0).normal(size=(20, 3)))}
+
+
+@pytest.mark.parametrize('name', SHAPES)
+def test_solids_enclose_their_volume(name):
+    """Meet every edge twice, in opposite directions; enclose mass and centre of the solid."""
+    shape = SHAPES[name]
+    vertices, triangles = surface(shape, 128)
+    _, number = np.unique(vertices.round(12), axis=0, return_inverse=True)
+    edges = number.reshape(-1)[triangles[:, [0, 1, 1, 2, 2, 0]]].reshape(-1, 2)
+    assert sorted(edges.tolist()) == sorted(edges[:, ::-1].tolist())
+    assert (edges[:, 0] != edges[:, 1]).all(), 'no triangle without a surface'
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    volumes = np.einsum('ij,ij->i', a, np.cross(b, c)) / 6.0
+    truth = shape.mass_properties(1.0)
+    assert volumes.sum() == pytest.approx(truth.mass, rel=2e-3)
+    center = volumes @ (a + b + c) / 4.0 / volumes.sum()
+    np.testing.assert_allclose(center, truth.center_of_mass, atol=1e-3)
+    np.testing.assert_allclose(
+        [vertices.min(axis=0), vertices.max(axis=0)], shape.bounds, atol=1e-3)
+
+
+def test_a_plane_has_no_surface_to_draw():
+    """Refuse what has no end."""
+    with pytest.raises(sb.InvalidValueError, match='finite surface'):
+        surface(sb.Plane())
