@@ -9,9 +9,9 @@ another thread could keep the lock for much longer than these take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import ctypes
-from functools import cached_property, partial
+from functools import cached_property
 from struct import Struct
 from typing import Any, TYPE_CHECKING
 
@@ -131,11 +131,6 @@ class Call:
         self._is_number = is_number(compiled.result)
         items = compiled.result.items if isinstance(compiled.result, Tuple) else ()
         self._is_flat = len(items) > 0 and all(map(is_number, items))
-
-    @cached_property
-    def bare(self) -> Callable[[], None]:
-        """The call alone, at the least cost; the result is left in `words`."""
-        return partial(self._run, self._address)
 
     def word_of(self, number: int) -> int:
         """Return where the words of an argument begin; numbers there may be replaced."""

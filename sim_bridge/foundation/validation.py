@@ -62,10 +62,10 @@ def finite_vector(
 
 
 def is_floats(value: object, size: int) -> TypeGuard[FloatArray]:
-    """Return whether a value is an array of (size,) floats, whose squares are finite, too."""
+    """Return whether a value is an array of (size,) floats, finite as is their sum."""
     # the usual case, in a fifth of the time of the checks for all others
     return (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == (size,)
-            and math.isfinite(value.dot(value)))
+            and math.isfinite(sum(value.tolist())))
 
 
 def finite_rows(what: str, value: object, size: int, place: str) -> FloatArray:

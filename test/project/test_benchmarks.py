@@ -337,7 +337,7 @@ def test_dynamics_benchmark_fills_its_tables():
         for row in rows.values():
             assert {dynamics.OURS, dynamics.THEIRS} <= set(row)
             assert all(seconds > 0.0 for seconds in row.values())
-    assert len(report.data['targets']) == 19
+    assert len(report.data['targets']) == 21
     json.dumps(report.data, allow_nan=False)
 
 
