@@ -347,6 +347,7 @@ class _Compiler:
             mimic=np.array(mimic, np.int64).reshape(-1, 2),
             mimic_law=np.array(mimic_law, float).reshape(-1, 2),
             q_of_v=q_of_v,
+            sleep=np.zeros((len(self._bodies), engine.SLEEP_SIZE)),
             weight=np.ones(len(self._bodies)),
             medium_body=np.zeros(0, np.int64),
             medium=np.zeros((0, engine.MEDIUM_SIZE)),

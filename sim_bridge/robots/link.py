@@ -226,6 +226,14 @@ class Link(DeclaredAttributes):
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
 
+    def disable(self) -> None:
+        """Disable the robot; all that is connected by tree joints rests together."""
+        self.robot.disable()
+
+    def enable(self) -> None:
+        """Enable the robot."""
+        self.robot.enable()
+
     def _site(self) -> FloatArray:
         """Return (30,) its row of the observed sites, as `engine.pipeline.observe` writes it."""
         slot = self.slot

@@ -19,9 +19,9 @@ from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
-from sim_bridge.engine.data.model import body_count, Model, Options, velocity_count
+from sim_bridge.engine.data.model import body_count, Model, Options, REST_STEPS, velocity_count
 from sim_bridge.engine.data.phases import LoopPhase
-from sim_bridge.engine.data.state import LOOSE, make_state, State
+from sim_bridge.engine.data.state import DISABLED, LOOSE, make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.join import join_models
@@ -43,6 +43,7 @@ from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
 from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
 from sim_bridge.simulation.settings import Settings, SOLVERS
+from sim_bridge.simulation.sleeping import sample_count, sleep_rows
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot, with_pulled
 from sim_bridge.simulation.stepper import Stepper
 
@@ -265,11 +266,38 @@ class Simulation:
         if settings == self.settings:
             return
         self.settle()
+        if settings.sleep is None and self.settings.sleep is not None:
+            self._wake()
         self.settings, self.options = settings, _options_of(settings)
         self._dirty |= _SURFACES
-        if settings.sleep is None:
-            self._state.idle[:] = 0
-        self._connect()
+        self.renew_sleep(is_renewed=True)
+
+    def renew_sleep(self, *, is_renewed: bool = False) -> None:
+        """
+        Update when bodies fall asleep, and whether any may rest at all.
+
+        is_renewed: whether `options` are new in other ways too.
+        """
+        self.settle()
+        if sample_count(list(self.slots.values()), self.settings.sleep) != len(self._state.sample):
+            self.mark(Dirty.PARTS)
+            self.settle()
+        elif self._set_sleep() or is_renewed:
+            self._connect()
+
+    def _set_sleep(self) -> bool:
+        """Write when bodies fall asleep; return whether `options` are others now."""
+        self._model.sleep[:] = sleep_rows(
+            list(self.slots.values()), self.settings.sleep, self.time_step, len(self._model.kind))
+        sleeps = int(self._model.sleep[:, REST_STEPS].any() or (self._state.idle < 0).any())
+        is_other = sleeps != self.options.sleeps
+        self.options = self.options._replace(sleeps=sleeps)
+        return is_other
+
+    def _wake(self) -> None:
+        """Wake all bodies but those that are disabled."""
+        idle = self._state.idle
+        idle[idle != DISABLED] = 0
 
     def reconnect_joints(self) -> None:
         """Handle constraints that were added, changed or removed."""
@@ -411,13 +439,13 @@ class Simulation:
             self.check_thread()
         self._dirty |= _OBSERVATION
         if not self._dirty & _PARTS:
-            self._state.idle[:] = 0
+            self._wake()
 
     def regroup(self) -> None:
         """Handle changed collision groups."""
         if not self._dirty & _GEOMETRY:
             self._write_groups()
-            self._state.idle[:] = 0
+            self._wake()
 
     def make_room(self, contacts: int) -> None:
         """Ensure room for `contacts` contacts in the state; its other arrays are unchanged."""
@@ -564,9 +592,7 @@ class Simulation:
         self.check_thread()
         self.settle()
         if self._dirty & _INITIAL:
-            self._initial = assembly.initial_state(
-                self.slots.values(), self._model, len(self._state.loop_wrench),
-                len(self._state.axis_q))
+            self._initial = assembly.initial_state(self.slots.values(), self._model, self._state)
             self._dirty &= ~_INITIAL
         state, frame = self._initial
         control, axis_control = self._state.control.copy(), self._state.axis_control.copy()
@@ -594,7 +620,9 @@ class Simulation:
         room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
         room = max(room, assembly.contact_room(before))
         axes = sum(joint.axis_count for joint in joints)
-        model, self._state, parts = assembly.assemble(slots, self.gravity, room, len(joints), axes)
+        model, self._state, parts = assembly.assemble(
+            slots, self.gravity, room, len(joints), axes,
+            sample_count(slots, self.settings.sleep))
         assembly.copy_contacts(before, self._state)
         if self._dirty & _LOOP_FORCES:
             # what joints that are no longer, or others now, did in the last step
@@ -613,8 +641,10 @@ class Simulation:
         for number, joint in enumerate(joints):
             joint.bind(self._loops, self._state, number, first)
             first += joint.axis_count
-        self._state.idle[:] = 0
+        self._wake()
+        self._state.sampled[:] = 0
         self._dirty &= ~(_ROBOT_ARRAYS | _LOOP_FORCES)
+        self._set_sleep()
         self._connect()
 
     def _renew_media(self) -> None:
@@ -644,7 +674,7 @@ class Simulation:
             self._build_geometry()
         if self._dirty & _SURFACES:
             self._surfaces = self.materials.surfaces()
-        self._state.idle[:] = 0
+        self._wake()
         self._dirty = self._dirty & ~(_GEOMETRY | _SURFACES) | _CONTACTS
 
     def _build_geometry(self) -> None:
@@ -743,4 +773,4 @@ class Simulation:
 def _options_of(settings: Settings) -> Options:
     return handles.make_options(
         settings.time_step_ns * 1e-9, SOLVERS[settings.solver], settings.contact_margin,
-        settings.sleep, is_smooth=settings.integrator == 'rk5', iterations=settings.iterations)
+        is_smooth=settings.integrator == 'rk5', iterations=settings.iterations)

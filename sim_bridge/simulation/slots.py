@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from sim_bridge.description.model import (
     RobotDescription,
 )
 from sim_bridge.engine.collision.build import GeometryRecord
-from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
+from sim_bridge.engine.data.state import ASLEEP, DISABLED
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
@@ -33,6 +33,7 @@ from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
+from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.self_collision import excluded_bodies
 
 # what a robot that was removed does not have any more
@@ -191,7 +192,7 @@ class RobotSlot:
     numbers are now; initial: what `reset` goes back to; added: what it was added with. carrier:
     the link that its base hangs on by a joint, None where it does not, or in the world.
     first_site, first_geometry: its first rows in the joined arrays. geometry_settings: the rows of
-    its geometries, once there are joined arrays.
+    its geometries, once there are joined arrays. sleep: when it falls asleep, as `OwnSleep`.
 
     Views of the one-axis joints, (n,) each [rad or m; N m or N]: q, dq, u, control, motor, and
     target (n, 2).
@@ -237,6 +238,7 @@ class RobotSlot:
         self.devices: list[Device] = []
         self.bind(own_part(blueprint.model))
         self._immobile: np.ndarray | None = None
+        self.sleep: Sleep | Literal[False] | None = None
         self.known_excluded: Pairs | None = None
         """What `excluded` returns, once it has been computed."""
 
@@ -279,7 +281,7 @@ class RobotSlot:
         """Whether all of its trees rest and are not simulated."""
         own, (_, state, at) = self.blueprint.model, self.part
         trees = own.root[own.kind != engine.GROUND]
-        return len(trees) > 0 and bool((state.idle[at.body + trees] == ASLEEP).all())
+        return len(trees) > 0 and bool((state.idle[at.body + trees] < 0).all())
 
     def bind(self, part: Part) -> None:
         """Set a new location of its numbers."""
@@ -337,6 +339,15 @@ class RobotSlot:
         state, first = self.part.state, self.part.at.body
         idle = state.idle[first : first + len(self.blueprint.model.kind)]
         idle[idle == ASLEEP] = 0
+
+    def rest(self, is_disabled: bool) -> None:
+        """Disable all of its trees, or let them be simulated; with what they are mounted on."""
+        model, state, at = self.part
+        trees = np.unique(model.root[at.body : at.body + len(self.blueprint.model.kind)])
+        if is_disabled:
+            state.idle[trees] = DISABLED
+        else:
+            state.idle[trees[state.idle[trees] < 0]] = 0
 
     def leave(self) -> None:
         """Detach from the simulation: everything except the description then raises StateError."""

@@ -19,6 +19,7 @@ from sim_bridge.shapes.materials import ContactMaterial, Material
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
 from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
+from sim_bridge.simulation.sleeping import OwnSleep
 from sim_bridge.simulation.slots import LinkMedium
 
 
@@ -28,7 +29,8 @@ class UserSettings(NamedTuple):
 
     materials, groups: as their tables save them. members: the groups of each geometry, and whether
     it weighs. separated: pairs of links that never touch. media, inertials: of each link. joints:
-    as `_joint_settings` returns. run: how the world is run.
+    as `_joint_settings` returns. run: how the world is run. sleeps: when each robot falls
+    asleep.
     """
 
     materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
@@ -39,6 +41,7 @@ class UserSettings(NamedTuple):
     inertials: tuple[Inertial | None, ...]
     joints: tuple[bool, list[Any]]
     run: Settings
+    sleeps: tuple[OwnSleep, ...]
 
 
 class Snapshot(NamedTuple):
@@ -90,6 +93,8 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
     simulation.make_room(contact_room(snapshot.state))
     simulation.step_count = snapshot.step_count
     restore_state(snapshot.state, simulation.state)
+    # what is disabled is part of the state
+    simulation.renew_sleep()
     for array, saved in zip(_parameters(simulation), snapshot.parameters, strict=True):
         array[:] = saved
     simulation.mark(Dirty.PUSHES, bool(simulation.state.wrench.any()))
@@ -103,11 +108,13 @@ def state_hash(simulation: Simulation) -> str:
     simulation.check_thread()
     simulation.settle_contact()
     digest, model = hashlib.sha256(), simulation.model
+    # whether any body may rest follows from the others
+    options = simulation.options._replace(sleeps=0)
     laws = simulation.surfaces.law[simulation.surfaces.pair]
     _digest_into(
-        [simulation.step_count, simulation.settings.integrator, *simulation.options,
+        [simulation.step_count, simulation.settings.integrator, *options,
          *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
-         _joint_settings(simulation), model.medium_body, model.medium,
+         _joint_settings(simulation), model.medium_body, model.medium, model.sleep,
          simulation.geometry.excluded, laws, [device.save() for device in simulation.devices]],
         digest)
     return digest.hexdigest()
@@ -168,7 +175,8 @@ def _settings(simulation: Simulation) -> UserSettings:
         tuple((geometry.groups, geometry.weighs) for geometry in simulation.geometries),
         tuple(simulation.separated), tuple(link.medium for link in simulation.links),
         tuple(link.inertial for link in simulation.links),
-        _joint_settings(simulation), simulation.settings)
+        _joint_settings(simulation), simulation.settings,
+        tuple(slot.sleep for slot in simulation.slots.values()))
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
@@ -179,8 +187,11 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, inertials, joints, run = saved
+    materials, groups, members, separated, media, inertials, joints, run, sleeps = saved
+    for slot, sleep in zip(simulation.slots.values(), sleeps, strict=True):
+        slot.sleep = sleep
     simulation.configure(run)
+    simulation.renew_sleep()
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
     for geometry, (names, weighs) in zip(simulation.geometries, members, strict=True):

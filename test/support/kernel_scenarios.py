@@ -265,8 +265,10 @@ def medium(watch):
 
 
 def sleeping(watch):
-    """Let blocks fall asleep, and wake one."""
+    """Let blocks fall asleep, one by its mean velocity, disable one, and wake one."""
     world = grounded(sleep=True)
+    add_block(world, at=(3.0, 0.0), lift=0.001).sleep = sb.Sleep(average_samples=3)
+    add_block(world, at=(5.0, 0.0), lift=0.5).disable()
     first = add_block(world, lift=0.001)
     add_block(world, at=(1.0, 0.0), lift=0.001)
     while not first.is_asleep:

@@ -32,6 +32,7 @@ DIMENSIONS = {
     'nk': 'joints that close loops',
     'nr': 'rows of these joints',
     'na': 'axes of these joints',
+    'nw': 'velocities that are kept of bodies which sleep by their mean',
     'nt': 'their rows, with those of the axes',
     'mimic_rows': 'mimic joints, none where loops see to them',
     'whitened': 'entries of a whitened contact row: coordinates, rows that yield, and axes',
