@@ -113,16 +113,15 @@ def copy_contacts(source: State, target: State) -> None:
 
 
 def forget_contacts(
-    state: State, robot: RobotSlot, geometries: Sequence[GeometrySlot], site_row: np.ndarray,
+    state: State, first: int, end: int, geometries: Sequence[GeometrySlot], site_row: np.ndarray,
     time_step: float,
 ) -> None:
     """
-    Remove a robot's contacts of the last step from a state, and renumber the others.
+    Remove the last step's contacts of geometries from a state, and renumber the others.
 
-    geometries: all of the world. site_row: (ns, 30) the observed sites. time_step: of the last
-    step [s].
+    first, end: the geometries' numbers. geometries: all of the world. site_row: (ns, 30) the
+    observed sites. time_step: of the last step [s].
     """
-    first, end = robot.first_geometry, robot.first_geometry + len(robot.geometries)
     count = int(state.contact_size[0])
     pairs = state.contact_geometry[:count]
     is_gone = ((pairs >= first) & (pairs < end)).any(axis=1)

@@ -192,6 +192,8 @@ class Simulation:
         self.constraints: dict[str, Constraint] = {}
         self.separated: dict[LinkPair, None] = {}
         """The pairs of links that were kept from touching each other, in order."""
+        self.apart: dict[frozenset[GeometrySlot], None] = {}
+        """The pairs of geometries that were kept from touching each other, in order."""
         self.materials = MaterialTable(
             lambda: self.mark(Dirty.SURFACES), lambda: (self.settings.erp, self.settings.cfm))
         self.groups = CollisionGroups(self.regroup)
@@ -230,11 +232,19 @@ class Simulation:
 
     def expel(self, slot: RobotSlot) -> None:
         """Remove a robot that no joint holds, with its contacts; the others keep their order."""
-        assembly.forget_contacts(
-            self.state, slot, self.geometries, self.observed_sites(), self.time_step)
+        self.forget_contacts(slot.first_geometry, len(slot.geometries))
         del self.slots[slot.name]
         slot.leave()
         self.mark(Dirty.PARTS)
+
+    def forget_contacts(self, first: int, count: int) -> None:
+        """Remove the last step's contacts of geometries that go, by their numbers."""
+        assembly.forget_contacts(
+            self.state, first, first + count, self.geometries, self.observed_sites(),
+            self.time_step)
+        gone = self.geometries[first : first + count]
+        for pair in [pair for pair in self.apart if not pair.isdisjoint(gone)]:
+            del self.apart[pair]
 
     def addition_mark(self) -> AdditionMark:
         """Return what `take_back` goes back to."""
@@ -311,6 +321,14 @@ class Simulation:
             self.separated[key] = None
         else:
             self.separated.pop(key, None)
+        self.mark(Dirty.GEOMETRY)
+
+    def keep_apart(self, a: GeometrySlot, b: GeometrySlot, is_separate: bool) -> None:
+        """Keep two geometries from touching each other; or no longer."""
+        if is_separate:
+            self.apart[frozenset((a, b))] = None
+        else:
+            self.apart.pop(frozenset((a, b)), None)
         self.mark(Dirty.GEOMETRY)
 
     # --- arrays ----------------------------------------------------------------------------------
@@ -687,7 +705,8 @@ class Simulation:
             a, b = (self.slots[robot].link(link).body for robot, link in pair)
             excluded += [(a, b)] if a != b else []
         self._geometry = build_geometry(
-            [geometry.record(self.materials) for geometry in self.geometries], excluded)
+            [geometry.record(self.materials) for geometry in self.geometries], excluded,
+            [(one.index, other.index) for one, other in self.apart])
         self._write_groups()
         for slot in self.slots.values():
             slot.bind_geometries(self._geometry)

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from sim_bridge.compilation.collisions import Collisions
-from sim_bridge.compilation.compile import Blueprint, BodyShape, combine, compile_robot
+from sim_bridge.compilation.collisions import Collisions, LinkShape
+from sim_bridge.compilation.compile import Blueprint, BodyShape, combine, compile_robot, on_body
 from sim_bridge.compilation.exclusions import Pairs
 from sim_bridge.description.model import (
     Inertial,
@@ -151,6 +151,11 @@ class GeometrySlot:
         """Its row in the joined arrays."""
         return self.link.robot.first_geometry + self.number
 
+    @property
+    def on_link(self) -> LinkShape:
+        """Its shape on its link, as it was added or placed since."""
+        return self.link.robot.collisions.shapes[self.number]
+
     def present(self, materials: MaterialTable) -> Placed:
         """Return its shape on the link as it is now."""
         known, row = self.link.robot.geometry_settings, self.number
@@ -165,12 +170,13 @@ class GeometrySlot:
         """Describe it to the engine as it is now, on its body in the model, without groups."""
         robot, shape, placed = self.link.robot, self.shape, self.shape.placed
         flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
-        material, belt = materials.number(placed.material), placed.surface_velocity
-        axis, speed = np.zeros(3), 0.0
+        belt, axis, speed = placed.surface_velocity, np.zeros(3), 0.0
         if self.link.track_axis is not None:
             axis = np.array(placed.rotation).T @ self.link.track_axis
         known = robot.geometry_settings
-        if known is not None:
+        if known is None or self.number >= len(known.flags):
+            material = materials.number(placed.material)
+        else:
             row = self.number
             flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
             belt, speed = known.belt[row].copy(), known.track[row, TRACK_SPEED]
@@ -295,6 +301,57 @@ class RobotSlot:
         self.dq, self.u, self.target = state.v[rows], state.u[rows], state.target[rows]
         self.course = state.course[rows]
         self.control, self.motor = state.control[rows], state.motor[rows]
+
+    def add_geometry(self, shape: LinkShape, name: str, materials: MaterialTable) -> GeometrySlot:
+        """Add a shape to a link; the arrays of geometries must be made anew."""
+        own = on_body(shape, self.blueprint.links)
+        slot = GeometrySlot(self.link(shape.link), len(self.geometries), name, own)
+        self._keep_exclusions()
+        self.geometries.append(slot)
+        self.collisions = replace(self.collisions, shapes=(*self.collisions.shapes, shape))
+        self.blueprint = replace(self.blueprint, shapes=(*self.blueprint.shapes, own))
+        if self.geometry_settings is not None:
+            record = slot.record(materials)
+            track = np.array(record.track)
+            for other in self.geometries[:-1]:
+                if other.link is slot.link:
+                    track[TRACK_SPEED] = self.geometry_settings.track[other.number, TRACK_SPEED]
+            rows = record.flags & (ENABLED | SENSOR), record.material, record.belt, track
+            self.geometry_settings = GeometrySettings(*(
+                np.concatenate([known, [row]])
+                for known, row in zip(self.geometry_settings, rows, strict=True)))
+        return slot
+
+    def remove_geometry(self, slot: GeometrySlot) -> None:
+        """Remove a geometry; the arrays of geometries must be made anew."""
+        self._keep_exclusions()
+        number = slot.number
+        self.geometries.remove(slot)
+        for place, other in enumerate(self.geometries):
+            other.number = place
+        shapes, on_bodies = list(self.collisions.shapes), list(self.blueprint.shapes)
+        del shapes[number], on_bodies[number]
+        self.collisions = replace(self.collisions, shapes=tuple(shapes))
+        self.blueprint = replace(self.blueprint, shapes=tuple(on_bodies))
+        if self.geometry_settings is not None:
+            self.geometry_settings = GeometrySettings(
+                *(np.delete(known, number, axis=0) for known in self.geometry_settings))
+        slot.number = -1
+
+    def change_geometry(self, number: int, shape: LinkShape) -> BodyShape:
+        """Place a geometry otherwise; returns the shape on its body."""
+        own = on_body(shape, self.blueprint.links)
+        shapes, on_bodies = list(self.collisions.shapes), list(self.blueprint.shapes)
+        self._keep_exclusions()
+        shapes[number], on_bodies[number] = shape, own
+        self.collisions = replace(self.collisions, shapes=tuple(shapes))
+        self.blueprint = replace(self.blueprint, shapes=tuple(on_bodies))
+        self.geometries[number].shape = own
+        return own
+
+    def _keep_exclusions(self) -> None:
+        """Compute which bodies never touch before its shapes are others."""
+        self.known_excluded = self.excluded
 
     def bind_geometries(self, geometry: Geometry) -> None:
         """Set the arrays that its geometries have rows of, from `first_geometry` on."""

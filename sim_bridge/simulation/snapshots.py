@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.compilation.collisions import LinkShape
 from sim_bridge.description.model import Inertial
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE
 from sim_bridge.engine.data.parts import parameters
@@ -27,21 +28,23 @@ class UserSettings(NamedTuple):
     """
     What users set beside the arrays.
 
-    materials, groups: as their tables save them. members: the groups of each geometry, and whether
-    it weighs. separated: pairs of links that never touch. media, inertials: of each link. joints:
+    materials, groups: as their tables save them. members: the groups of each geometry, whether it
+    weighs, and its shape on the link. separated: pairs of links that never touch; apart: of
+    geometries, by their numbers. media, inertials: of each link. joints:
     as `_joint_settings` returns. run: how the world is run. sleeps: when each robot falls
     asleep.
     """
 
     materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
     groups: frozenset[frozenset[str]]
-    members: tuple[tuple[frozenset[str], bool], ...]
+    members: tuple[tuple[frozenset[str], bool, LinkShape], ...]
     separated: tuple[LinkPair, ...]
     media: tuple[LinkMedium, ...]
     inertials: tuple[Inertial | None, ...]
     joints: tuple[bool, list[Any]]
     run: Settings
     sleeps: tuple[OwnSleep, ...]
+    apart: tuple[frozenset[int], ...]
 
 
 class Snapshot(NamedTuple):
@@ -132,11 +135,11 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
 
     A snapshot fits a simulation where these are the same.
     """
-    model, loops = simulation.model, simulation.loops
+    model, loops, geometry = simulation.model, simulation.loops, simulation.geometry
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
-    return [model.parent, kind, loops.body, loops.frame, loops.axis_kind,
-            loops.axis_vector]
+    return [model.parent, kind, loops.body, loops.frame, loops.axis_kind, loops.axis_vector,
+            geometry.body, geometry.shape, geometry.size]
 
 
 def _check_kind(simulation: Simulation, snapshot: object) -> None:
@@ -165,18 +168,20 @@ def _check(simulation: Simulation, snapshot: Snapshot) -> None:
         raise InvalidValueError(
             'snapshot', f'of step {snapshot.step_count}',
             'one of this world as it is: the same robots, of the same `motion`, and the same '
-            'joints')
+            'geometries and joints')
 
 
 def _settings(simulation: Simulation) -> UserSettings:
     """Return what users set beside the arrays: materials, filters, media and joints."""
     return UserSettings(
         simulation.materials.save(), simulation.groups.save(),
-        tuple((geometry.groups, geometry.weighs) for geometry in simulation.geometries),
+        tuple((geometry.groups, geometry.weighs, geometry.on_link)
+              for geometry in simulation.geometries),
         tuple(simulation.separated), tuple(link.medium for link in simulation.links),
         tuple(link.inertial for link in simulation.links),
         _joint_settings(simulation), simulation.settings,
-        tuple(slot.sleep for slot in simulation.slots.values()))
+        tuple(slot.sleep for slot in simulation.slots.values()),
+        tuple(frozenset(geometry.index for geometry in pair) for pair in simulation.apart))
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
@@ -187,20 +192,25 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, inertials, joints, run, sleeps = saved
+    materials, groups, members, separated, media, inertials, joints, run, sleeps, apart = saved
     for slot, sleep in zip(simulation.slots.values(), sleeps, strict=True):
         slot.sleep = sleep
     simulation.configure(run)
     simulation.renew_sleep()
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
-    for geometry, (names, weighs) in zip(simulation.geometries, members, strict=True):
+    geometries = simulation.geometries
+    for geometry, (names, weighs, shape) in zip(geometries, members, strict=True):
         geometry.weighs = weighs
+        if geometry.on_link is not shape:
+            geometry.link.robot.change_geometry(geometry.number, shape)
         if geometry.groups != names:
             geometry.groups = names
             simulation.regroup()
-    if separated != tuple(simulation.separated):
+    pairs = [frozenset(geometries[number] for number in pair) for pair in apart]
+    if separated != tuple(simulation.separated) or pairs != list(simulation.apart):
         simulation.separated = dict.fromkeys(separated)
+        simulation.apart = dict.fromkeys(pairs)
         simulation.mark(Dirty.GEOMETRY)
     for link, medium, inertial in zip(simulation.links, media, inertials, strict=True):
         link.medium = medium

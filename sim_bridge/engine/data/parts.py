@@ -43,7 +43,7 @@ DIMENSIONS = {
     'pairs': 'pairs of geometries that there is room for',
     'bins': 'cells, digits or geometries that the broad phase counts',
     'boxes': 'boxes around groups of geometries',
-    'excluded': 'pairs of bodies that never collide',
+    'excluded': 'pairs of bodies or geometries that never collide',
     'vertices': 'vertices of hulls and meshes',
     'neighbours': 'neighbours of all vertices',
     'faces': 'faces of hulls',
