@@ -113,6 +113,9 @@ def boxes(watch):
         for k in range(3):
             place = 0.02 * k, 0.0, 0.1 + 0.2 * k
             world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=place)
+        # a pair that never touches, and one of bodies
+        world.exclude(world.geometries[0], world.geometries[3])
+        world.exclude(world.robots['body_2'].root_link, world.robots['ground'].root_link)
         world.step(steps)
         with watch():
             world.step()
