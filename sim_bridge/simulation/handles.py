@@ -119,6 +119,11 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
     return options._replace(**{field: stage.address for field, stage in stages.items()})
 
 
+def switched_units() -> list[Unit]:
+    """Return what a running simulation may need besides when its settings change."""
+    return [NEWTON.unit, SHARE.unit, step_smoothly.unit]
+
+
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
