@@ -11,8 +11,9 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.placed import as_placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.simulation.simulation import Dirty, Simulation
-from sim_bridge.simulation.slots import GeometrySlot, LinkSlot
+from sim_bridge.simulation.slots import GeometryPlace, GeometrySlot, LinkSlot
 
 _ROTATION, _POSITION = slice(0, 9), slice(9, 12)
 
@@ -38,14 +39,16 @@ def add_shape(
         raise InvalidValueError(
             'name', placed.name, 'that of no other geometry of the link', place)
     name = placed.name or free_name(f'{link.name}_collision_{len(taken)}', taken.__contains__)
-    own = simulation.materials.take(material if placed.material is None else placed.material)
-    slot = robot.add_geometry(
-        LinkShape(link.name, replace(placed, name=name, material=own.name)), name,
-        simulation.materials)
-    # geometries behind it have other numbers from now on
-    touching = simulation.state.contact_geometry[: simulation.contact_count]
-    touching[touching >= slot.index] += 1
-    simulation.mark(Dirty.PARTS)
+    with all_or_nothing(simulation):
+        own = simulation.materials.take(material if placed.material is None else placed.material)
+        slot = robot.add_geometry(
+            LinkShape(link.name, replace(placed, name=name, material=own.name)), name,
+            simulation.materials)
+        # geometries behind it have other numbers from now on
+        touching = simulation.state.contact_geometry[: simulation.contact_count]
+        touching[touching >= slot.index] += 1
+        simulation.mark(Dirty.PARTS)
+        simulation.settle_contact()
     return slot
 
 
@@ -60,13 +63,13 @@ def remove_shape(simulation: Simulation, slot: GeometrySlot) -> None:
 
 def change_shape(simulation: Simulation, slot: GeometrySlot, **changes: Any) -> None:
     """Change the place or friction direction of a geometry; raises InvalidValueError."""
-    known = slot.on_link
+    # checked first, as nothing may be changed if it is wrong
     placed = replace(slot.shape.placed, **changes)
     simulation.check_thread()
     simulation.settle_contact()
-    friction_link = '' if 'friction_direction' in changes else known.friction_link
-    own = slot.link.robot.change_geometry(
-        slot.number, LinkShape(known.link, placed, friction_link))
+    known = placed.position, placed.orientation, placed.friction_direction
+    friction_link = '' if 'friction_direction' in changes else slot.on_link.friction_link
+    own = slot.link.robot.change_geometry(slot.number, GeometryPlace(*known, friction_link))
     arrays, row = simulation.geometry, slot.index
     arrays.frame[row, _ROTATION], arrays.frame[row, _POSITION] = own.rotation.ravel(), own.position
     record = slot.record(simulation.materials)

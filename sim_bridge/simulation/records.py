@@ -116,6 +116,7 @@ class Sleep:
             value = number_from(name, getattr(self, name), least, _MOST_STEPS, 'Sleep', expected)
             if value != int(value):
                 raise InvalidValueError(name, value, expected, 'Sleep')
+            object.__setattr__(self, name, int(value))
 
 
 def report_of(

@@ -19,7 +19,14 @@ from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
-from sim_bridge.engine.data.model import body_count, Model, Options, REST_STEPS, velocity_count
+from sim_bridge.engine.data.model import (
+    body_count,
+    Model,
+    Options,
+    REST_STEPS,
+    SAMPLES,
+    velocity_count,
+)
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import DISABLED, LOOSE, make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
@@ -288,6 +295,7 @@ class Simulation:
 
         is_renewed: whether `options` are new in other ways too.
         """
+        self.check_thread()
         self.settle()
         if sample_count(list(self.slots.values()), self.settings.sleep) != len(self._state.sample):
             self.mark(Dirty.PARTS)
@@ -297,8 +305,12 @@ class Simulation:
 
     def _set_sleep(self) -> bool:
         """Write when bodies fall asleep; return whether `options` are others now."""
-        self._model.sleep[:] = sleep_rows(
+        rows = sleep_rows(
             list(self.slots.values()), self.settings.sleep, self.time_step, len(self._model.kind))
+        if not np.array_equal(rows[:, SAMPLES:], self._model.sleep[:, SAMPLES:]):
+            # what was kept is in other rows now
+            self._state.sampled[:] = 0
+        self._model.sleep[:] = rows
         sleeps = int(self._model.sleep[:, REST_STEPS].any() or (self._state.idle < 0).any())
         is_other = sleeps != self.options.sleeps
         self.options = self.options._replace(sleeps=sleeps)

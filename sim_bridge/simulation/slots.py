@@ -130,6 +130,15 @@ class GeometrySettings(NamedTuple):
     track: np.ndarray
 
 
+class GeometryPlace(NamedTuple):
+    """Where a geometry is on its link, and its friction direction; as in `LinkShape`."""
+
+    position: tuple[float, ...]
+    orientation: tuple[float, ...]
+    friction_direction: tuple[float, ...] | None
+    friction_link: str
+
+
 class GeometrySlot:
     """
     A geometry of a robot.
@@ -150,6 +159,13 @@ class GeometrySlot:
     def index(self) -> int:
         """Its row in the joined arrays."""
         return self.link.robot.first_geometry + self.number
+
+    @property
+    def place(self) -> GeometryPlace:
+        """Where it is on its link now."""
+        placed, friction_link = self.shape.placed, self.on_link.friction_link
+        return GeometryPlace(
+            placed.position, placed.orientation, placed.friction_direction, friction_link)
 
     @property
     def on_link(self) -> LinkShape:
@@ -307,7 +323,7 @@ class RobotSlot:
         own = on_body(shape, self.blueprint.links)
         slot = GeometrySlot(self.link(shape.link), len(self.geometries), name, own)
         self._keep_exclusions()
-        self.geometries.append(slot)
+        self.geometries = [*self.geometries, slot]
         self.collisions = replace(self.collisions, shapes=(*self.collisions.shapes, shape))
         self.blueprint = replace(self.blueprint, shapes=(*self.blueprint.shapes, own))
         if self.geometry_settings is not None:
@@ -338,8 +354,12 @@ class RobotSlot:
                 *(np.delete(known, number, axis=0) for known in self.geometry_settings))
         slot.number = -1
 
-    def change_geometry(self, number: int, shape: LinkShape) -> BodyShape:
+    def change_geometry(self, number: int, place: GeometryPlace) -> BodyShape:
         """Place a geometry otherwise; returns the shape on its body."""
+        known = self.geometries[number]
+        shape = LinkShape(known.link.name, replace(
+            known.shape.placed, position=place.position, orientation=place.orientation,
+            friction_direction=place.friction_direction), place.friction_link)
         own = on_body(shape, self.blueprint.links)
         shapes, on_bodies = list(self.collisions.shapes), list(self.blueprint.shapes)
         self._keep_exclusions()

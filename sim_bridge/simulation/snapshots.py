@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.compilation.collisions import LinkShape
 from sim_bridge.description.model import Inertial
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE
 from sim_bridge.engine.data.parts import parameters
@@ -21,7 +20,7 @@ from sim_bridge.simulation.assembly import contact_room, present_state, restore_
 from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
-from sim_bridge.simulation.slots import LinkMedium
+from sim_bridge.simulation.slots import GeometryPlace, LinkMedium
 
 
 class UserSettings(NamedTuple):
@@ -29,7 +28,7 @@ class UserSettings(NamedTuple):
     What users set beside the arrays.
 
     materials, groups: as their tables save them. members: the groups of each geometry, whether it
-    weighs, and its shape on the link. separated: pairs of links that never touch; apart: of
+    weighs, and where it is on the link. separated: pairs of links that never touch; apart: of
     geometries, by their numbers. media, inertials: of each link. joints:
     as `_joint_settings` returns. run: how the world is run. sleeps: when each robot falls
     asleep.
@@ -37,7 +36,7 @@ class UserSettings(NamedTuple):
 
     materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
     groups: frozenset[frozenset[str]]
-    members: tuple[tuple[frozenset[str], bool, LinkShape], ...]
+    members: tuple[tuple[frozenset[str], bool, GeometryPlace], ...]
     separated: tuple[LinkPair, ...]
     media: tuple[LinkMedium, ...]
     inertials: tuple[Inertial | None, ...]
@@ -175,7 +174,7 @@ def _settings(simulation: Simulation) -> UserSettings:
     """Return what users set beside the arrays: materials, filters, media and joints."""
     return UserSettings(
         simulation.materials.save(), simulation.groups.save(),
-        tuple((geometry.groups, geometry.weighs, geometry.on_link)
+        tuple((geometry.groups, geometry.weighs, geometry.place)
               for geometry in simulation.geometries),
         tuple(simulation.separated), tuple(link.medium for link in simulation.links),
         tuple(link.inertial for link in simulation.links),
@@ -200,10 +199,10 @@ def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
     geometries = simulation.geometries
-    for geometry, (names, weighs, shape) in zip(geometries, members, strict=True):
+    for geometry, (names, weighs, place) in zip(geometries, members, strict=True):
         geometry.weighs = weighs
-        if geometry.on_link is not shape:
-            geometry.link.robot.change_geometry(geometry.number, shape)
+        if geometry.place != place:
+            geometry.link.robot.change_geometry(geometry.number, place)
         if geometry.groups != names:
             geometry.groups = names
             simulation.regroup()

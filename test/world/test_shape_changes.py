@@ -17,6 +17,22 @@ HALF_TURN = (0.0, 0.0, 1.0, 0.0)
 LEG = sb.Placed(sb.Sphere(0.05), position=(0.1, 0.0, -0.2), name='leg')
 
 
+def grouped(body):
+    """Add shapes in more groups than there may be, in all worlds at most 63 which differ."""
+    world = body.robot.world
+    before = world.save(), len(body.geometries)
+    try:
+        for k in range(70):
+            name = f'group {k}'
+            world.set_group_collision(name, name, False)
+            body.add_geometry(sb.Placed(sb.Sphere(0.01), groups=[name]))
+    finally:
+        assert len(body.geometries) == len(body.robot.slot.geometries) > before[1]
+        for geometry in body.geometries[before[1]:]:
+            geometry.remove()
+        world.restore(before[0])
+
+
 # --- adding and removing -------------------------------------------------------------------------
 
 
@@ -229,6 +245,7 @@ def test_a_world_of_excluded_geometries_finds_no_contacts():
     (lambda own, body: body.add_geometry(sb.Plane()), 'a Plane does not move'),
     (lambda own, body: body.add_geometry(sb.Placed(sb.Sphere(1), name=own.name)), 'no other'),
     (lambda own, body: body.add_geometry(sb.Sphere(1), material='gold'), "'gold'"),
+    (lambda own, body: grouped(body), 'number of different sets of collision groups'),
     (lambda own, body: setattr(own, 'position', (0, 0)), 'position = '),
     (lambda own, body: setattr(own, 'orientation', (0, 0, 0, 0)), 'orientation = '),
     (lambda own, body: setattr(own, 'friction_direction', (0, 0, 0)), 'friction_direction = '),

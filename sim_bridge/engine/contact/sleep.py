@@ -157,8 +157,10 @@ def fall_asleep(model, state, ws, geometry, contacts, laws, islands, solution):
     for body in range(kind.shape[0]):
         if idle[root[body]] >= 0:
             touches = island_of(islands, root[body]) >= 0
-            if is_driven(state, model.v_index[body], coordinates_of(kind[body])[1]) or is_pushed(
-                    state.wrench, body) or is_moving(model, state, kind[body], body, touches):
+            # first, as it keeps the velocity
+            moves = is_moving(model, state, kind[body], body, touches)
+            first, count = model.v_index[body], coordinates_of(kind[body])[1]
+            if moves or is_driven(state, first, count) or is_pushed(state.wrench, body):
                 idle[root[body]] = 0
     for contact in range(contacts.size[COUNT]):
         # on a belt that runs, be it ever so slowly

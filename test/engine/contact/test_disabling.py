@@ -74,6 +74,25 @@ def test_each_body_has_its_own_parameters():
     assert not quick.is_asleep
 
 
+def test_kept_velocities_go_with_their_body():
+    """Count anew where the means of others begin or end, with as many velocities in all."""
+    world = grounded({'friction': MU})
+    bodies = [add_block(world, at=(2.0 * k, 0.0)) for k in range(2)]
+    bodies[0].sleep, bodies[1].sleep = sb.Sleep(average_samples=8), sb.Sleep(average_samples=5)
+    world.step(3)
+    bodies[0].sleep, bodies[1].sleep = sb.Sleep(average_samples=5), sb.Sleep(average_samples=8)
+    bodies[1].set_base_velocity((0.5, 0.0, 0.0), (0.0, 0.0, 0.0))
+    world.step(5 + 10 - 2)
+    assert [body.is_asleep for body in bodies] == [False, False]
+    world.step(1)
+    assert [body.is_asleep for body in bodies] == [True, False]
+    world.step(200)
+    assert bodies[1].is_asleep
+    with pytest.raises(sb.InvalidValueError, match='average_samples'):
+        sb.Sleep(average_samples=2.5)
+    assert sb.Sleep(average_samples=4.0).average_samples == 4
+
+
 def test_own_parameters_are_kept():
     """Have them in copies, pickles, snapshots and after resets, with the same bits."""
     world, block = sliding(sb.Sleep(average_samples=30, steps=5))
