@@ -9,7 +9,7 @@ floating joint starts a tree of its own, since nothing passes through it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -214,9 +214,10 @@ class _Compiler:
                 pending.append((joint.child, self._attach(joint, place)))
         model = self._model()
         self._check_free_bodies(model)
+        shapes = tuple(on_body(shape, self._links) for shape in self._shapes)
         return Blueprint(model, self._fixed_base, self._links, self._joint_names, self._first_v,
                          self._first_q, self._mount, self._joint_v, self._joint_q,
-                         self._joint_body, tuple(map(self._on_body, self._shapes)))
+                         self._joint_body, shapes)
 
     def _begin(self) -> Placement:
         """Add the body of the root link; return the link's frame on it."""
@@ -235,18 +236,6 @@ class _Compiler:
         # a fixed one stays a joint: it connects to a body of another model
         self._measured.add(joint.name)
         return self._attach(joint, nowhere)
-
-    def _on_body(self, shape: LinkShape) -> BodyShape:
-        """Return a shape with its pose on the body of its link."""
-        place = self._links[shape.link].placement_of(
-            shape.placed.rotation, np.array(shape.placed.position))
-        direction, holder = shape.placed.friction_direction or (0.0, 0.0, 0.0), -1
-        if shape.friction_link:
-            link = self._links[shape.friction_link]
-            direction, holder = (link.rotation @ direction).tolist(), link.body
-        return BodyShape(
-            shape.link, shape.placed, place.body, place.rotation, place.position, direction,
-            holder)
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Raise InvalidValueError for free bodies without mass or inertia."""
@@ -347,6 +336,7 @@ class _Compiler:
             mimic=np.array(mimic, np.int64).reshape(-1, 2),
             mimic_law=np.array(mimic_law, float).reshape(-1, 2),
             q_of_v=q_of_v,
+            sleep=np.zeros((len(self._bodies), engine.SLEEP_SIZE)),
             weight=np.ones(len(self._bodies)),
             medium_body=np.zeros(0, np.int64),
             medium=np.zeros((0, engine.MEDIUM_SIZE)),
@@ -389,6 +379,18 @@ def _move_to_master(
     if law.multiplier != 0.0:
         limits[master, engine.VELOCITY] = min(
             limits[master, engine.VELOCITY], limits[v, engine.VELOCITY] / abs(law.multiplier))
+
+
+def on_body(shape: LinkShape, links: Mapping[str, Placement]) -> BodyShape:
+    """Return a shape with its pose on the body of its link; links: where each link is."""
+    place = links[shape.link].placement_of(
+        shape.placed.rotation, np.array(shape.placed.position))
+    direction, holder = shape.placed.friction_direction or (0.0, 0.0, 0.0), -1
+    if shape.friction_link:
+        link = links[shape.friction_link]
+        direction, holder = (link.rotation @ direction).tolist(), link.body
+    return BodyShape(
+        shape.link, shape.placed, place.body, place.rotation, place.position, direction, holder)
 
 
 def combine(masses: Iterable[tuple[Inertial, Placement]]) -> np.ndarray:

@@ -14,6 +14,7 @@ from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Setta
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, name_set, truth
 from sim_bridge.robots.owners import Link, Robot
+from sim_bridge.robots.shape_changes import change_shape, check_present, remove_shape
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
@@ -40,9 +41,9 @@ class Geometry(DeclaredAttributes):
     """
     A shape that collides.
 
-    Its shape and place on the link are fixed; `enabled`, `sensor`, `material`, `groups` and
-    `surface_velocity` can be changed at any time, and heights of a height field by `set_heights`.
-    Snapshots hold these; `World.reset` leaves them as they are.
+    Its shape is fixed; `position` and `orientation` on the link, `enabled`, `sensor`, `material`,
+    `groups`, `surface_velocity` and `friction_direction` can be changed at any time, and heights of
+    a height field by `set_heights`. Snapshots hold these; `World.reset` leaves them as they are.
     """
 
     __slots__ = ('link', 'name', 'slot')
@@ -82,6 +83,48 @@ class Geometry(DeclaredAttributes):
         """(3, 3) rotation of the shape's frame: takes vectors in its axes to world axes."""
         return self.link.R @ self.slot.shape.placed.rotation
 
+    @property
+    def position(self) -> FloatArray:
+        """(3,) position of the shape's frame on the link [m]; can be set."""
+        return np.array(self.slot.shape.placed.position)
+
+    @position.setter
+    def position(self, value: Vector) -> None:
+        change_shape(self._simulation, self.slot, position=value)
+
+    @property
+    def orientation(self) -> FloatArray:
+        """(4,) orientation of the shape's frame on the link, quaternion x y z w; can be set."""
+        return np.array(self.slot.shape.placed.orientation)
+
+    @orientation.setter
+    def orientation(self, value: Vector) -> None:
+        change_shape(self._simulation, self.slot, orientation=value)
+
+    @property
+    def friction_direction(self) -> FloatArray | None:
+        """
+        (3,) first direction of friction, ODE's fdir1, in the shape's axes; None: any; can be set.
+
+        One that a file gives in the axes of another link is read in these.
+        """
+        direction = self.slot.shape.placed.friction_direction
+        return None if direction is None else np.array(direction)
+
+    @friction_direction.setter
+    def friction_direction(self, value: Vector | None) -> None:
+        change_shape(self._simulation, self.slot, friction_direction=value)
+
+    def remove(self) -> None:
+        """
+        Remove it from its link, with its contacts; what follows as from `Link.add_geometry`.
+
+        Using it then raises StateError.
+        """
+        remove_shape(self._simulation, self.slot)
+        self.link.geometries.remove(self)
+        self.link.robot.geometries.remove(self)
+
     enabled = _flag('enabled', ENABLED, 'Whether it collides at all; can be set.')
     sensor = _flag(
         'sensor', SENSOR, 'Whether its contacts are reported without forces; can be set.')
@@ -113,8 +156,9 @@ class Geometry(DeclaredAttributes):
 
     @groups.setter
     def groups(self, value: Iterable[str]) -> None:
+        simulation = self._simulation
         self.slot.groups = name_set('groups', value, self.place)
-        self._simulation.regroup()
+        simulation.regroup()
 
     @property
     def surface_velocity(self) -> FloatArray:
@@ -154,11 +198,12 @@ class Geometry(DeclaredAttributes):
 
     @property
     def _simulation(self) -> Simulation:
+        check_present(self.slot)
         return self.link.robot.simulation
 
     @property
     def _arrays(self) -> GeometryArrays:
-        return self.link.robot.simulation.geometry
+        return self._simulation.geometry
 
 
 def _geometry_of(robot: Robot, number: int) -> Any:

@@ -19,6 +19,10 @@ from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.joint import Joint
 from sim_bridge.robots.mass_properties import set_inertial, update_from_shapes
 from sim_bridge.robots.owners import Robot
+from sim_bridge.robots.shape_changes import add_shape
+from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Dirty
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
 
@@ -225,6 +229,32 @@ class Link(DeclaredAttributes):
         """
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
+
+    def add_geometry(
+        self, shape: Shape | Placed, material: Material | str | None = None
+    ) -> Geometry:
+        """
+        Add a shape that collides, at any time; `Geometry.remove` removes it again.
+
+        m, c and I stay as they are until `update_mass_properties`. Bodies of a robot that do not
+        touch each other still do not. As after an addition of a robot, views of the world's arrays
+        must be taken anew, and older snapshots no longer fit. shape: `Placed` has its pose on the
+        link. material: of a shape without one; 'default' if None. Raises InvalidValueError for
+        what is no shape, for a plane that would move, and for a name that the link has already.
+        """
+        slot = add_shape(self.robot.simulation, self.slot, shape, material, self._place)
+        geometry = Geometry(self, slot)
+        self.geometries.append(geometry)
+        self.robot.geometries.append(geometry)
+        return geometry
+
+    def disable(self) -> None:
+        """Disable the robot; all that is connected by tree joints rests together."""
+        self.robot.disable()
+
+    def enable(self) -> None:
+        """Enable the robot."""
+        self.robot.enable()
 
     def _site(self) -> FloatArray:
         """Return (30,) its row of the observed sites, as `engine.pipeline.observe` writes it."""

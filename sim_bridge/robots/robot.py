@@ -32,7 +32,9 @@ from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.sensors.devices import Device, DEVICES, ImuSensor
+from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.sleeping import OwnSleep
 from sim_bridge.simulation.slots import removed, RobotSlot
 
 _Kind = TypeVar('_Kind', bound=Device)
@@ -337,7 +339,43 @@ class Robot(DeclaredAttributes):
 
     is_asleep = ReadOnly[bool](
         'slot.is_asleep',
-        'Whether it rests and is not simulated (`World(sleep=True)`); writing to it wakes it.')
+        'Whether it rests and is not simulated: it sleeps, until written to, or is disabled.')
+
+    @property
+    def sleep(self) -> OwnSleep:
+        """
+        When it falls asleep: a `Sleep`, or False for never; None: as `World.sleep`; can be set.
+
+        ODE's auto-disable of a body. True sets a `Sleep()`. Resets keep it.
+        """
+        return self.slot.sleep
+
+    @sleep.setter
+    def sleep(self, value: Sleep | bool | None) -> None:
+        own: OwnSleep = value if isinstance(value, Sleep) else None
+        if value is not None and own is None:
+            expected = 'True, False, None or a sim_bridge.Sleep'
+            own = truth('sleep', value, self._place, expected) and Sleep()
+        self.simulation.settle()
+        self.slot.sleep = own
+        self.slot.wake()
+        self.simulation.renew_sleep()
+
+    def disable(self) -> None:
+        """
+        Do not simulate it until something awake touches it, or pulls it by a joint; after ODE.
+
+        It stays where it is, whatever pushes it, and keeps its velocity for when it is enabled
+        again; `reset` enables it. What hangs on it, and what it is mounted on, is disabled too.
+        """
+        self.simulation.settle()
+        self.slot.rest(True)
+        self.simulation.renew_sleep()
+
+    def enable(self) -> None:
+        """Simulate it again, after `disable` or when it sleeps."""
+        self.simulation.settle()
+        self.slot.rest(False)
 
     # --- parts -----------------------------------------------------------------------------------
 

@@ -41,13 +41,14 @@ class Sites(NamedTuple):
 
 
 def assemble(
-    robots: Sequence[RobotSlot], gravity: np.ndarray, contacts: int, loops: int, axes: int
+    robots: Sequence[RobotSlot], gravity: np.ndarray, contacts: int, loops: int, axes: int,
+    samples: int,
 ) -> tuple[Model, State, list[Part]]:
     """
     Join the robots' arrays in order; give the joined ones, and each robot's part of them.
 
     gravity: (8,) as Model has it, used in place. contacts: how many there is room for. loops: how
-    many joints close loops. axes: how many axes these have.
+    many joints close loops. axes: how many axes these have. samples: as `make_state` takes it.
     """
     in_order = carriers_first(robots)
     model, offsets = join_models([robot.blueprint.model for robot in in_order], gravity)
@@ -58,7 +59,7 @@ def assemble(
             link = robot.carrier
             _hang(model, place[robot.name].body, len(robot.blueprint.model.parent),
                   place[link.robot.name].body + link.placement.body)
-    state = make_state(model, contacts, loops, axes)
+    state = make_state(model, contacts, loops, axes, samples)
     parts = [Part(model, state, place[robot.name]) for robot in robots]
     for robot, part in zip(robots, parts, strict=True):
         carry_over(robot.blueprint.model, robot.part, part)
@@ -112,16 +113,15 @@ def copy_contacts(source: State, target: State) -> None:
 
 
 def forget_contacts(
-    state: State, robot: RobotSlot, geometries: Sequence[GeometrySlot], site_row: np.ndarray,
+    state: State, first: int, end: int, geometries: Sequence[GeometrySlot], site_row: np.ndarray,
     time_step: float,
 ) -> None:
     """
-    Remove a robot's contacts of the last step from a state, and renumber the others.
+    Remove the last step's contacts of geometries from a state, and renumber the others.
 
-    geometries: all of the world. site_row: (ns, 30) the observed sites. time_step: of the last
-    step [s].
+    first, end: the geometries' numbers. geometries: all of the world. site_row: (ns, 30) the
+    observed sites. time_step: of the last step [s].
     """
-    first, end = robot.first_geometry, robot.first_geometry + len(robot.geometries)
     count = int(state.contact_size[0])
     pairs = state.contact_geometry[:count]
     is_gone = ((pairs >= first) & (pairs < end)).any(axis=1)
@@ -212,10 +212,16 @@ def _device_frame(device: Device, place: Placement) -> np.ndarray:
 
 
 def initial_state(
-    robots: Iterable[RobotSlot], model: Model, loops: int, axes: int
+    robots: Iterable[RobotSlot], model: Model, present: State
 ) -> tuple[State, np.ndarray]:
-    """Return state all robots were added in, without contacts, and their joint frames there."""
-    initial, state = with_own_parameters(model), make_state(model, loops=loops, axes=axes)
+    """
+    Return state all robots were added in, without contacts, and their joint frames there.
+
+    present: a state with as many loops, axes and samples.
+    """
+    initial, state = with_own_parameters(model), make_state(
+        model, loops=len(present.loop_wrench), axes=len(present.axis_q),
+        samples=len(present.sample))
     for robot in robots:
         carry_over(robot.blueprint.model, robot.initial, Part(initial, state, robot.part.at))
     return state, initial.frame

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +55,6 @@ from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.contact_search import ContactSearch
 from sim_bridge.simulation.ray_search import RaySearch
-from sim_bridge.simulation.records import Sleep
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
 _SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
@@ -90,26 +88,22 @@ class Probe(NamedTuple):
 
 
 def make_options(
-    time_step: float, solver: int = DIRECT, margin: float = 1e-4, sleep: Sleep | None = None,
+    time_step: float, solver: int = DIRECT, margin: float = 1e-4, *, sleeps: bool = False,
     is_smooth: bool = False, iterations: int | None = None,
 ) -> Options:
     """
     Return the numbers that steer a world which steps by so many seconds.
 
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
-    is_smooth: whether smooth motion takes steps of fifth order. iterations: most sweeps; None: as
-    many as the solver usually takes.
+    sleeps: whether any body may rest. is_smooth: whether smooth motion takes steps of fifth order.
+    iterations: most sweeps; None: as many as the solver usually takes.
     """
-    steps = 0
-    if sleep is not None:
-        steps = max(sleep.steps, math.ceil(sleep.time / time_step), 1)
-    sleep = sleep or Sleep()
     return Options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
         detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, newton=0, share=0,
-        loops=0, sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+        loops=0, sleeps=int(sleeps))
 
 
 def needed_stages(
@@ -135,6 +129,11 @@ def refining_stages(surfaces: Surfaces) -> dict[str, Stage]:
 def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
     """Add the addresses of stages, which compiles them."""
     return options._replace(**{field: stage.address for field, stage in stages.items()})
+
+
+def switched_units() -> list[Unit]:
+    """Return what a running simulation may need besides when its settings change."""
+    return [NEWTON.unit, SHARE.unit, step_smoothly.unit]
 
 
 def all_units() -> list[Unit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 import math
 from typing import NamedTuple
 
@@ -11,6 +11,9 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import number_from
 from sim_bridge.sensors.step_and_sample import PIVOTS, TAKEN, UNCONVERGED
+
+_AT_LEAST_0 = 'a number of at least 0'
+_MOST_STEPS = 1_000_000
 
 
 class Energy(NamedTuple):
@@ -91,22 +94,29 @@ class Sleep:
     """
     When what has come to rest falls asleep, ODE's auto-disable; it wakes when something stirs it.
 
-    linear, angular: speeds below which a body counts as at rest [m/s, rad/s]. steps, time: how
-    long all bodies that touch each other must have been so, in steps and in seconds.
+    linear, angular: speeds below which a body counts as at rest [m/s, rad/s]; infinite: any.
+    steps, time: how long it must have been so, in steps and in seconds; all bodies that touch each
+    other fall asleep together. average_samples: of how many steps the mean velocity counts.
     """
 
     linear: float = 0.01
     angular: float = 0.01
     steps: int = 10
     time: float = 0.0
+    average_samples: int = 1
 
     def __post_init__(self) -> None:
         """Raise InvalidValueError for what is no number of at least 0."""
-        for field in fields(self):
-            number_from(field.name, getattr(self, field.name), 0.0, math.inf, 'Sleep',
-                        'a number of at least 0')
-        if self.steps != int(self.steps):
-            raise InvalidValueError('steps', self.steps, 'a whole number', 'Sleep')
+        for name in ('linear', 'angular'):
+            if getattr(self, name) != math.inf:
+                number_from(name, getattr(self, name), 0.0, math.inf, 'Sleep', _AT_LEAST_0)
+        number_from('time', self.time, 0.0, math.inf, 'Sleep', _AT_LEAST_0)
+        for name, least in (('steps', 0), ('average_samples', 1)):
+            expected = f'a whole number from {least} to {_MOST_STEPS}'
+            value = number_from(name, getattr(self, name), least, _MOST_STEPS, 'Sleep', expected)
+            if value != int(value):
+                raise InvalidValueError(name, value, expected, 'Sleep')
+            object.__setattr__(self, name, int(value))
 
 
 def report_of(

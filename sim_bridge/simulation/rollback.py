@@ -25,7 +25,7 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
         *simulation.constraints.values(),
         *(each for each in others if not isinstance(each, dict))]
     tables: list[dict[Any, Any]] = [
-        simulation.slots, simulation.constraints, simulation.separated,
+        simulation.slots, simulation.constraints, simulation.separated, simulation.apart,
         *(each for each in others if isinstance(each, dict))]
     arrays = [*simulation.state, *simulation.model, *parameters(simulation.loops).values()]
     if not simulation.is_dirty(Dirty.GEOMETRY):

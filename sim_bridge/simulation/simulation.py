@@ -19,9 +19,16 @@ from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
-from sim_bridge.engine.data.model import body_count, Model, Options, velocity_count
+from sim_bridge.engine.data.model import (
+    body_count,
+    Model,
+    Options,
+    REST_STEPS,
+    SAMPLES,
+    velocity_count,
+)
 from sim_bridge.engine.data.phases import LoopPhase
-from sim_bridge.engine.data.state import LOOSE, make_state, State
+from sim_bridge.engine.data.state import DISABLED, LOOSE, make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.join import join_models
@@ -44,6 +51,7 @@ from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
 from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
 from sim_bridge.simulation.settings import Settings, SOLVERS
+from sim_bridge.simulation.sleeping import sample_count, sleep_rows
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot, with_pulled
 from sim_bridge.simulation.stepper import Stepper
 
@@ -192,6 +200,8 @@ class Simulation:
         self.constraints: dict[str, Constraint] = {}
         self.separated: dict[LinkPair, None] = {}
         """The pairs of links that were kept from touching each other, in order."""
+        self.apart: dict[frozenset[GeometrySlot], None] = {}
+        """The pairs of geometries that were kept from touching each other, in order."""
         self.materials = MaterialTable(
             lambda: self.mark(Dirty.SURFACES), self._locate,
             lambda: (self.settings.erp, self.settings.cfm))
@@ -231,11 +241,19 @@ class Simulation:
 
     def expel(self, slot: RobotSlot) -> None:
         """Remove a robot that no joint holds, with its contacts; the others keep their order."""
-        assembly.forget_contacts(
-            self.state, slot, self.geometries, self.observed_sites(), self.time_step)
+        self.forget_contacts(slot.first_geometry, len(slot.geometries))
         del self.slots[slot.name]
         slot.leave()
         self.mark(Dirty.PARTS)
+
+    def forget_contacts(self, first: int, count: int) -> None:
+        """Remove the last step's contacts of geometries that go, by their numbers."""
+        assembly.forget_contacts(
+            self.state, first, first + count, self.geometries, self.observed_sites(),
+            self.time_step)
+        gone = self.geometries[first : first + count]
+        for pair in [pair for pair in self.apart if not pair.isdisjoint(gone)]:
+            del self.apart[pair]
 
     def addition_mark(self) -> AdditionMark:
         """Return what `take_back` goes back to."""
@@ -267,11 +285,43 @@ class Simulation:
         if settings == self.settings:
             return
         self.settle()
+        if settings.sleep is None and self.settings.sleep is not None:
+            self._wake()
         self.settings, self.options = settings, _options_of(settings)
         self._dirty |= _SURFACES
-        if settings.sleep is None:
-            self._state.idle[:] = 0
-        self._connect()
+        self.renew_sleep(is_renewed=True)
+
+    def renew_sleep(self, *, is_renewed: bool = False) -> None:
+        """
+        Update when bodies fall asleep, and whether any may rest at all.
+
+        is_renewed: whether `options` are new in other ways too.
+        """
+        self.check_thread()
+        self.settle()
+        if sample_count(list(self.slots.values()), self.settings.sleep) != len(self._state.sample):
+            self.mark(Dirty.PARTS)
+            self.settle()
+        elif self._set_sleep() or is_renewed:
+            self._connect()
+
+    def _set_sleep(self) -> bool:
+        """Write when bodies fall asleep; return whether `options` are others now."""
+        rows = sleep_rows(
+            list(self.slots.values()), self.settings.sleep, self.time_step, len(self._model.kind))
+        if not np.array_equal(rows[:, SAMPLES:], self._model.sleep[:, SAMPLES:]):
+            # what was kept is in other rows now
+            self._state.sampled[:] = 0
+        self._model.sleep[:] = rows
+        sleeps = int(self._model.sleep[:, REST_STEPS].any() or (self._state.idle < 0).any())
+        is_other = sleeps != self.options.sleeps
+        self.options = self.options._replace(sleeps=sleeps)
+        return is_other
+
+    def _wake(self) -> None:
+        """Wake all bodies but those that are disabled."""
+        idle = self._state.idle
+        idle[idle != DISABLED] = 0
 
     def reconnect_joints(self) -> None:
         """Handle constraints that were added, changed or removed."""
@@ -285,6 +335,14 @@ class Simulation:
             self.separated[key] = None
         else:
             self.separated.pop(key, None)
+        self.mark(Dirty.GEOMETRY)
+
+    def keep_apart(self, a: GeometrySlot, b: GeometrySlot, is_separate: bool) -> None:
+        """Keep two geometries from touching each other; or no longer."""
+        if is_separate:
+            self.apart[frozenset((a, b))] = None
+        else:
+            self.apart.pop(frozenset((a, b)), None)
         self.mark(Dirty.GEOMETRY)
 
     # --- arrays ----------------------------------------------------------------------------------
@@ -413,13 +471,13 @@ class Simulation:
             self.check_thread()
         self._dirty |= _OBSERVATION
         if not self._dirty & _PARTS:
-            self._state.idle[:] = 0
+            self._wake()
 
     def regroup(self) -> None:
         """Handle changed collision groups."""
         if not self._dirty & _GEOMETRY:
             self._write_groups()
-            self._state.idle[:] = 0
+            self._wake()
 
     def make_room(self, contacts: int) -> None:
         """Ensure room for `contacts` contacts in the state; its other arrays are unchanged."""
@@ -566,9 +624,7 @@ class Simulation:
         self.check_thread()
         self.settle()
         if self._dirty & _INITIAL:
-            self._initial = assembly.initial_state(
-                self.slots.values(), self._model, len(self._state.loop_wrench),
-                len(self._state.axis_q))
+            self._initial = assembly.initial_state(self.slots.values(), self._model, self._state)
             self._dirty &= ~_INITIAL
         state, frame = self._initial
         control, axis_control = self._state.control.copy(), self._state.axis_control.copy()
@@ -596,7 +652,9 @@ class Simulation:
         room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
         room = max(room, assembly.contact_room(before))
         axes = sum(joint.axis_count for joint in joints)
-        model, self._state, parts = assembly.assemble(slots, self.gravity, room, len(joints), axes)
+        model, self._state, parts = assembly.assemble(
+            slots, self.gravity, room, len(joints), axes,
+            sample_count(slots, self.settings.sleep))
         assembly.copy_contacts(before, self._state)
         if self._dirty & _LOOP_FORCES:
             # what joints that are no longer, or others now, did in the last step
@@ -615,8 +673,10 @@ class Simulation:
         for number, joint in enumerate(joints):
             joint.bind(self._loops, self._state, number, first)
             first += joint.axis_count
-        self._state.idle[:] = 0
+        self._wake()
+        self._state.sampled[:] = 0
         self._dirty &= ~(_ROBOT_ARRAYS | _LOOP_FORCES)
+        self._set_sleep()
         self._connect()
 
     def _renew_media(self) -> None:
@@ -647,7 +707,7 @@ class Simulation:
         if self._dirty & _SURFACES or self.materials.are_directed:
             # bodies have other numbers where robots were added or removed
             self._surfaces = self.materials.surfaces()
-        self._state.idle[:] = 0
+        self._wake()
         self._dirty = self._dirty & ~(_GEOMETRY | _SURFACES) | _CONTACTS
 
     def _build_geometry(self) -> None:
@@ -660,7 +720,8 @@ class Simulation:
             a, b = (self.slots[robot].link(link).body for robot, link in pair)
             excluded += [(a, b)] if a != b else []
         self._geometry = build_geometry(
-            [geometry.record(self.materials) for geometry in self.geometries], excluded)
+            [geometry.record(self.materials) for geometry in self.geometries], excluded,
+            [(one.index, other.index) for one, other in self.apart])
         self._write_groups()
         for slot in self.slots.values():
             slot.bind_geometries(self._geometry)
@@ -756,4 +817,4 @@ class Simulation:
 def _options_of(settings: Settings) -> Options:
     return handles.make_options(
         settings.time_step_ns * 1e-9, SOLVERS[settings.solver], settings.contact_margin,
-        settings.sleep, is_smooth=settings.integrator == 'rk5', iterations=settings.iterations)
+        is_smooth=settings.integrator == 'rk5', iterations=settings.iterations)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from sim_bridge.compilation.collisions import Collisions
-from sim_bridge.compilation.compile import Blueprint, BodyShape, combine, compile_robot
+from sim_bridge.compilation.collisions import Collisions, LinkShape
+from sim_bridge.compilation.compile import Blueprint, BodyShape, combine, compile_robot, on_body
 from sim_bridge.compilation.exclusions import Pairs
 from sim_bridge.description.model import (
     Inertial,
@@ -23,9 +23,9 @@ from sim_bridge.description.model import (
     RobotDescription,
 )
 from sim_bridge.engine.collision.build import field_heights, fit_field, GeometryRecord
-from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
+from sim_bridge.engine.data.state import ASLEEP, DISABLED
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
@@ -35,6 +35,7 @@ from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
+from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.self_collision import excluded_bodies
 
 # what a robot that was removed does not have any more
@@ -131,6 +132,15 @@ class GeometrySettings(NamedTuple):
     track: np.ndarray
 
 
+class GeometryPlace(NamedTuple):
+    """Where a geometry is on its link, and its friction direction; as in `LinkShape`."""
+
+    position: tuple[float, ...]
+    orientation: tuple[float, ...]
+    friction_direction: tuple[float, ...] | None
+    friction_link: str
+
+
 class GeometrySlot:
     """
     A geometry of a robot.
@@ -154,6 +164,18 @@ class GeometrySlot:
     def index(self) -> int:
         """Its row in the joined arrays."""
         return self.link.robot.first_geometry + self.number
+
+    @property
+    def place(self) -> GeometryPlace:
+        """Where it is on its link now."""
+        placed, friction_link = self.shape.placed, self.on_link.friction_link
+        return GeometryPlace(
+            placed.position, placed.orientation, placed.friction_direction, friction_link)
+
+    @property
+    def on_link(self) -> LinkShape:
+        """Its shape on its link, as it was added or placed since."""
+        return self.link.robot.collisions.shapes[self.number]
 
     def present(self, materials: MaterialTable) -> Placed:
         """Return its shape on the link as it is now."""
@@ -189,12 +211,13 @@ class GeometrySlot:
         """Describe it to the engine as it is now, on its body in the model, without groups."""
         robot, shape, placed = self.link.robot, self.shape, self.shape.placed
         flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
-        material, belt = materials.number(placed.material), placed.surface_velocity
-        axis, speed = np.zeros(3), 0.0
+        belt, axis, speed = placed.surface_velocity, np.zeros(3), 0.0
         if self.link.track_axis is not None:
             axis = np.array(placed.rotation).T @ self.link.track_axis
         known = robot.geometry_settings
-        if known is not None:
+        if known is None or self.number >= len(known.flags):
+            material = materials.number(placed.material)
+        else:
             row = self.number
             flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
             belt, speed = known.belt[row].copy(), known.track[row, TRACK_SPEED]
@@ -216,7 +239,7 @@ class RobotSlot:
     numbers are now; initial: what `reset` goes back to; added: what it was added with. carrier:
     the link that its base hangs on by a joint, None where it does not, or in the world.
     first_site, first_geometry: its first rows in the joined arrays. geometry_settings: the rows of
-    its geometries, once there are joined arrays.
+    its geometries, once there are joined arrays. sleep: when it falls asleep, as `OwnSleep`.
 
     Views of the one-axis joints, (n,) each [rad or m; N m or N]: q, dq, u, control, motor, and
     target (n, 2).
@@ -262,6 +285,7 @@ class RobotSlot:
         self.devices: list[Device] = []
         self.bind(own_part(blueprint.model))
         self._immobile: np.ndarray | None = None
+        self.sleep: Sleep | Literal[False] | None = None
         self.known_excluded: Pairs | None = None
         """What `excluded` returns, once it has been computed."""
 
@@ -304,7 +328,7 @@ class RobotSlot:
         """Whether all of its trees rest and are not simulated."""
         own, (_, state, at) = self.blueprint.model, self.part
         trees = own.root[own.kind != engine.GROUND]
-        return len(trees) > 0 and bool((state.idle[at.body + trees] == ASLEEP).all())
+        return len(trees) > 0 and bool((state.idle[at.body + trees] < 0).all())
 
     def bind(self, part: Part) -> None:
         """Set a new location of its numbers."""
@@ -318,6 +342,61 @@ class RobotSlot:
         self.dq, self.u, self.target = state.v[rows], state.u[rows], state.target[rows]
         self.course = state.course[rows]
         self.control, self.motor = state.control[rows], state.motor[rows]
+
+    def add_geometry(self, shape: LinkShape, name: str, materials: MaterialTable) -> GeometrySlot:
+        """Add a shape to a link; the arrays of geometries must be made anew."""
+        own = on_body(shape, self.blueprint.links)
+        slot = GeometrySlot(self.link(shape.link), len(self.geometries), name, own)
+        self._keep_exclusions()
+        self.geometries = [*self.geometries, slot]
+        self.collisions = replace(self.collisions, shapes=(*self.collisions.shapes, shape))
+        self.blueprint = replace(self.blueprint, shapes=(*self.blueprint.shapes, own))
+        if self.geometry_settings is not None:
+            record = slot.record(materials)
+            track = np.array(record.track)
+            for other in self.geometries[:-1]:
+                if other.link is slot.link:
+                    track[TRACK_SPEED] = self.geometry_settings.track[other.number, TRACK_SPEED]
+            rows = record.flags & (ENABLED | SENSOR), record.material, record.belt, track
+            self.geometry_settings = GeometrySettings(*(
+                np.concatenate([known, [row]])
+                for known, row in zip(self.geometry_settings, rows, strict=True)))
+        return slot
+
+    def remove_geometry(self, slot: GeometrySlot) -> None:
+        """Remove a geometry; the arrays of geometries must be made anew."""
+        self._keep_exclusions()
+        number = slot.number
+        self.geometries.remove(slot)
+        for place, other in enumerate(self.geometries):
+            other.number = place
+        shapes, on_bodies = list(self.collisions.shapes), list(self.blueprint.shapes)
+        del shapes[number], on_bodies[number]
+        self.collisions = replace(self.collisions, shapes=tuple(shapes))
+        self.blueprint = replace(self.blueprint, shapes=tuple(on_bodies))
+        if self.geometry_settings is not None:
+            self.geometry_settings = GeometrySettings(
+                *(np.delete(known, number, axis=0) for known in self.geometry_settings))
+        slot.number = -1
+
+    def change_geometry(self, number: int, place: GeometryPlace) -> BodyShape:
+        """Place a geometry otherwise; returns the shape on its body."""
+        known = self.geometries[number]
+        shape = LinkShape(known.link.name, replace(
+            known.shape.placed, position=place.position, orientation=place.orientation,
+            friction_direction=place.friction_direction), place.friction_link)
+        own = on_body(shape, self.blueprint.links)
+        shapes, on_bodies = list(self.collisions.shapes), list(self.blueprint.shapes)
+        self._keep_exclusions()
+        shapes[number], on_bodies[number] = shape, own
+        self.collisions = replace(self.collisions, shapes=tuple(shapes))
+        self.blueprint = replace(self.blueprint, shapes=tuple(on_bodies))
+        self.geometries[number].shape = own
+        return own
+
+    def _keep_exclusions(self) -> None:
+        """Compute which bodies never touch before its shapes are others."""
+        self.known_excluded = self.excluded
 
     def bind_geometries(self, geometry: Geometry) -> None:
         """Set the arrays that its geometries have rows of, from `first_geometry` on."""
@@ -364,6 +443,15 @@ class RobotSlot:
         state, first = self.part.state, self.part.at.body
         idle = state.idle[first : first + len(self.blueprint.model.kind)]
         idle[idle == ASLEEP] = 0
+
+    def rest(self, is_disabled: bool) -> None:
+        """Disable all of its trees, or let them be simulated; with what they are mounted on."""
+        model, state, at = self.part
+        trees = np.unique(model.root[at.body : at.body + len(self.blueprint.model.kind)])
+        if is_disabled:
+            state.idle[trees] = DISABLED
+        else:
+            state.idle[trees[state.idle[trees] < 0]] = 0
 
     def leave(self) -> None:
         """Detach from the simulation: everything except the description then raises StateError."""

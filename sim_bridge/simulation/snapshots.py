@@ -18,26 +18,31 @@ from sim_bridge.shapes.material_table import SavedTable
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
 from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
-from sim_bridge.simulation.slots import LinkMedium
+from sim_bridge.simulation.sleeping import OwnSleep
+from sim_bridge.simulation.slots import GeometryPlace, LinkMedium
 
 
 class UserSettings(NamedTuple):
     """
     What users set beside the arrays.
 
-    materials, groups: as their tables save them. members: the groups of each geometry, and whether
-    it weighs. separated: pairs of links that never touch. media, inertials: of each link. joints:
-    as `_joint_settings` returns. run: how the world is run.
+    materials, groups: as their tables save them. members: the groups of each geometry, whether it
+    weighs, and where it is on the link. separated: pairs of links that never touch; apart: of
+    geometries, by their numbers. media, inertials: of each link. joints:
+    as `_joint_settings` returns. run: how the world is run. sleeps: when each robot falls
+    asleep.
     """
 
     materials: SavedTable
     groups: frozenset[frozenset[str]]
-    members: tuple[tuple[frozenset[str], bool], ...]
+    members: tuple[tuple[frozenset[str], bool, GeometryPlace], ...]
     separated: tuple[LinkPair, ...]
     media: tuple[LinkMedium, ...]
     inertials: tuple[Inertial | None, ...]
     joints: tuple[bool, list[Any]]
     run: Settings
+    sleeps: tuple[OwnSleep, ...]
+    apart: tuple[frozenset[int], ...]
 
 
 class Snapshot(NamedTuple):
@@ -89,6 +94,8 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
     simulation.make_room(contact_room(snapshot.state))
     simulation.step_count = snapshot.step_count
     restore_state(snapshot.state, simulation.state)
+    # what is disabled is part of the state
+    simulation.renew_sleep()
     for array, saved in zip(_parameters(simulation), snapshot.parameters, strict=True):
         array[:] = saved
     for geometry in simulation.geometries:
@@ -107,10 +114,12 @@ def state_hash(simulation: Simulation) -> str:
     surfaces = simulation.surfaces
     laws = surfaces.law[surfaces.pair]
     refined = [array[surfaces.pair] for array in surfaces[2:] if surfaces.refine.any()]
+    # whether any body may rest follows from the others
+    options = simulation.options._replace(sleeps=0)
     _digest_into(
-        [simulation.step_count, simulation.settings.integrator, *simulation.options,
+        [simulation.step_count, simulation.settings.integrator, *options,
          *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
-         _joint_settings(simulation), model.medium_body, model.medium,
+         _joint_settings(simulation), model.medium_body, model.medium, model.sleep,
          simulation.geometry.excluded, laws, *refined,
          [device.save() for device in simulation.devices]],
         digest)
@@ -129,11 +138,11 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
 
     A snapshot fits a simulation where these are the same.
     """
-    model, loops = simulation.model, simulation.loops
+    model, loops, geometry = simulation.model, simulation.loops, simulation.geometry
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
-    return [model.parent, kind, loops.body, loops.frame, loops.axis_kind,
-            loops.axis_vector]
+    return [model.parent, kind, loops.body, loops.frame, loops.axis_kind, loops.axis_vector,
+            geometry.body, geometry.shape, geometry.size]
 
 
 def _check_kind(simulation: Simulation, snapshot: object) -> None:
@@ -162,17 +171,20 @@ def _check(simulation: Simulation, snapshot: Snapshot) -> None:
         raise InvalidValueError(
             'snapshot', f'of step {snapshot.step_count}',
             'one of this world as it is: the same robots, of the same `motion`, and the same '
-            'joints')
+            'geometries and joints')
 
 
 def _settings(simulation: Simulation) -> UserSettings:
     """Return what users set beside the arrays: materials, filters, media and joints."""
     return UserSettings(
         simulation.materials.save(), simulation.groups.save(),
-        tuple((geometry.groups, geometry.weighs) for geometry in simulation.geometries),
+        tuple((geometry.groups, geometry.weighs, geometry.place)
+              for geometry in simulation.geometries),
         tuple(simulation.separated), tuple(link.medium for link in simulation.links),
         tuple(link.inertial for link in simulation.links),
-        _joint_settings(simulation), simulation.settings)
+        _joint_settings(simulation), simulation.settings,
+        tuple(slot.sleep for slot in simulation.slots.values()),
+        tuple(frozenset(geometry.index for geometry in pair) for pair in simulation.apart))
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
@@ -183,17 +195,25 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, inertials, joints, run = saved
+    materials, groups, members, separated, media, inertials, joints, run, sleeps, apart = saved
+    for slot, sleep in zip(simulation.slots.values(), sleeps, strict=True):
+        slot.sleep = sleep
     simulation.configure(run)
+    simulation.renew_sleep()
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
-    for geometry, (names, weighs) in zip(simulation.geometries, members, strict=True):
+    geometries = simulation.geometries
+    for geometry, (names, weighs, place) in zip(geometries, members, strict=True):
         geometry.weighs = weighs
+        if geometry.place != place:
+            geometry.link.robot.change_geometry(geometry.number, place)
         if geometry.groups != names:
             geometry.groups = names
             simulation.regroup()
-    if separated != tuple(simulation.separated):
+    pairs = [frozenset(geometries[number] for number in pair) for pair in apart]
+    if separated != tuple(simulation.separated) or pairs != list(simulation.apart):
         simulation.separated = dict.fromkeys(separated)
+        simulation.apart = dict.fromkeys(pairs)
         simulation.mark(Dirty.GEOMETRY)
     for link, medium, inertial in zip(simulation.links, media, inertials, strict=True):
         link.medium = medium

@@ -1,4 +1,4 @@
-"""What queries of contacts and distances are about: robots, links and geometries."""
+"""What queries and exclusions of contacts are about: robots, links and geometries."""
 
 from __future__ import annotations
 
@@ -32,3 +32,17 @@ def geometries_of(name: str, what: object, world: World) -> list[Geometry]:
 def geometry_numbers(name: str, what: object, world: World) -> np.ndarray:
     """Return (n,) the numbers of the geometries of a robot or link, or that of one; as above."""
     return np.array([geometry.index for geometry in geometries_of(name, what, world)], np.int64)
+
+
+def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
+    """Exclude contacts between two links or geometries; as `World.exclude`."""
+    for name, what in (('a', a), ('b', b)):
+        if not isinstance(what, Link | Geometry):
+            raise InvalidValueError(name, what, 'a link or a geometry of this world')
+        geometries_of(name, what, world)
+    if isinstance(a, Link) and isinstance(b, Link):
+        world.simulation.separate(a.slot, b.slot, is_excluded)
+    elif isinstance(a, Geometry) and isinstance(b, Geometry) and a is not b:
+        world.simulation.keep_apart(a.slot, b.slot, is_excluded)
+    else:
+        raise InvalidValueError('b', b, 'another geometry if a is one, a link if a is a link')

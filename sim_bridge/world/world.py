@@ -27,7 +27,7 @@ from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
-from sim_bridge.foundation.errors import InvalidValueError, SimulationError
+from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     check_keywords,
@@ -52,7 +52,7 @@ from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, W
 from sim_bridge.simulation.settings import checked, Settings
 from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
-from sim_bridge.world.bodies import Body, geometries_of
+from sim_bridge.world.bodies import Body, exclude, geometries_of
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
 from sim_bridge.world.contact_problem import contact_problem, ContactProblem
 from sim_bridge.world.contact_queries import ContactQueries, Pair
@@ -580,17 +580,16 @@ class World(DeclaredAttributes):
 
     # --- what touches what -----------------------------------------------------------------------
 
-    def exclude(self, a: Link, b: Link, excluded: bool = True) -> None:
+    def exclude(
+        self, a: Link | Geometry, b: Link | Geometry, excluded: bool = True
+    ) -> None:
         """
-        Exclude contacts between two links, with everything fixed to them; or allow them again.
+        Exclude contacts between two links or two geometries; or allow them again.
 
-        Pairs that `load_urdf` has excluded stay excluded. Raises InvalidValueError for a link of
-        another world.
+        Of links, with everything fixed to them. Pairs that `load_urdf` has excluded stay excluded.
+        Raises InvalidValueError for a link and a geometry, and for what is of another world.
         """
-        for link in (a, b):
-            if not isinstance(link, Link) or link.robot.simulation is not self.simulation:
-                raise InvalidValueError('link', link, 'a link of this world')
-        self.simulation.separate(a.slot, b.slot, truth('excluded', excluded))
+        exclude(self, a, b, truth('excluded', excluded))
 
     def set_group_collision(self, a: str, b: str, collide: bool) -> None:
         """

@@ -97,7 +97,7 @@ def make_unpacker(part, opener):
 def unpack_options(table, values_out):
     """Write some of the Options, halved to tell whole numbers from others."""
     options = world.options(table)
-    values_out[0], values_out[1] = options.time_step / 2, options.sleep_angular / 2
+    values_out[0], values_out[1] = options.time_step / 2, options.contact_margin / 2
     values_out[2], values_out[3] = options.velocity_passes // 2, options.detect // 2
 
 
@@ -127,7 +127,7 @@ def test_options_arrive_as_numbers_of_their_types(parts):
     values = np.zeros(4)
     unpack_options(Handle(*parts), values)
     np.testing.assert_array_equal(
-        values, [OPTIONS.time_step / 2, OPTIONS.sleep_angular / 2,
+        values, [OPTIONS.time_step / 2, OPTIONS.contact_margin / 2,
                  OPTIONS.velocity_passes // 2, OPTIONS.detect // 2])
 
 

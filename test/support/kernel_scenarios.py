@@ -113,6 +113,9 @@ def boxes(watch):
         for k in range(3):
             place = 0.02 * k, 0.0, 0.1 + 0.2 * k
             world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=place)
+        # a pair that never touches, and one of bodies
+        world.exclude(world.geometries[0], world.geometries[3])
+        world.exclude(world.robots['body_2'].root_link, world.robots['ground'].root_link)
         world.step(steps)
         with watch():
             world.step()
@@ -285,8 +288,10 @@ def medium(watch):
 
 
 def sleeping(watch):
-    """Let blocks fall asleep, and wake one."""
+    """Let blocks fall asleep, one by its mean velocity, disable one, and wake one."""
     world = grounded(sleep=True)
+    add_block(world, at=(3.0, 0.0), lift=0.001).sleep = sb.Sleep(average_samples=3)
+    add_block(world, at=(5.0, 0.0), lift=0.5).disable()
     first = add_block(world, lift=0.001)
     add_block(world, at=(1.0, 0.0), lift=0.001)
     while not first.is_asleep:

@@ -219,7 +219,7 @@ def test_excluded_links_are_the_engines_pairs():
     assert world.simulation.geometry.excluded.tolist() == [(0 + 1) << 32 | (1 + 1)]
     world.exclude(a, b, excluded=False)
     assert not len(world.simulation.geometry.excluded)
-    with pytest.raises(InvalidValueError, match='a link of this world'):
+    with pytest.raises(InvalidValueError, match='geometry of this world'):
         world.exclude(c, sb.World().add_body(sb.Sphere(1)).root_link)
 
 

@@ -76,12 +76,13 @@ class GeometryRecord:
 
 def build_geometry(
     records: Sequence[GeometryRecord], excluded: Iterable[tuple[int, int]] = (),
+    apart: Iterable[tuple[int, int]] = (),
 ) -> Geometry:
     """
     Build the arrays of `Geometry`: the data of all shapes is pooled.
 
-    excluded: pairs of bodies that never collide, in either order. Raises InvalidValueError for a
-    shape without the data it needs.
+    excluded, apart: pairs of bodies, and of geometries, that never collide, in either order.
+    Raises InvalidValueError for a shape without the data it needs.
     """
     for record in records:
         _check(record)
@@ -110,7 +111,8 @@ def build_geometry(
         track=_rows([r.track for r in records], 4),
         direction=_rows([r.direction for r in records], 3),
         direction_body=_ints(r.direction_body for r in records),
-        excluded=_ints(sorted({_pair_key(*pair) for pair in excluded})),
+        excluded=_ints(sorted(
+            {_pair_key(*pair) for pair in excluded} | {-_pair_key(*pair) for pair in apart})),
         **vertices, **_pool_faces(hulls, first_vertices),
         **_pool_triangles(meshes, first_vertices),
         grid=_grid_rows(fields), height=np.concatenate([np.zeros(0), *map(np.ravel, fields)]))
@@ -156,7 +158,7 @@ def _check_array(array: object, what: str, least: tuple[int, int], place: str) -
 
 
 def _pair_key(body: int, other: int) -> int:
-    """Return the key of a pair of bodies, as `filters.pair_key` does."""
+    """Return the key of a pair of bodies or geometries, as `filters.pair_key` does."""
     low, high = sorted((body, other))
     return (low + 1) << 32 | (high + 1)
 

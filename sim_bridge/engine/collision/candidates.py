@@ -35,6 +35,10 @@ def find_needs(geometry: Geometry) -> Needs:
     high = np.maximum.outer(shape, shape)
     may = (np.not_equal.outer(body, body) & np.logical_or.outer(moves, moves)
            & (high > PLANE) & ~np.isin(key, geometry.excluded))
+    if len(geometry.excluded) and geometry.excluded[0] < 0:
+        number = np.arange(len(shape))
+        pair = np.minimum.outer(number, number) + 1 << 32 | np.maximum.outer(number, number) + 1
+        may &= ~np.isin(-pair, geometry.excluded)
     surface = high >= MESH
     kinds = may, may & ~surface & ~_CLOSED[shape[:, None], shape], may & surface
     return Needs(*(bool(kind.any()) for kind in kinds))

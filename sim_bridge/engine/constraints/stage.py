@@ -19,6 +19,7 @@ from sim_bridge.engine.constraints.rows import (
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.loops import ALL_ROWS, CHANGED, JAMMED, JOINT_ROWS, RIGID_ROWS
 from sim_bridge.engine.data.phases import LoopPhase
+from sim_bridge.engine.data.state import DISABLED
 from sim_bridge.engine.dynamics.evaluate import add_response
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.spatial import add_spatial, FORCE, ORIGIN, TORQUE
@@ -185,7 +186,7 @@ def keep_awake(root, loops, state):
         if state.axis_control[axis] != 0 or state.axis_u[axis] != 0.0:
             for side in range(2):
                 body = loops.body[loops.axis_joint[axis], side]
-                if body >= 0:
+                if body >= 0 and state.idle[root[body]] != DISABLED:
                     state.idle[root[body]] = 0
 
 

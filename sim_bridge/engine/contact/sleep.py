@@ -1,10 +1,12 @@
 """
 Auto-disable: trees at rest are neither moved nor solved until they are disturbed.
 
-With ODE's parameters. All trees of an island fall asleep together, once each has been slower than
-the thresholds for long enough. A tree wakes when it is pushed, written to, or touched by a tree
-that is awake or by a moving kinematic body. All trees in contact with each other wake with it.
-Contacts of sleepers keep the impulses that they had.
+With ODE's parameters, of each body. All trees of an island fall asleep together, once each has
+been slower than its thresholds for long enough. A tree wakes when it is pushed, written to, or
+touched by a tree that is awake or by a moving kinematic body. All trees in contact with each other
+wake with it. Contacts of sleepers keep the impulses that they had.
+
+What is disabled rests likewise, but is woken by touch and by joints only, and keeps its velocity.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -13,11 +15,21 @@ from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ISLANDS, Row
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
-from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
-from sim_bridge.engine.data.state import TARGET_VELOCITY
-
-# State.idle of a tree's first body counts its steps at rest; ASLEEP once it sleeps
-ASLEEP = -1
+from sim_bridge.engine.data.model import (
+    BALL,
+    BALL_STAGE,
+    FIRST_SAMPLE,
+    FREE,
+    GROUND,
+    KINEMATIC,
+    PRISMATIC,
+    REST_STEPS,
+    SAMPLES,
+    SLOW,
+    SLOW_TURN,
+    WELD,
+)
+from sim_bridge.engine.data.state import ASLEEP, TARGET_VELOCITY
 
 
 @kernel
@@ -62,7 +74,7 @@ def wake_written(model, geometry, state):
             for side in range(2):
                 root, other = model.root[a if side == 0 else b], model.root[b if side == 0 else a]
                 flags = geometry.flags[state.contact_geometry[contact, 1 - side]]
-                if idle[root] == ASLEEP and flags & STATIC == 0 and idle[other] != ASLEEP:
+                if idle[root] == ASLEEP and flags & STATIC == 0 and idle[other] >= 0:
                     idle[root] = 0
                     any_woke = True
 
@@ -80,11 +92,11 @@ def wake_tied(model, tied, state):
         for pair in range(tied.shape[0]):
             for side in range(2):
                 body, other = tied[pair, side], tied[pair, 1 - side]
-                if body < 0 or other < 0 or idle[model.root[body]] != ASLEEP:
+                if body < 0 or other < 0 or idle[model.root[body]] >= 0:
                     continue
                 root = model.root[other]
                 if (model.kind[root] != GROUND and model.kind[root] != KINEMATIC
-                        and idle[root] != ASLEEP):
+                        and idle[root] >= 0):
                     idle[model.root[body]] = 0
                     any_woke = goes_on = True
     return any_woke
@@ -94,7 +106,7 @@ def wake_tied(model, tied, state):
 def set_kinds(model, state, ws):
     """Write ws.kind, where sleepers are ground, and ws.still, 1 for coordinates of sleepers."""
     for body in range(model.kind.shape[0]):
-        asleep, at = state.idle[model.root[body]] == ASLEEP, model.v_index[body]
+        asleep, at = state.idle[model.root[body]] < 0, model.v_index[body]
         ws.kind[body] = GROUND if asleep else model.kind[body]
         ws.still[at:at + coordinates_of(model.kind[body])[1]] = int(asleep)
 
@@ -113,7 +125,7 @@ def wake_touched(model, geometry, contacts, state):
                 across = contacts.geometry[contact, 1 - side]
                 body = geometry.body[contacts.geometry[contact, side]]
                 other = geometry.body[across]
-                if body < 0 or other < 0 or idle[model.root[body]] != ASLEEP:
+                if body < 0 or other < 0 or idle[model.root[body]] >= 0:
                     continue
                 is_static = geometry.flags[across] & STATIC != 0
                 if is_stirring(model, state, model.root[other], is_static):
@@ -129,7 +141,7 @@ def is_stirring(model, state, tree, is_static):
     if model.kind[tree] == KINEMATIC:
         for at in range(model.v_index[tree], model.v_index[tree] + 6):
             total += abs(state.v[at])
-    return total > 0.0 or not is_static and state.idle[tree] != ASLEEP
+    return total > 0.0 or not is_static and state.idle[tree] >= 0
 
 
 @subroutine
@@ -141,33 +153,39 @@ def fall_asleep(
 
     Stores the positions of the sleepers in state.rest.
     """
-    root, kind, idle, steps = model.root, ws.kind, state.idle, options.sleep_steps
+    root, kind, idle = model.root, ws.kind, state.idle
     for body in range(kind.shape[0]):
-        if root[body] == body and idle[body] != ASLEEP:
+        if root[body] == body and idle[body] >= 0:
             idle[body] += 1
     for body in range(kind.shape[0]):
-        if idle[root[body]] != ASLEEP and is_moving(model, options, state, ws, body):
-            idle[root[body]] = 0
+        if idle[root[body]] >= 0:
+            touches = island_of(islands, root[body]) >= 0
+            # first, as it keeps the velocity
+            moves = is_moving(model, state, kind[body], body, touches)
+            first, count = model.v_index[body], coordinates_of(kind[body])[1]
+            if moves or is_driven(state, first, count) or is_pushed(state.wrench, body):
+                idle[root[body]] = 0
     for contact in range(contacts.size[COUNT]):
         # on a belt that runs, be it ever so slowly
         target = laws.target[contact]
         is_carried = laws.rows[contact] > 1 and (
             target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0)
-        if is_carried or is_separating(options, surfaces, contacts, laws, contact):
-            for side in range(2):
-                body = geometry.body[contacts.geometry[contact, side]]
-                if body >= 0 and idle[root[body]] != ASLEEP:
-                    idle[root[body]] = 0
+        speed = separation_speed(options, surfaces, contacts, laws, contact)
+        for side in range(2):
+            body = geometry.body[contacts.geometry[contact, side]]
+            if (body >= 0 and idle[root[body]] >= 0
+                    and (is_carried or speed > model.sleep[body, SLOW])):
+                idle[root[body]] = 0
 
     for island in range(solution.effort[ISLANDS]):
-        islands.idle[island] = steps
+        islands.rests[island] = 1
+    for body in range(kind.shape[0]):
+        island, steps = island_of(islands, root[body]), model.sleep[body, REST_STEPS]
+        if island >= 0 and (steps == 0.0 or 0 <= idle[root[body]] < steps):
+            islands.rests[island] = 0
     for body in range(kind.shape[0]):
         island = island_of(islands, root[body])
-        if island >= 0:
-            islands.idle[island] = min(islands.idle[island], idle[root[body]])
-    for body in range(kind.shape[0]):
-        island = island_of(islands, root[body])
-        if root[body] == body and island >= 0 and islands.idle[island] >= steps:
+        if root[body] == body and island >= 0 and islands.rests[island] != 0:
             idle[body] = ASLEEP
     for body in range(kind.shape[0]):
         if idle[root[body]] == ASLEEP:
@@ -178,32 +196,68 @@ def fall_asleep(
 
 
 @kernel
-def is_separating(options, surfaces, contacts, laws, contact):
-    """Return whether the position correction separates a contact faster than what is slow."""
+def separation_speed(options, surfaces, contacts, laws, contact):
+    """Return the speed at which the position correction separates a hard contact [m/s]."""
     if laws.rows[contact] == 0:
-        return False
+        return 0.0
     law = surfaces.law[laws.law[contact]]
     is_soft = law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0
     depth = -law[surface.LAYER] - contacts.gap[contact]
-    velocity = min(law[surface.ERP] * depth / options.time_step, law[surface.MAX_VELOCITY])
-    return not is_soft and velocity > options.sleep_linear
+    speed = min(law[surface.ERP] * depth / options.time_step, law[surface.MAX_VELOCITY])
+    return 0.0 if is_soft else speed
 
 
 @kernel
-def is_moving(model, options, state, ws, body):
-    """Return whether a body exceeds the sleep thresholds, is driven or is pushed."""
-    kind, moves = ws.kind[body], False
-    velocities = coordinates_of(kind)[1]
-    for k in range(velocities):
-        at = model.v_index[body] + k
-        turns = k >= 3 if velocities == 6 else kind != PRISMATIC
-        slow = options.sleep_angular if turns else options.sleep_linear
-        is_driven = (state.u[at] != 0.0 or state.motor[at] != 0.0
-                     or state.target[at, TARGET_VELOCITY] != 0.0)
-        moves = moves or abs(state.v[at]) > slow or is_driven
+def is_driven(state, first, count):
+    """Return whether an effort or a motor acts on any of a joint's coordinates."""
+    driven = False
+    for at in range(first, first + count):
+        driven = driven or (state.u[at] != 0.0 or state.motor[at] != 0.0
+                            or state.target[at, TARGET_VELOCITY] != 0.0)
+    return driven
+
+
+@kernel
+def is_pushed(wrench, body):
+    """Return whether an external wrench acts on a body."""
+    pushed = False
     for k in range(6):
-        moves = moves or state.wrench[body, k] != 0.0
-    return moves
+        pushed = pushed or wrench[body, k] != 0.0
+    return pushed
+
+
+@kernel
+def is_moving(model, state, kind, body, touches):
+    """
+    Return whether a body exceeds its thresholds, as the mean of its last steps if it has SAMPLES.
+
+    touches: whether it touches anything; as in ODE no velocity is kept of what does not.
+    """
+    limits, at = model.sleep[body], model.v_index[body]
+    count, samples, first = coordinates_of(kind)[1], int(limits[SAMPLES]), 0
+    if samples > 1:
+        first = int(limits[FIRST_SAMPLE])
+        if touches:
+            row = first + state.sampled[body] % samples
+            for k in range(count):
+                state.sample[row, k] = state.v[at + k]
+            state.sampled[body] += 1
+        if state.sampled[body] < samples:
+            return True
+    linear, angular = 0.0, 0.0
+    for k in range(count):
+        v = state.v[at + k]
+        if samples > 1:
+            v = 0.0
+            for row in range(samples):
+                v += state.sample[first + row, k]
+            v /= samples
+        if k >= 3 if count == 6 else kind != PRISMATIC:
+            angular += v * v
+        else:
+            linear += v * v
+    slow, slow_turn = limits[SLOW], limits[SLOW_TURN]
+    return linear > slow * slow or angular > slow_turn * slow_turn
 
 
 @kernel

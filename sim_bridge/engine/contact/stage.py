@@ -13,7 +13,7 @@ from sim_bridge.engine.contact.proximal import solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows
-from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_tied, wake_touched
+from sim_bridge.engine.contact.sleep import fall_asleep, set_kinds, wake_tied, wake_touched
 from sim_bridge.engine.contact.solve import island_of_phase, set_biases, solve_contacts
 from sim_bridge.engine.contact.warm_start import reuse_impulses
 from sim_bridge.engine.data import world_table as world
@@ -55,7 +55,7 @@ def prepare(table):
     model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
     state, ws, laws = world.state(table), world.workspace(table), world.laws(table)
     solution = world.solution(table)
-    if world.options(table).sleep_steps > 0:
+    if world.options(table).sleeps != 0:
         tied = world.loops(table).body
         wake_touched(model, geometry, contacts, state)
         while wake_tied(model, tied, state):
@@ -135,7 +135,7 @@ def keep(table):
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
     for body in range(state.contact_wrench.shape[0]):
-        if state.idle[model.root[body]] != ASLEEP:
+        if state.idle[model.root[body]] >= 0:
             state.pushed[body] = NOT_PUSHED
             for k in range(6):
                 mean = mean_wrench[body, k] if count > 0 else 0.0
@@ -156,7 +156,7 @@ def keep(table):
             twist = load3(solution.last, contact, ANGULAR_IMPULSE)
         store3(state.contact_impulse, contact, LINEAR_IMPULSE, push)
         store3(state.contact_impulse, contact, ANGULAR_IMPULSE, twist)
-    if options.sleep_steps > 0 and count > 0:
+    if options.sleeps != 0 and count > 0:
         fall_asleep(model, options, state, ws, world.geometry(table), world.surfaces(table),
                     contacts, laws, world.islands(table), solution)
     return 0

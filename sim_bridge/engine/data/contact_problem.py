@@ -127,8 +127,8 @@ class Islands(NamedTuple):
     """Island of a leader."""
     spent: Annotated[IntVector, Dims('nc')]
     """Multiplications that an island's Newton steps took in this step of time."""
-    idle: Annotated[IntVector, Dims('nc')]
-    """Steps that all trees of an island have been at rest."""
+    rests: Annotated[IntVector, Dims('nc')]
+    """1 where all trees of an island have been at rest for long enough."""
 
 
 class Rows(NamedTuple):

@@ -64,7 +64,7 @@ class Geometry(NamedTuple):
     """Bits of the groups it collides with; both geometries of a pair must agree."""
     size: Annotated[FloatMatrix, Dims('ng', 3, unit='m')]
     """Radius, half length or half extents, by shape."""
-    frame: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
+    frame: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m', is_parameter=True)]
     """Own frame in the body's: rotation by rows, origin."""
     bounds: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]
     """Box around it in its own frame: centre, half extents; infinite for a plane."""
@@ -77,12 +77,12 @@ class Geometry(NamedTuple):
     Unit axis about which its surface runs, own frame, and the speed (crawlers).
     Where the outward normal is n, along axis × n. The axis is zero where it is no track.
     """
-    direction: Annotated[FloatMatrix, Dims('ng', 3, unit='1')]
+    direction: Annotated[FloatMatrix, Dims('ng', 3, unit='1', is_parameter=True)]
     """First friction direction (ODE's fdir1), own frame; zero where there is none."""
-    direction_body: Annotated[IntVector, Dims('ng', points_at='nb')]
+    direction_body: Annotated[IntVector, Dims('ng', points_at='nb', is_parameter=True)]
     """Body in whose axes the friction direction is instead; -1 for none."""
     excluded: Annotated[IntVector, Dims('excluded')]
-    """Pairs of bodies that never collide, as `filters.pair_key`, ascending."""
+    """Pairs of bodies, and of geometries, that never collide, as `filters.pair_key`, ascending."""
 
     vertex: Annotated[FloatMatrix, Dims('vertices', 3, unit='m')]
     """Corners of hulls and meshes, own frame of their geometry."""

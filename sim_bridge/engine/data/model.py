@@ -65,6 +65,11 @@ DRAG = 15
 LIFTED = 27
 FASTEST = 28
 MEDIUM_SIZE = 29
+# columns of Model.sleep: speeds below which a body counts as at rest [m/s, rad/s]; for how many
+# steps its tree must be so, 0 where it never sleeps; of how many steps the mean velocity counts,
+# and the first of their rows in State.sample
+SLOW, SLOW_TURN, REST_STEPS, SAMPLES, FIRST_SAMPLE = range(5)
+SLEEP_SIZE = 5
 # columns of Model.gravity: the uniform one, the point that pulls, strength and exponent of that
 PULL_CENTRE, PULL, EXPONENT = 3, 6, 7
 GRAVITY_SIZE = 8
@@ -123,6 +128,8 @@ class Model(NamedTuple):
     """Multiplier and offset: q[following] = multiplier q[followed] + offset."""
     q_of_v: Annotated[IntVector, Dims('nv', points_at='nq')]
     """Position index of a one-axis joint, -1 for coordinates of ball and free joints."""
+    sleep: Annotated[FloatMatrix, Dims('nb', SLEEP_SIZE, unit='m/s; rad/s; 1; 1; 1')]
+    """When bodies fall asleep: SLOW … FIRST_SAMPLE."""
     weight: Annotated[FloatVector, Dims('nb', unit='1')]
     """Share of its weight that acts on a body, as `medium` has it."""
     medium_body: Annotated[IntVector, Dims('nl', points_at='nb')]
@@ -179,12 +186,8 @@ class Options(NamedTuple):
     """Address of the stage that shares loads fairly, where `newton` is not 0."""
     loops: int
     """Address of the stage that closes loops, 0 where there are none."""
-    sleep_steps: int
-    """Steps that an island must be at rest to fall asleep, 0 for never."""
-    sleep_linear: float
-    """Velocity below which a body counts as at rest [m/s]."""
-    sleep_angular: float
-    """Angular velocity below which a body counts as at rest [rad/s]."""
+    sleeps: int
+    """1 where any body may rest: fall asleep, or be disabled."""
 
 
 def body_count(model: Model) -> int:

@@ -28,6 +28,9 @@ TARGET_POSITION, TARGET_VELOCITY = range(2)
 POSITION_CHANGE, VELOCITY_CHANGE, HAS_COURSE = range(2, 5)
 COURSE_SIZE = 5
 
+# State.idle of a tree's first body counts its steps at rest; ASLEEP once it sleeps, DISABLED where
+# it rests by request
+ASLEEP, DISABLED = -1, -2
 # State.pushed
 NOT_PUSHED, PUSHED, LESS_PUSHED = range(3)
 # columns of State.axis_effort
@@ -78,7 +81,11 @@ class State(NamedTuple):
     v_left: Annotated[FloatVector, Dims('nv', unit='m/s, rad/s')]
     """Velocities as the last step left them, to tell what was written since."""
     idle: Annotated[IntVector, Dims('nb')]
-    """Of a tree's first body: steps at rest, or contact.sleep.ASLEEP."""
+    """Of a tree's first body: steps at rest, ASLEEP or DISABLED."""
+    sampled: Annotated[IntVector, Dims('nb')]
+    """How many velocities were kept of a body; 0 if it does not sleep by their mean."""
+    sample: Annotated[FloatMatrix, Dims('nw', 6, unit='m/s, rad/s')]
+    """These velocities: the last SAMPLES of each such body, in rows that are used in turn."""
     rest: Annotated[FloatVector, Dims('nq', unit='m, rad, 1')]
     """Positions of the sleepers."""
     contact_size: Annotated[IntVector, Dims(2)]
@@ -132,14 +139,17 @@ class State(NamedTuple):
         return f'<State: {", ".join(sizes)}>'
 
 
-def make_state(model: Model, contacts: int = 0, loops: int = 0, axes: int = 0) -> State:
+def make_state(
+    model: Model, contacts: int = 0, loops: int = 0, axes: int = 0, samples: int = 0
+) -> State:
     """
     Return the state of `model` at rest, all joints at 0, free bodies at the world's origin.
 
     contacts: room for contacts. loops: number of joints that close loops. axes: number of their
-    axes.
+    axes. samples: room for velocities that are kept.
     """
-    state = make(State, {**model_sizes(model), 'nc': contacts, 'nk': loops, 'na': axes})
+    state = make(State, {
+        **model_sizes(model), 'nc': contacts, 'nk': loops, 'na': axes, 'nw': samples})
     for kinds, w in (((BALL,), 3), ((FREE, FREE_SINGLE, KINEMATIC), 6)):
         state.q[model.q_index[np.isin(model.kind, kinds)] + w] = 1.0
     return state

@@ -14,6 +14,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.contact.sleep import set_kinds
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, LOWER, UPPER, WELD
 from sim_bridge.engine.data.state import LOOSE
@@ -52,6 +53,9 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     h = options.time_step
     if not may_be_smooth(model, options, state):
         return 0
+    if options.sleeps != 0:
+        # what has rested until now does so no longer
+        set_kinds(model, state, ws)
     for joint in range(ws.mode.shape[0]):
         ws.mode[joint] = LOOSE
     limit_efforts(model.limits, state.u)

@@ -15,11 +15,15 @@ def may_be_smooth(model, options, state):
     """
     Return whether a world takes steps of fifth order as long as nothing touches or stops.
 
-    Not with friction, motors, holds, loops, drag that is too stiff, or mimic joints that have yet
-    to reach their law.
+    Not with bodies that rest, friction, motors, holds, loops, drag that is too stiff, or mimic
+    joints that have yet to reach their law.
     """
     if options.loops != 0:
         return False
+    if options.sleeps != 0:
+        for body in range(model.kind.shape[0]):
+            if state.idle[body] < 0:
+                return False
     for row in range(model.medium.shape[0]):
         if options.time_step * model.medium[row, FASTEST] > STIFF:
             return False

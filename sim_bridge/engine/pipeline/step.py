@@ -75,7 +75,7 @@ def step(table: Table, n: int):
         drift(model, model.kind, state.q, state.v, 0.5 * h, ws.q)
         follow(model, ws.q)
         place(model, ws.q, ws)
-        if options.sleep_steps > 0 and options.detect != 0:
+        if options.sleeps != 0:
             wake_written(model, world.geometry(table), state)
             wake_tied(model, world.loops(table).body, state)
             set_kinds(model, state, ws)
@@ -235,7 +235,7 @@ def greatest_difference(a, b):
 @kernel
 def rest_sleepers(options, ws):
     """Set the accelerations of sleepers to zero."""
-    if options.sleep_steps > 0:
+    if options.sleeps != 0:
         for joint in range(ws.ddq.shape[0]):
             if ws.still[joint] != 0:
                 ws.ddq[joint] = 0.0
@@ -285,7 +285,7 @@ def commit(model, options, state, ws):
     for joint in range(state.v.shape[0]):
         if state.control[joint] == BY_SERVO:
             advance_course(state.target[joint], state.course[joint])
-        if options.sleep_steps > 0 and ws.still[joint] != 0:
+        if options.sleeps != 0 and ws.still[joint] != 0:
             continue
         mode = ws.mode[joint]
         if mode < LOCKED and side_of(mode, FRICTION_SIDE) * ws.v_next[joint] < 0.0:
@@ -300,7 +300,7 @@ def commit(model, options, state, ws):
         state.v_left[joint] = ws.v_next[joint]
         state.inertia[joint] = ws.law[joint, INERTIA]
         state.mode[joint] = mode
-    if options.sleep_steps > 0:
+    if options.sleeps != 0:
         keep_positions(model.kind, model.q_index, ws.kind, state.q, ws.q)
     for at in range(state.q.shape[0]):
         state.q[at] = ws.q[at]

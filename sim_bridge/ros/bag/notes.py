@@ -49,6 +49,7 @@ INPUT_SHAPES: Mapping[str, Any] = {
     'move': {
         'name': str, 'pose': (None, [[float], [float]]), 'twist': (None, [[float], [float]])},
     'publish_state': {},
+    'configure': {'solver?': str, 'sleep?': bool, 'gravity?': [float], 'integrator?': str},
     'delete': {'name': str},
     'spawn': {'name': str, 'made': (None, {
         'description': str, 'namespace': (None, str), 'position': [float],

@@ -152,6 +152,7 @@ class _Player:
             'restore': self._restore,
             'move': self._simulator.move,
             'publish_state': self._simulator.publish_state,
+            'configure': lambda **changes: self._simulator.configure(changes),
             'delete': self._delete,
             'spawn': self._spawn,
             'spawn_scene': self._spawn_scene,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sim_bridge.compiler.build import build
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.faults import described, Faults
 from sim_bridge.ros.process.pacer import Pacer
+from sim_bridge.ros.session.simulator import SETTINGS
+from sim_bridge.simulation.handles import switched_units
 
 if TYPE_CHECKING:
     from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -28,6 +31,7 @@ class PacedSimulation:
         self.attend, self.idle = simulator.poll, simulator.publish_clock
         self.is_ready = simulator.is_ready
         self._parameters, self._logger = parameters, logger
+        self._simulator = simulator
         self._faults = faults
         self._is_rushing = False
         self.pacer = Pacer(
@@ -37,9 +41,15 @@ class PacedSimulation:
 
     def apply(self, parameters: SimulatorParameters) -> None:
         """Apply parameters that were set while running."""
+        changes = {name: getattr(parameters, name) for name in SETTINGS
+                   if getattr(parameters, name) != getattr(self._parameters, name)}
         self._parameters = parameters
         self.pacer.real_time_factor = parameters.real_time_factor
         self.pacer.submit(self._schedule)
+        if changes:
+            # here, rather than on the physics thread, which has deadlines
+            build(switched_units())
+            self.pacer.submit(lambda: self._simulator.configure(changes))
 
     def begin(self) -> None:
         """Prepare the thread for deadlines."""

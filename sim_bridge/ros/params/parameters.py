@@ -126,9 +126,10 @@ class SimulatorParameters:
         "Contact solver: 'direct', exact; 'iterative', by sweeps, for piles of hundreds of "
         "objects; 'split', normal forces exact and friction by sweeps",
         choices=('direct', 'iterative', 'split'),
+        read_only=False,
     )
     sleep: bool = parameter(
-        False, 'Let objects at rest sleep until something wakes them'
+        False, 'Let objects at rest sleep until something wakes them', read_only=False,
     )
 
     # physics
@@ -145,12 +146,14 @@ class SimulatorParameters:
         'Gravity, in world axes, unless a `world` has its own',
         unit='m/s^2',
         sizes=(3,),
+        read_only=False,
     )
     integrator: str = parameter(
         'midpoint',
         'Integrator: of second order with one evaluation of the dynamics, or of fifth order with '
         'six in steps without friction, stops, holds and contacts',
         choices=('midpoint', 'rk5'),
+        read_only=False,
     )
     seed: int = parameter(0, 'Seed of all sensor noise', low=0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.spawn_request import SceneSource
     from sim_bridge.simulation.snapshots import Snapshot
     from sim_bridge.world.openplx import OpenPlxScene
+
+SETTINGS = ('solver', 'sleep', 'gravity', 'integrator')
+"""Parameters that change how the world is run; also names of its attributes."""
 
 # The part of a control step for which commands are taken in, and how long that may last while no
 # step is taken: a flood of commands must not delay steps or requests.
@@ -246,6 +249,12 @@ class Simulator:
         if twist is not None:
             robot.set_base_velocity(*twist)
         self.journal.note('move', name=name, pose=_listed(pose), twist=_listed(twist))
+
+    def configure(self, changes: Mapping[str, Any]) -> None:
+        """Run the world by other settings from the next step on, by the names of `SETTINGS`."""
+        for name, value in changes.items():
+            setattr(self.world, name, value)
+        self.journal.note('configure', **changes)
 
     # --- adding and removing ---------------------------------------------------------------------
 

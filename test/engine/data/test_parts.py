@@ -88,7 +88,7 @@ def test_every_number_has_a_unit():
 
 def test_a_robot_finds_all_its_state_again():
     """Carry over and join along all the dimensions that State and Model have rows of."""
-    assert set(rows_of(State).values()) == {'nb', 'nq', 'nv', 'nc', 'nk', 'na'}
+    assert set(rows_of(State).values()) == {'nb', 'nq', 'nv', 'nc', 'nk', 'na', 'nw'}
     assert set(rows_of(Model).values()) == {'nb', 'nv', 'nm', 'nl', 'np'}
 
 

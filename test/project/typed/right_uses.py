@@ -73,6 +73,14 @@ def use_robot(world: sb.World, arm: sb.Robot) -> None:
     link.add_force([0.0, 0.0, 1.0], point=link.p + (0.1, 0.0, 0.0))
     link.add_torque(np.array([0, 0, 1]))
     link.linear_velocity_damping = [0.1, 0.1, np.float32(0.1)]
+    link.m, link.c, link.I = 2, (0.0, 0.1, 0.0), [0.1, 0.1, 0.1]
+    link.update_mass_properties(density=500)
+    added = link.add_geometry(sb.Sphere(0.1), 'default')
+    assert_type(added, sb.Geometry)
+    added.position, added.friction_direction = [0.1, 0.0, 0.0], None
+    world.exclude(added, arm.geometries[0])
+    arm.sleep = True
+    link.disable()
     if link.joint is not None and link.parent is not None:
         assert_type(link.joint.description.name, str)
         assert_type(link.parent.children[0], sb.Link)
@@ -174,7 +182,9 @@ def use_world(world: sb.World) -> None:
     for contact in contacts:
         assert_type(contact.link_a, sb.Link)
         assert_type(contact.force, Floats)
-        assert_type(contacts.force_on(contact.geometry_b.link), Floats)
+        assert_type(contacts.force_on(contact.geometry_b.link, by=contact.geometry_a), Floats)
+    world.solver, world.iterations, world.sleep = 'iterative', 20, False
+    assert_type(world.erp, float)
     assert_type(world.energy().total, float)
     assert_type(world.momentum().linear, Floats)
     assert_type(world.report.converged, bool)

@@ -149,6 +149,28 @@ def test_a_replay_goes_through_all_that_is_done_between_steps(tmp_path):
     assert verdict.commands == 13 + len(between)
 
 
+def test_a_replay_switches_settings_when_the_run_did(tmp_path):
+    """Agree in messages and hashes while solver, integrator, sleep and gravity change."""
+    run = start_recording(tmp_path / 'bag', record_hash_period=0.005)
+    simulator, saved = run.simulator, {}
+    between = {
+        20: lambda: simulator.configure({'integrator': 'rk5', 'gravity': [0.0, 1.0, -3.0]}),
+        40: lambda: saved.update(a=simulator.save()),
+        50: lambda: simulator.configure({'solver': 'iterative', 'sleep': True}),
+        70: lambda: simulator.restore(saved['a'], clock=False),
+    }
+    for step in range(100):
+        between.get(step, bool)()
+        simulator.tick()
+    world = simulator.world
+    assert (world.integrator, world.solver, world.sleep) == ('rk5', 'direct', None)
+    run.recording.close()
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
+    assert verdict.state_hash == world.state_hash()
+    assert verdict.commands == len(between)
+
+
 def test_a_replay_spawns_what_was_spawned(tmp_path):
     """Add robots and objects with their topics and commands at their steps, and delete them."""
     run = start_recording(

@@ -140,6 +140,22 @@ def test_the_real_time_factor_changes_while_running(graph, start_node):
     assert not graph.set_parameter('/sim_bridge', 'rate', 10.0).successful
 
 
+def test_the_world_is_run_by_parameters_that_are_set(graph, start_node):
+    """Take solver, sleep, integrator and gravity while running: a pendulum swings up."""
+    start_node(robot='pendulum', initial_positions=[0.5], command_timeout=0.0,
+               hold_until_first_command=False)
+    states = graph.listen(JointState, '/joint_states')
+    graph.wait_for_next(states)
+    for name, value in (('solver', 'iterative'), ('sleep', True), ('integrator', 'rk5'),
+                        ('gravity', [0.0, 0.0, 9.81])):
+        assert graph.set_parameter('/sim_bridge', name, value).successful
+    graph.wait(lambda: abs(states[-1].position[0]) > 1.0, 'a pendulum that swings up')
+    for name, value in (('solver', 'magic'), ('gravity', [0.0, 1.0]), ('integrator', 'euler')):
+        refusal = graph.set_parameter('/sim_bridge', name, value)
+        assert not refusal.successful and name in refusal.reason
+    graph.wait_for_next(states)
+
+
 def test_a_reset_while_paused_shows_the_start_at_once(graph, start_node):
     """Publish the start and tell of the reset, one step of the clock later, without a step."""
     start_node(robot='pendulum', initial_positions=[1.0], command_timeout=0.0)

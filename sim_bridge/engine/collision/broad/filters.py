@@ -6,7 +6,11 @@ from sim_bridge.engine.data.geometry import BOX, ENABLED, HULL, PLANE, SPHERE, S
 
 @kernel
 def pair_key(body, other):
-    """Return the key of a pair of bodies in Geometry.excluded; -1 is the world."""
+    """
+    Return the key of a pair of bodies in Geometry.excluded; -1 is the world.
+
+    That of a pair of geometries is minus the key of their numbers.
+    """
     return (min(body, other) + 1) << 32 | (max(body, other) + 1)
 
 
@@ -18,15 +22,19 @@ def may_collide(
     """
     Return whether two geometries may collide.
 
-    The result is False for geometries of one body, of two static bodies or of an excluded pair of
-    bodies, for disabled geometries, where the mask of one lacks all groups of the other, and for
-    two planes.
+    The result is False for geometries of one body, of two static bodies, of an excluded pair or of
+    an excluded pair of bodies, for disabled geometries, where the mask of one lacks all groups of
+    the other, and for two planes.
     """
     if body[a] == body[b] or (flags[a] & flags[b] & ENABLED) == 0:
         return False
     if (flags[a] & flags[b] & STATIC) != 0 or (shape[a] == PLANE and shape[b] == PLANE):
         return False
     if (group[a] & mask[b]) == 0 or (group[b] & mask[a]) == 0:
+        return False
+    if excluded.shape[0] == 0:
+        return True
+    if excluded[0] < 0 and _contains(excluded, -pair_key(a, b)):
         return False
     return not _contains(excluded, pair_key(body[a], body[b]))
 

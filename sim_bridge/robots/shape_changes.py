@@ -1,0 +1,85 @@
+"""Shapes of links that are added, placed otherwise and removed while a world runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sim_bridge.compilation.collisions import LinkShape
+from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.names import free_name
+from sim_bridge.shapes.placed import as_placed
+from sim_bridge.shapes.polyhedra import HeightField
+from sim_bridge.shapes.shapes import Plane
+from sim_bridge.simulation.rollback import all_or_nothing
+from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.slots import GeometryPlace, GeometrySlot, LinkSlot
+
+_ROTATION, _POSITION = slice(0, 9), slice(9, 12)
+
+
+def add_shape(
+    simulation: Simulation, link: LinkSlot, shape: object, material: Any, place: str
+) -> GeometrySlot:
+    """Add a shape to a link; as `Link.add_geometry`."""
+    given: Any = shape
+    shapes = as_placed(given)
+    if len(shapes) != 1:
+        raise InvalidValueError('shape', shape, 'one shape such as Box((1, 1, 1))', place)
+    placed = shapes[0]
+    simulation.check_thread()
+    simulation.settle_contact()
+    robot = link.robot
+    if isinstance(placed.shape, (Plane, HeightField)) and not robot.immobile[link.placement.body]:
+        raise InvalidValueError(
+            'shape', placed.shape,
+            f'one with an end, since a {type(placed.shape).__name__} does not move', place)
+    taken = {geometry.name for geometry in robot.geometries if geometry.link is link}
+    if placed.name in taken:
+        raise InvalidValueError(
+            'name', placed.name, 'that of no other geometry of the link', place)
+    name = placed.name or free_name(f'{link.name}_collision_{len(taken)}', taken.__contains__)
+    with all_or_nothing(simulation):
+        own = simulation.materials.take(material if placed.material is None else placed.material)
+        slot = robot.add_geometry(
+            LinkShape(link.name, replace(placed, name=name, material=own.name)), name,
+            simulation.materials)
+        # geometries behind it have other numbers from now on
+        touching = simulation.state.contact_geometry[: simulation.contact_count]
+        touching[touching >= slot.index] += 1
+        simulation.mark(Dirty.PARTS)
+        simulation.settle_contact()
+    return slot
+
+
+def remove_shape(simulation: Simulation, slot: GeometrySlot) -> None:
+    """Remove a geometry, with its contacts; as `Geometry.remove`."""
+    simulation.check_thread()
+    simulation.settle_contact()
+    simulation.forget_contacts(slot.index, 1)
+    slot.link.robot.remove_geometry(slot)
+    simulation.mark(Dirty.PARTS)
+
+
+def change_shape(simulation: Simulation, slot: GeometrySlot, **changes: Any) -> None:
+    """Change the place or friction direction of a geometry; raises InvalidValueError."""
+    # checked first, as nothing may be changed if it is wrong
+    placed = replace(slot.shape.placed, **changes)
+    simulation.check_thread()
+    simulation.settle_contact()
+    known = placed.position, placed.orientation, placed.friction_direction
+    friction_link = '' if 'friction_direction' in changes else slot.on_link.friction_link
+    own = slot.link.robot.change_geometry(slot.number, GeometryPlace(*known, friction_link))
+    arrays, row = simulation.geometry, slot.index
+    arrays.frame[row, _ROTATION], arrays.frame[row, _POSITION] = own.rotation.ravel(), own.position
+    record = slot.record(simulation.materials)
+    arrays.direction[row], arrays.direction_body[row] = record.direction, record.direction_body
+    arrays.track[row] = record.track
+    simulation.invalidate()
+
+
+def check_present(slot: GeometrySlot) -> None:
+    """Raise StateError for a geometry that was removed."""
+    if slot.number < 0:
+        raise StateError(
+            f'geometry {slot.name!r} of robot {slot.link.robot.name!r} was removed from its link')
