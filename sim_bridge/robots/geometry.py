@@ -42,8 +42,8 @@ class Geometry(DeclaredAttributes):
     A shape that collides.
 
     Its shape is fixed; `position` and `orientation` on the link, `enabled`, `sensor`, `material`,
-    `groups`, `surface_velocity` and `friction_direction` can be changed at any time, and heights of
-    a height field by `set_heights`. Snapshots hold these; `World.reset` leaves them as they are.
+    `groups`, `surface_velocity` and `friction_direction` can be changed at any time, heights of a
+    height field by `set_heights`. Snapshots hold these; `World.reset` leaves them as they are.
     """
 
     __slots__ = ('link', 'name', 'slot')
