@@ -12,9 +12,14 @@ from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs
-from sim_bridge.engine.collision.probe import locate, measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.probe import (
+    locate,
+    measure_convex_pairs,
+    measure_hollow_pairs,
+    measure_pairs,
+)
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
-from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_HOLLOW, DETECT_SURFACE
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
@@ -103,8 +108,8 @@ def make_options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=_SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0, loops=0,
-        sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+        detect=0, detect_convex=0, detect_surface=0, detect_hollow=0, contact=0, newton=0, share=0,
+        loops=0, sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
 def needed_stages(options: Options, geometry: Geometry, loops: Loops) -> dict[str, Stage]:
@@ -116,6 +121,7 @@ def needed_stages(options: Options, geometry: Geometry, loops: Loops) -> dict[st
     stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
+    stages |= {'detect_hollow': DETECT_HOLLOW} if needs.hollow else {}
     return stages
 
 
@@ -126,9 +132,10 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
 
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
-    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
+    stages = [DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
     entries = [
-        step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
+        measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
+        measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
         constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
         force_rows]

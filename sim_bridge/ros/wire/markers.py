@@ -201,6 +201,11 @@ def _corners(shape: sb.Shape) -> np.ndarray:
     if isinstance(shape, sb.Cone):
         low, high = -0.5 * shape.length, 0.5 * shape.length
         return _turned([(0.0, low), (shape.radius, low), (shape.top_radius, high), (0.0, high)])
+    if isinstance(shape, (sb.HollowCone, sb.HollowCylinder)):
+        bottom, half, top = shape.engine_size
+        low, high = shape.bore
+        wall = [(low, -half), (bottom, -half), (top, half), (high, half), (low, -half)]
+        return _turned(wall)
     if isinstance(shape, sb.HeightField):
         rows, columns = shape.heights.shape
         x = np.linspace(-0.5, 0.5, columns) * shape.size[0]
