@@ -4,7 +4,8 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.clip import clip_faces
-from sim_bridge.engine.collision.hollow.outside import bore_of, candidates_from, label
+from sim_bridge.engine.collision.hollow.outside import bore_of, label
+from sim_bridge.engine.collision.mesh.surface import candidates_from
 from sim_bridge.engine.collision.narrow.convex import measure_shapes
 from sim_bridge.engine.data.geometry import CAPSULE, CONE, CYLINDER, SLICE
 from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv

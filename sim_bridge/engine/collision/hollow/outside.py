@@ -4,6 +4,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.clip import clip_faces
+from sim_bridge.engine.collision.mesh.surface import candidates_from
 from sim_bridge.engine.collision.narrow.convex import measure_shapes
 from sim_bridge.engine.data.geometry import CONE, CYLINDER
 from sim_bridge.engine.math.mat3 import column, mul_tv
@@ -84,13 +85,6 @@ def move_candidate(source, target, scratch_inout):
     scratch_inout.candidate_gap[target] = scratch_inout.candidate_gap[source]
     for vectors in (scratch_inout.candidate_point, scratch_inout.candidate_normal):
         store3(vectors, target, 0, load3(vectors, source, 0))
-
-
-@kernel
-def candidates_from(scratch, row):
-    """Return the destination of contact points, for `clip.clip_faces`."""
-    return (row, scratch.candidate_feature, scratch.candidate_point,
-            scratch.candidate_normal, scratch.candidate_gap)
 
 
 @kernel

@@ -5,12 +5,12 @@ from sim_bridge.engine.collision.clip.reduce import sort_candidates
 from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
 from sim_bridge.engine.collision.hollow.bore import collide_bore
 from sim_bridge.engine.collision.hollow.outside import (
-    candidates_from,
     collide_outside,
     keep_on_wall,
     move_candidate,
 )
 from sim_bridge.engine.collision.mesh.surface import (
+    candidates_from,
     collide_convex_surface,
     keep_candidates,
     make_room,
