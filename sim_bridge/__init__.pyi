@@ -37,6 +37,8 @@ from sim_bridge.shapes.shapes import Capsule as Capsule
 from sim_bridge.shapes.shapes import Cone as Cone
 from sim_bridge.shapes.shapes import Cylinder as Cylinder
 from sim_bridge.shapes.shapes import Ellipsoid as Ellipsoid
+from sim_bridge.shapes.shapes import HollowCone as HollowCone
+from sim_bridge.shapes.shapes import HollowCylinder as HollowCylinder
 from sim_bridge.shapes.shapes import Plane as Plane
 from sim_bridge.shapes.shapes import Shape as Shape
 from sim_bridge.shapes.shapes import Sphere as Sphere

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_bridge.engine.collision.build import GeometryRecord
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
-from sim_bridge.shapes.shapes import Shape
+from sim_bridge.shapes.shapes import HollowCone, HollowCylinder, Shape
 
 
 def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
@@ -17,6 +17,7 @@ def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
     has_triangles = polyhedron is not None and len(polyhedron.triangles) > 0
     return GeometryRecord(
         shape=shape.kind, size=shape.engine_size,
+        bore=shape.bore if isinstance(shape, (HollowCone, HollowCylinder)) else (0.0, 0.0),
         vertices=None if polyhedron is None else polyhedron.vertices,
         triangles=polyhedron.triangles if polyhedron is not None and has_triangles else None,
         polytope=shape.polytope if isinstance(shape, ConvexHull) else None,

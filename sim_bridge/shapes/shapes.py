@@ -207,25 +207,15 @@ class Capsule(_Round):
         return volume, (across / volume, across / volume, along / volume), 0.0
 
 
-@dataclass(frozen=True)
-class Cone(_Round):
-    """
-    A cone with a base of a radius [m] at -length / 2 and its apex at +length / 2 on z.
+class _Tapered(_Round):
+    """A shape of revolution about z whose outside has a radius at the top of its own."""
 
-    top_radius: of a second flat end in the place of the apex, at least 0 [m]: a truncated cone.
-    """
-
-    top_radius: float = 0.0
-    kind: ClassVar[int] = engine.CONE
+    top_radius: float
 
     def __post_init__(self) -> None:
         """Check the sizes; raises InvalidValueError."""
         super().__post_init__()
-        expected = 'a number of at least 0 [m]'
-        number = finite_number('top_radius', self.top_radius, 'Cone', expected)
-        if number < 0.0:
-            raise InvalidValueError('top_radius', self.top_radius, expected, 'Cone')
-        object.__setattr__(self, 'top_radius', number)
+        _set_number_or_zero(self, 'top_radius', self.top_radius)
 
     @property
     def half_extents(self) -> tuple[float, float, float]:
@@ -237,6 +227,18 @@ class Cone(_Round):
     def engine_size(self) -> tuple[float, float, float]:
         """Radius, half the length and radius at the top [m]."""
         return self.radius, self.length / 2, self.top_radius
+
+
+@dataclass(frozen=True)
+class Cone(_Tapered):
+    """
+    A cone with a base of a radius [m] at -length / 2 and its apex at +length / 2 on z.
+
+    top_radius: of a second flat end in the place of the apex, at least 0 [m]: a truncated cone.
+    """
+
+    top_radius: float = 0.0
+    kind: ClassVar[int] = engine.CONE
 
     def _moments(self) -> _Moments:
         if self.top_radius:
@@ -259,6 +261,90 @@ def _frustum_moments(r: float, top: float, length: float) -> _Moments:
     spread = (a * a / 12 + b * b / 80) / square - middle * middle
     across = fourth / (4 * square) + length**2 * spread
     return math.pi * square * length, (across, across, fourth / (2 * square)), length * middle
+
+
+@dataclass(frozen=True)
+class HollowCone(_Tapered):
+    """
+    A cone as `Cone`, with a bore along its axis that is a cone, too.
+
+    inner_radius, top_inner_radius: of the bore at -length / 2, and at length / 2, at least 0 there
+    [m]; less than those of the cone, or 0 like these.
+    """
+
+    inner_radius: float
+    top_radius: float = 0.0
+    top_inner_radius: float = 0.0
+    kind: ClassVar[int] = engine.HOLLOW
+
+    def __post_init__(self) -> None:
+        """Check the sizes; raises InvalidValueError."""
+        super().__post_init__()
+        _set_number(self, 'inner_radius', self.inner_radius)
+        _set_number_or_zero(self, 'top_inner_radius', self.top_inner_radius)
+        for name, inner, outer in (
+                ('inner_radius', self.inner_radius, self.radius),
+                ('top_inner_radius', self.top_inner_radius, self.top_radius)):
+            if inner >= outer > 0.0 or inner > outer:
+                raise InvalidValueError(
+                    name, inner, f'less than the outer radius there, {outer:.9g} m',
+                    type(self).__name__)
+
+    @property
+    def bore(self) -> tuple[float, float]:
+        """Radii of the bore at both ends [m]."""
+        return self.inner_radius, self.top_inner_radius
+
+    def _moments(self) -> _Moments:
+        outer = _frustum_moments(self.radius, self.top_radius, self.length)
+        return _difference(outer, _frustum_moments(*self.bore, self.length))
+
+
+@dataclass(frozen=True)
+class HollowCylinder(_Round):
+    """A cylinder of a radius and a length along z with a bore of an inner radius [m]."""
+
+    inner_radius: float
+    kind: ClassVar[int] = engine.HOLLOW
+
+    def __post_init__(self) -> None:
+        """Check the sizes; raises InvalidValueError."""
+        super().__post_init__()
+        _set_number(self, 'inner_radius', self.inner_radius)
+        if self.inner_radius >= self.radius:
+            raise InvalidValueError(
+                'inner_radius', self.inner_radius, f'less than the radius, {self.radius:.9g} m',
+                'HollowCylinder')
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """Radius, half the length, and radius again [m]."""
+        return self.radius, self.length / 2, self.radius
+
+    @property
+    def bore(self) -> tuple[float, float]:
+        """Radii of the bore at both ends [m]."""
+        return self.inner_radius, self.inner_radius
+
+    def _moments(self) -> _Moments:
+        inner, outer, length = self.inner_radius, self.radius, self.length
+        square = outer**2 + inner**2
+        across = square / 4 + length**2 / 12
+        volume = math.pi * (outer - inner) * (outer + inner) * length
+        return volume, (across, across, square / 2), 0.0
+
+
+def _difference(whole: _Moments, part: _Moments) -> _Moments:
+    """Return the moments of a solid of revolution without a part of it, both about z."""
+    volume = whole[0] - part[0]
+    height = (whole[0] * whole[2] - part[0] * part[2]) / volume
+    sums = [0.0, 0.0, 0.0]
+    for sign, (share, moments, middle) in ((1.0, whole), (-1.0, part)):
+        for axis in range(3):
+            # about the common centre of mass
+            arm = middle - height if axis < 2 else 0.0
+            sums[axis] += sign * share * (moments[axis] + arm * arm)
+    return volume, (sums[0] / volume, sums[1] / volume, sums[2] / volume), height
 
 
 @dataclass(frozen=True)
@@ -325,4 +411,12 @@ def _set_vector(shape: Shape, name: str, value: object) -> None:
 
 def _set_number(shape: Shape, name: str, value: object) -> None:
     number = positive_number(name, value, 'a positive number [m]', type(shape).__name__)
+    object.__setattr__(shape, name, number)
+
+
+def _set_number_or_zero(shape: Shape, name: str, value: object) -> None:
+    expected, place = 'a number of at least 0 [m]', type(shape).__name__
+    number = finite_number(name, value, place, expected)
+    if number < 0.0:
+        raise InvalidValueError(name, value, expected, place)
     object.__setattr__(shape, name, number)

@@ -9,7 +9,17 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
-from sim_bridge.shapes.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from sim_bridge.shapes.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HollowCone,
+    HollowCylinder,
+    Shape,
+    Sphere,
+)
 
 _CORNERS = np.stack(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0], indexing='ij'), -1)
 _FACES = np.array([
@@ -44,6 +54,11 @@ def surface(shape: Shape, sides: int = 32) -> Surface:
         top = shape.top_radius if isinstance(shape, Cone) else r
         rim = [(top, end)] if top > 0.0 else []
         return revolved(np.array([(0.0, -end), (r, -end), *rim, (0.0, end)]), sides)
+    if isinstance(shape, (HollowCone, HollowCylinder)):
+        bottom, half, upper = shape.engine_size
+        low, high = shape.bore
+        return revolved(np.array(
+            [(low, -half), (bottom, -half), (upper, half), (high, half), (low, -half)]), sides)
     if isinstance(shape, HeightField):
         return _terrain(shape)
     if isinstance(shape, (ConvexHull, TriangleMesh)):

@@ -7,11 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.collision.broad.filters import is_closed
-from sim_bridge.engine.collision.probe import measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.probe import (
+    measure_convex_pairs,
+    measure_hollow_pairs,
+    measure_pairs,
+)
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
-from sim_bridge.engine.collision.stage import DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.collision.stage import DETECT_CONVEX, DETECT_HOLLOW, DETECT_SURFACE
 from sim_bridge.engine.data.collision_scratch import (
     CollisionScratch,
     make_collision_scratch,
@@ -19,7 +24,7 @@ from sim_bridge.engine.data.collision_scratch import (
 )
 from sim_bridge.engine.data.contact_points import Contacts, make_contacts
 from sim_bridge.engine.data.contact_problem import make_problem
-from sim_bridge.engine.data.geometry import Geometry, HEIGHT_FIELD, MESH, PLANE
+from sim_bridge.engine.data.geometry import Geometry, HEIGHT_FIELD, HOLLOW, MESH, PLANE
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
@@ -76,9 +81,7 @@ class ContactSearch:
         """Return the nearest points of each pair (n, 2), or the deepest."""
         measured = np.empty((len(pairs), 10))
         if len(pairs):
-            is_convex = (self._geometry.shape[pairs] < MESH).all()
-            measure = measure_convex_pairs if is_convex else measure_pairs
-            measure(self._handle, pairs, measured)
+            measurer_of(self._geometry.shape[pairs])(self._handle, pairs, measured)
         return FoundPoints(
             pairs, measured[:, 1:4], measured[:, 4:7], measured[:, 7:], measured[:, 0])
 
@@ -104,8 +107,10 @@ class ContactSearch:
         stages: dict[str, Stage] = {}
         if any(not is_closed(a, b) for a in shapes for b in shapes if PLANE < max(a, b) < MESH):
             stages['detect_convex'] = DETECT_CONVEX
-        if (shapes >= MESH).any():
+        if ((shapes >= MESH) & (shapes != HOLLOW)).any():
             stages['detect_surface'] = DETECT_SURFACE
+        if HOLLOW in shapes:
+            stages['detect_hollow'] = DETECT_HOLLOW
         options = self._probe.part(Options)._replace(
             **{field: stage.address for field, stage in stages.items()})
         model = self._probe.part(Model)
@@ -125,6 +130,13 @@ class ContactSearch:
         if pairs > room or wanted > points:
             self.__dict__['_handle'] = self._handle.replaced(
                 *self._scratch(max(points, wanted), max(pairs, room)))
+
+
+def measurer_of(shapes: np.ndarray) -> Entry:
+    """Return the entry of the least code that measures pairs of such shapes."""
+    if (shapes == HOLLOW).any():
+        return measure_hollow_pairs
+    return measure_convex_pairs if (shapes < MESH).all() else measure_pairs
 
 
 def _points_of(contacts: Contacts, count: int) -> FoundPoints:

@@ -11,10 +11,15 @@ from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs
-from sim_bridge.engine.collision.probe import locate, measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.probe import (
+    locate,
+    measure_convex_pairs,
+    measure_hollow_pairs,
+    measure_pairs,
+)
 from sim_bridge.engine.collision.ray.cast import cast_all, cast_nearest
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
-from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_HOLLOW, DETECT_SURFACE
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
@@ -102,8 +107,8 @@ def make_options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, newton=0, share=0,
-        loops=0, sleeps=int(sleeps))
+        detect=0, detect_convex=0, detect_surface=0, detect_hollow=0, contact=0, refine=0,
+        newton=0, share=0, loops=0, sleeps=int(sleeps))
 
 
 def needed_stages(
@@ -118,6 +123,7 @@ def needed_stages(
     stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
+    stages |= {'detect_hollow': DETECT_HOLLOW} if needs.hollow else {}
     return stages
 
 
@@ -138,9 +144,11 @@ def switched_units() -> list[Unit]:
 
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
-    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE]
+    stages = [
+        DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE]
     entries = [
-        step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
+        measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
+        measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
         constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
         force_rows, cast_nearest, cast_all]

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.engine.collision.build import build_geometry
-from sim_bridge.engine.collision.probe import measure_convex_pairs, measure_pairs
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.engine.data.state import make_state
 from sim_bridge.engine.data.world_table import Handle
@@ -20,6 +19,7 @@ from sim_bridge.foundation.validation import checked_pose, GivenPose
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.shapes.shape_records import pose_row, shape_record
 from sim_bridge.shapes.shapes import Shape
+from sim_bridge.simulation.contact_search import measurer_of
 from sim_bridge.simulation.handles import make_probe, Probe
 
 _ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
@@ -107,10 +107,8 @@ def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Dist
     kinds = {a[0].kind, b[0].kind}
     if kinds <= _ENDLESS:
         raise InvalidValueError('pair', (a[0], b[0]), 'at most one plane or height field')
-    is_convex = kinds.isdisjoint({engine.MESH, engine.HEIGHT_FIELD})
     measured = np.empty((1, 10))
-    ask = measure_convex_pairs if is_convex else measure_pairs
-    ask(handle, np.array([[a[1], b[1]]], np.int64), measured)
+    measurer_of(np.array(list(kinds)))(handle, np.array([[a[1], b[1]]], np.int64), measured)
     gap, point_a, point_b, normal = np.split(measured[0], (1, 4, 7))
     return Distance(float(gap[0]), point_a, point_b, normal)
 

@@ -88,6 +88,8 @@ world:
         - {capsule: {radius: 0.1, length: 2}}
         - {cone: {radius: 0.1, length: 2, top_radius: 0.05}}
         - {ellipsoid: [1, 2, 3]}
+        - {hollow_cylinder: {radius: 0.1, length: 2, inner_radius: 0.05}}
+        - {hollow_cone: {radius: 0.1, length: 2, inner_radius: 0.05, top_radius: 0.02}}
         - {plane: {}}
         - {hull: {points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
         - {hull: {file: torus.stl, scale: [2, 2, 2]}}
@@ -99,10 +101,11 @@ world:
         - {height_field: {size: [2, 1], file: heights.npy}}
 """, tmp_path)
     shapes = [geometry.shape for geometry in world.robots['everything'].geometries]
-    assert shapes[:7] == [
+    assert shapes[:9] == [
         sb.Box((1, 2, 3)), sb.Sphere(0.1), sb.Cylinder(0.1, 2), sb.Capsule(0.1, 2),
-        sb.Cone(0.1, 2, 0.05), sb.Ellipsoid((1, 2, 3)), sb.Plane()]
-    hull, scaled, mesh, triangle, *fields = shapes[7:]
+        sb.Cone(0.1, 2, 0.05), sb.Ellipsoid((1, 2, 3)), sb.HollowCylinder(0.1, 2, 0.05),
+        sb.HollowCone(0.1, 2, 0.05, 0.02), sb.Plane()]
+    hull, scaled, mesh, triangle, *fields = shapes[9:]
     assert hull.mass_properties(6.0).mass == pytest.approx(1.0)
     np.testing.assert_allclose(scaled.bounds[1], [2.5, 2.5, 0.5], rtol=1e-3)
     assert mesh.is_closed and len(triangle.triangles) == 1 and triangle.bottom == -0.5

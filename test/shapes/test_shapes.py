@@ -64,6 +64,30 @@ def test_truncated_cones_weigh_as_meshes_and_cylinders():
         sb.Cone(0.3, 0.8, -0.1)
 
 
+def test_hollow_shapes_weigh_as_meshes_and_by_formulas():
+    """Give the moments of fine meshes, and those of a tube by its formula."""
+    tube = sb.HollowCylinder(0.3, 0.8, 0.2).mass_properties(7.0)
+    mass = 7.0 * np.pi * 0.8 * (0.3**2 - 0.2**2)
+    assert tube.mass == pytest.approx(mass, rel=1e-14)
+    assert tube.inertia[2, 2] == pytest.approx(mass * (0.3**2 + 0.2**2) / 2, rel=1e-14)
+    same = sb.HollowCone(0.3, 0.8, 0.2, 0.3, 0.2).mass_properties(7.0)
+    for mine, theirs in zip(same, tube, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
+    for cone, radii in ((sb.HollowCone(0.3, 0.8, 0.2, 0.15, 0.05), (0.2, 0.3, 0.15, 0.05)),
+                        (sb.HollowCone(0.3, 0.8, 0.2), (0.2, 0.3, 0.0, 0.0))):
+        heights = (-0.4, -0.4, 0.4, 0.4)
+        mesh = revolved(list(zip(radii, heights, strict=True))[:3 + bool(radii[3])])
+        assert_same_mass(cone, mesh, 5e-5)
+    for arguments, name in (((0.3, 0.8, 0.3), 'inner_radius'), ((0.3, 0.8, 0.0), 'inner_radius')):
+        with pytest.raises(InvalidValueError, match=name):
+            sb.HollowCylinder(*arguments)
+    for arguments, name in (((0.3, 0.8, 0.2, 0.1, 0.1), 'top_inner_radius'),
+                            ((0.3, 0.8, 0.4), 'inner_radius'),
+                            ((0.3, 0.8, 0.2, -1), 'top_radius')):
+        with pytest.raises(InvalidValueError, match=name):
+            sb.HollowCone(*arguments)
+
+
 @pytest.mark.parametrize('name', PRIMITIVES)
 def test_primitives_weigh_what_coal_says(name):
     """Give volume, centre of mass and inertia of every primitive as Coal does."""

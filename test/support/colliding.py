@@ -7,8 +7,8 @@ import ctypes
 import numpy as np
 
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
-from sim_bridge.engine.collision.probe import measure_pairs
-from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.collision.probe import measure_hollow_pairs
+from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_HOLLOW, DETECT_SURFACE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts, OVERFLOW
 from sim_bridge.engine.data.contact_problem import make_problem
@@ -39,7 +39,7 @@ class Shapes:
         for row, (R, p) in enumerate(poses):
             self.geometry.frame[row] = *np.ravel(R), *p
         measured = np.empty((1, 10))
-        measure_pairs(self.probe.handle, np.array([[0, 1]]), measured)
+        measure_hollow_pairs(self.probe.handle, np.array([[0, 1]]), measured)
         gap, *numbers = measured[0].tolist()
         return gap, tuple(numbers[:3]), tuple(numbers[3:6]), tuple(numbers[6:])
 
@@ -67,7 +67,8 @@ class Bodies:
         self.contacts = make_contacts(room)
         loops = make_loops([], model)
         options = make_options(h, margin=margin)._replace(
-            detect_convex=DETECT_CONVEX.address, detect_surface=DETECT_SURFACE.address)
+            detect_convex=DETECT_CONVEX.address, detect_surface=DETECT_SURFACE.address,
+            detect_hollow=DETECT_HOLLOW.address)
         self._handle = Handle(
             model, options, self._state, self._workspace, self.geometry,
             make(Surfaces, {'materials': 0, 'laws': 0}),

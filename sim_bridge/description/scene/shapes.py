@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import io
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,18 @@ from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
-from sim_bridge.shapes.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from sim_bridge.shapes.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HollowCone,
+    HollowCylinder,
+    Plane,
+    Shape,
+    Sphere,
+)
 
 # whole numbers up to it are exact as floats
 _EXACT = 1 << 53
@@ -59,31 +70,23 @@ def _sized(build: Callable[[tuple[float, float, float]], Shape]) -> _Reader:
     return read
 
 
-def _round(build: Callable[[float, float], Shape]) -> _Reader:
+def _round(
+    build: Callable[..., Shape], needed: Sequence[str] = ('radius', 'length'),
+    optional: Sequence[str] = (),
+) -> _Reader:
     def read(section: Section, key: str, folder: Path) -> Shape | None:
         inner = section.section(key)
         if inner is None:
             return None
-        radius, length = inner.number('radius', None), inner.number('length', None)
+        sizes = {name: inner.number(name, None) for name in (*needed, *optional)}
         inner.close()
-        if radius is None or length is None:
-            section.error(key, section.peek(key), 'must hold radius and length [m]')
+        if any(sizes[name] is None for name in needed):
+            names = f'{", ".join(needed[:-1])} and {needed[-1]}'
+            section.error(key, section.peek(key), f'must hold {names} [m]')
             return None
-        return inner.make(lambda: build(radius, length))
+        given = {name: size for name, size in sizes.items() if size is not None}
+        return inner.make(lambda: build(**given))
     return read
-
-
-def _cone(section: Section, key: str, folder: Path) -> Shape | None:
-    inner = section.section(key)
-    if inner is None:
-        return None
-    radius, length = inner.number('radius', None), inner.number('length', None)
-    top = inner.number('top_radius', 0.0)
-    inner.close()
-    if radius is None or length is None:
-        section.error(key, section.peek(key), 'must hold radius and length [m]')
-        return None
-    return inner.make(lambda: Cone(radius, length, top))
 
 
 def _sphere(section: Section, key: str, folder: Path) -> Shape | None:
@@ -179,6 +182,10 @@ def _file(section: Section, folder: Path) -> TriangleMesh | None:
 
 SHAPES: dict[str, _Reader] = {
     'box': _sized(Box), 'sphere': _sphere, 'cylinder': _round(Cylinder),
-    'capsule': _round(Capsule), 'cone': _cone, 'ellipsoid': _sized(Ellipsoid),
+    'capsule': _round(Capsule), 'cone': _round(Cone, optional=('top_radius',)),
+    'ellipsoid': _sized(Ellipsoid),
+    'hollow_cylinder': _round(HollowCylinder, ('radius', 'length', 'inner_radius')),
+    'hollow_cone': _round(
+        HollowCone, ('radius', 'length', 'inner_radius'), ('top_radius', 'top_inner_radius')),
     'plane': _plane, 'hull': _hull, 'mesh': _mesh, 'height_field': _height_field,
 }

@@ -19,6 +19,7 @@ from sim_bridge.engine.data.geometry import (
     ENABLED,
     Geometry,
     HEIGHT_FIELD,
+    HOLLOW,
     HULL,
     MESH,
     PLANE,
@@ -29,7 +30,8 @@ from sim_bridge.engine.data.geometry import (
 )
 from sim_bridge.foundation.errors import InvalidValueError
 
-_SIZES = {SPHERE: 1, CAPSULE: 2, BOX: 3, CYLINDER: 2, CONE: 2, ELLIPSOID: 3, HEIGHT_FIELD: 2}
+_SIZES = {SPHERE: 1, CAPSULE: 2, BOX: 3, CYLINDER: 2, CONE: 2, ELLIPSOID: 3, HOLLOW: 3,
+          HEIGHT_FIELD: 2}
 """How many numbers of `size` a shape needs."""
 
 
@@ -39,6 +41,7 @@ class GeometryRecord:
 
     shape: int
     size: Sequence[float] = (0.0, 0.0, 0.0)
+    bore: Sequence[float] = (0.0, 0.0)
     vertices: np.ndarray | None = None
     """(n, 3) corners of a HULL or MESH [m], own frame."""
     triangles: np.ndarray | None = None
@@ -105,6 +108,7 @@ def build_geometry(
         flags=_ints(flags), material=_ints(r.material for r in records),
         group=_ints(r.group for r in records), mask=_ints(r.mask for r in records),
         size=_rows([[*r.size, 0.0, 0.0, 0.0][:3] for r in records], 3),
+        bore=_rows([r.bore for r in records], 2),
         frame=_rows([[*np.ravel(r.rotation), *r.position] for r in records], 12),
         bounds=bounds, radius=radius,
         belt=_rows([r.belt for r in records], 3),
@@ -129,6 +133,10 @@ def _check(record: GeometryRecord) -> None:
     needed = given[:3 if record.shape == CONE else count]
     if len(given) < count or not np.all(np.isfinite(needed)) or np.any(needed < 0.0):
         raise InvalidValueError('size', record.size, f'{count} finite lengths [m]', place)
+    radii = np.asarray(record.bore, float)
+    if record.shape == HOLLOW and (
+            radii.shape != (2,) or not np.all((radii >= 0.0) & (radii <= given[:3:2]))):
+        raise InvalidValueError('bore', record.bore, '2 radii [m] within those of size', place)
     if record.shape in (HULL, MESH):
         _check_array(record.vertices, 'vertices', (1, 3), place)
         if record.shape == MESH or record.triangles is not None:
@@ -187,11 +195,12 @@ def _bounds(
             bounds[row, 3:] = {
                 PLANE: (math.inf, math.inf, math.inf), SPHERE: (r, r, r), CAPSULE: (r, r, s + r),
                 BOX: (r, s, t), CYLINDER: (r, r, s), CONE: (max(r, t), max(r, t), s),
-                ELLIPSOID: (r, s, t),
+                HOLLOW: (max(r, t), max(r, t), s), ELLIPSOID: (r, s, t),
             }[record.shape]
         radius[row] = {
             PLANE: 0.0, SPHERE: 0.0, CAPSULE: s + r, CYLINDER: math.hypot(r, s),
-            CONE: math.hypot(max(r, t), s), ELLIPSOID: max(r, s, t),
+            CONE: math.hypot(max(r, t), s), HOLLOW: math.hypot(max(r, t), s),
+            ELLIPSOID: max(r, s, t),
         }.get(record.shape, math.hypot(*bounds[row, 3:]))
     return bounds, radius
 

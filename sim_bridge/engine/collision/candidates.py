@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.engine.collision.broad.filters import is_closed
-from sim_bridge.engine.data.geometry import BOX, Geometry, HEIGHT_FIELD, MESH, PLANE, STATIC
+from sim_bridge.engine.data.geometry import (
+    BOX,
+    Geometry,
+    HEIGHT_FIELD,
+    HOLLOW,
+    MESH,
+    PLANE,
+    STATIC,
+)
 
 _MANY = 3000  # geometries for which nothing is looked up: a matrix of their pairs would be large
 _CLOSED = np.array([[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)]
@@ -21,15 +29,18 @@ class Needs(NamedTuple):
     convex: bool
     """Pairs of convex shapes without a closed form."""
     surface: bool
-    """Pairs with a mesh or a height field."""
+    """Pairs with a mesh or a height field, and no hollow shape."""
+    hollow: bool
+    """Pairs with a hollow shape."""
 
 
 def find_needs(geometry: Geometry) -> Needs:
     """Find the needs of all pairs of geometries of different bodies that are not excluded."""
     shape = geometry.shape
     if len(shape) > _MANY:
-        surface, convex = shape >= MESH, (shape > BOX) & (shape < MESH)
-        return Needs(True, bool(convex.any()), bool(surface.any()))
+        hollow, surface = shape == HOLLOW, (shape >= MESH) & (shape != HOLLOW)
+        convex = (shape > BOX) & (shape < MESH)
+        return Needs(True, bool(convex.any()), bool(surface.any()), bool(hollow.any()))
     body, moves = geometry.body, (geometry.flags & STATIC) == 0
     key = (np.minimum.outer(body, body) + 1 << 32) | (np.maximum.outer(body, body) + 1)
     high = np.maximum.outer(shape, shape)
@@ -39,6 +50,8 @@ def find_needs(geometry: Geometry) -> Needs:
         number = np.arange(len(shape))
         pair = np.minimum.outer(number, number) + 1 << 32 | np.maximum.outer(number, number) + 1
         may &= ~np.isin(-pair, geometry.excluded)
-    surface = high >= MESH
-    kinds = may, may & ~surface & ~_CLOSED[shape[:, None], shape], may & surface
+    hollow = np.logical_or.outer(shape == HOLLOW, shape == HOLLOW)
+    surface = (high >= MESH) & ~hollow
+    convex = (high < MESH) & ~_CLOSED[shape[:, None], shape]
+    kinds = may, may & convex, may & surface, may & hollow
     return Needs(*(bool(kind.any()) for kind in kinds))

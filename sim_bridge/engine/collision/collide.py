@@ -3,9 +3,9 @@ The collision pipeline: from moving bodies to contact points.
 
 The parts of this pipeline are kernels that can be compiled separately, see `collision.stage`: the
 closed-form pairs, enough for a robot on a plane (`start_collision`, `collide_closed_pairs`), the
-generic convex shapes (`collide_convex_pairs`), and meshes and height fields
-(`surface.collide_surface_pairs`). Each part appends its points; `order_contacts` sorts the points
-of several parts.
+generic convex shapes (`collide_convex_pairs`), meshes and height fields
+(`surface.collide_surface_pairs`), and hollow shapes (`hollow.pairs`). Each part appends its
+points; `order_contacts` sorts the points of several parts.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -75,7 +75,9 @@ def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
 @kernel
 def needs_order(scratch):
     """Return whether pairs of classes other than CLOSED wrote contact points."""
-    return scratch.counts[PairCount.CONVEX_PAIRS] + scratch.counts[PairCount.SURFACE_PAIRS] > 0
+    counts = scratch.counts
+    return (counts[PairCount.CONVEX_PAIRS] + counts[PairCount.SURFACE_PAIRS]
+            + counts[PairCount.HOLLOW_PAIRS] > 0)
 
 
 @kernel

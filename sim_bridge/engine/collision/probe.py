@@ -8,6 +8,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.broad.place import frame_in_world
 from sim_bridge.engine.collision.contact_rows import geometry_pose
+from sim_bridge.engine.collision.hollow.measure import measure_any
 from sim_bridge.engine.collision.narrow.narrow import distance
 from sim_bridge.engine.collision.query import measure
 from sim_bridge.engine.data import world_table as world
@@ -45,6 +46,16 @@ def measure_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
     place_all(table)
     for row in range(pairs.shape[0]):
         store_measured(measured_out, row, measure(
+            geometry, pairs[row, 0], pairs[row, 1], scratch.pose, scratch))
+
+
+@entry
+def measure_hollow_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
+    """Measure pairs of geometries, hollow ones among them, as `measure_pairs`."""
+    geometry, scratch = world.geometry(table), world.collision(table)
+    place_all(table)
+    for row in range(pairs.shape[0]):
+        store_measured(measured_out, row, measure_any(
             geometry, pairs[row, 0], pairs[row, 1], scratch.pose, scratch))
 
 

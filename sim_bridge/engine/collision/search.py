@@ -83,6 +83,8 @@ def collide_found(table, found, is_filtered):
         call_stage(options.detect_convex, table, 0)
     if scratch.counts[PairCount.SURFACE_PAIRS] > 0:
         call_stage(options.detect_surface, table, 0)
+    if scratch.counts[PairCount.HOLLOW_PAIRS] > 0:
+        call_stage(options.detect_hollow, table, 0)
     if needs_order(scratch):
         order_contacts(scratch, contacts)
     return -1 if contacts.size[OVERFLOW] != 0 else contacts.size[COUNT]

@@ -1,7 +1,7 @@
 """
 The collision stages of a step, compiled separately; see `compiler.stage`.
 
-`DETECT` suffices for a robot on a plane. It calls the other two stages for the pairs of their
+`DETECT` suffices for a robot on a plane. It calls the other stages for the pairs of their
 classes, if their addresses are not 0.
 """
 
@@ -13,6 +13,7 @@ from sim_bridge.engine.collision.collide import (
     order_contacts,
     start_collision,
 )
+from sim_bridge.engine.collision.hollow.pairs import collide_hollow_pairs
 from sim_bridge.engine.collision.mesh.surface import collide_surface_pairs
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import PairCount
@@ -33,6 +34,8 @@ def detect(table, phase):
         call_stage(options.detect_convex, table, phase)
     if scratch.counts[PairCount.SURFACE_PAIRS] > 0:
         call_stage(options.detect_surface, table, phase)
+    if scratch.counts[PairCount.HOLLOW_PAIRS] > 0:
+        call_stage(options.detect_hollow, table, phase)
     if needs_order(scratch):
         order_contacts(scratch, contacts)
     return -1 if contacts.size[OVERFLOW] != 0 else contacts.size[COUNT]
@@ -50,4 +53,11 @@ def detect_surface(table, phase):
     return 0
 
 
-DETECT, DETECT_CONVEX, DETECT_SURFACE = map(Stage, (detect, detect_convex, detect_surface))
+def detect_hollow(table, phase):
+    """Append the contacts of the pairs with a hollow shape."""
+    collide_hollow_pairs(world.geometry(table), world.collision(table), world.contacts(table))
+    return 0
+
+
+DETECT, DETECT_CONVEX, DETECT_SURFACE, DETECT_HOLLOW = map(
+    Stage, (detect, detect_convex, detect_surface, detect_hollow))

@@ -3,9 +3,11 @@ Convex shapes represented by their support functions.
 
 A shape in a kernel is a tuple (kind, size, R, p, first, last, first face, last face): sizes as in
 `geometry`, the pose of its frame, and its rows in the pools of hull vertices and faces. A TRIANGLE
-stores its corners relative to p as the rows of R. Spheres and capsules are cores (a point, a
-segment) with a margin, their radius. Results for two cores hold for the shapes after the margins
-are subtracted.
+stores its corners relative to p as the rows of R. A SLICE is the section of a HOLLOW's wall in the
+x z plane of its frame, x > 0, and what lies beside it along y, to both sides up to size[0] times
+x; its first is the HOLLOW's row. A HOLLOW itself becomes a CONE, without its bore. Spheres and
+capsules are cores (a point, a segment) with a margin, their radius. Results for two cores hold for
+the shapes after the margins are subtracted.
 """
 
 import math
@@ -17,7 +19,9 @@ from sim_bridge.engine.data.geometry import (
     CONE,
     CYLINDER,
     ELLIPSOID,
+    HOLLOW,
     HULL,
+    SLICE,
     SPHERE,
     TRIANGLE,
 )
@@ -31,8 +35,9 @@ _FEW = 24
 @kernel
 def shape_of(geometry, g, pose, origin):
     """Return a geometry's shape tuple, with positions relative to `origin`."""
-    return (geometry.shape[g], load3(geometry.size, g, 0), pose[0], sub(pose[1], origin),
-            geometry.vertex_range[g, 0], geometry.vertex_range[g, 1],
+    kind = geometry.shape[g]
+    return (CONE if kind == HOLLOW else kind, load3(geometry.size, g, 0), pose[0],
+            sub(pose[1], origin), geometry.vertex_range[g, 0], geometry.vertex_range[g, 1],
             geometry.face_range[g, 0], geometry.face_range[g, 1])
 
 
@@ -81,6 +86,8 @@ def support(geometry, shape, hint, d):
              math.copysign(size[2], c[2]))
     elif kind == CAPSULE:
         x = (0.0, 0.0, math.copysign(size[1], c[2]))
+    elif kind == SLICE:
+        x = _slice_corner(geometry, shape[4], size[0], c)
     elif kind == HULL:
         hint = _farthest_vertex(geometry, shape[4], shape[5], hint, c)
         x = load3(geometry.vertex, hint, 0)
@@ -100,6 +107,19 @@ def support(geometry, shape, hint, d):
         else:
             x = (s * c[0], s * c[1], -size[1])
     return add(p, mul_mv(R, x)), hint
+
+
+@kernel
+def _slice_corner(geometry, hollow, spread, c):
+    """Return the corner of a slice of a hollow shape's wall farthest along c."""
+    out = c[0] + spread * abs(c[1])
+    low, high = geometry.bore[hollow, 0], geometry.bore[hollow, 1]
+    if out > 0.0:
+        low, high = geometry.size[hollow, 0], geometry.size[hollow, 2]
+    half = geometry.size[hollow, 1]
+    if out * (high - low) + 2.0 * half * c[2] > 0.0:
+        return high, math.copysign(spread * high, c[1]), half
+    return low, math.copysign(spread * low, c[1]), -half
 
 
 @kernel

@@ -11,17 +11,17 @@ from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntV
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.parts import Dims, make
 
-PairCount = IntEnum('PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS', start=0)
+PairCount = IntEnum('PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS', start=0)
 """
 Entries of CollisionScratch.counts: overlapping pairs of boxes, also those without room; of these
-the pairs that may collide; of those the pairs of class CONVEX, and of class SURFACE.
+the pairs that may collide; of those the pairs of class CONVEX, SURFACE, and HOLLOW.
 """
 PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
 """Columns of CollisionScratch.pair."""
-PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE', start=0)
+PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE HOLLOW', start=0)
 """
 Classes of pairs, by the stage that collides them: arithmetic only; the generic algorithms for
-convex shapes; with a mesh or a height field.
+convex shapes; with a mesh or a height field; with a hollow cylinder or cone.
 """
 
 # first rows of CollisionScratch.polygon for the faces of a and b, for polygons that are clipped,
@@ -46,7 +46,7 @@ class CollisionScratch(NamedTuple):
 
     most_points: Annotated[IntVector, Dims(1)]
     """Contact points of one pair at most; more are reduced to those farthest apart."""
-    counts: Annotated[IntVector, Dims(4)]
+    counts: Annotated[IntVector, Dims(5)]
     """Numbers of pairs: see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
     """Rotation of the geometry by rows, its origin, world."""

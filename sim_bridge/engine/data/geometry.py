@@ -12,14 +12,15 @@ A *geometry* is a shape in a frame fixed to a body. In its own frame
     ELLIPSOID      has the radii size
     HULL           is the convex polytope of its vertices
     MESH           is a surface of triangles, solid where it is closed; TERRAIN is solid below it
+    HOLLOW         is a CONE minus its bore, whose radii are those of `bore`
     HEIGHT_FIELD   is the solid below a grid of heights over |x| <= size[0], |y| <= size[1]
 
 Their numbers are in an order that comparisons rely on: the plane, the convex shapes, those with
-the cheapest contacts first and the hull last, then the surfaces. So a shape >= MESH is a surface,
-and `collision.broad.filters.is_closed` tells by the order which pairs need arithmetic only. Behind
-them is TRIANGLE, one face of a surface, which the narrow phase makes for itself: no geometry has
-that shape. A new convex shape goes between BOX and HULL, a new surface between MESH and
-HEIGHT_FIELD.
+the cheapest contacts first and the hull last, then the surfaces. So a shape >= MESH is no convex
+one, and `collision.broad.filters.is_closed` tells by the order which pairs need arithmetic only.
+Behind them are TRIANGLE, one face of a surface, and SLICE, a part of the wall of a HOLLOW, which
+the narrow phase makes for itself: no geometry has these shapes. A new convex shape goes between
+BOX and HULL, a new surface between MESH and HEIGHT_FIELD.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from typing import Annotated, NamedTuple
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.parts import Dims
 
-(PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HEIGHT_FIELD,
- TRIANGLE) = range(11)
+(PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HOLLOW, HEIGHT_FIELD,
+ TRIANGLE, SLICE) = range(13)
 
 # column of Geometry.track behind the axis
 TRACK_SPEED = 3
@@ -64,6 +65,8 @@ class Geometry(NamedTuple):
     """Bits of the groups it collides with; both geometries of a pair must agree."""
     size: Annotated[FloatMatrix, Dims('ng', 3, unit='m')]
     """Radius, half length or half extents, by shape."""
+    bore: Annotated[FloatMatrix, Dims('ng', 2, unit='m')]
+    """Radii of the bore of a HOLLOW at z = -size[1] and z = size[1]."""
     frame: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m', is_parameter=True)]
     """Own frame in the body's: rotation by rows, origin."""
     bounds: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]

@@ -176,6 +176,8 @@ class Options(NamedTuple):
     """Address of the stage that it calls for generic convex shapes, 0 where there are none."""
     detect_surface: int
     """Likewise for meshes and height fields."""
+    detect_hollow: int
+    """Likewise for hollow cylinders and cones."""
     contact: int
     """Address of the stage that solves contacts."""
     refine: int

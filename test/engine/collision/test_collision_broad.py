@@ -22,9 +22,11 @@ from sim_bridge.engine.data.geometry import (
     ELLIPSOID,
     ENABLED,
     HEIGHT_FIELD,
+    HOLLOW,
     HULL,
     MESH,
     PLANE,
+    SLICE,
     SPHERE,
     STATIC,
     TRIANGLE,
@@ -220,16 +222,17 @@ def test_numbers_of_shapes_are_in_the_order_that_comparisons_rely_on():
     """Tell by them what is a surface, and which pairs arithmetic alone can do."""
     round_ones = {CYLINDER, CONE, ELLIPSOID}
     convex = {SPHERE, CAPSULE, BOX, HULL, *round_ones}
-    shapes = {PLANE, MESH, HEIGHT_FIELD, *convex}
-    assert {shape for shape in shapes if shape >= MESH} == {MESH, HEIGHT_FIELD}
+    others = {MESH, HOLLOW, HEIGHT_FIELD}
+    shapes = {PLANE, *others, *convex}
+    assert {shape for shape in shapes if shape >= MESH} == others
     assert {shape for shape in shapes if BOX < shape < MESH} == {HULL, *round_ones}
-    assert shapes == set(range(HEIGHT_FIELD + 1)) and TRIANGLE not in shapes
+    assert shapes == set(range(HEIGHT_FIELD + 1)) and not shapes & {TRIANGLE, SLICE}
     closed = (
         {frozenset({PLANE, shape}) for shape in convex}
         | {frozenset({SPHERE, shape}) for shape in convex - {HULL}}
         | {frozenset({a, b}) for a in (CAPSULE, BOX) for b in (CAPSULE, BOX)})
-    for a in shapes - {MESH, HEIGHT_FIELD}:
-        for b in shapes - {MESH, HEIGHT_FIELD}:
+    for a in shapes - others:
+        for b in shapes - others:
             assert is_closed(a, b) == (frozenset({a, b}) in closed), (a, b)
 
 

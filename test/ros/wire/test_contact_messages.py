@@ -281,8 +281,10 @@ def test_ground_is_drawn_up_to_its_height():
         # of a cone with 32 sides
         (sb.Cone(0.5, 3.0), np.pi * 0.25, 0.01),
         (sb.Cone(0.5, 3.0, 0.25), np.pi * 0.4375, 0.01),
+        (sb.HollowCylinder(0.5, 3.0, 0.25), np.pi * 0.5625, 0.01),
+        (sb.HollowCone(0.5, 3.0, 0.25), np.pi * 0.1875, 0.01),
     ],
-    ids=['hull', 'cone', 'truncated cone'],
+    ids=['hull', 'cone', 'truncated cone', 'hollow cylinder', 'hollow cone'],
 )
 def test_other_solids_are_drawn_as_closed_surfaces_from_outside(shape, volume, tolerance):
     """Enclose the shape's volume by triangles that are counter-clockwise from outside."""

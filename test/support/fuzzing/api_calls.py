@@ -91,6 +91,7 @@ def _holders() -> list[Any]:
         world.geometries[0], world.materials, sb.dynamics, hanging, hanging.axes[1], tied, motor,
         motor.axes[0], *vehicle.crawlers, follower, trajectory, world.contacts, world.contacts[0],
         world.report, run.tolerances, sb.Box((0.1, 0.2, 0.3)), sb.Cone(0.1, 0.2),
+        sb.HollowCylinder(0.2, 0.1, 0.1), sb.HollowCone(0.2, 0.1, 0.1),
         sb.TriangleMesh(np.eye(3), [[0, 1, 2]]), sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)),
         sb.ConvexHull(np.eye(4, 3)), sb.Material('ice'), world.save()]
 

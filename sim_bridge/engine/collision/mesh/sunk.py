@@ -64,21 +64,21 @@ def way_up(geometry, surface, pose_s):
 @subroutine
 def push_out(
     geometry,  # model
-    convex, surface, way_out,
+    convex, surface, face,
     count, scratch_inout,
 ):
     """
     Append the contacts of a convex shape that has sunk into a surface.
 
-    They push along the normal of the triangle `way_out`, which points to the shape. Points
+    They push along the normal of the triangle `face`, which points to the shape. Points
     are those of the shape with the plane of that triangle, where the surface is above them: above
     along the z axis of ground, else along the normal. Returns the number of candidates; there is
     room for MOST_POINTS.
     """
     pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
-    x0, x1, x2 = corners_in_world(geometry, surface, pose_s, way_out)
+    x0, x1, x2 = corners_in_world(geometry, surface, pose_s, face)
     n = unit_normal(x0, x1, x2)
-    number = triangle_number(geometry, surface, way_out) << 20
+    number = triangle_number(geometry, surface, face) << 20
     point, gap = scratch_inout.candidate_point, scratch_inout.candidate_gap
     found = collide_with_plane(
         geometry, scratch_inout, shape_of(geometry, convex, pose, x0), n, 0.0, 0.0, x0,

@@ -13,7 +13,16 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.support import is_curved, separation
-from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, TRIANGLE
+from sim_bridge.engine.data.geometry import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    SLICE,
+    TRIANGLE,
+)
 from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import (
     add,
@@ -96,6 +105,8 @@ def _near_face(geometry, shape, m):
         f = scale(1.0 / length, f)
         if dot(f, m) < 0.0:
             f = scale(-1.0, f)
+    elif kind == SLICE:
+        f = mul_mv(R, _slice_face(geometry, shape[4], mul_tv(R, m)))
     elif kind == HULL:
         c = mul_tv(R, m)
         most, best = -1.0, shape[6]
@@ -110,6 +121,22 @@ def _near_face(geometry, shape, m):
         return False, f
     off = sub(f, m)
     return dot(off, off) < _FACE_NEAR * _FACE_NEAR, f
+
+
+@kernel
+def _slice_face(geometry, hollow, c):
+    """Return the normal of the side of a hollow shape's section, in its frame, nearest to c."""
+    half = geometry.size[hollow, 1]
+    low, high = geometry.bore[hollow, 0], geometry.bore[hollow, 1]
+    sign = -1.0
+    if c[0] > 0.0:
+        low, high, sign = geometry.size[hollow, 0], geometry.size[hollow, 2], 1.0
+    f = (2.0 * half * sign, 0.0, (low - high) * sign)
+    length = norm(f)
+    f = scale(1.0 / length if length > 0.0 else 0.0, f)
+    if abs(c[2]) > dot(f, c):
+        return 0.0, 0.0, math.copysign(1.0, c[2])
+    return f
 
 
 @kernel
@@ -130,6 +157,8 @@ def _near_edge(geometry, shape, hint, m):
         slant = math.sqrt(4.0 * size[1] * size[1] + taper * taper)
         slope = taper / slant if slant > 0.0 else 0.0
         return abs(c[2] - slope) < _NEAR, z, slope
+    if kind == SLICE:
+        return abs(c[1]) < _NEAR, column(R, 1), 0.0
     if kind == BOX:
         axis = least_axis(c)
         return abs(c[axis]) < _NEAR, column(R, axis), 0.0

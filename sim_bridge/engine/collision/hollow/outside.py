@@ -1,0 +1,123 @@
+"""Contacts with the outside of a hollow shape: those of the cone without its bore, but for it."""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.clip.clip import clip_faces
+from sim_bridge.engine.collision.mesh.surface import candidates_from
+from sim_bridge.engine.collision.narrow.convex import measure_shapes
+from sim_bridge.engine.data.geometry import CONE, CYLINDER
+from sim_bridge.engine.math.mat3 import column, mul_tv
+from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub, ZERO
+
+# rounding, as a share of the greatest radius
+_ROUNDING = 1e-9
+# cosine of the angle between a normal and the axis within which an end is touched, as
+# `clip.support_face` has it
+_CAP = math.sqrt(0.5)
+# what is added to the features of points on the rim of the bore
+RIM = 1 << 38
+
+
+@kernel
+def cone_of(geometry, hollow, R):
+    """Return the shape tuple of a hollow shape without its bore, at the origin."""
+    return CONE, load3(geometry.size, hollow, 0), R, ZERO, 0, 0, 0, 0
+
+
+@kernel
+def bore_of(geometry, hollow, R):
+    """Return the shape tuple of the bore as a solid, at the origin."""
+    size = (geometry.bore[hollow, 0], geometry.size[hollow, 1], geometry.bore[hollow, 1])
+    return CONE, size, R, ZERO, 0, 0, 0, 0
+
+
+@kernel
+def bore_radius(geometry, hollow, z):
+    """Return the radius of the bore at a height in the shape's frame, constant beyond its ends."""
+    half, low, high = geometry.size[hollow, 1], geometry.bore[hollow, 0], geometry.bore[hollow, 1]
+    share = 0.5 + 0.5 * min(max(z / half, -1.0), 1.0) if half > 0.0 else 0.5
+    return low + share * (high - low)
+
+
+@kernel
+def is_on_wall(geometry, hollow, R, y, x):
+    """
+    Return whether a contact with the outside of the cone is one with the wall.
+
+    y: its point on the cone, x: that on the other shape, relative to the hollow shape's origin.
+    Not where y is in the mouth of the bore, nor where x has come through the wall.
+    """
+    a, b = mul_tv(R, y), mul_tv(R, x)
+    slack = _ROUNDING * max(geometry.size[hollow, 0], geometry.size[hollow, 2])
+    radial = math.sqrt(a[0] * a[0] + a[1] * a[1])
+    if radial < bore_radius(geometry, hollow, a[2]) - slack:
+        return False
+    if radial <= slack:
+        return True
+    along = (a[0] * b[0] + a[1] * b[1]) / radial
+    return along >= bore_radius(geometry, hollow, b[2]) - slack
+
+
+@kernel
+def keep_on_wall(geometry, hollow, pose, is_above, first, count, scratch_inout):
+    """
+    Drop those of the candidates from `first` on that are not on a hollow shape's wall.
+
+    is_above: whether it is the shape that the normals point to. Returns the number of candidates.
+    """
+    kept, side = first, 0.5 if is_above else -0.5
+    for k in range(first, count):
+        n, gap = load3(scratch_inout.candidate_normal, k, 0), scratch_inout.candidate_gap[k]
+        point = sub(load3(scratch_inout.candidate_point, k, 0), pose[1])
+        way = scale(side * gap, n)
+        if not is_on_wall(geometry, hollow, pose[0], add(point, way), sub(point, way)):
+            continue
+        move_candidate(k, kept, scratch_inout)
+        kept += 1
+    return kept
+
+
+@kernel
+def move_candidate(source, target, scratch_inout):
+    """Copy a candidate to another row."""
+    scratch_inout.candidate_feature[target] = scratch_inout.candidate_feature[source]
+    scratch_inout.candidate_gap[target] = scratch_inout.candidate_gap[source]
+    for vectors in (scratch_inout.candidate_point, scratch_inout.candidate_normal):
+        store3(vectors, target, 0, load3(vectors, source, 0))
+
+
+@kernel
+def label(first, count, feature, n, scratch_inout):
+    """Set the normal of candidates, and add to their features."""
+    for k in range(first, count):
+        scratch_inout.candidate_feature[k] += feature
+        store3(scratch_inout.candidate_normal, k, 0, n)
+
+
+@subroutine
+def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature, count):
+    """
+    Append the contacts of a convex shape with the outside of a hollow one; normals point to it.
+
+    shape: relative to the hollow shape's origin. feature: added to all features. Returns the
+    number of candidates, and whether the shape is within the limit of the cone.
+    """
+    R, origin = pose
+    cone = cone_of(geometry, hollow, R)
+    gap, x, _, n = measure_shapes(geometry, scratch_inout, shape, cone, limit)
+    if gap > limit:
+        return count, False
+    end = count + clip_faces(geometry, scratch_inout, shape, cone, n, limit, (gap, x), origin,
+                             candidates_from(scratch_inout, count))
+    label(count, end, feature, n, scratch_inout)
+    along = dot(column(R, 2), n)
+    bore = geometry.bore[hollow, 1 if along > 0.0 else 0]
+    if abs(along) > _CAP and bore > 0.0:
+        # an end: its inner rim is one, too
+        disc = (CYLINDER, (bore, geometry.size[hollow, 1], 0.0), R, ZERO, 0, 0, 0, 0)
+        rim = end
+        end += clip_faces(geometry, scratch_inout, shape, disc, n, limit, (math.inf, n), origin,
+                          candidates_from(scratch_inout, rim))
+        label(rim, end, feature + RIM, n, scratch_inout)
+    return keep_on_wall(geometry, hollow, pose, False, count, end, scratch_inout), True

@@ -1,0 +1,148 @@
+"""Contacts of the pairs with a hollow shape."""
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.clip.reduce import sort_candidates
+from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
+from sim_bridge.engine.collision.hollow.bore import collide_bore
+from sim_bridge.engine.collision.hollow.outside import (
+    collide_outside,
+    keep_on_wall,
+    move_candidate,
+)
+from sim_bridge.engine.collision.mesh.surface import (
+    candidates_from,
+    collide_convex_surface,
+    keep_candidates,
+    make_room,
+)
+from sim_bridge.engine.collision.mesh.triangles import (
+    box_in_frame,
+    corners_in_world,
+    has_normal,
+    is_outer,
+    next_triangle,
+    triangle_number,
+)
+from sim_bridge.engine.collision.narrow.plane import collide_with_plane
+from sim_bridge.engine.collision.support import shape_of, triangle_of
+from sim_bridge.engine.data.collision_scratch import PairClass, PairCount
+from sim_bridge.engine.data.geometry import HOLLOW, MESH, PLANE
+from sim_bridge.engine.math.mat3 import column, mul_tv
+from sim_bridge.engine.math.vec3 import dot, load3, scale, store3, sub
+
+SLACK = 1e-3
+"""Share of the greatest gap of a contact [1] by which gaps in the bore may be too small."""
+# what is added to the features of contacts with the bore of the other of two hollow shapes
+_OTHER = 1 << 39
+
+
+@kernel
+def collide_hollow_pairs(
+    geometry,  # model
+    scratch_inout, contacts_inout,
+):
+    """Find the contact points of the pairs of class HOLLOW."""
+    for row in range(scratch_inout.counts[PairCount.PAIRS]):
+        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.HOLLOW)
+        if first < 0:
+            continue
+        a, b, limit = pair_of(scratch_inout, row)
+        # normals are found from the second of these to the first
+        upper, lower, sign = a, b, 1.0
+        if is_lower(geometry, a, b):
+            upper, lower, sign = b, a, -1.0
+        count = collide_hollow(geometry, upper, lower, limit, scratch_inout)
+        count = keep_candidates(
+            geometry, a, b, count, scratch_inout.most_points[0], scratch_inout)
+        sort_candidates(count, scratch_inout)
+        for k in range(count):
+            contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
+            store3(contacts_inout.point, first + k, 0, load3(scratch_inout.candidate_point, k, 0))
+            store3(contacts_inout.normal, first + k, 0,
+                   scale(sign, load3(scratch_inout.candidate_normal, k, 0)))
+            contacts_inout.gap[first + k] = scratch_inout.candidate_gap[k]
+        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+
+
+@kernel
+def is_lower(geometry, a, b):
+    """Return whether normals of a pair with a hollow shape are found from a, towards b."""
+    shape, other = geometry.shape[a], geometry.shape[b]
+    if shape == HOLLOW and other == HOLLOW:
+        return is_outer(geometry, a, b)
+    if shape == HOLLOW:
+        return other != PLANE and other < MESH
+    return shape == PLANE or shape >= MESH
+
+
+@subroutine
+def collide_hollow(
+    geometry,  # model
+    upper, lower, limit,
+    scratch_inout,
+):
+    """
+    Collect the contacts of a pair with a hollow shape; normals from `lower` to `upper`.
+
+    It is the lower one of a pair with a convex shape or another of its kind, else the upper one.
+    Returns the number of candidates.
+    """
+    pose, pose_l = geometry_pose(scratch_inout, upper), geometry_pose(scratch_inout, lower)
+    slack = SLACK * limit
+    if geometry.shape[lower] == PLANE:
+        n = column(pose_l[0], 2)
+        count = collide_with_plane(
+            geometry, scratch_inout, shape_of(geometry, upper, pose, pose[1]), n,
+            dot(n, sub(pose_l[1], pose[1])), limit, pose[1], candidates_from(scratch_inout, 0))
+        for k in range(count):
+            store3(scratch_inout.candidate_normal, k, 0, n)
+        return count
+    if geometry.shape[lower] != HOLLOW:
+        return collide_hollow_surface(geometry, upper, lower, limit, scratch_inout)
+
+    shape = shape_of(geometry, upper, pose, pose_l[1])
+    count, is_near = collide_outside(
+        geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
+    if is_near:
+        count = collide_bore(
+            geometry, scratch_inout, shape, lower, pose_l, limit, slack, count == 0, 0, count)
+    if geometry.shape[upper] == HOLLOW:
+        count = keep_on_wall(geometry, upper, pose, True, 0, count, scratch_inout)
+        other = shape_of(geometry, lower, pose_l, pose[1])
+        first = count
+        count = collide_bore(
+            geometry, scratch_inout, other, upper, pose, limit, slack, False, _OTHER, first)
+        for k in range(first, count):
+            store3(scratch_inout.candidate_normal, k, 0,
+                   scale(-1.0, load3(scratch_inout.candidate_normal, k, 0)))
+        count = keep_on_wall(geometry, lower, pose_l, False, first, count, scratch_inout)
+    return count
+
+
+@subroutine
+def collide_hollow_surface(
+    geometry,  # model
+    hollow, surface, limit,
+    scratch_inout,
+):
+    """Collect the contacts of a hollow shape with a surface, as `collide_hollow`."""
+    pose, pose_s = geometry_pose(scratch_inout, hollow), geometry_pose(scratch_inout, surface)
+    count = collide_convex_surface(geometry, hollow, surface, limit, scratch_inout)
+    count = keep_on_wall(geometry, hollow, pose, True, 0, count, scratch_inout)
+    low, high = box_in_frame(geometry, hollow, pose, pose_s, limit)
+    cursor = 0
+    while True:
+        t, cursor = next_triangle(geometry, surface, low, high, cursor)
+        if t < 0:
+            return count
+        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+        count = make_room(geometry, hollow, surface, count, scratch_inout)
+        end = collide_bore(
+            geometry, scratch_inout, triangle_of(x0, x1, x2, pose[1]), hollow, pose, limit,
+            SLACK * limit, False, _OTHER + (triangle_number(geometry, surface, t) << 45), count)
+        for k in range(count, end):
+            n = scale(-1.0, load3(scratch_inout.candidate_normal, k, 0))
+            if has_normal(geometry, surface, t, mul_tv(pose_s[0], n)):
+                move_candidate(k, count, scratch_inout)
+                store3(scratch_inout.candidate_normal, count, 0, n)
+                count += 1
