@@ -31,7 +31,13 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import ByName, counted, free_name
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.friction_direction import FrictionDirection
-from sim_bridge.shapes.materials import ContactMaterial, DEFAULT, FRICTION_MODELS, Material
+from sim_bridge.shapes.materials import (
+    ContactMaterial,
+    DEFAULT,
+    FRICTION_MODELS,
+    Material,
+    SOLVERS,
+)
 
 Pair = tuple[str, str]
 """The names of two materials, in the order of who set their contact material."""
@@ -267,7 +273,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 refined[row, law.AXIS : law.AXIS + 3] = axis
         return law.Surfaces(
             pair, np.array([_law_row(contact) for contact, _ in rows]),
-            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body)
+            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body,
+            np.array([SOLVERS.get(contact.solver or '', -1) for contact, _ in rows], np.int64))
 
 
 def _moves(contact: ContactMaterial) -> bool:

@@ -24,6 +24,8 @@ DEFAULT = 'default'
 FRICTION_MODELS = {
     'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT, 'box': law.CONSTANT,
     'constant_normal_force': law.CONSTANT}
+SOLVERS = {'direct': law.DIRECT, 'iterative': law.ITERATIVE, 'split': law.SPLIT,
+           'direct_and_iterative': law.DIRECT_AND_ITERATIVE}
 # along each dimension of the space in which contact points are reduced
 _BINS = range(2, 11)
 
@@ -116,6 +118,10 @@ class ContactMaterial:
     direction: (frame, axis), the first direction of friction, (3,) in the axes of a link, geometry
         or robot, which is its root link, or None, the world; names (robot, link), or of a robot,
         stand for them. It holds before the directions of shapes. None: leaves them.
+    solver: how these contacts are solved, in one island beside others: 'direct', 'iterative',
+        'split', as of `World`; or 'direct_and_iterative', directly within the bounds of friction
+        that an iterative solution has found, and may exceed the cone by a little (AGX's solve
+        types). None: as the world says.
     rolling_friction, spinning_friction: torque per normal force [m] (rho, rhoN).
     restitution, bounce_velocity: slower approaches [m/s] do not bounce (bounce, bounce_vel).
     erp, cfm: share of the overlap that one step takes back; velocity per normal force [m/(N s)],
@@ -170,12 +176,15 @@ class ContactMaterial:
     contact_area: bool | None = None
     min_rest_length: float | None = within(Range(above=True), None)
     max_rest_length: float | None = within(Range(above=True), None)
+    solver: str | None = None
 
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
         place = 'contact material'
         if self.friction_model is not None:
             one_of('friction_model', self.friction_model, FRICTION_MODELS, place)
+        if self.solver is not None:
+            one_of('solver', self.solver, SOLVERS, place)
         check_fields(self, place)
         is_given = self.friction_model == 'constant_normal_force'
         if is_given != (self.normal_force is not None):

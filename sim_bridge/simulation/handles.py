@@ -18,6 +18,7 @@ from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURF
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
+from sim_bridge.engine.contact.hybrid import HYBRID
 from sim_bridge.engine.contact.present import (
     force_rows,
     present_dynamics,
@@ -26,7 +27,6 @@ from sim_bridge.engine.contact.present import (
     present_response,
 )
 from sim_bridge.engine.contact.refine import REFINE
-from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import make_contacts
@@ -43,7 +43,7 @@ from sim_bridge.engine.data.loops import (
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT, Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
@@ -104,8 +104,9 @@ def make_options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=_SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, newton=0, share=0,
-        loops=0, sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, hybrid=0, newton=0,
+        share=0, loops=0,
+        sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
 def needed_stages(
@@ -113,10 +114,11 @@ def needed_stages(
 ) -> dict[str, Stage]:
     """Return the stages that these parts need, by the option that holds the address."""
     needs = find_needs(geometry)
-    is_direct = options.solver != ITERATIVE
+    is_direct = options.solver != ITERATIVE or (surfaces.solver >= 0).any()
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
     stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
     stages |= refining_stages(surfaces) if needs.any else {}
+    stages |= {'hybrid': HYBRID} if needs.any and (surfaces.solver >= 0).any() else {}
     stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
@@ -135,7 +137,7 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
 
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
-    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE]
+    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE, HYBRID]
     entries = [
         step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,

@@ -21,10 +21,10 @@ from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
-from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.loops import GONE
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
+from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly

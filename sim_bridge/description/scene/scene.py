@@ -68,6 +68,7 @@ from sim_bridge.shapes.placed import Placed
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
 _MATERIAL_KEYS = tuple(f.name for f in fields(Material) if f.name != 'name')
 _CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
+_TEXTS = ('friction_model', 'solver')
 _READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
@@ -205,7 +206,7 @@ def _material(section: Section) -> Material | None:
 def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | None:
     pair = section.texts('between', 2)
     values: dict[str, Any] = {
-        key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
+        key: section.text(key, None) if key in _TEXTS else section.number(key, None)
         for key in _CONTACT_KEYS if key not in _READ_APART}
     values |= {key: section.flag(key, None) for key in ('reduce', 'contact_area')}
     bins = section.number('bins', None)

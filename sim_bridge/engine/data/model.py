@@ -154,7 +154,7 @@ class Options(NamedTuple):
     max_pivots: int
     """Changes of the set of locked joints per step before the step gives up."""
     solver: int
-    """Solve type of the contacts: contact.solve.DIRECT, ITERATIVE or SPLIT."""
+    """Solve type of the contacts: surfaces.DIRECT, ITERATIVE or SPLIT."""
     touching: float
     """Gap that counts as none [m], so that bodies at rest do not chase what is left open."""
     contact_tolerance: float
@@ -173,6 +173,8 @@ class Options(NamedTuple):
     """Address of the stage that solves contacts."""
     refine: int
     """Address of the stage that it calls for laws which `contact.refine` completes, or 0."""
+    hybrid: int
+    """Address of the stage that it calls where pairs of materials have solve types, or 0."""
     newton: int
     """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
     share: int

@@ -35,6 +35,9 @@ CONE, PYRAMID, CONSTANT = range(3)
 ) = range(19)
 SURFACE_LAW_SIZE = 19
 
+# solve types: of a world, Options.solver, and of a pair of materials
+DIRECT, ITERATIVE, SPLIT, DIRECT_AND_ITERATIVE = range(4)
+
 # bits of Surfaces.refine
 MOVES = 1  # surfaces that move relative to each other, in the author's order
 ADHERES = 2  # ADHESION is that of two bodies, which their contact points share
@@ -69,3 +72,5 @@ class Surfaces(NamedTuple):
     """What that takes: SIDE …"""
     direction_body: Annotated[IntVector, Dims('laws', points_at='nb')]
     """Body in whose axes AXIS is, -1 for the world."""
+    solver: Annotated[IntVector, Dims('laws')]
+    """Solve type: DIRECT … DIRECT_AND_ITERATIVE, or -1, the world's."""
