@@ -25,6 +25,8 @@ from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor
 from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
+from sim_bridge.shapes.friction_functions import PairFriction as PairFriction
+from sim_bridge.shapes.friction_functions import TouchingPair as TouchingPair
 from sim_bridge.shapes.materials import ContactMaterial as ContactMaterial
 from sim_bridge.shapes.materials import Material as Material
 from sim_bridge.shapes.placed import Placed as Placed

@@ -31,6 +31,7 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import ByName, counted, free_name
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.friction_direction import FrictionDirection
+from sim_bridge.shapes.friction_functions import FrictionFunction
 from sim_bridge.shapes.materials import (
     ContactMaterial,
     DEFAULT,
@@ -91,10 +92,10 @@ def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]
 class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     """The materials of a world by name, and the contact materials of pairs of them."""
 
-    __slots__ = ('_explicit', '_locate', '_materials', '_on_change')
+    __slots__ = ('_explicit', '_functions', '_locate', '_materials', '_on_change')
     internal_names = DeclaredAttributes.internal_names | {
-        'are_directed', 'forget_frames', 'number', 'restore', 'save', 'surfaces', 'take',
-        'take_back', 'under_free_name'}
+        'are_directed', 'forget_frames', 'friction_functions', 'number', 'restore', 'save',
+        'surfaces', 'take', 'take_back', 'under_free_name'}
 
     def __init__(
         self, on_change: Callable[[], None] = lambda: None, locate: Locate = _of_world_alone
@@ -105,6 +106,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         on_change: called after every change. locate: see `Locate`.
         """
         self._locate = locate
+        self._functions: dict[int, FrictionFunction] = {}
         self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
         self._explicit: dict[Pair, ContactMaterial] = {}
         self._on_change = on_change
@@ -240,6 +242,11 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """Whether there are directions of friction in the frames of links."""
         return any(contact.direction is not None for contact in self._explicit.values())
 
+    @property
+    def friction_functions(self) -> Mapping[int, FrictionFunction]:
+        """What decides friction in Python, by the row of the law in the last `surfaces`."""
+        return self._functions
+
     def forget_frames(self, robot: str) -> None:
         """Remove the directions of friction in the frames of a robot."""
         for pair, contact in self._explicit.items():
@@ -256,9 +263,13 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             for j, b in enumerate(names[: i + 1]):
                 first, second = (b, a) if (b, a) in self._explicit else (a, b)
                 contact = self.contact_material(first, second)
-                side = int(_moves(contact) and a != b) * (1 if first == a else -1)
+                is_ordered = _moves(contact) or callable(contact.friction_model)
+                side = int(is_ordered and a != b) * (1 if first == a else -1)
                 pair[i, j] = rows.setdefault((contact, side), len(rows))
                 pair[j, i] = rows.setdefault((contact, -side), len(rows))
+        self._functions = {
+            row: contact.friction_model for row, (contact, _) in enumerate(rows)
+            if callable(contact.friction_model)}
         refined = np.zeros((len(rows), law.REFINED_SIZE))
         refined[:, law.SIDE] = [side for _, side in rows]
         refined[:, law.OVERLAP] = [contact.adhesive_overlap for contact, _ in rows]
@@ -288,6 +299,7 @@ def _refinements(contact: ContactMaterial) -> int:
             | law.DIRECTED * (contact.direction is not None)
             | law.WEIGHED * (contact.friction_model == 'box')
             | law.DEEP * (contact.depth_factor is not None)
+            | law.CUSTOM * callable(contact.friction_model)
             | law.REDUCED * bool(contact.reduce) | law.SPREADS * bool(contact.contact_area))
 
 
@@ -298,14 +310,15 @@ def _direction(contact: ContactMaterial) -> FrictionDirection:
 def _law_row(contact: ContactMaterial) -> np.ndarray:
     """Return the engine's row of a complete contact material."""
     row = np.zeros(law.SURFACE_LAW_SIZE)
-    assert contact.friction_model is not None
-    row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
+    # where a function decides, the cone is what holds without its answer
+    name = contact.friction_model if isinstance(contact.friction_model, str) else 'cone'
+    row[law.MODEL] = FRICTION_MODELS[name]
     most = math.inf if contact.friction_model == 'constant' else _STICKS
     row[law.MU], row[law.MU2] = _least(contact.friction, most), _least(contact.friction2, most)
     if contact.friction_model == 'box':
         row[[law.MU, law.MU2]] *= _GRAVITY
     elif contact.friction_model == 'constant_normal_force':
-        row[[law.MU, law.MU2]] *= contact.normal_force
+        row[[law.MU, law.MU2]] *= contact.normal_force or 0.0
     row[law.ROLLING] = _least(contact.rolling_friction, _STICKS)
     row[law.SPINNING] = _least(contact.spinning_friction, _STICKS)
     row[law.RESTITUTION] = contact.restitution

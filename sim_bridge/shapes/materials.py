@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import Any
 
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import one_of, truth, whole_number
 from sim_bridge.shapes.friction_direction import direction_of, DirectionLike, FrictionDirection
+from sim_bridge.shapes.friction_functions import FrictionFunction
 from sim_bridge.shapes.ranges import (
     check_fields,
     FINITE,
@@ -109,7 +111,10 @@ class ContactMaterial:
         is bounded by the coefficient times (m1 + m2) 9.80665 m/s², with the masses of the bodies
         that forces move, which their contact points share (AGX's BoxFrictionModel);
         'constant_normal_force', by the coefficient times `normal_force`, each direction for itself
-        (AGX's ConstantNormalForceOrientedBoxFrictionModel).
+        (AGX's ConstantNormalForceOrientedBoxFrictionModel). Or a function, which takes a
+        `TouchingPair` and returns a `PairFriction`, or None for a cone: called once a step for
+        each two geometries of these materials that touch. It may not use its world. Pickles and
+        copies refer to it; what it keeps itself is in no snapshot. It costs 0.1 ms a call.
     friction, friction2: along the first and second direction (mu, mu2); the second is like the
         first if None.
     normal_force: of the model 'constant_normal_force', at each contact point [N].
@@ -150,7 +155,7 @@ class ContactMaterial:
 
     friction: float | None = within(MAYBE_INFINITE, None)
     friction2: float | None = within(MAYBE_INFINITE, None)
-    friction_model: str | None = None
+    friction_model: str | FrictionFunction | None = None
     rolling_friction: float | None = within(NOT_NEGATIVE, None)
     spinning_friction: float | None = within(NOT_NEGATIVE, None)
     restitution: float | None = within(SHARE, None)
@@ -181,7 +186,7 @@ class ContactMaterial:
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
         place = 'contact material'
-        if self.friction_model is not None:
+        if self.friction_model is not None and not callable(self.friction_model):
             one_of('friction_model', self.friction_model, FRICTION_MODELS, place)
         if self.solver is not None:
             one_of('solver', self.solver, SOLVERS, place)
@@ -220,7 +225,7 @@ class ContactMaterial:
         for name in surface:
             if name not in ODE_NAMES:
                 raise UnknownNameError('surface parameter of ODE', name, ODE_NAMES)
-        values = {ODE_NAMES[name]: value for name, value in surface.items()}
+        values: dict[str, Any] = {ODE_NAMES[name]: value for name, value in surface.items()}
         return cls(friction_model='pyramid', **values)
 
 

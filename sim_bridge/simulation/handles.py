@@ -54,6 +54,7 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.contact_search import ContactSearch
+from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.records import Sleep
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
@@ -104,8 +105,8 @@ def make_options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=_SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, hybrid=0, newton=0,
-        share=0, loops=0,
+        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, custom=0, hybrid=0,
+        newton=0, share=0, loops=0,
         sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
@@ -199,9 +200,20 @@ def stepping_units(probe: Handle) -> list[Unit]:
     return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
 
 
-def make_stepping_handle(probe: Handle) -> Handle:
-    """Make the handle to step with of one with all but the stages; compiles what is missing."""
+def make_stepping_handle(probe: Handle, friction: FrictionCalls | None = None) -> Handle:
+    """
+    Make the handle to step with of one with all but the stages; compiles what is missing.
+
+    friction: the functions that decide friction, whose handle it becomes.
+    """
     options, loops = probe.part(Options), probe.part(Loops)
     stages = needed_stages(options, probe.part(Geometry), probe.part(Surfaces), loops)
     workspace = make_workspace(probe.part(Model), bool(loops.size[ALL_ROWS]))
-    return probe.replaced(with_stages(options, stages), workspace)
+    handle = probe.replaced(_with_calls(with_stages(options, stages), friction), workspace)
+    if friction is not None:
+        friction.bind(handle)
+    return handle
+
+
+def _with_calls(options: Options, friction: FrictionCalls | None) -> Options:
+    return options if friction is None else options._replace(custom=friction.address)

@@ -28,7 +28,7 @@ from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
+from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE, STOPPED
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
 from sim_bridge.foundation.names import ByName, counted
@@ -39,6 +39,7 @@ from sim_bridge.shapes.friction_direction import FrictionDirection
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
 from sim_bridge.simulation.assembly import Sites
+from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
@@ -52,6 +53,8 @@ LinkPair = tuple[tuple[str, str], tuple[str, str]]
 
 # room for contacts that a world of geometries starts with, and more for each of them
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
+# who is in a step while a function in Python decides friction
+_IN_FUNCTION = -1
 # error of a joint that counts as open [m, 1]
 _OPEN = 1e-6
 
@@ -225,6 +228,7 @@ class Simulation:
         self._handles: ContactHandles
         self._observe: Call
         self._stepper: Stepper
+        self._friction: FrictionCalls | None = None
         self._initial: tuple[State, np.ndarray]
 
     def __repr__(self) -> str:
@@ -358,6 +362,9 @@ class Simulation:
         Only what takes long or replaces arrays is guarded; reading and writing numbers is not.
         """
         inside, own = self._thread, get_ident()
+        if inside == _IN_FUNCTION:
+            raise StateError(
+                'a friction function uses its world within a step; it is given all it may use')
         if inside not in (0, own):
             names = {thread.ident: thread.name for thread in threading.enumerate()}
             present, other = (repr(names.get(each, each)) for each in (own, inside))
@@ -700,11 +707,27 @@ class Simulation:
         """Prepare the call that steps; at the first step, so that looking compiles little."""
         build(self.units)
         self._prepare_observer()
-        handle = handles.make_stepping_handle(self._handles.probe)
+        self._friction = self.friction_calls()
+        handle = handles.make_stepping_handle(self._handles.probe, self._friction)
         self._stepper = Stepper(
             handle, self._observer.handle, self._observe, self._readings, self._sites.sampling,
             self.gravity, self.worst, is_smooth=self.integrator == 'rk5')
         self._dirty &= ~_STEPPER
+
+    def friction_calls(self) -> FrictionCalls | None:
+        """Return the calls of the functions that decide friction, None where there are none."""
+        functions = self.materials.friction_functions
+        names = [(each.link.robot.name, each.link.name, each.name) for each in self.geometries]
+        return FrictionCalls(functions, names, self._closed) if functions else None
+
+    @contextmanager
+    def _closed(self) -> Iterator[None]:
+        """Keep a function that is called within a step from using the simulation."""
+        before, self._thread = self._thread, _IN_FUNCTION
+        try:
+            yield
+        finally:
+            self._thread = before
 
     def _progress(self) -> np.ndarray:
         """Return (3,) what the last call of `step` did; see `sensors.step_and_sample`."""
@@ -718,6 +741,9 @@ class Simulation:
             if status == NOT_FINITE:
                 self._drop_pushes()
                 raise DivergenceError(f'step {self.step_count + 1} is not finite')
+            if status == STOPPED and self._friction is not None:
+                self._drop_pushes()
+                self._friction.check()
             if status == NO_ROOM:
                 progress = self._progress()
                 self.make_room(2 * assembly.contact_room(self._state))

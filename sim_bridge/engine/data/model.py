@@ -173,6 +173,8 @@ class Options(NamedTuple):
     """Address of the stage that solves contacts."""
     refine: int
     """Address of the stage that it calls for laws which `contact.refine` completes, or 0."""
+    custom: int
+    """Address of the function that it calls for friction which Python decides, or 0."""
     hybrid: int
     """Address of the stage that it calls where pairs of materials have solve types, or 0."""
     newton: int

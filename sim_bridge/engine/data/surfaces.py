@@ -46,6 +46,7 @@ WEIGHED = 8  # MU and MU2 are per mass of two bodies [N/kg], which their contact
 DEEP = 16  # MU and MU2 grow with the depth
 REDUCED = 32  # of many points between two bodies few take part
 SPREADS = 64  # STIFFNESS and DAMPING are per area of the points, and times their rest length
+CUSTOM = 128  # a Python function decides friction
 
 # columns of Surfaces.refined
 (
