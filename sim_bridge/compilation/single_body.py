@@ -15,7 +15,7 @@ from sim_bridge.description.report import Report
 from sim_bridge.foundation.arrays import Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, one_of, positive_number, real_array
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import as_placed, combined_mass_properties, Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane, Shape

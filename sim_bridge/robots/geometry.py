@@ -13,7 +13,7 @@ from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.validation import finite_vector, name_set, truth
 from sim_bridge.robots.owners import Link, Robot
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometrySlot

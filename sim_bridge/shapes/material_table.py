@@ -13,7 +13,8 @@ Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
     surface layer                     max(a, b)
     greatest correcting velocity      min(a, b)
 
-An explicit `ContactMaterial` for a pair overrides what it says and leaves the rest to these.
+What a library says of the pair overrides these, see `materials`, and an explicit
+`ContactMaterial` overrides both; what either leaves out stays.
 """
 
 from __future__ import annotations
@@ -32,13 +33,7 @@ from sim_bridge.foundation.names import ByName, counted, free_name
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.friction_direction import FrictionDirection
 from sim_bridge.shapes.friction_functions import FrictionFunction
-from sim_bridge.shapes.materials import (
-    ContactMaterial,
-    DEFAULT,
-    FRICTION_MODELS,
-    Material,
-    SOLVERS,
-)
+from sim_bridge.shapes.material import ContactMaterial, DEFAULT, FRICTION_MODELS, Material, SOLVERS
 
 Pair = tuple[str, str]
 """The names of two materials, in the order of who set their contact material."""
@@ -80,6 +75,26 @@ def combine(a: Material, b: Material) -> ContactMaterial:
         damping=time * stiffness if math.isfinite(stiffness) else 0.0,
         reduce=a.reduce and b.reduce, bins=_BINS, contact_area=False,
         min_rest_length=_REST_LENGTHS[0], max_rest_length=_REST_LENGTHS[1])
+
+
+def _overridden(complete: ContactMaterial, by: ContactMaterial) -> ContactMaterial:
+    """Return a complete contact material with what another one says instead."""
+    values = {each.name: getattr(by, each.name) for each in fields(by)
+              if getattr(by, each.name) is not None}
+    for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
+        if one in values:
+            values.setdefault(other, values[one])
+    return replace(complete, **values)
+
+
+def _library_contact(a: Material, b: Material) -> ContactMaterial | None:
+    """Return what the library of two materials says of them; of two libraries, one by name."""
+    first, second = sorted((a, b), key=lambda material: material.name)
+    for one, other in ((first, second), (second, first)):
+        for kind, contact in one.contacts:
+            if kind == other.kind:
+                return contact
+    return None
 
 
 def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]:
@@ -221,6 +236,9 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """Return the complete contact material of two materials, in either order."""
         first, second = self.take(a), self.take(b)
         implicit = combine(first, second)
+        known = _library_contact(first, second)
+        if known is not None:
+            implicit = _overridden(implicit, known)
         explicit = self._explicit.get((first.name, second.name))
         if explicit is None:
             explicit = self._explicit.get((second.name, first.name))
@@ -229,13 +247,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             if explicit.motion is not None:
                 # the same, said of the second relative to the first
                 explicit = replace(explicit, motion=-explicit.motion)
-        values = {
-            each.name: getattr(explicit, each.name) for each in fields(explicit)
-            if getattr(explicit, each.name) is not None}
-        for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
-            if one in values:
-                values.setdefault(other, values[one])
-        return replace(implicit, **values)
+        return _overridden(implicit, explicit)
 
     @property
     def are_directed(self) -> bool:

@@ -46,8 +46,8 @@ from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.material import ContactMaterial, Material
 from sim_bridge.shapes.material_table import MaterialTable
-from sim_bridge.shapes.materials import ContactMaterial, Material
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation import snapshots
