@@ -151,10 +151,11 @@ class ContactMaterial:
     adhesive_overlap: overlap that they rest with, while which they are held [m]; less than 0.1 mm
         between them counts as touching.
     stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
-    contact_area: whether stiffness and damping are those of an elastic foundation [Pa, Pa s]:
-        times the area of the contact, over the rest length (AGX's contact area approach). The area
-        is that between the points of two geometries, which share it; the rest length is the
-        thickness of the thinner of the two, from min_rest_length to max_rest_length [m].
+    contact_area: whether stiffness, where it is finite, and damping are those of an elastic
+        foundation [Pa, Pa s]: times the area of the contact, over the rest length (AGX's contact
+        area approach). The area is that between the points of two geometries, which share it; the
+        rest length is the thickness of the thinner of the two, from min_rest_length to
+        max_rest_length [m].
     reduce: whether few of many points between two bodies take part: the deepest of each bin of the
         space (normal × position, normal), which has `bins` along each of its six dimensions, 2 to
         10. The others are contacts without force.

@@ -312,7 +312,8 @@ def _refinements(contact: ContactMaterial) -> int:
             | law.WEIGHED * (contact.friction_model == 'box')
             | law.DEEP * (contact.depth_factor is not None)
             | law.CUSTOM * callable(contact.friction_model)
-            | law.REDUCED * bool(contact.reduce) | law.SPREADS * bool(contact.contact_area))
+            | law.REDUCED * bool(contact.reduce)
+            | law.SPREADS * (bool(contact.contact_area) and _is_elastic(contact)))
 
 
 def _direction(contact: ContactMaterial) -> FrictionDirection:
@@ -343,10 +344,13 @@ def _law_row(contact: ContactMaterial) -> np.ndarray:
     row[law.MAX_VELOCITY] = contact.max_correcting_velocity
     row[law.ADHESION] = contact.adhesion
     # 0 stands for rigid
-    is_elastic = contact.stiffness is not None and math.isfinite(contact.stiffness)
-    row[law.STIFFNESS] = contact.stiffness if is_elastic else 0.0
-    row[law.DAMPING] = contact.damping if is_elastic else 0.0
+    row[law.STIFFNESS] = contact.stiffness if _is_elastic(contact) else 0.0
+    row[law.DAMPING] = contact.damping if _is_elastic(contact) else 0.0
     return row
+
+
+def _is_elastic(contact: ContactMaterial) -> bool:
+    return contact.stiffness is not None and math.isfinite(contact.stiffness)
 
 
 def _least(value: float | None, bound: float) -> float:

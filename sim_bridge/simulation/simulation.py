@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import auto, IntFlag
+from functools import partial
 from operator import attrgetter
 import threading
 from threading import get_ident
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
-from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
+from sim_bridge.engine.data.loops import Loops, make_loops
 from sim_bridge.engine.data.model import body_count, Model, velocity_count
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import LOOSE, make_state, State
@@ -31,20 +32,26 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE, STOPPED
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
-from sim_bridge.foundation.names import ByName, counted
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
-from sim_bridge.shapes.friction_direction import FrictionDirection
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
 from sim_bridge.simulation.assembly import Sites
+from sim_bridge.simulation.constraint import Constraint
 from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
-from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot, with_pulled
+from sim_bridge.simulation.slots import (
+    body_of_direction,
+    GeometrySlot,
+    LinkSlot,
+    RobotSlot,
+    with_pulled,
+)
 from sim_bridge.simulation.stepper import Stepper
 
 _Value = TypeVar('_Value')
@@ -98,41 +105,6 @@ _ROBOT_ARRAYS = _PARTS | _MEDIUM
 _ALL_ARRAYS = _ROBOT_ARRAYS | _GEOMETRY | _SURFACES | _CONTACTS
 _TO_OBSERVE = _ROBOT_ARRAYS | _OBSERVER | _OBSERVATION
 _TO_STEP = _ALL_ARRAYS | _STEPPER | _JOINT_VELOCITIES
-
-
-class Constraint(Protocol):
-    """A joint that is solved for as rows beside the trees, as a simulation knows it."""
-
-    key: str
-    """Its name among all joints of the simulation."""
-    axis_count: int
-    """The number of coordinates that it leaves free."""
-    joint: Any
-    """The joint, for users."""
-    softness: Any
-    """ERP and CFM."""
-    spec: Any
-    """What it was made from."""
-    start: np.ndarray
-    """(n,) The positions that `restart` goes back to."""
-
-    def record(self) -> LoopJoint:
-        """Describe it to the engine as it is now."""
-
-    def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
-        """Take new places for its numbers: row `number`, and of its axes from row `first` on."""
-
-    def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
-        """Return the greatest position error [m] and sine of an angular error of its rows."""
-
-    def restart(self) -> None:
-        """Go back to how it began."""
-
-    def wrench_in(
-        self, number: int, loops: Loops, arm: np.ndarray, force: np.ndarray, state: State,
-        origin: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about its second anchor on its second link."""
 
 
 class Settings(NamedTuple):
@@ -208,7 +180,7 @@ class Simulation:
         self.separated: dict[LinkPair, None] = {}
         """The pairs of links that were kept from touching each other, in order."""
         self.materials = MaterialTable(
-            lambda: self.mark(Dirty.SURFACES), self._locate)
+            lambda: self.mark(Dirty.SURFACES), partial(body_of_direction, self.slots))
         self.groups = CollisionGroups(self.regroup)
         self.admitted = 0
         """How many robots were ever added."""
@@ -664,16 +636,6 @@ class Simulation:
         self._write_groups()
         for slot in self.slots.values():
             slot.bind_geometries(self._geometry)
-
-    def _locate(self, direction: FrictionDirection) -> tuple[int, Sequence[float]]:
-        """Return the body of a friction direction, -1 for the world, and the axis in its axes."""
-        if direction.robot is None:
-            return -1, direction.axis
-        slots = ByName('robot', '', self.slots)
-        slot = slots[direction.robot]
-        links = ByName('link', f'robot {slot.name!r}', {each.name: each for each in slot.links})
-        link = links[slot.description.root if direction.link is None else direction.link]
-        return link.body, link.placement.rotation @ np.array(direction.axis)
 
     def _write_groups(self) -> None:
         geometries = self.geometries

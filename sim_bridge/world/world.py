@@ -594,7 +594,8 @@ class World(DeclaredAttributes):
         """
         Set the contact law of two materials; None restores the implicit rules.
 
-        See `ContactMaterial`. Raises UnknownNameError for an unknown material.
+        It holds in either order; `ContactMaterial.motion` is that of a relative to b. Raises
+        UnknownNameError for an unknown material, or link of a friction direction.
         """
         self.materials.set_contact_material(a, b, contact_material)
 
