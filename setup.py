@@ -76,6 +76,7 @@ setup(
     packages=find_packages(include=[package_name, f'{package_name}.*']),
     package_data={
         package_name: ['__init__.pyi', 'py.typed'],
+        f'{package_name}.shapes': ['materials.json'],
         f'{package_name}.ros.interfaces': ['definitions/*.txt'],
     },
     data_files=share_files(package_name),

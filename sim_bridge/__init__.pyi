@@ -26,8 +26,11 @@ from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor
 from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
-from sim_bridge.shapes.materials import ContactMaterial as ContactMaterial
-from sim_bridge.shapes.materials import Material as Material
+from sim_bridge.shapes import materials as materials
+from sim_bridge.shapes.friction_functions import PairFriction as PairFriction
+from sim_bridge.shapes.friction_functions import TouchingPair as TouchingPair
+from sim_bridge.shapes.material import ContactMaterial as ContactMaterial
+from sim_bridge.shapes.material import Material as Material
 from sim_bridge.shapes.placed import Placed as Placed
 from sim_bridge.shapes.polyhedra import ConvexHull as ConvexHull
 from sim_bridge.shapes.polyhedra import HeightField as HeightField

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sim_bridge.description.model import ContactDescription, GeometryDescription, RobotDescription
 from sim_bridge.description.report import ERROR, Findings, Place, WARNING
@@ -18,7 +18,7 @@ from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import one_of
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
@@ -139,6 +139,7 @@ def _material(
         if surface.stiffness is not None and surface.damping is not None:
             # the time in which a spring of kp with a damper of kd comes to rest
             given['damping'] = surface.damping / surface.stiffness
-        values = {name: value for name, value in given.items() if value is not None}
+        values: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None}
         known[surface] = Material(f'{robot}/{link}', **values)
     return known[surface]

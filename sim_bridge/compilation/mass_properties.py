@@ -11,7 +11,7 @@ from sim_bridge.description.poses import read_only
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import positive_number, real_array
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import combined_mass_properties, Placed
 from sim_bridge.shapes.shapes import MassProperties
 

@@ -21,7 +21,7 @@ from sim_bridge.description.report import Report
 from sim_bridge.foundation.arrays import Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, one_of
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import as_placed, Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape

@@ -16,7 +16,6 @@ from sim_bridge.contact.solution import (
 )
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.contact.given import solve_given
-from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import NEWTON, SHARE
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import (
@@ -31,7 +30,7 @@ from sim_bridge.engine.data.contact_problem import (
 from sim_bridge.engine.data.contact_problem import ContactProblem as EngineProblem
 from sim_bridge.engine.data.model import Options
 from sim_bridge.engine.data.state import make_state
-from sim_bridge.engine.data.surfaces import CONSTANT
+from sim_bridge.engine.data.surfaces import CONSTANT, DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import instance_of, one_of, truth

@@ -15,7 +15,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, name_set, truth
 from sim_bridge.robots.owners import Link, Robot
 from sim_bridge.robots.shape_changes import change_shape, check_present, remove_shape
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Simulation

@@ -20,7 +20,7 @@ from sim_bridge.robots.joints.joint import Joint
 from sim_bridge.robots.mass_properties import set_inertial, update_from_shapes
 from sim_bridge.robots.owners import Robot
 from sim_bridge.robots.shape_changes import add_shape
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Dirty

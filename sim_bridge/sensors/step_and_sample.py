@@ -15,11 +15,11 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at, run_call
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
+from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE, STOPPED
 from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE
 from sim_bridge.sensors.readings import IMU, take_reading
 
-# what `advance` returns first, beside NOT_FINITE and NO_ROOM of `engine.pipeline.step`
+# what `advance` returns first, beside NOT_FINITE, NO_ROOM and STOPPED of `engine.pipeline.step`
 NO_DRAWS = 4  # the devices that are due have used up their random numbers
 
 # how a call begins: anew, after NO_ROOM, or after NO_DRAWS
@@ -87,7 +87,7 @@ def advance(
         while at < stop:
             status, done = step_some(place, stop - at, step_inout, smooth_inout, progress_inout)
             at += done
-            if status == NOT_FINITE or status == NO_ROOM:
+            if status == NOT_FINITE or status == NO_ROOM or status == STOPPED:
                 return status, at - first, is_observed
         is_sampling = True
     note_worst(world.options(table), world.state(table), world.solution(table), progress_inout,

@@ -41,7 +41,8 @@ def direction_of(value: Any, place: str) -> FrictionDirection:
         return value
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise InvalidValueError('direction', value, _EXPECTED, place)
-    frame, given = value
+    frame: Any = value[0]
+    given = value[1]
     axis = _unit_vector(given, place)
     if frame is None:
         return FrictionDirection(None, None, axis)

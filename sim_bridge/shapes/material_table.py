@@ -13,7 +13,8 @@ Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
     surface layer                     max(a, b)
     greatest correcting velocity      min(a, b)
 
-An explicit `ContactMaterial` for a pair overrides what it says and leaves the rest to these.
+What a library says of the pair overrides these, see `materials`, and an explicit
+`ContactMaterial` overrides both; what either leaves out stays.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import ByName, counted, free_name
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.friction_direction import FrictionDirection
-from sim_bridge.shapes.materials import ContactMaterial, DEFAULT, FRICTION_MODELS, Material
+from sim_bridge.shapes.friction_functions import FrictionFunction
+from sim_bridge.shapes.material import ContactMaterial, DEFAULT, FRICTION_MODELS, Material, SOLVERS
 
 Pair = tuple[str, str]
 """The names of two materials, in the order of who set their contact material."""
@@ -77,6 +79,26 @@ def combine(
         min_rest_length=_REST_LENGTHS[0], max_rest_length=_REST_LENGTHS[1])
 
 
+def _overridden(complete: ContactMaterial, by: ContactMaterial) -> ContactMaterial:
+    """Return a complete contact material with what another one says instead."""
+    values = {each.name: getattr(by, each.name) for each in fields(by)
+              if getattr(by, each.name) is not None}
+    for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
+        if one in values:
+            values.setdefault(other, values[one])
+    return replace(complete, **values)
+
+
+def _library_contact(a: Material, b: Material) -> ContactMaterial | None:
+    """Return what the library of two materials says of them; of two libraries, one by name."""
+    first, second = sorted((a, b), key=lambda material: material.name)
+    for one, other in ((first, second), (second, first)):
+        for kind, contact in one.contacts:
+            if kind == other.kind:
+                return contact
+    return None
+
+
 def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]:
     """Find the body of a direction where there are no robots."""
     if direction.robot is not None:
@@ -87,10 +109,11 @@ def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]
 class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     """The materials of a world by name, and the contact materials of pairs of them."""
 
-    __slots__ = ('_explicit', '_locate', '_materials', '_on_change', '_softness')
+    __slots__ = (
+        '_explicit', '_functions', '_locate', '_materials', '_on_change', '_softness')
     internal_names = DeclaredAttributes.internal_names | {
-        'are_directed', 'forget_frames', 'number', 'restore', 'save', 'surfaces', 'take',
-        'take_back', 'under_free_name'}
+        'are_directed', 'forget_frames', 'friction_functions', 'number', 'restore', 'save',
+        'surfaces', 'take', 'take_back', 'under_free_name'}
 
     def __init__(
         self, on_change: Callable[[], None] = lambda: None, locate: Locate = _of_world_alone,
@@ -103,6 +126,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         of contacts without a contact material that has them.
         """
         self._locate, self._softness = locate, softness
+        self._functions: dict[int, FrictionFunction] = {}
         self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
         self._explicit: dict[Pair, ContactMaterial] = {}
         self._on_change = on_change
@@ -217,6 +241,9 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """Return the complete contact material of two materials, in either order."""
         first, second = self.take(a), self.take(b)
         implicit = combine(first, second, *self._softness())
+        known = _library_contact(first, second)
+        if known is not None:
+            implicit = _overridden(implicit, known)
         explicit = self._explicit.get((first.name, second.name))
         if explicit is None:
             explicit = self._explicit.get((second.name, first.name))
@@ -225,18 +252,17 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             if explicit.motion is not None:
                 # the same, said of the second relative to the first
                 explicit = replace(explicit, motion=-explicit.motion)
-        values = {
-            each.name: getattr(explicit, each.name) for each in fields(explicit)
-            if getattr(explicit, each.name) is not None}
-        for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
-            if one in values:
-                values.setdefault(other, values[one])
-        return replace(implicit, **values)
+        return _overridden(implicit, explicit)
 
     @property
     def are_directed(self) -> bool:
         """Whether there are directions of friction in the frames of links."""
         return any(contact.direction is not None for contact in self._explicit.values())
+
+    @property
+    def friction_functions(self) -> Mapping[int, FrictionFunction]:
+        """What decides friction in Python, by the row of the law in the last `surfaces`."""
+        return self._functions
 
     def forget_frames(self, robot: str) -> None:
         """Remove the directions of friction in the frames of a robot."""
@@ -254,9 +280,13 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             for j, b in enumerate(names[: i + 1]):
                 first, second = (b, a) if (b, a) in self._explicit else (a, b)
                 contact = self.contact_material(first, second)
-                side = int(_moves(contact) and a != b) * (1 if first == a else -1)
+                is_ordered = _moves(contact) or callable(contact.friction_model)
+                side = int(is_ordered and a != b) * (1 if first == a else -1)
                 pair[i, j] = rows.setdefault((contact, side), len(rows))
                 pair[j, i] = rows.setdefault((contact, -side), len(rows))
+        self._functions = {
+            row: contact.friction_model for row, (contact, _) in enumerate(rows)
+            if callable(contact.friction_model)}
         refined = np.zeros((len(rows), law.REFINED_SIZE))
         refined[:, law.SIDE] = [side for _, side in rows]
         refined[:, law.OVERLAP] = [contact.adhesive_overlap for contact, _ in rows]
@@ -271,7 +301,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 refined[row, law.AXIS : law.AXIS + 3] = axis
         return law.Surfaces(
             pair, np.array([_law_row(contact) for contact, _ in rows]),
-            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body)
+            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body,
+            np.array([SOLVERS.get(contact.solver or '', -1) for contact, _ in rows], np.int64))
 
 
 def _moves(contact: ContactMaterial) -> bool:
@@ -285,7 +316,9 @@ def _refinements(contact: ContactMaterial) -> int:
             | law.DIRECTED * (contact.direction is not None)
             | law.WEIGHED * (contact.friction_model == 'box')
             | law.DEEP * (contact.depth_factor is not None)
-            | law.REDUCED * bool(contact.reduce) | law.SPREADS * bool(contact.contact_area))
+            | law.CUSTOM * callable(contact.friction_model)
+            | law.REDUCED * bool(contact.reduce)
+            | law.SPREADS * (bool(contact.contact_area) and _is_elastic(contact)))
 
 
 def _direction(contact: ContactMaterial) -> FrictionDirection:
@@ -295,14 +328,15 @@ def _direction(contact: ContactMaterial) -> FrictionDirection:
 def _law_row(contact: ContactMaterial) -> np.ndarray:
     """Return the engine's row of a complete contact material."""
     row = np.zeros(law.SURFACE_LAW_SIZE)
-    assert contact.friction_model is not None
-    row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
+    # where a function decides, the cone is what holds without its answer
+    name = contact.friction_model if isinstance(contact.friction_model, str) else 'cone'
+    row[law.MODEL] = FRICTION_MODELS[name]
     most = math.inf if contact.friction_model == 'constant' else _STICKS
     row[law.MU], row[law.MU2] = _least(contact.friction, most), _least(contact.friction2, most)
     if contact.friction_model == 'box':
         row[[law.MU, law.MU2]] *= _GRAVITY
     elif contact.friction_model == 'constant_normal_force':
-        row[[law.MU, law.MU2]] *= contact.normal_force
+        row[[law.MU, law.MU2]] *= contact.normal_force or 0.0
     row[law.ROLLING] = _least(contact.rolling_friction, _STICKS)
     row[law.SPINNING] = _least(contact.spinning_friction, _STICKS)
     row[law.RESTITUTION] = contact.restitution
@@ -315,10 +349,13 @@ def _law_row(contact: ContactMaterial) -> np.ndarray:
     row[law.MAX_VELOCITY] = contact.max_correcting_velocity
     row[law.ADHESION] = contact.adhesion
     # 0 stands for rigid
-    is_elastic = contact.stiffness is not None and math.isfinite(contact.stiffness)
-    row[law.STIFFNESS] = contact.stiffness if is_elastic else 0.0
-    row[law.DAMPING] = contact.damping if is_elastic else 0.0
+    row[law.STIFFNESS] = contact.stiffness if _is_elastic(contact) else 0.0
+    row[law.DAMPING] = contact.damping if _is_elastic(contact) else 0.0
     return row
+
+
+def _is_elastic(contact: ContactMaterial) -> bool:
+    return contact.stiffness is not None and math.isfinite(contact.stiffness)
 
 
 def _least(value: float | None, bound: float) -> float:

@@ -18,7 +18,7 @@ from sim_bridge.foundation.validation import (
     truth,
     unit_quaternion,
 )
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
 

@@ -107,10 +107,11 @@ class ContactTerms:
         contacts.geometry[:], contacts.gap[:] = np.sort(indices, axis=1), gaps
         contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
         contacts.point[:] = 0.5 * (points[0] + points[1])
+        self._friction = simulation.friction_calls()
+        options = probe.part(Options)._replace(
+            time_step=time_step, custom=0 if self._friction is None else self._friction.address)
         self._handle = probe.replaced(
-            with_stages(
-                probe.part(Options)._replace(time_step=time_step),
-                refining_stages(probe.part(Surfaces))),
+            with_stages(options, refining_stages(probe.part(Surfaces))),
             make_workspace(self._model, bool(len(self._loops.kind))), contacts,
             *make_problem(self._model, count, 0),
             make_loop_work(self._model, self._loops))
@@ -130,7 +131,11 @@ class ContactTerms:
 
     def laws(self, free_velocity: np.ndarray) -> ContactLaws:
         """Return the laws of the contacts, for a velocity (nv,) without contacts."""
+        if self._friction is not None:
+            self._friction.bind(self._handle)
         present_laws(self._handle, free_velocity)
+        if self._friction is not None:
+            self._friction.check()
         laws = self._handle.part(Laws)
         z, x, second = laws.frame.reshape(-1, 3, 3).transpose(1, 0, 2)
         ratio = np.linalg.norm(second, axis=1)

@@ -23,6 +23,7 @@ from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_HOLL
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
+from sim_bridge.engine.contact.hybrid import HYBRID
 from sim_bridge.engine.contact.present import (
     force_rows,
     present_dynamics,
@@ -31,7 +32,6 @@ from sim_bridge.engine.contact.present import (
     present_response,
 )
 from sim_bridge.engine.contact.refine import REFINE
-from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import make_contacts
@@ -48,7 +48,7 @@ from sim_bridge.engine.data.loops import (
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT, Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
@@ -59,6 +59,7 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.contact_search import ContactSearch
+from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.ray_search import RaySearch
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
@@ -108,7 +109,7 @@ def make_options(
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
         detect=0, detect_convex=0, detect_surface=0, detect_hollow=0, contact=0, refine=0,
-        newton=0, share=0, loops=0, sleeps=int(sleeps))
+        custom=0, hybrid=0, newton=0, share=0, loops=0, sleeps=int(sleeps))
 
 
 def needed_stages(
@@ -116,10 +117,11 @@ def needed_stages(
 ) -> dict[str, Stage]:
     """Return the stages that these parts need, by the option that holds the address."""
     needs = find_needs(geometry)
-    is_direct = options.solver != ITERATIVE
+    is_direct = options.solver != ITERATIVE or (surfaces.solver >= 0).any()
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
     stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
     stages |= refining_stages(surfaces) if needs.any else {}
+    stages |= {'hybrid': HYBRID} if needs.any and (surfaces.solver >= 0).any() else {}
     stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
@@ -145,7 +147,8 @@ def switched_units() -> list[Unit]:
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [
-        DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE]
+        DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE,
+        REFINE, HYBRID]
     entries = [
         measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
         measure_convex_pairs, solve_given,
@@ -208,9 +211,20 @@ def stepping_units(probe: Handle) -> list[Unit]:
     return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
 
 
-def make_stepping_handle(probe: Handle) -> Handle:
-    """Make the handle to step with of one with all but the stages; compiles what is missing."""
+def make_stepping_handle(probe: Handle, friction: FrictionCalls | None = None) -> Handle:
+    """
+    Make the handle to step with of one with all but the stages; compiles what is missing.
+
+    friction: the functions that decide friction, whose handle it becomes.
+    """
     options, loops = probe.part(Options), probe.part(Loops)
     stages = needed_stages(options, probe.part(Geometry), probe.part(Surfaces), loops)
     workspace = make_workspace(probe.part(Model), bool(loops.size[ALL_ROWS]))
-    return probe.replaced(with_stages(options, stages), workspace)
+    handle = probe.replaced(_with_calls(with_stages(options, stages), friction), workspace)
+    if friction is not None:
+        friction.bind(handle)
+    return handle
+
+
+def _with_calls(options: Options, friction: FrictionCalls | None) -> Options:
+    return options if friction is None else options._replace(custom=friction.address)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import auto, IntFlag
+from functools import partial
 from operator import attrgetter
 import threading
 from threading import get_ident
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
-from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
+from sim_bridge.engine.data.loops import Loops, make_loops
 from sim_bridge.engine.data.model import (
     body_count,
     Model,
@@ -35,24 +36,31 @@ from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE
+from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE, STOPPED
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
-from sim_bridge.foundation.names import ByName, counted
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
-from sim_bridge.shapes.friction_direction import FrictionDirection
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
 from sim_bridge.simulation.assembly import Sites
+from sim_bridge.simulation.constraint import Constraint
+from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
 from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
 from sim_bridge.simulation.settings import Settings, SOLVERS
 from sim_bridge.simulation.sleeping import sample_count, sleep_rows
-from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot, with_pulled
+from sim_bridge.simulation.slots import (
+    body_of_direction,
+    GeometrySlot,
+    LinkSlot,
+    RobotSlot,
+    with_pulled,
+)
 from sim_bridge.simulation.stepper import Stepper
 
 _Value = TypeVar('_Value')
@@ -61,6 +69,8 @@ LinkPair = tuple[tuple[str, str], tuple[str, str]]
 
 # room for contacts that a world of geometries starts with, and more for each of them
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
+# who is in a step while a function in Python decides friction
+_IN_FUNCTION = -1
 # error of a joint that counts as open [m, 1]
 _OPEN = 1e-6
 
@@ -104,41 +114,6 @@ _ROBOT_ARRAYS = _PARTS | _MEDIUM
 _ALL_ARRAYS = _ROBOT_ARRAYS | _GEOMETRY | _SURFACES | _CONTACTS
 _TO_OBSERVE = _ROBOT_ARRAYS | _OBSERVER | _OBSERVATION
 _TO_STEP = _ALL_ARRAYS | _STEPPER | _JOINT_VELOCITIES
-
-
-class Constraint(Protocol):
-    """A joint that is solved for as rows beside the trees, as a simulation knows it."""
-
-    key: str
-    """Its name among all joints of the simulation."""
-    axis_count: int
-    """The number of coordinates that it leaves free."""
-    joint: Any
-    """The joint, for users."""
-    softness: Any
-    """ERP and CFM."""
-    spec: Any
-    """What it was made from."""
-    start: np.ndarray
-    """(n,) The positions that `restart` goes back to."""
-
-    def record(self) -> LoopJoint:
-        """Describe it to the engine as it is now."""
-
-    def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
-        """Take new places for its numbers: row `number`, and of its axes from row `first` on."""
-
-    def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
-        """Return the greatest position error [m] and sine of an angular error of its rows."""
-
-    def restart(self) -> None:
-        """Go back to how it began."""
-
-    def wrench_in(
-        self, number: int, loops: Loops, arm: np.ndarray, force: np.ndarray, state: State,
-        origin: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about its second anchor on its second link."""
 
 
 class AdditionMark(NamedTuple):
@@ -203,7 +178,7 @@ class Simulation:
         self.apart: dict[frozenset[GeometrySlot], None] = {}
         """The pairs of geometries that were kept from touching each other, in order."""
         self.materials = MaterialTable(
-            lambda: self.mark(Dirty.SURFACES), self._locate,
+            lambda: self.mark(Dirty.SURFACES), partial(body_of_direction, self.slots),
             lambda: (self.settings.erp, self.settings.cfm))
         self.groups = CollisionGroups(self.regroup)
         self.admitted = 0
@@ -224,6 +199,7 @@ class Simulation:
         self._handles: ContactHandles
         self._observe: Call
         self._stepper: Stepper
+        self._friction: FrictionCalls | None = None
         self._initial: tuple[State, np.ndarray]
 
     def __repr__(self) -> str:
@@ -417,6 +393,9 @@ class Simulation:
         Only what takes long or replaces arrays is guarded; reading and writing numbers is not.
         """
         inside, own = self._thread, get_ident()
+        if inside == _IN_FUNCTION:
+            raise StateError(
+                'a friction function uses its world within a step; it is given all it may use')
         if inside not in (0, own):
             names = {thread.ident: thread.name for thread in threading.enumerate()}
             present, other = (repr(names.get(each, each)) for each in (own, inside))
@@ -726,16 +705,6 @@ class Simulation:
         for slot in self.slots.values():
             slot.bind_geometries(self._geometry)
 
-    def _locate(self, direction: FrictionDirection) -> tuple[int, Sequence[float]]:
-        """Return the body of a friction direction, -1 for the world, and the axis in its axes."""
-        if direction.robot is None:
-            return -1, direction.axis
-        slots = ByName('robot', '', self.slots)
-        slot = slots[direction.robot]
-        links = ByName('link', f'robot {slot.name!r}', {each.name: each for each in slot.links})
-        link = links[slot.description.root if direction.link is None else direction.link]
-        return link.body, link.placement.rotation @ np.array(direction.axis)
-
     def _write_groups(self) -> None:
         geometries = self.geometries
         bits = self.groups.bits(geometry.groups for geometry in geometries)
@@ -768,11 +737,27 @@ class Simulation:
         """Prepare the call that steps; at the first step, so that looking compiles little."""
         build(self.units)
         self._prepare_observer()
-        handle = handles.make_stepping_handle(self._handles.probe)
+        self._friction = self.friction_calls()
+        handle = handles.make_stepping_handle(self._handles.probe, self._friction)
         self._stepper = Stepper(
             handle, self._observer.handle, self._observe, self._readings, self._sites.sampling,
             self.gravity, self.worst, is_smooth=bool(self.options.is_smooth))
         self._dirty &= ~_STEPPER
+
+    def friction_calls(self) -> FrictionCalls | None:
+        """Return the calls of the functions that decide friction, None where there are none."""
+        functions = self.materials.friction_functions
+        names = [(each.link.robot.name, each.link.name, each.name) for each in self.geometries]
+        return FrictionCalls(functions, names, self._closed) if functions else None
+
+    @contextmanager
+    def _closed(self) -> Iterator[None]:
+        """Keep a function that is called within a step from using the simulation."""
+        before, self._thread = self._thread, _IN_FUNCTION
+        try:
+            yield
+        finally:
+            self._thread = before
 
     def _progress(self) -> np.ndarray:
         """Return (3,) what the last call of `step` did; see `sensors.step_and_sample`."""
@@ -786,6 +771,9 @@ class Simulation:
             if status == NOT_FINITE:
                 self._drop_pushes()
                 raise DivergenceError(f'step {self.step_count + 1} is not finite')
+            if status == STOPPED and self._friction is not None:
+                self._drop_pushes()
+                self._friction.check()
             if status == NO_ROOM:
                 progress = self._progress()
                 self.make_room(2 * assembly.contact_room(self._state))

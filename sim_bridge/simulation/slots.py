@@ -6,7 +6,7 @@ Robots, links and geometries of the public interface are views of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -27,8 +27,10 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
 from sim_bridge.engine.data.state import ASLEEP, DISABLED
 from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.names import ByName
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
+from sim_bridge.shapes.friction_direction import FrictionDirection
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import HeightField
@@ -459,6 +461,22 @@ class RobotSlot:
             device.retire(removed(self.name))
         for name in _OF_SIMULATION:
             delattr(self, name)
+
+
+def body_of_direction(
+    slots: Mapping[str, RobotSlot], direction: FrictionDirection
+) -> tuple[int, Sequence[float]]:
+    """
+    Return the body of a friction direction, -1 for the world, and the axis (3,) in its axes.
+
+    Raises UnknownNameError for a robot or link that is not there.
+    """
+    if direction.robot is None:
+        return -1, direction.axis
+    slot = ByName('robot', '', slots)[direction.robot]
+    links = ByName('link', f'robot {slot.name!r}', {each.name: each for each in slot.links})
+    link = links[slot.description.root if direction.link is None else direction.link]
+    return link.body, link.placement.rotation @ np.array(direction.axis)
 
 
 def removed(name: str) -> str:

@@ -113,7 +113,8 @@ def state_hash(simulation: Simulation) -> str:
     digest, model = hashlib.sha256(), simulation.model
     surfaces = simulation.surfaces
     laws = surfaces.law[surfaces.pair]
-    refined = [array[surfaces.pair] for array in surfaces[2:] if surfaces.refine.any()]
+    is_plain = not surfaces.refine.any() and (surfaces.solver < 0).all()
+    refined = [] if is_plain else [array[surfaces.pair] for array in surfaces[2:]]
     # whether any body may rest follows from the others
     options = simulation.options._replace(sleeps=0)
     _digest_into(

@@ -34,7 +34,7 @@ from sim_bridge.robots.joints.spec import spec_of
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
-from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.material import Material
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.dynamics import jacobian, mass_matrix
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry

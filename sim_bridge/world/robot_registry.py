@@ -26,7 +26,7 @@ from sim_bridge.robots.loop_assembly import close_loops
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import checked_positions, put_at_start
-from sim_bridge.shapes.materials import DEFAULT, Material
+from sim_bridge.shapes.material import DEFAULT, Material
 from sim_bridge.simulation.part import carry_over
 from sim_bridge.simulation.rollback import added_or_not, all_or_nothing
 from sim_bridge.simulation.simulation import Simulation

@@ -10,8 +10,8 @@ from sim_bridge.description.report import DescriptionError, Findings, Place, Sce
 from sim_bridge.description.scene.scene import SceneDescription, SceneRobot
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.material_table import MaterialTable
-from sim_bridge.shapes.materials import Material
 
 
 class SceneTarget(Protocol):

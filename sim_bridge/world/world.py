@@ -43,8 +43,8 @@ from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.material import ContactMaterial, Material
 from sim_bridge.shapes.material_table import MaterialTable
-from sim_bridge.shapes.materials import ContactMaterial, Material
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation import snapshots
@@ -606,7 +606,8 @@ class World(DeclaredAttributes):
         """
         Set the contact law of two materials; None restores the implicit rules.
 
-        See `ContactMaterial`. Raises UnknownNameError for an unknown material.
+        It holds in either order; `ContactMaterial.motion` is that of a relative to b. Raises
+        UnknownNameError for an unknown material, or link of a friction direction.
         """
         self.materials.set_contact_material(a, b, contact_material)
 

@@ -5,6 +5,8 @@ Scenes: what is in a world, as YAML.
       gravity: [0, 0, -9.81]             # m/s²; or {center: …}, the arguments of PointGravity
       materials:
         rubber: {friction: 0.9, restitution: 0.3}        # the arguments of Material
+        birch: {library: wood, density: 640}             # a preset, and what differs
+      material_libraries: [mine.json]    # further presets; see `shapes.materials`
       contact_materials:
         - between: [rubber, default]
           friction: 1.1                  # the arguments of ContactMaterial, or ODE's names
@@ -60,14 +62,17 @@ from sim_bridge.description.resources import explain_unresolved, find_robot, res
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
-from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
 from sim_bridge.shapes.friction_direction import direction_of, FrictionDirection
-from sim_bridge.shapes.materials import ContactMaterial, Material, ODE_NAMES
+from sim_bridge.shapes.material import ContactMaterial, Material, ODE_NAMES
+from sim_bridge.shapes.materials import MaterialLibrary
 from sim_bridge.shapes.placed import Placed
 
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
-_MATERIAL_KEYS = tuple(f.name for f in fields(Material) if f.name != 'name')
+_MATERIAL_KEYS = tuple(
+    f.name for f in fields(Material) if f.name not in ('name', 'kind', 'contacts'))
 _CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
+_TEXTS = ('friction_model', 'solver')
 _READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
@@ -150,9 +155,10 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     gravity = _gravity(world)
+    library = _library(world, folder)
     materials = tuple(
-        material for material in map(_material, world.sections('materials'))
-        if material is not None)
+        material for section in world.sections('materials')
+        if (material := _material(section, library)) is not None)
     contacts = tuple(
         contact for contact in map(_contact_material, world.list_of_sections('contact_materials'))
         if contact is not None)
@@ -182,10 +188,20 @@ def _gravity(world: Section) -> Gravity | None:
         return None
 
 
-def _material(section: Section) -> Material | None:
+def _library(world: Section, folder: Path) -> MaterialLibrary:
+    files = [folder / path for path in world.texts('material_libraries') or ()]
+    try:
+        return MaterialLibrary(*files)
+    except (SimBridgeError, OSError) as err:
+        world.error('material_libraries', ', '.join(map(str, files)), str(err))
+        return MaterialLibrary()
+
+
+def _material(section: Section, library: MaterialLibrary) -> Material | None:
     values: dict[str, Any] = {
         key: section.flag(key, None) if key == 'reduce' else section.number(key, None)
         for key in _MATERIAL_KEYS}
+    kind, preset = section.text('kind', None), section.text('library', None)
     # AGX's and Choreonoid's words
     roughness, viscosity = (section.number(key, None) for key in ('roughness', 'viscosity'))
     section.close()
@@ -199,13 +215,21 @@ def _material(section: Section) -> Material | None:
         else:
             section.error('viscosity', viscosity, 'must be from 0 to 1')
     given = {key: value for key, value in values.items() if value is not None}
-    return section.make(lambda: Material(section.name, **given))
+    if kind is not None:
+        given['kind'] = kind
+    if preset is None:
+        return section.make(lambda: Material(section.name, **given))
+    if preset not in library:
+        section.error('library', preset, str(UnknownNameError(
+            'material of the library', preset, library)))
+        return None
+    return section.make(lambda: library.load(preset, name=section.name, **given))
 
 
 def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | None:
     pair = section.texts('between', 2)
     values: dict[str, Any] = {
-        key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
+        key: section.text(key, None) if key in _TEXTS else section.number(key, None)
         for key in _CONTACT_KEYS if key not in _READ_APART}
     values |= {key: section.flag(key, None) for key in ('reduce', 'contact_area')}
     bins = section.number('bins', None)

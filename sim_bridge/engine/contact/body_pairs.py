@@ -17,6 +17,13 @@ def bits_of(surfaces, laws, contact):
     return surfaces.refine[laws.law[contact]] if laws.law[contact] != NO_LAW else 0
 
 
+@kernel
+def sorted_bodies(geometry, contacts, contact):
+    """Return the two bodies of a contact, the lower number first."""
+    a, b = bodies_of(geometry, contacts.geometry, contact)
+    return min(a, b), max(a, b)
+
+
 @subroutine
 def count_points(table, bit, reach):
     """Count the points of each pair of bodies, those within reach whose laws have a bit."""
@@ -29,13 +36,13 @@ def count_points(table, bit, reach):
         is_one = bits_of(surfaces, laws, contact) & bit != 0
         if not is_one or contacts.gap[contact] >= reach:
             continue
-        a, b = bodies_of(geometry, contacts.geometry, contact)
+        a, b = sorted_bodies(geometry, contacts, contact)
         # of the two, one that moves: the ground may have a pair with every body
         owner = b if a < 0 or is_immobile(kind[a]) else a
         if owner < 0:
             continue
         at = pairs.last[owner]
-        while at >= 0 and bodies_of(geometry, contacts.geometry, at) != (a, b):
+        while at >= 0 and sorted_bodies(geometry, contacts, at) != (a, b):
             at = pairs.next[at]
         if at < 0:
             at = contact

@@ -18,17 +18,21 @@ def sweep(laws, islands, rows, solution, island):
     """Sweep once over an island's contacts; return the greatest velocity change [m/s]."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        if rows.block[contact, Block.NN] == 0.0:
-            continue
-        if laws.rows[contact] == 1:
-            change = update_normal(laws, rows, solution, contact)
-        else:
-            change = update_friction(laws, rows, solution, contact)
-            if laws.rows[contact] > 3:
-                change = max(change, update_turning(laws, rows, solution, contact))
-        greatest = max(greatest, change)
+        greatest = max(greatest, update_contact(laws, rows, solution, islands.order[place]))
     return greatest
+
+
+@kernel
+def update_contact(laws, rows, solution, contact):
+    """Solve all rows of a contact; return the greatest velocity change [m/s]."""
+    if rows.block[contact, Block.NN] == 0.0:
+        return 0.0
+    if laws.rows[contact] == 1:
+        return update_normal(laws, rows, solution, contact)
+    change = update_friction(laws, rows, solution, contact)
+    if laws.rows[contact] > 3:
+        change = max(change, update_turning(laws, rows, solution, contact))
+    return change
 
 
 @subroutine
@@ -36,13 +40,19 @@ def sweep_friction(laws, islands, rows, solution, island):
     """Sweep once over an island's friction with fixed normal impulses; as `sweep`."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        if rows.block[contact, Block.NN] == 0.0 or laws.rows[contact] == 1:
-            continue
-        greatest = max(greatest, update_tangent(laws, rows, solution, contact))
-        if laws.rows[contact] > 3:
-            greatest = max(greatest, update_turning(laws, rows, solution, contact))
+        greatest = max(greatest, update_sliding(laws, rows, solution, islands.order[place]))
     return greatest
+
+
+@kernel
+def update_sliding(laws, rows, solution, contact):
+    """Solve the friction of a contact for its present normal impulse; as `update_contact`."""
+    if rows.block[contact, Block.NN] == 0.0 or laws.rows[contact] == 1:
+        return 0.0
+    change = update_tangent(laws, rows, solution, contact)
+    if laws.rows[contact] > 3:
+        change = max(change, update_turning(laws, rows, solution, contact))
+    return change
 
 
 @kernel

@@ -8,7 +8,7 @@ so that other worlds neither compile nor run it.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.compiler.stage import Stage
+from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.area import share_areas
 from sim_bridge.engine.contact.body_pairs import bits_of, count_points, REACH
 from sim_bridge.engine.contact.islands import bodies_of
@@ -26,7 +26,7 @@ from sim_bridge.engine.math.vec3 import load3, ZERO
 
 
 def refine(table, phase):
-    """Complete the laws of the contacts found."""
+    """Complete the laws of the contacts found; return -1 where a function in Python has failed."""
     geometry, surfaces, laws = world.geometry(table), world.surfaces(table), world.laws(table)
     ws, contacts = world.workspace(table), world.contacts(table)
     present = 0
@@ -47,6 +47,8 @@ def refine(table, phase):
         weigh(table)
     if present & surface.SPREADS != 0:
         share_areas(table)
+    if present & surface.CUSTOM != 0:
+        return call_stage(world.options(table).custom, table, phase)
     return 0
 
 

@@ -13,6 +13,7 @@ from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, Row, SWEEPS
+from sim_bridge.engine.data.surfaces import DIRECT, SPLIT
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
@@ -20,9 +21,6 @@ from sim_bridge.engine.dynamics.twists import (
     relative_velocity,
 )
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
-
-# solve types, Options.solver
-DIRECT, ITERATIVE, SPLIT = range(3)
 
 _FEW_SWEEPS = 12
 _SWEEPS_PER_ROW_2 = 0.02  # as costly as two Newton steps, per square of the rows
@@ -121,9 +119,11 @@ def solve_contacts(table):
 
 @kernel
 def solve_island(table, island, is_new):
-    """Solve one island with the world's solve type; is_new: some impulses are estimates."""
+    """Solve one island; is_new: some impulses are estimates."""
     options, laws, islands = world.options(table), world.laws(table), world.islands(table)
     rows, solution = world.rows(table), world.solution(table)
+    if options.hybrid != 0 and call_stage(options.hybrid, table, island) != 0:
+        return
     # a change of so much in a sweep leaves a residual below the tolerance
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)

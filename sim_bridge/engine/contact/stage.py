@@ -51,7 +51,11 @@ def contact(table, phase):
 
 @subroutine
 def prepare(table):
-    """Set up the problem of the contacts found; response.twist: at the step's start."""
+    """
+    Set up the problem of the contacts found; response.twist: at the step's start.
+
+    Returns -1 where a function in Python has failed.
+    """
     model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
     state, ws, laws = world.state(table), world.workspace(table), world.laws(table)
     solution = world.solution(table)
@@ -63,8 +67,9 @@ def prepare(table):
         set_kinds(model, state, ws)
     set_laws(model, ws, geometry, world.surfaces(table), contacts, world.response(table).twist,
              world.options(table).time_step, laws)
-    if world.options(table).refine != 0:
-        call_stage(world.options(table).refine, table, 0)
+    refining = world.options(table).refine
+    if refining != 0 and call_stage(refining, table, 0) < 0:
+        return -1
     find_islands(model, ws, geometry, contacts, world.loops(table).body, laws,
                  world.islands(table), solution)
     reuse_impulses(state, contacts, laws, solution)

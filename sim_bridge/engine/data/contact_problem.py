@@ -217,6 +217,10 @@ class Direct(NamedTuple):
     """The coordinates that an island's contacts push."""
     search: Annotated[FloatMatrix, Dims(4, 'whitened', unit='SI')]
     """Vectors of the conjugate gradients."""
+    hidden: Annotated[FloatVector, Dims('nc', unit='1/kg')]
+    """Column NN of Rows.block while other contacts are solved, see `contact.hybrid`."""
+    bound: Annotated[FloatMatrix, Dims('nc', 2, unit='1')]
+    """Bounds of friction in Laws.radius while friction is bounded by impulses."""
     kept: Annotated[FloatMatrix, Dims('nc', 27, unit='SI')]
     """Impulse, bias, softness and block of a contact before a proximal step."""
 

@@ -161,7 +161,7 @@ class Options(NamedTuple):
     max_pivots: int
     """Changes of the set of locked joints per step before the step gives up."""
     solver: int
-    """Solve type of the contacts: contact.solve.DIRECT, ITERATIVE or SPLIT."""
+    """Solve type of the contacts: surfaces.DIRECT, ITERATIVE or SPLIT."""
     touching: float
     """Gap that counts as none [m], so that bodies at rest do not chase what is left open."""
     contact_tolerance: float
@@ -182,6 +182,10 @@ class Options(NamedTuple):
     """Address of the stage that solves contacts."""
     refine: int
     """Address of the stage that it calls for laws which `contact.refine` completes, or 0."""
+    custom: int
+    """Address of the function that it calls for friction which Python decides, or 0."""
+    hybrid: int
+    """Address of the stage that it calls where pairs of materials have solve types, or 0."""
     newton: int
     """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
     share: int

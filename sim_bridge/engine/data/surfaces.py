@@ -35,6 +35,9 @@ CONE, PYRAMID, CONSTANT = range(3)
 ) = range(19)
 SURFACE_LAW_SIZE = 19
 
+# solve types: of a world, Options.solver, and of a pair of materials
+DIRECT, ITERATIVE, SPLIT, DIRECT_AND_ITERATIVE = range(4)
+
 # bits of Surfaces.refine
 MOVES = 1  # surfaces that move relative to each other, in the author's order
 ADHERES = 2  # ADHESION is that of two bodies, which their contact points share
@@ -43,6 +46,7 @@ WEIGHED = 8  # MU and MU2 are per mass of two bodies [N/kg], which their contact
 DEEP = 16  # MU and MU2 grow with the depth
 REDUCED = 32  # of many points between two bodies few take part
 SPREADS = 64  # STIFFNESS and DAMPING are per area of the points, and times their rest length
+CUSTOM = 128  # a Python function decides friction
 
 # columns of Surfaces.refined
 (
@@ -69,3 +73,5 @@ class Surfaces(NamedTuple):
     """What that takes: SIDE …"""
     direction_body: Annotated[IntVector, Dims('laws', points_at='nb')]
     """Body in whose axes AXIS is, -1 for the world."""
+    solver: Annotated[IntVector, Dims('laws')]
+    """Solve type: DIRECT … DIRECT_AND_ITERATIVE, or -1, the world's."""

@@ -48,6 +48,7 @@ DONE = 0
 NOT_FINITE = 1
 NOT_CONVERGED = 2
 NO_ROOM = 3  # more contacts than there is room for
+STOPPED = 5  # a function in Python has failed
 
 # change of the velocities in the middle of the step for which nothing is evaluated again
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
@@ -60,9 +61,10 @@ def step(table: Table, n: int):
     """
     Advance the world behind a handle's table by n steps of options.time_step.
 
-    Returns (status, steps completed, most pivots in one step). With NOT_FINITE and NO_ROOM the
-    state is that before the failing step. With NOT_CONVERGED, in at least one step, some joint's
-    stop, friction or motor was left on a wrong piece of its law, or a loop stayed open.
+    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, NO_ROOM and
+    STOPPED the state is that before the failing step. With NOT_CONVERGED, in at least one step,
+    some joint's stop, friction or motor was left on a wrong piece of its law, or a loop stayed
+    open.
     """
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
@@ -82,7 +84,7 @@ def step(table: Table, n: int):
         push_bodies(model, state.wrench, ws)
         touching = find_contacts(options, table)
         if touching < 0:
-            return NO_ROOM, done, most_pivots
+            return NO_ROOM if touching == -1 else STOPPED, done, most_pivots
         set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target,
                        state.course, h, ws)
         if options.loops != 0:
@@ -107,12 +109,16 @@ def step(table: Table, n: int):
 
 @kernel
 def find_contacts(options, table):
-    """Find the contacts in the middle of the step; return their number, -1 without room."""
+    """
+    Find the contacts in the middle of the step; return their number.
+
+    Returns -1 without room for them, and -2 where a function in Python has failed.
+    """
     if options.detect == 0:
         return 0
     found = call_stage(options.detect, table, 0)
-    if found > 0:
-        call_stage(options.contact, table, ContactPhase.PREPARE)
+    if found > 0 and call_stage(options.contact, table, ContactPhase.PREPARE) < 0:
+        return -2
     return found
 
 

@@ -21,7 +21,7 @@ from sim_bridge.ros.params.initial_values import initial_values, start_limits
 from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
 from sim_bridge.ros.session.units import units_of
 from sim_bridge.ros.wire.qos import topic_name
-from sim_bridge.shapes.materials import DEFAULT
+from sim_bridge.shapes.material import DEFAULT
 from sim_bridge.world.openplx import OpenPlxScene, robot_name
 
 _ORIGIN = (0.0, 0.0, 0.0)

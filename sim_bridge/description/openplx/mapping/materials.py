@@ -12,7 +12,7 @@ from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import free_name
-from sim_bridge.shapes.materials import ContactMaterial, Material
+from sim_bridge.shapes.material import ContactMaterial, Material
 
 _BASES = ('Physics.Geometries.Material', 'Physics.Geometries.LinearElasticMaterial')
 _OVERRIDE = 'Physics.GeometryMaterialOverrideTrait'

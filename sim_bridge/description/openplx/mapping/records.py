@@ -19,7 +19,7 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.description.openplx.snap import SnapResult
 from sim_bridge.description.report import Report
-from sim_bridge.shapes.materials import ContactMaterial, Material
+from sim_bridge.shapes.material import ContactMaterial, Material
 from sim_bridge.shapes.placed import Placed
 
 

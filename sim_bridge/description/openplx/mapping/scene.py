@@ -66,7 +66,7 @@ from sim_bridge.description.openplx.values import vector
 from sim_bridge.description.report import DescriptionError, Findings, Report
 from sim_bridge.description.urdf.load import load_description
 from sim_bridge.foundation.names import free_name
-from sim_bridge.shapes.materials import ContactMaterial
+from sim_bridge.shapes.material import ContactMaterial
 from sim_bridge.shapes.placed import Placed
 
 # member of bodies and mates: what was called so in the URDF that they were written from

@@ -1,0 +1,171 @@
+"""
+Islands whose contacts are solved in different ways, as their pairs of materials say.
+
+Directly solved contacts, and the normals of split ones, are solved together while the rest stays
+as it is; then the rest is swept, in turns (block Gauss-Seidel over the two groups). Contacts that
+are solved directly and iteratively are solved with friction that does not slip, then swept with
+the others, and at the end solved directly within the friction that the sweeps have left, as in
+AGX.
+"""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.engine.contact.gauss_seidel import sweep, update_contact, update_sliding
+from sim_bridge.engine.contact.islands import affordable_sweeps
+from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_problem import Block, Bound, NEWTONS, Row, SWEEPS
+from sim_bridge.engine.data.surfaces import DIRECT, DIRECT_AND_ITERATIVE, ITERATIVE, SPLIT
+
+_DIRECTLY = 1 << DIRECT | 1 << SPLIT  # as bits, the types that take part in a direct solution
+_TWICE = 1 << DIRECT_AND_ITERATIVE
+_SWEEPS = 50  # at least, that the rest may take
+_SWEEPS_A_TURN = 5
+_STICKS = 1e12  # N s, a bound that nothing reaches
+_EDGE = 1.0 - 1e-9  # share of the cone beyond which a contact slides
+
+
+def hybrid(table, island):
+    """Solve an island; return 0 if all of it has the world's solve type, and nothing was done."""
+    options, laws, islands = world.options(table), world.laws(table), world.islands(table)
+    rows, solution = world.rows(table), world.solution(table)
+    types = types_of(table, island)
+    if types == 1 << options.solver:
+        return 0
+    enough, before = 0.5 * options.contact_tolerance, math.inf
+    sweeps, newtons, most = 0, 0, max(_SWEEPS, options.max_sweeps)
+    if types == 1 << ITERATIVE or not has_room(table, island):
+        most, types = affordable_sweeps(islands, island, _SWEEPS), 0
+    if types & _TWICE != 0:
+        fix_friction(table, island, True)
+        newtons += solve_directly(table, island, _DIRECTLY | _TWICE)
+        free_friction(table, island)
+    is_apart = types != 0
+    while sweeps < most:
+        change = 0.0
+        if is_apart:
+            newtons += solve_directly(table, island, _DIRECTLY)
+            for _ in range(_SWEEPS_A_TURN):
+                change = max(change, sweep_rest(table, island))
+            sweeps += _SWEEPS_A_TURN
+        else:
+            change = sweep(laws, islands, rows, solution, island)
+            sweeps += 1
+        if change <= enough:
+            break
+        # the two groups drive each other up
+        is_apart = is_apart and change <= before
+        before = change
+    if types & _TWICE != 0:
+        fix_friction(table, island, False)
+        newtons += solve_directly(table, island, _DIRECTLY | _TWICE)
+        free_friction(table, island)
+    if newtons > 0:
+        call_stage(options.share, table, island)
+    effort = solution.effort
+    effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
+    return 1
+
+
+@kernel
+def type_of(table, contact):
+    """Return the solve type of a contact."""
+    own = world.surfaces(table).solver[world.laws(table).law[contact]]
+    return own if own >= 0 else world.options(table).solver
+
+
+@kernel
+def types_of(table, island):
+    """Return the solve types of an island's contacts, as bits."""
+    islands, types = world.islands(table), 0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        types |= 1 << type_of(table, islands.order[place])
+    return types
+
+
+@kernel
+def has_room(table, island):
+    """Return whether all rows of an island can be solved directly."""
+    laws, islands, size = world.laws(table), world.islands(table), 0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        size += laws.rows[islands.order[place]]
+    return size <= world.direct(table).right.shape[0]
+
+
+@subroutine
+def solve_directly(table, island, types):
+    """Solve the contacts of some types directly, of SPLIT the normals; return Newton steps."""
+    laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
+    direct = world.direct(table)
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        own, block = type_of(table, contact), rows.block[contact]
+        direct.hidden[contact], direct.rows[contact] = block[Block.NN], laws.rows[contact]
+        if types >> own & 1 == 0:
+            # the solvers leave alone what cannot move
+            block[Block.NN] = 0.0
+        elif own == SPLIT:
+            laws.rows[contact] = 1
+    newtons = call_stage(world.options(table).newton, table, island)
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        rows.block[contact, Block.NN] = direct.hidden[contact]
+        laws.rows[contact] = direct.rows[contact]
+    return newtons
+
+
+@subroutine
+def sweep_rest(table, island):
+    """Sweep once over what is not solved directly; return the greatest velocity change [m/s]."""
+    laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
+    solution, greatest = world.solution(table), 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        own, change = type_of(table, contact), 0.0
+        if own == SPLIT:
+            change = update_sliding(laws, rows, solution, contact)
+        elif own != DIRECT:
+            change = update_contact(laws, rows, solution, contact)
+        greatest = max(greatest, change)
+    return greatest
+
+
+@subroutine
+def fix_friction(table, island, sticks):
+    """Bound the friction of what is solved twice by impulses: by any, or by those it has now."""
+    laws, islands = world.laws(table), world.islands(table)
+    solution, direct = world.solution(table), world.direct(table)
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if type_of(table, contact) != DIRECT_AND_ITERATIVE or laws.rows[contact] == 1:
+            continue
+        radius, impulse = laws.radius[contact], solution.impulse[contact]
+        first, second = radius[Bound.TANGENT], radius[Bound.TANGENT2]
+        direct.bound[contact, 0], direct.bound[contact, 1] = first, second
+        t, s = impulse[Row.TANGENT], impulse[Row.TANGENT2]
+        if sticks:
+            first, second = _STICKS, _STICKS
+        elif laws.model[contact] != surface.CONSTANT:
+            first, second = first * impulse[Row.NORMAL], second * impulse[Row.NORMAL]
+            if laws.model[contact] == surface.CONE and math.sqrt(t * t + s * s) > _EDGE * first:
+                first, second = abs(t), abs(s)
+        radius[Bound.TANGENT], radius[Bound.TANGENT2] = first, second
+        laws.model[contact] = surface.CONSTANT
+
+
+@subroutine
+def free_friction(table, island):
+    """Undo `fix_friction`."""
+    laws, islands, direct = world.laws(table), world.islands(table), world.direct(table)
+    surface_law = world.surfaces(table).law
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if type_of(table, contact) == DIRECT_AND_ITERATIVE and laws.rows[contact] > 1:
+            laws.model[contact] = int(surface_law[laws.law[contact], surface.MODEL])
+            laws.radius[contact, Bound.TANGENT] = direct.bound[contact, 0]
+            laws.radius[contact, Bound.TANGENT2] = direct.bound[contact, 1]
+
+
+HYBRID = Stage(hybrid)

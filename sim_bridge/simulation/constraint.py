@@ -1,0 +1,45 @@
+"""A joint that is solved for as rows beside the trees, as a simulation knows it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from sim_bridge.engine.data.loops import LoopJoint, Loops
+from sim_bridge.engine.data.state import State
+
+
+class Constraint(Protocol):
+    """A joint that is solved for as rows beside the trees, as a simulation knows it."""
+
+    key: str
+    """Its name among all joints of the simulation."""
+    axis_count: int
+    """The number of coordinates that it leaves free."""
+    joint: Any
+    """The joint, for users."""
+    softness: Any
+    """ERP and CFM."""
+    spec: Any
+    """What it was made from."""
+    start: np.ndarray
+    """(n,) The positions that `restart` goes back to."""
+
+    def record(self) -> LoopJoint:
+        """Describe it to the engine as it is now."""
+
+    def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
+        """Take new places for its numbers: row `number`, and of its axes from row `first` on."""
+
+    def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
+        """Return the greatest position error [m] and sine of an angular error of its rows."""
+
+    def restart(self) -> None:
+        """Go back to how it began."""
+
+    def wrench_in(
+        self, number: int, loops: Loops, arm: np.ndarray, force: np.ndarray, state: State,
+        origin: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return force and torque about its second anchor on its second link."""

@@ -1,0 +1,204 @@
+"""The calls of Python functions that decide friction, from within a compiled step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.engine.data.contact_points import Contacts, COUNT
+from sim_bridge.engine.data.contact_problem import Bound, Laws, NO_LAW, Response, Row
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.state import LINEAR_IMPULSE, State
+from sim_bridge.engine.data.surfaces import (
+    CONE,
+    CONSTANT,
+    CUSTOM,
+    MU,
+    MU2,
+    PYRAMID,
+    SIDE,
+    SLIP2,
+    Surfaces,
+)
+from sim_bridge.engine.data.workspace import Workspace
+from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, ORIGIN
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import instance_of, real_array
+from sim_bridge.shapes.friction_functions import FrictionFunction, PairFriction, TouchingPair
+
+_Stage = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+_FAILED = -1
+# a coefficient that is as good as infinite; the solvers multiply it by forces that may be 0
+_STICKS = 1e6
+# a direction that is along the normal
+_ALONG = 1e-6
+
+Names = tuple[str, str, str]
+
+
+class FrictionCalls:
+    """
+    A stage in Python, which asks the functions of the pairs that touch for their friction.
+
+    address: for `call_stage`; `bind` tells it the handle that it will be called with.
+    """
+
+    def __init__(
+        self, functions: Mapping[int, FrictionFunction], names: Sequence[Names],
+        guard: Callable[[], AbstractContextManager[None]],
+    ):
+        """
+        Keep the functions.
+
+        functions: by row of Surfaces.law. names: of robot, link and geometry, by the engine's
+        number. guard: keeps the world from being stepped or changed while it is entered.
+        """
+        self._functions, self._names, self._guard = functions, names, guard
+        self._error: BaseException | None = None
+        # kept alive as long as its address is used
+        self._stage = _Stage(self._run)
+        self.address = int(ctypes.cast(self._stage, ctypes.c_void_p).value or 0)
+
+    def bind(self, handle: Handle) -> None:
+        """Take the arrays of the handle that it will be called with."""
+        self._contacts, self._laws = handle.part(Contacts), handle.part(Laws)
+        self._surfaces, self._geometry = handle.part(Surfaces), handle.part(Geometry)
+        self._state, self._pose = handle.part(State), handle.part(Workspace).pose
+        self._root, self._twist = handle.part(Model).root, handle.part(Response).twist
+        self._time_step = handle.part(Options).time_step
+
+    def check(self) -> None:
+        """Raise what a function has raised, if any has."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _run(self, _table: int, _phase: int) -> int:
+        try:
+            with self._guard():
+                self._ask()
+        except BaseException as error:  # noqa: BLE001 — raised again behind the compiled call
+            self._error = error
+            return _FAILED
+        return 0
+
+    def _ask(self) -> None:
+        """Ask for the friction of each pair of geometries that touches, and set its laws."""
+        count = int(self._contacts.size[COUNT])
+        law, pairs = self._laws.law[:count], self._contacts.geometry[:count]
+        is_custom = (law != NO_LAW) & (self._surfaces.refine[law] & CUSTOM != 0)
+        ends = np.flatnonzero((np.diff(pairs, axis=0) != 0).any(axis=1)) + 1
+        for rows in np.split(np.arange(count), ends):
+            rows = rows[is_custom[rows]]
+            if len(rows):
+                pair = self._pair(rows)
+                found = self._functions[int(law[rows[0]])](pair)
+                if found is not None:
+                    self._set(rows, pair, found)
+
+    def _pair(self, rows: np.ndarray) -> TouchingPair:
+        """Return what a function is given of the contacts in some rows, of two geometries."""
+        numbers, law = self._contacts.geometry[rows[0]], int(self._laws.law[rows[0]])
+        points, normals = self._contacts.point[rows], self._contacts.normal[rows]
+        one, other = self._geometry.body[numbers].tolist()
+        velocities = self._velocities(one, points) - self._velocities(other, points)
+        velocities -= self._belts(rows)
+        a, b = (self._names[number] for number in numbers)
+        if self._surfaces.refined[law, SIDE] < 0.0:
+            a, b, normals, velocities = b, a, -normals, -velocities
+        mu, mu2 = self._surfaces.law[law, [MU, MU2]].tolist()
+        return TouchingPair(
+            a, b, points, -self._contacts.gap[rows], normals, velocities, self._last_forces(rows),
+            mu, mu2, self._time_step)
+
+    def _velocities(self, body: int, points: np.ndarray) -> np.ndarray:
+        """Return (n, 3) the velocities of a body at points, at the start of the step."""
+        if body < 0:
+            return np.zeros_like(points)
+        x, y, z = self._twist[body, ANGULAR : ANGULAR + 3].tolist()
+        arms = points - self._pose[self._root[body], ORIGIN : ORIGIN + 3]
+        turning = np.array([(0.0, z, -y), (-z, 0.0, x), (y, -x, 0.0)])
+        return np.asarray(self._twist[body, LINEAR : LINEAR + 3] + arms @ turning)
+
+    def _belts(self, rows: np.ndarray) -> np.ndarray:
+        """Return (n, 3) the relative velocities that the surfaces' own motion asks for."""
+        frame, target = self._laws.frame[rows].reshape(-1, 3, 3), self._laws.target[rows]
+        if not target[:, 1:].any():
+            return np.zeros((len(rows), 3))
+        stretch = (frame[:, 2] ** 2).sum(axis=1, keepdims=True)
+        second = np.divide(frame[:, 2], stretch, out=np.zeros_like(frame[:, 2]), where=stretch > 0)
+        return np.asarray(target[:, [Row.TANGENT]] * frame[:, 1]
+                          + target[:, [Row.TANGENT2]] * second)
+
+    def _last_forces(self, rows: np.ndarray) -> np.ndarray:
+        """Return (n,) the normal forces of the last step, 0 for contacts that are new [N]."""
+        state = self._state
+        count = int(state.contact_size[COUNT])
+        same = np.flatnonzero(
+            (state.contact_geometry[:count] == self._contacts.geometry[rows[0]]).all(axis=1))
+        impulses = state.contact_impulse[same, LINEAR_IMPULSE : LINEAR_IMPULSE + 3]
+        forces = (impulses * state.contact_normal[same]).sum(axis=1) / self._time_step
+        by_feature = dict(zip(
+            state.contact_feature[same].tolist(), forces.tolist(), strict=True))
+        return np.array([
+            by_feature.get(each, 0.0) for each in self._contacts.feature[rows].tolist()])
+
+    def _set(self, rows: np.ndarray, pair: TouchingPair, found: PairFriction) -> None:
+        """Set the laws of contacts to what a function has returned."""
+        laws = self._laws
+        place = f'friction of geometry {"/".join(pair.a)} on {"/".join(pair.b)}'
+        instance_of('result', found, PairFriction, 'a PairFriction or None')
+        first = second = _numbers('friction', found.friction, len(rows), place)
+        model = CONSTANT if found.is_force else CONE
+        if found.friction2 is not None:
+            second = _numbers('friction2', found.friction2, len(rows), place)
+            model = CONSTANT if found.is_force else PYRAMID
+        share, most = (self._time_step, np.inf) if found.is_force else (1.0, _STICKS)
+        laws.model[rows], laws.rows[rows] = model, np.maximum(laws.rows[rows], 3)
+        laws.radius[rows, Bound.TANGENT] = share * np.minimum(first, most)
+        laws.radius[rows, Bound.TANGENT2] = share * np.minimum(second, most)
+        if found.direction is not None or pair.friction != pair.friction2:
+            self._turn(rows, found.direction, place)
+
+    def _turn(self, rows: np.ndarray, direction: Any, place: str) -> None:
+        """Set the frames of contacts, without the stretch of an ellipse; None: as they are."""
+        laws, belts = self._laws, self._belts(rows)
+        frame = laws.frame[rows].reshape(-1, 3, 3)
+        normal, first = frame[:, 0], frame[:, 1]
+        if direction is not None:
+            first = _directions(direction, normal, first, place)
+        second = np.cross(normal, first)
+        laws.frame[rows] = np.stack([normal, first, second], axis=1).reshape(-1, 9)
+        laws.target[rows, Row.TANGENT] = (belts * first).sum(axis=1)
+        laws.target[rows, Row.TANGENT2] = (belts * second).sum(axis=1)
+        slip = self._surfaces.law[laws.law[rows[0]], SLIP2]
+        laws.softness[rows, Row.TANGENT2] = slip / self._time_step
+
+
+def _numbers(what: str, value: Any, count: int, place: str) -> np.ndarray:
+    """Return (count,) numbers of at least 0, which may be infinite."""
+    expected = f'a number of at least 0, or {count} of them, one for each point'
+    array = real_array(what, value, expected, place)
+    if array.shape not in ((), (count,)) or not (array >= 0.0).all():
+        raise InvalidValueError(what, value, expected, place)
+    return np.broadcast_to(array, (count,))
+
+
+def _directions(
+    value: Any, normal: np.ndarray, otherwise: np.ndarray, place: str
+) -> np.ndarray:
+    """Return (n, 3) unit vectors along the surface; what is along the normal leaves the others."""
+    expected = f'3 finite numbers, or {len(normal)} times 3, one for each point'
+    array = real_array('direction', value, expected, place)
+    if array.shape not in ((3,), normal.shape) or not np.isfinite(array).all():
+        raise InvalidValueError('direction', value, expected, place)
+    along = array - (array * normal).sum(axis=1, keepdims=True) * normal
+    length = np.linalg.norm(along, axis=1, keepdims=True)
+    is_none = length <= _ALONG
+    return np.where(is_none, otherwise, along / np.where(is_none, 1.0, length))
