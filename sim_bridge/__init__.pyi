@@ -25,6 +25,8 @@ from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor
 from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
+from sim_bridge.sensors.scanners import LidarSensor as LidarSensor
+from sim_bridge.sensors.scanners import RangeSensor as RangeSensor
 from sim_bridge.shapes.materials import ContactMaterial as ContactMaterial
 from sim_bridge.shapes.materials import Material as Material
 from sim_bridge.shapes.placed import Placed as Placed

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
@@ -24,6 +24,7 @@ from sim_bridge.ros.wire.messages import (
     WrenchMessage,
 )
 from sim_bridge.ros.wire.qos import stream_qos, topic_name
+from sim_bridge.ros.wire.scan_messages import LaserScanMessage, LidarCloudMessage, RangeMessage
 from sim_bridge.sensors.devices import Device
 
 
@@ -196,6 +197,12 @@ def sensor_streams(
         (accelerometer, [_accel_channel(accelerometer, frame_prefix)])
         for accelerometer in robot.devices(sb.AccelerationSensor)
         if id(accelerometer) not in inside_imus]
+    channels += [
+        (device, [_range_channel(device, frame_prefix)])
+        for device in robot.devices(sb.RangeSensor)]
+    channels += [
+        (lidar, [_lidar_channel(lidar, frame_prefix)])
+        for lidar in robot.devices(sb.LidarSensor)]
     found = [
         _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
     _check_distinct(found)
@@ -262,6 +269,26 @@ def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
         return message, [Copy(message.force, reading.f), Copy(message.torque, reading.tau)]
 
     return _Channel('wrench', WrenchStamped, make)
+
+
+def _range_channel(device: sb.RangeSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        ranges = (device.truth if is_truth else device).ranges
+        return RangeMessage(prefix + device.frame_id, device, ranges), []
+
+    return _Channel('range', Range, make)
+
+
+def _lidar_channel(lidar: sb.LidarSensor, prefix: str) -> _Channel:
+    is_flat = len(lidar.elevations) == 1
+    kind = LaserScanMessage if is_flat else LidarCloudMessage
+
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        ranges = (lidar.truth if is_truth else lidar).ranges
+        return kind(prefix + lidar.frame_id, lidar, ranges), []
+
+    return _Channel(
+        'scan' if is_flat else 'points', LaserScan if is_flat else PointCloud2, make)
 
 
 def _data_channels(imu: sb.ImuSensor, prefix: str) -> list[_Channel]:
