@@ -55,6 +55,7 @@ from sim_bridge.world.contacts import Contact as Contact
 from sim_bridge.world.contacts import Contacts as Contacts
 from sim_bridge.world.queries import Distance as Distance
 from sim_bridge.world.queries import distance as distance
+from sim_bridge.world.queries import OverlapContact as OverlapContact
 from sim_bridge.world.rays import RayHit as RayHit
 from sim_bridge.world.rays import RayHits as RayHits
 from sim_bridge.world.world import World as World

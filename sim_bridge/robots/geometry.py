@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sim_bridge.engine.data.geometry import ENABLED, SENSOR
+from sim_bridge.engine.data.geometry import ENABLED, SENSOR, STATIC
 from sim_bridge.engine.data.geometry import Geometry as GeometryArrays
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
@@ -15,7 +15,7 @@ from sim_bridge.foundation.validation import finite_vector, name_set, truth
 from sim_bridge.robots.owners import Link, Robot
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.simulation import Dirty, Simulation
 from sim_bridge.simulation.slots import GeometrySlot
 
 
@@ -28,6 +28,9 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
         is_set = truth(name, value, geometry.place)
         flags, index = geometry._arrays.flags, geometry.slot.index
         flags[index] = flags[index] | bit if is_set else flags[index] & ~bit
+        if bit == SENSOR and flags[index] & STATIC:
+            # it may need other stages
+            geometry._simulation.mark(Dirty.STEPPER)
         # wake what rests on it
         geometry._simulation.invalidate()
 

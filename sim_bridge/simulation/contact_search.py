@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.collision.broad.filters import is_closed
-from sim_bridge.engine.collision.probe import measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.probe import bound, measure_convex_pairs, measure_pairs
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
 from sim_bridge.engine.collision.stage import DETECT_CONVEX, DETECT_SURFACE
 from sim_bridge.engine.data.collision_scratch import (
@@ -81,6 +81,11 @@ class ContactSearch:
             measure(self._handle, pairs, measured)
         return FoundPoints(
             pairs, measured[:, 1:4], measured[:, 4:7], measured[:, 7:], measured[:, 0])
+
+    def boxes(self) -> np.ndarray:
+        """Return (ng, 6) least and greatest corners of the boxes around all geometries [m]."""
+        bound(self._probe)
+        return self._probe.part(CollisionScratch).box.copy()
 
     def collidable(self, pairs: np.ndarray) -> np.ndarray:
         """Return (n,) whether pairs (n, 2) may collide in a step."""

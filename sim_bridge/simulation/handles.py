@@ -12,7 +12,7 @@ from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs
-from sim_bridge.engine.collision.probe import locate, measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.probe import bound, locate, measure_convex_pairs, measure_pairs
 from sim_bridge.engine.collision.ray.cast import cast_all, cast_nearest
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
 from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
@@ -135,7 +135,8 @@ def all_units() -> list[Unit]:
         step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
         constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
-        force_rows, cast_nearest, cast_all, scan_all]
+        force_rows, cast_nearest, cast_all, scan_all,
+        bound]
     entries += [each for module in (rigid_body, frames, configurations)
                 for each in vars(module).values()
                 if isinstance(each, Entry) and each not in entries]

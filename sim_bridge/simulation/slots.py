@@ -19,7 +19,14 @@ from sim_bridge.description.model import LinkDescription, RobotDescription
 from sim_bridge.engine.collision.build import GeometryRecord
 from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.engine.data import model as engine
-from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
+from sim_bridge.engine.data.geometry import (
+    ENABLED,
+    Geometry,
+    KINEMATIC,
+    SENSOR,
+    STATIC,
+    TRACK_SPEED,
+)
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
@@ -126,6 +133,9 @@ class GeometrySlot:
         """Describe it to the engine as it is now, on its body in the model, without groups."""
         robot, shape, placed = self.link.robot, self.shape, self.shape.placed
         flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
+        motion = 0
+        if robot.immobile[shape.body]:
+            motion = STATIC | (KINEMATIC if robot.is_kinematic else 0)
         material, belt = materials.number(placed.material), placed.surface_velocity
         axis, speed = np.zeros(3), 0.0
         if self.link.track_axis is not None:
@@ -138,7 +148,7 @@ class GeometrySlot:
         return shape_record(
             placed.shape, rotation=shape.rotation, position=shape.position,
             body=robot.part.at.body + shape.body, material=int(material),
-            flags=int(flags) | (STATIC if robot.immobile[shape.body] else 0), belt=belt,
+            flags=int(flags) | motion, belt=belt,
             track=(*axis, speed), direction=shape.direction,
             direction_body=-1 if shape.direction_body < 0 else (
                 robot.part.at.body + shape.direction_body),
@@ -223,6 +233,11 @@ class RobotSlot:
         if self._immobile is None:
             self._immobile = engine.immobile_bodies(self.blueprint.model)
         return self._immobile
+
+    @property
+    def is_kinematic(self) -> bool:
+        """Whether its base moves as prescribed."""
+        return bool(self.blueprint.model.kind[0] == engine.KINEMATIC)
 
     @property
     def excluded(self) -> Pairs:

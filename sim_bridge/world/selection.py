@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import is_series
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
@@ -28,3 +29,10 @@ def geometry_numbers(name: str, what: Body, world: Any) -> np.ndarray:
         raise InvalidValueError(name, what, 'a robot, link or geometry of this world')
     own = [what] if isinstance(what, Geometry) else what.geometries
     return np.array([geometry.index for geometry in own], np.int64)
+
+
+def numbers_of_all(name: str, what: Any, world: Any) -> np.ndarray:
+    """Return the numbers of the geometries of one such thing, or of several; as above."""
+    bodies = tuple(what) if is_series(what) else (what,)
+    return np.concatenate([
+        np.zeros(0, np.int64), *(geometry_numbers(name, one, world) for one in bodies)])

@@ -38,7 +38,8 @@ TRACK_SPEED = 3
 ENABLED = 1
 SENSOR = 2  # reports contacts, but nothing is pushed by them
 SOLID = 4  # a mesh whose triangles enclose a volume and run counter-clockwise seen from outside
-STATIC = 8  # of a body that no force moves: two of them never collide
+STATIC = 8  # of a body that no force moves: two of them never collide, but see KINEMATIC
+KINEMATIC = 16  # of such a body that moves as prescribed: sensors see it, and it sees sensors
 
 
 class Geometry(NamedTuple):
@@ -54,7 +55,7 @@ class Geometry(NamedTuple):
     shape: Annotated[IntVector, Dims('ng')]
     """PLANE … HEIGHT_FIELD."""
     flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
-    """ENABLED, SENSOR, SOLID, STATIC."""
+    """ENABLED, SENSOR, SOLID, STATIC, KINEMATIC."""
     material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
     """Row and column of Surfaces.pair."""
     group: Annotated[IntVector, Dims('ng', is_parameter=True)]
