@@ -21,6 +21,7 @@ from sim_bridge.robots.joints.joint import ConstraintJoint as ConstraintJoint
 from sim_bridge.robots.joints.joint import Joint as Joint
 from sim_bridge.robots.link import Link as Link
 from sim_bridge.robots.robot import Robot as Robot
+from sim_bridge.sensors.contact_sensor import ContactSensor as ContactSensor
 from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor

@@ -95,6 +95,7 @@ class SensorKind(enum.Enum):
     IMU = 'imu'
     RANGE = 'range'
     LIDAR = 'lidar'
+    CONTACT = 'contact'
 
 
 SCANNING = frozenset({SensorKind.RANGE, SensorKind.LIDAR})
@@ -448,7 +449,8 @@ class SensorDescription:
     sensor's origin), 'child' or 'parent' (SDF; about the joint's origin). measure_direction:
     'child_to_parent' or 'parent_to_child'.
     noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …;
-    'range'; absent: none. scan: of range sensors and lidars, their rays. frame_id, topic: ROS
+    'range'; absent: none. scan: of range sensors and lidars, their rays. collisions: of contact
+    sensors, the names of those of the link that they watch; () for all. frame_id, topic: ROS
     overrides, '' for the defaults. truth: also publish the noise-free twin.
     """
 
@@ -463,6 +465,7 @@ class SensorDescription:
     noise: Mapping[str, NoiseDescription] = field(default_factory=lambda: MappingProxyType({}))
     enable_orientation: bool = True
     scan: ScanDescription = ScanDescription()
+    collisions: tuple[str, ...] = ()
     frame_id: str = ''
     topic: str = ''
     truth: bool = False

@@ -16,6 +16,7 @@ QUANTITIES = {
     SensorKind.IMU: ('angular_velocity', 'linear_acceleration'),
     SensorKind.RANGE: ('range',),
     SensorKind.LIDAR: ('range',),
+    SensorKind.CONTACT: (),
 }
 WITHOUT_AXES = frozenset({'range'})
 

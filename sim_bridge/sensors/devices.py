@@ -188,8 +188,8 @@ class Device(Reading):
         """Return how many numbers a device measures that is so described."""
         return readings.SIZES[cls.kind]
 
-    scan: FloatArray | None = None
-    """Of those that measure by rays, these: see `sensors.scan`."""
+    scan: FloatArray | IntArray | None = None
+    """Of some kinds, what they look at: see `sensors.scan`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a pickle or a copy keeps: the robot, the class, and the name on it."""

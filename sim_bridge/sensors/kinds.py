@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.description.model import SensorKind
+from sim_bridge.sensors.contact_sensor import ContactSensor
 from sim_bridge.sensors.devices import (
     AccelerationSensor,
     Device,
@@ -19,4 +20,5 @@ DEVICES: dict[SensorKind, type[Device]] = {
     SensorKind.IMU: ImuSensor,
     SensorKind.RANGE: RangeSensor,
     SensorKind.LIDAR: LidarSensor,
+    SensorKind.CONTACT: ContactSensor,
 }

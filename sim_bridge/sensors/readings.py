@@ -26,11 +26,12 @@ FORCE = 0
 GYRO = 1
 ACCELEROMETER = 2
 IMU = 3
-# by rays: see `scan`
+# what a call of its own measures: see `scan`
 RANGE = 4
 LIDAR = 5
+CONTACT = 6
 
-SIZES = {FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10, RANGE: 1}
+SIZES = {FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10, RANGE: 1, CONTACT: 7}
 """How many numbers each measures; a lidar one for each ray."""
 
 # where an IMU's angular velocity and acceleration begin, behind its orientation

@@ -32,7 +32,7 @@ class Sampling:
     The devices that are sampled after those steps whose number is a multiple of their periods.
 
     devices: in their order. table: (n, DEVICE_SIZE) a row for each, see `columns`. has_scans:
-    whether any measures by rays. units: what these take, to be compiled.
+    whether `scan` measures for any. units: what these take, to be compiled.
     """
 
     def __init__(self, mounted: Sequence[Mounted]) -> None:

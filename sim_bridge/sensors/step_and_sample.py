@@ -31,7 +31,7 @@ from sim_bridge.sensors.columns import (
     TURNED_SITE,
 )
 from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE, rounded
-from sim_bridge.sensors.readings import IMU, take_reading
+from sim_bridge.sensors.readings import IMU, LIDAR, RANGE, take_reading
 from sim_bridge.sensors.scan import GREATEST, LEAST, RESOLUTION, scans
 from sim_bridge.sensors.scan import STEP as SCAN_STEP
 
@@ -157,7 +157,7 @@ def is_any_due(device, step):
 
 @kernel
 def is_scan_due(device, step):
-    """Return whether a device that measures by rays is to be sampled after a step."""
+    """Return whether a device that the other call measures is to be sampled after a step."""
     number = 0
     for k in range(device.shape[0]):
         number += scans(device[k, KIND]) and step % device[k, PERIOD] == 0
@@ -203,7 +203,7 @@ def sample(device, step, gravity, site_row):
                     at = device[k, column + 1]
                     add_noise(
                         ints_at(device[k, column], RECORD_SIZE), values, size + at, values, at)
-            if scans(device[k, KIND]):
+            if device[k, KIND] == RANGE or device[k, KIND] == LIDAR:
                 keep_in_range(values, size, floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE]))
             ints_at(device[k, STEP_AT], 1)[0] = step
 

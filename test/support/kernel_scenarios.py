@@ -230,7 +230,7 @@ def rays(watch):
         ends[1, 4 * number : 4 * number + 2] = geometry.p + 0.5 * (geometry.p - ends[0, number])
         ends[0, 4 * number : 4 * number + 2] = ends[0, number]
     with watch():
-        world.overlapping([(0, 0, 0), (1, 1, 1)])
+        world.overlapping([(0, 0, 0), (1, 1, 1)]), world.find_contacts()
         world.raycasts(*ends), world.raycasts(*ends, every=True, cull=True)
 
 

@@ -58,6 +58,13 @@ def attach(
         if not link:
             findings.error('unplaced-sensor', place, 'needs a link')
             return None
+        own = {each.name for each in description.links[link].collisions if each.name}
+        strange = [name for name in sensor.collisions if name not in own]
+        if strange:
+            # Gazebo's names of those that the file leaves without one
+            message = f'no collision {strange[0]!r} of link {link!r}; all of it is watched'
+            findings.warning('unknown-reference', place, message, 'collision', strange[0])
+            sensor = replace(sensor, collisions=())
         return replace(sensor, link=link, joint='')
     if sensor.joint:
         return replace(sensor, link=description.joints[sensor.joint].child)

@@ -40,6 +40,7 @@ from sim_bridge.foundation.rotation import matrix_from_rpy
 
 KINDS = {
     'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU,
+    'contact': SensorKind.CONTACT,
     **dict.fromkeys(('lidar', 'gpu_lidar', 'ray', 'gpu_ray'), SensorKind.LIDAR)}
 # iDynTree's names
 ROBOT_KINDS = {
@@ -48,7 +49,7 @@ ROBOT_KINDS = {
     'gyroscope': SensorKind.GYRO,
 }
 
-_INNER = {SensorKind.FORCE_TORQUE: 'force_torque'}
+_INNER = {SensorKind.FORCE_TORQUE: 'force_torque', SensorKind.CONTACT: 'contact'}
 _CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _RATE = Numbers(minimum=0.0)
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
@@ -66,6 +67,7 @@ class _Settings(TypedDict, total=False):
     noise: Mapping[str, NoiseDescription]
     enable_orientation: bool
     scan: ScanDescription
+    collisions: tuple[str, ...]
 
 
 def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
@@ -144,8 +146,7 @@ def _read_sensor(
         if kind is SensorKind.LIDAR:
             settings['scan'], settings['noise'] = read_scan(inner, within, findings)
         else:
-            read = _read_force_torque if kind is SensorKind.FORCE_TORQUE else _read_imu
-            settings = read(inner, within, findings)
+            settings = _READERS.get(kind, _read_imu)(inner, within, findings)
     elif kind is SensorKind.LIDAR:
         findings.error('missing-tag', place, f'needs <{inner_tags[0]}>, its rays')
     pose = _read_pose(node.find('pose'), place, findings)
@@ -153,6 +154,8 @@ def _read_sensor(
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
         findings.warning('frame-default', place.child('pose', node.line), message)
     topic = _text(node, ('topic',))
+    if kind is SensorKind.CONTACT and inner is not None:
+        topic = topic or _text(inner, ('topic',))
     if kind is SensorKind.LIDAR:
         topic = topic or remapped_output(node)
         if gives_one_range(node):
@@ -213,6 +216,15 @@ def _read_imu(node: Element, place: Place, findings: Findings) -> _Settings:
                 findings.warning('orientation-frame', inner, message, value=localization)
     settings['noise'] = MappingProxyType(noise)
     return settings
+
+
+def _read_contact(node: Element, place: Place, findings: Findings) -> _Settings:
+    warn_of_unknown(node, {'collision', 'topic'}, place, findings)
+    names = (element_text(element) for element in node if element.tag == 'collision')
+    return {'collisions': tuple(name for name in names if name not in ('', '__default__'))}
+
+
+_READERS = {SensorKind.FORCE_TORQUE: _read_force_torque, SensorKind.CONTACT: _read_contact}
 
 
 def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:

@@ -3,7 +3,7 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
 
     sensors:
       wrist:                       # the sensor's name
-        type: force_torque         # or imu, gyro, accelerometer, range, lidar
+        type: force_torque         # or imu, gyro, accelerometer, range, lidar, contact
         joint: wrist_joint         # force_torque: the joint whose wrench is measured
         link: hand                 # the others: the link that carries it
         position: [0, 0, 0.05]     # m, in that link, which is the joint's child link
@@ -15,6 +15,7 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
         vertical: {samples: 16, min_angle: -0.26, max_angle: 0.26}       # 1 ray ahead if absent
         range: {min: 0.1, max: 30.0, resolution: 0.01}                   # range, lidar [m]
         radiation: infrared        # range; or ultrasound
+        collisions: [pad]          # contact: names of collisions of the link; all if absent
         noise:                     # of force, torque, angular_velocity, linear_acceleration, range
           force:                   # SDF's keys, and density; an axis comes on top
             stddev: 0.1
@@ -60,7 +61,8 @@ _FORCE_TORQUE_ONLY = ('frame', 'measure_direction')
 _SCAN = {'horizontal': ANGLES, 'vertical': ANGLES, 'range': RANGE}
 _OF_KINDS = {
     **dict.fromkeys(_FORCE_TORQUE_ONLY, frozenset({SensorKind.FORCE_TORQUE})),
-    **dict.fromkeys(_SCAN, SCANNING), 'radiation': frozenset({SensorKind.RANGE})}
+    **dict.fromkeys(_SCAN, SCANNING), 'radiation': frozenset({SensorKind.RANGE}),
+    'collisions': frozenset({SensorKind.CONTACT})}
 KEYS = (
     'type',
     'joint',
@@ -71,6 +73,7 @@ KEYS = (
     *_CHOICES,
     *_SCAN,
     'radiation',
+    'collisions',
     *_SWITCHES,
     'frame_id',
     'topic',
@@ -180,6 +183,12 @@ def _value(key: str, value: object, kind: SensorKind, place: Place, findings: Fi
         if not isinstance(value, bool):
             findings.error('bad-value', place, 'must be true or false', key, plain(value))
         return bool(value)
+    if key == 'collisions':
+        names = value if isinstance(value, (list, tuple)) else (value,)
+        if not all(isinstance(name, str) and name for name in names):
+            findings.error('bad-value', place, 'must be a list of names', key, plain(value))
+            return ()
+        return tuple(map(plain, names))
     if key == 'update_rate':
         rate = parse_numbers(plain(value), Numbers(minimum=0.0), place, findings, key)
         return rate[0] if rate else 0.0

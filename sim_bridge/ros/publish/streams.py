@@ -11,6 +11,7 @@ from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
+from std_msgs.msg import Bool
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
@@ -24,7 +25,12 @@ from sim_bridge.ros.wire.messages import (
     WrenchMessage,
 )
 from sim_bridge.ros.wire.qos import stream_qos, topic_name
-from sim_bridge.ros.wire.scan_messages import LaserScanMessage, LidarCloudMessage, RangeMessage
+from sim_bridge.ros.wire.scan_messages import (
+    LaserScanMessage,
+    LidarCloudMessage,
+    RangeMessage,
+    TouchMessage,
+)
 from sim_bridge.sensors.devices import Device
 
 
@@ -203,6 +209,9 @@ def sensor_streams(
     channels += [
         (lidar, [_lidar_channel(lidar, frame_prefix)])
         for lidar in robot.devices(sb.LidarSensor)]
+    channels += [
+        (device, [_wrench_channel(device, frame_prefix), _touch_channel(device)])
+        for device in robot.devices(sb.ContactSensor)]
     found = [
         _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
     _check_distinct(found)
@@ -262,13 +271,20 @@ def _check_distinct(found: list[SensorStreams]) -> None:
             owners[stream.topic] = name
 
 
-def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
+def _wrench_channel(device: sb.ForceSensor | sb.ContactSensor, prefix: str) -> _Channel:
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = WrenchMessage(prefix + device.frame_id)
         reading = device.truth if is_truth else device
         return message, [Copy(message.force, reading.f), Copy(message.torque, reading.tau)]
 
     return _Channel('wrench', WrenchStamped, make)
+
+
+def _touch_channel(device: sb.ContactSensor) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        return TouchMessage(device), []
+
+    return _Channel('touching', Bool, make)
 
 
 def _range_channel(device: sb.RangeSensor, prefix: str) -> _Channel:

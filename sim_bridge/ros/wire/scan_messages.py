@@ -1,4 +1,4 @@
-"""Messages of range sensors and lidars: serialized once, their floats rewritten in place."""
+"""Messages of range sensors, lidars and contact sensors, serialized once, filled in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sensor_msgs.msg import LaserScan, PointCloud2, PointField, Range
 
 import sim_bridge as sb
 from sim_bridge.description.model import RADIATIONS
-from sim_bridge.ros.wire.messages import PreparedMessage
+from sim_bridge.ros.wire.messages import FlagMessage, PreparedMessage
 
 # found again in the serialized bytes; no other field of a message holds such numbers
 _MARK = np.float32(-2.7182818e-30)
@@ -101,3 +101,16 @@ class LidarCloudMessage(_RangesMessage):
         # infinity times zero
         points[np.isposinf(distances)] = math.inf
         self.block[:] = points.ravel()
+
+
+class TouchMessage(FlagMessage):
+    """A std_msgs/Bool: whether anything touches what a contact sensor watches."""
+
+    def __init__(self, sensor: sb.ContactSensor) -> None:
+        super().__init__()
+        self._sensor = sensor
+
+    def content(self) -> bytes:
+        """Return the present message."""
+        self.blocks[0][:] = self._sensor.is_touching
+        return super().content()

@@ -6,9 +6,11 @@ import json
 import math
 
 from bags import messages_on, read_bag, start_recording
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 import pytest
 from sensor_msgs.msg import LaserScan, PointCloud2, Range
+from std_msgs.msg import Bool
 
 from sim_bridge.ros.bag.replay import replay
 
@@ -25,6 +27,7 @@ SENSORS = {
         'rpy': [0, 0.5 * math.pi, 0], 'horizontal': {'samples': 3, 'min_angle': -0.1,
                                                      'max_angle': 0.1},
         'range': {'min': 0.02, 'max': 4.0}, 'radiation': 'ultrasound', 'frame_id': 'nose'},
+    'bump': {'type': 'contact', 'link': 'lower_rod'},
     'cloud': {
         'type': 'lidar', 'link': 'lower_rod', 'update_rate': 20.0,
         'horizontal': {'samples': 16, 'min_angle': -math.pi, 'max_angle': math.pi},
@@ -79,6 +82,9 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
     assert distances[0].field_of_view == pytest.approx(0.2)
     assert (distances[0].min_range, distances[0].max_range) == pytest.approx((0.02, 4.0))
     assert distances[-1].range == np.float32(robot.device('sonar').range) < 4.0
+
+    assert not any(each.data for each in messages_on(bag, '/bump/touching', Bool))
+    assert len(messages_on(bag, '/bump/wrench', WrenchStamped)) > 190
 
     clouds = messages_on(bag, '/cloud/points', PointCloud2)
     assert (clouds[-1].height, clouds[-1].width) == (4, 16)

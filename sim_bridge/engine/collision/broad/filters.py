@@ -39,7 +39,7 @@ def may_collide(
         return False
     if (group[a] & mask[b]) == 0 or (group[b] & mask[a]) == 0:
         return False
-    return not _contains(excluded, pair_key(body[a], body[b]))
+    return not contains(excluded, pair_key(body[a], body[b]))
 
 
 @kernel
@@ -49,7 +49,7 @@ def is_watched(flags):
 
 
 @kernel
-def _contains(ascending, value):
+def contains(ascending, value):
     """Return whether an ascending array contains a value, by binary search."""
     low, high = 0, ascending.shape[0]
     while low < high:
