@@ -26,6 +26,7 @@ from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor
 from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
+from sim_bridge.sensors.magnetometer import MagnetometerSensor as MagnetometerSensor
 from sim_bridge.sensors.scanners import LidarSensor as LidarSensor
 from sim_bridge.sensors.scanners import RangeSensor as RangeSensor
 from sim_bridge.shapes.materials import ContactMaterial as ContactMaterial

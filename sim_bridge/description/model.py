@@ -96,6 +96,7 @@ class SensorKind(enum.Enum):
     RANGE = 'range'
     LIDAR = 'lidar'
     CONTACT = 'contact'
+    MAGNETOMETER = 'magnetometer'
 
 
 SCANNING = frozenset({SensorKind.RANGE, SensorKind.LIDAR})
@@ -450,8 +451,9 @@ class SensorDescription:
     'child_to_parent' or 'parent_to_child'.
     noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …;
     'range'; absent: none. scan: of range sensors and lidars, their rays. collisions: of contact
-    sensors, the names of those of the link that they watch; () for all. frame_id, topic: ROS
-    overrides, '' for the defaults. truth: also publish the noise-free twin.
+    sensors, the names of those of the link that they watch; () for all. magnetic_field: of
+    magnetometers, that of the world [T], world axes; as Gazebo has it by default. frame_id, topic:
+    ROS overrides, '' for the defaults. truth: also publish the noise-free twin.
     """
 
     name: str
@@ -466,6 +468,7 @@ class SensorDescription:
     enable_orientation: bool = True
     scan: ScanDescription = ScanDescription()
     collisions: tuple[str, ...] = ()
+    magnetic_field: tuple[float, float, float] = (5.5645e-6, 22.8758e-6, -42.3884e-6)
     frame_id: str = ''
     topic: str = ''
     truth: bool = False

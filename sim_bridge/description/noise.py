@@ -17,6 +17,7 @@ QUANTITIES = {
     SensorKind.RANGE: ('range',),
     SensorKind.LIDAR: ('range',),
     SensorKind.CONTACT: (),
+    SensorKind.MAGNETOMETER: ('magnetic_field',),
 }
 WITHOUT_AXES = frozenset({'range'})
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # the sample step, then each quantity's measured and true values and its noise
 _ATTRIBUTES = {
     'f': 'force', 'tau': 'torque', 'w': 'angular_velocity', 'dv': 'linear_acceleration',
-    'ranges': 'range'}
+    'ranges': 'range', 'B': 'magnetic_field'}
 
 # in steps: 35 years at 1 kHz; longer ones would be no integers of the machine
 _LONGEST_PERIOD = 1 << 40
@@ -101,6 +101,7 @@ class Reading(DeclaredAttributes):
     dv = _quantity(
         'linear_acceleration',
         '(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall.')
+    B = _quantity('magnetic_field', '(3,) magnetic flux density [T], sensor frame.')
     ranges = _quantity(
         'range', '(n,) distances [m]; inf: nothing is within range, -inf: it is too close.')
 

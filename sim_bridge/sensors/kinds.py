@@ -11,6 +11,7 @@ from sim_bridge.sensors.devices import (
     ImuSensor,
     RateGyroSensor,
 )
+from sim_bridge.sensors.magnetometer import MagnetometerSensor
 from sim_bridge.sensors.scanners import LidarSensor, RangeSensor
 
 DEVICES: dict[SensorKind, type[Device]] = {
@@ -21,4 +22,5 @@ DEVICES: dict[SensorKind, type[Device]] = {
     SensorKind.RANGE: RangeSensor,
     SensorKind.LIDAR: LidarSensor,
     SensorKind.CONTACT: ContactSensor,
+    SensorKind.MAGNETOMETER: MagnetometerSensor,
 }

@@ -1,5 +1,5 @@
 """
-What range sensors, lidars and contact sensors measure: a call of its own, as few worlds have them.
+What lidars, contact sensors and the like measure: a call of its own, as few worlds have them.
 
 A device that measures by rays has an array, its *scan*: the least and the greatest distance [m],
 what measured ones are multiples of [m], 0 for nothing, then the unit vector of each ray in its
@@ -7,7 +7,8 @@ frame. A distance is inf where nothing is within range, and -inf where it is bel
 117). Rays leave what they begin in unnoticed, as those of a renderer that shows no backs: the
 housing of a sensor does not blind it.
 
-A contact sensor has the numbers of the geometries that it watches instead.
+A contact sensor has the numbers of the geometries that it watches instead, a magnetometer the
+magnetic field of the world [T].
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sim_bridge.engine.math.mat3 import load_m, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, store_v, sub, ZERO
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.sensors.columns import KIND, PERIOD, SAMPLE_AT, SCAN_AT, SCAN_SIZE, SITE, SIZE
-from sim_bridge.sensors.readings import CONTACT, RANGE
+from sim_bridge.sensors.readings import CONTACT, MAGNETOMETER, RANGE
 
 # a scan: least and greatest distance, resolution, rays
 LEAST, GREATEST, RESOLUTION, BEAMS = range(4)
@@ -56,6 +57,10 @@ def scan_all(
                 watched = ints_at(device[k, SCAN_AT], device[k, SCAN_SIZE])
                 feel(world.state(table), world.options(table).time_step, watched, R, p, values,
                      size)
+                continue
+            if device[k, KIND] == MAGNETOMETER:
+                field = floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE])
+                store_v(values, size, mul_tv(R, load_v(field, 0)))
                 continue
             if not is_planted:
                 scene, is_planted = plant(

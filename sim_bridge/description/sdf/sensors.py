@@ -40,7 +40,7 @@ from sim_bridge.foundation.rotation import matrix_from_rpy
 
 KINDS = {
     'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU,
-    'contact': SensorKind.CONTACT,
+    'contact': SensorKind.CONTACT, 'magnetometer': SensorKind.MAGNETOMETER,
     **dict.fromkeys(('lidar', 'gpu_lidar', 'ray', 'gpu_ray'), SensorKind.LIDAR)}
 # iDynTree's names
 ROBOT_KINDS = {
@@ -49,7 +49,9 @@ ROBOT_KINDS = {
     'gyroscope': SensorKind.GYRO,
 }
 
-_INNER = {SensorKind.FORCE_TORQUE: 'force_torque', SensorKind.CONTACT: 'contact'}
+_INNER = {
+    SensorKind.FORCE_TORQUE: 'force_torque', SensorKind.CONTACT: 'contact',
+    SensorKind.MAGNETOMETER: 'magnetometer'}
 _CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _RATE = Numbers(minimum=0.0)
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
@@ -224,7 +226,13 @@ def _read_contact(node: Element, place: Place, findings: Findings) -> _Settings:
     return {'collisions': tuple(name for name in names if name not in ('', '__default__'))}
 
 
-_READERS = {SensorKind.FORCE_TORQUE: _read_force_torque, SensorKind.CONTACT: _read_contact}
+def _read_magnetometer(node: Element, place: Place, findings: Findings) -> _Settings:
+    return {'noise': MappingProxyType(read_axis_noise(node, 'magnetic_field', place, findings))}
+
+
+_READERS = {
+    SensorKind.FORCE_TORQUE: _read_force_torque, SensorKind.CONTACT: _read_contact,
+    SensorKind.MAGNETOMETER: _read_magnetometer}
 
 
 def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:

@@ -3,7 +3,8 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
 
     sensors:
       wrist:                       # the sensor's name
-        type: force_torque         # or imu, gyro, accelerometer, range, lidar, contact
+        type: force_torque         # or imu, gyro, accelerometer, range, lidar, contact,
+                                   # magnetometer
         joint: wrist_joint         # force_torque: the joint whose wrench is measured
         link: hand                 # the others: the link that carries it
         position: [0, 0, 0.05]     # m, in that link, which is the joint's child link
@@ -16,7 +17,9 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
         range: {min: 0.1, max: 30.0, resolution: 0.01}                   # range, lidar [m]
         radiation: infrared        # range; or ultrasound
         collisions: [pad]          # contact: names of collisions of the link; all if absent
-        noise:                     # of force, torque, angular_velocity, linear_acceleration, range
+        magnetic_field: [5.5645e-6, 22.8758e-6, -42.3884e-6]     # magnetometer: the world's [T]
+        noise:                     # of force, torque, angular_velocity, linear_acceleration,
+                                   # range, magnetic_field
           force:                   # SDF's keys, and density; an axis comes on top
             stddev: 0.1
             z: {stddev: 0.3}
@@ -62,7 +65,8 @@ _SCAN = {'horizontal': ANGLES, 'vertical': ANGLES, 'range': RANGE}
 _OF_KINDS = {
     **dict.fromkeys(_FORCE_TORQUE_ONLY, frozenset({SensorKind.FORCE_TORQUE})),
     **dict.fromkeys(_SCAN, SCANNING), 'radiation': frozenset({SensorKind.RANGE}),
-    'collisions': frozenset({SensorKind.CONTACT})}
+    'collisions': frozenset({SensorKind.CONTACT}),
+    'magnetic_field': frozenset({SensorKind.MAGNETOMETER})}
 KEYS = (
     'type',
     'joint',
@@ -74,6 +78,7 @@ KEYS = (
     *_SCAN,
     'radiation',
     'collisions',
+    'magnetic_field',
     *_SWITCHES,
     'frame_id',
     'topic',
@@ -189,6 +194,9 @@ def _value(key: str, value: object, kind: SensorKind, place: Place, findings: Fi
             findings.error('bad-value', place, 'must be a list of names', key, plain(value))
             return ()
         return tuple(map(plain, names))
+    if key == 'magnetic_field':
+        text = ' '.join(map(plain, value)) if isinstance(value, (list, tuple)) else plain(value)
+        return tuple(parse_numbers(text, Numbers(3), place, findings, key) or (0.0, 0.0, 0.0))
     if key == 'update_rate':
         rate = parse_numbers(plain(value), Numbers(minimum=0.0), place, findings, key)
         return rate[0] if rate else 0.0

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
+from sensor_msgs.msg import Imu, LaserScan, MagneticField, PointCloud2, Range
 from std_msgs.msg import Bool
 
 import sim_bridge as sb
@@ -21,6 +21,7 @@ from sim_bridge.ros.wire.messages import (
     ClockMessage,
     diagonal_covariance,
     ImuMessage,
+    MagneticFieldMessage,
     PreparedMessage,
     WrenchMessage,
 )
@@ -212,6 +213,9 @@ def sensor_streams(
     channels += [
         (device, [_wrench_channel(device, frame_prefix), _touch_channel(device)])
         for device in robot.devices(sb.ContactSensor)]
+    channels += [
+        (device, [_field_channel(device, frame_prefix)])
+        for device in robot.devices(sb.MagnetometerSensor)]
     found = [
         _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
     _check_distinct(found)
@@ -278,6 +282,15 @@ def _wrench_channel(device: sb.ForceSensor | sb.ContactSensor, prefix: str) -> _
         return message, [Copy(message.force, reading.f), Copy(message.torque, reading.tau)]
 
     return _Channel('wrench', WrenchStamped, make)
+
+
+def _field_channel(device: sb.MagnetometerSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        message = MagneticFieldMessage(
+            prefix + device.frame_id, _covariance(device, 'magnetic_field', is_truth))
+        return message, [Copy(message.field, (device.truth if is_truth else device).B)]
+
+    return _Channel('magnetic_field', MagneticField, make)
 
 
 def _touch_channel(device: sb.ContactSensor) -> _Channel:

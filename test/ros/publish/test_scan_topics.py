@@ -9,7 +9,7 @@ from bags import messages_on, read_bag, start_recording
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 import pytest
-from sensor_msgs.msg import LaserScan, PointCloud2, Range
+from sensor_msgs.msg import LaserScan, MagneticField, PointCloud2, Range
 from std_msgs.msg import Bool
 
 from sim_bridge.ros.bag.replay import replay
@@ -28,6 +28,8 @@ SENSORS = {
                                                      'max_angle': 0.1},
         'range': {'min': 0.02, 'max': 4.0}, 'radiation': 'ultrasound', 'frame_id': 'nose'},
     'bump': {'type': 'contact', 'link': 'lower_rod'},
+    'compass': {'type': 'magnetometer', 'link': 'lower_rod', 'update_rate': 50.0, 'noise': {
+        'magnetic_field': {'stddev': 1e-7}}, 'magnetic_field': [1e-5, 2e-5, -4e-5]},
     'cloud': {
         'type': 'lidar', 'link': 'lower_rod', 'update_rate': 20.0,
         'horizontal': {'samples': 16, 'min_angle': -math.pi, 'max_angle': math.pi},
@@ -85,6 +87,13 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
 
     assert not any(each.data for each in messages_on(bag, '/bump/touching', Bool))
     assert len(messages_on(bag, '/bump/wrench', WrenchStamped)) > 190
+
+    fields = messages_on(bag, '/compass/magnetic_field', MagneticField)
+    compass = robot.device('compass')
+    field = fields[-1].magnetic_field
+    np.testing.assert_array_equal((field.x, field.y, field.z), compass.B)
+    np.testing.assert_allclose(fields[-1].magnetic_field_covariance[::4], 1e-14)
+    assert 0 < np.abs(compass.B - compass.truth.B).max() < 1e-6
 
     clouds = messages_on(bag, '/cloud/points', PointCloud2)
     assert (clouds[-1].height, clouds[-1].width) == (4, 16)
