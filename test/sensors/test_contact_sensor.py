@@ -90,10 +90,12 @@ def test_nothing_touches_in_the_air_and_a_restore_feels_the_same():
 
 def test_names_of_collisions():
     """Warn of collisions that the link does not have, and watch all of it; also in YAML."""
-    world, sensor = resting(bumper('base_collision'))
-    assert sensor.contact_count == 2
-    found = world.robots['robot'].description.report.findings
-    assert any('base_collision' in str(finding) for finding in found)
+    usual = 'base_collision', 'root_fixed_joint_lump__base_collision_1'
+    for name, is_known in ((usual[0], True), (usual[1], True), ('nose', False), ('left', True)):
+        world, sensor = resting(bumper(name))
+        assert sensor.contact_count == (1 if name == 'left' else 2)
+        found = world.robots['robot'].description.report.findings
+        assert any('collision' in finding.attribute for finding in found) != is_known
     given = {'bump': {'type': 'contact', 'link': 'base', 'collisions': ['left']}}
     assert sensors_from_mapping(given)[0].collisions == ('left',)
     for wrong in ({'type': 'contact', 'collisions': [1]}, {'type': 'imu', 'collisions': ['a']},

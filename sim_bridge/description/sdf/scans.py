@@ -72,6 +72,7 @@ def remapped_output(sensor: Element) -> str:
             namespace = next((element_text(each) for each in ros.findall('namespace')), '')
             for each in ros.findall('remapping'):
                 source, _, target = element_text(each).partition(':=')
+                target = target.strip()
                 if source.strip() in ('~/out', 'out') and target:
                     is_relative = namespace and not target.startswith('/')
                     return f'{namespace.rstrip("/")}/{target}' if is_relative else target

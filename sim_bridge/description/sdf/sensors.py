@@ -150,7 +150,9 @@ def _read_sensor(
         else:
             settings = _READERS.get(kind, _read_imu)(inner, within, findings)
     elif kind is SensorKind.LIDAR:
-        findings.error('missing-tag', place, f'needs <{inner_tags[0]}>, its rays')
+        message = f'without <{inner_tags[0]}> it has no rays, ignored'
+        findings.warning('unsupported-sensor', place, message)
+        return None
     pose = _read_pose(node.find('pose'), place, findings)
     if kind is SensorKind.FORCE_TORQUE and not pose.is_identity and 'frame' not in settings:
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
