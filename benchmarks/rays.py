@@ -33,10 +33,9 @@ _KINDS = (
 )
 
 _NOTES = """Microseconds of processor time for {rays} rays, planting the scene included; least of
-{rounds} rounds in which the engines take turns. mj_ray and Coal are called from Python, ray by
-ray.
-mj_multiRay takes rays from one point. Coal has no rays: capsules of 1 um against its dynamic tree
-tell whether, not where."""
+{rounds} rounds in which the engines take turns. mj_ray and Coal are called from Python, ray
+by ray. mj_multiRay takes rays from one point. Coal has no rays: capsules of 1 um against its
+dynamic tree tell whether, not where."""
 
 
 def run(rounds: int = 30) -> Report:

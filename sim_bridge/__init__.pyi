@@ -22,10 +22,14 @@ from sim_bridge.robots.joints.joint import ConstraintJoint as ConstraintJoint
 from sim_bridge.robots.joints.joint import Joint as Joint
 from sim_bridge.robots.link import Link as Link
 from sim_bridge.robots.robot import Robot as Robot
+from sim_bridge.sensors.contact_sensor import ContactSensor as ContactSensor
 from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor
 from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
+from sim_bridge.sensors.magnetometer import MagnetometerSensor as MagnetometerSensor
+from sim_bridge.sensors.scanners import LidarSensor as LidarSensor
+from sim_bridge.sensors.scanners import RangeSensor as RangeSensor
 from sim_bridge.shapes import materials as materials
 from sim_bridge.shapes.friction_functions import PairFriction as PairFriction
 from sim_bridge.shapes.friction_functions import TouchingPair as TouchingPair
@@ -59,6 +63,7 @@ from sim_bridge.world.contacts import Contact as Contact
 from sim_bridge.world.contacts import Contacts as Contacts
 from sim_bridge.world.queries import Distance as Distance
 from sim_bridge.world.queries import distance as distance
+from sim_bridge.world.queries import OverlapContact as OverlapContact
 from sim_bridge.world.rays import RayHit as RayHit
 from sim_bridge.world.rays import RayHits as RayHits
 from sim_bridge.world.world import World as World

@@ -93,7 +93,16 @@ class SensorKind(enum.Enum):
     GYRO = 'gyro'
     ACCELEROMETER = 'accelerometer'
     IMU = 'imu'
+    RANGE = 'range'
+    LIDAR = 'lidar'
+    CONTACT = 'contact'
+    MAGNETOMETER = 'magnetometer'
 
+
+SCANNING = frozenset({SensorKind.RANGE, SensorKind.LIDAR})
+"""Kinds that measure by rays."""
+# what a range sensor sends out, as sensor_msgs/Range counts
+RADIATIONS = ('ultrasound', 'infrared')
 
 # the frames and the directions that a force-torque sensor's wrench may have
 WRENCH_FRAMES = ('sensor', 'child', 'parent')
@@ -400,6 +409,34 @@ class NoiseDescription:
     density: float = 0.0
 
 
+@dataclass(frozen=True)
+class ScanDescription:
+    """
+    The rays of a range sensor or a lidar, in its frame: x ahead, z up.
+
+    samples: rays in each row, from min_angle to max_angle about z, from x [rad]. vertical_samples:
+    rows, from min_elevation to max_elevation above the x-y plane [rad]. A single one is in the
+    middle. minimum, maximum: of a distance [m]. resolution: what measured distances are multiples
+    of [m]; 0: of nothing. radiation: of RADIATIONS.
+    """
+
+    samples: int = 1
+    min_angle: float = 0.0
+    max_angle: float = 0.0
+    vertical_samples: int = 1
+    min_elevation: float = 0.0
+    max_elevation: float = 0.0
+    minimum: float = 0.0
+    maximum: float = math.inf
+    resolution: float = 0.0
+    radiation: str = 'infrared'
+
+    @property
+    def count(self) -> int:
+        """Number of rays."""
+        return self.samples * self.vertical_samples
+
+
 @dataclass(frozen=True, eq=False)
 class SensorDescription:
     """
@@ -413,8 +450,10 @@ class SensorDescription:
     sensor's origin), 'child' or 'parent' (SDF; about the joint's origin). measure_direction:
     'child_to_parent' or 'parent_to_child'.
     noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …;
-    absent: none. frame_id, topic: ROS overrides, '' for the defaults. truth: also publish the
-    noise-free twin.
+    'range'; absent: none. scan: of range sensors and lidars, their rays. collisions: of contact
+    sensors, the names of those of the link that they watch; () for all. magnetic_field: of
+    magnetometers, that of the world [T], world axes; as Gazebo has it by default. frame_id, topic:
+    ROS overrides, '' for the defaults. truth: also publish the noise-free twin.
     """
 
     name: str
@@ -427,6 +466,9 @@ class SensorDescription:
     measure_direction: str = 'child_to_parent'
     noise: Mapping[str, NoiseDescription] = field(default_factory=lambda: MappingProxyType({}))
     enable_orientation: bool = True
+    scan: ScanDescription = ScanDescription()
+    collisions: tuple[str, ...] = ()
+    magnetic_field: tuple[float, float, float] = (5.5645e-6, 22.8758e-6, -42.3884e-6)
     frame_id: str = ''
     topic: str = ''
     truth: bool = False

@@ -8,13 +8,18 @@ from sim_bridge.description.numbers import Numbers
 AXES = ('x', 'y', 'z')
 KINDS = ('none', 'gaussian', 'gaussian_quantized')
 
-# the three-channel quantities of each kind of sensor
+# the quantities of each kind of sensor: of three channels, x, y and z, but 'range' of one
 QUANTITIES = {
     SensorKind.FORCE_TORQUE: ('force', 'torque'),
     SensorKind.GYRO: ('angular_velocity',),
     SensorKind.ACCELEROMETER: ('linear_acceleration',),
     SensorKind.IMU: ('angular_velocity', 'linear_acceleration'),
+    SensorKind.RANGE: ('range',),
+    SensorKind.LIDAR: ('range',),
+    SensorKind.CONTACT: (),
+    SensorKind.MAGNETOMETER: ('magnetic_field',),
 }
+WITHOUT_AXES = frozenset({'range'})
 
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 KEYS = {

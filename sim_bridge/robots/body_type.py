@@ -6,7 +6,6 @@ import numpy as np
 
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.compilation.single_body import check_motion
-from sim_bridge.engine.data.model import KINEMATIC
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.rotation import (
@@ -24,7 +23,7 @@ def body_type(slot: RobotSlot) -> str:
     """Return the motion type of a robot's base: 'dynamic', 'static' or 'kinematic'."""
     if slot.blueprint.fixed_base:
         return 'static'
-    return 'kinematic' if slot.blueprint.model.kind[0] == KINEMATIC else 'dynamic'
+    return 'kinematic' if slot.is_kinematic else 'dynamic'
 
 
 def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:

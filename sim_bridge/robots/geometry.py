@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sim_bridge.engine.data.geometry import ENABLED, SENSOR
+from sim_bridge.engine.data.geometry import ENABLED, SENSOR, STATIC
 from sim_bridge.engine.data.geometry import Geometry as GeometryArrays
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
@@ -18,7 +18,7 @@ from sim_bridge.robots.shape_changes import change_shape, check_present, remove_
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.simulation import Dirty, Simulation
 from sim_bridge.simulation.slots import GeometrySlot
 
 
@@ -31,6 +31,9 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
         is_set = truth(name, value, geometry.place)
         flags, index = geometry._arrays.flags, geometry.slot.index
         flags[index] = flags[index] | bit if is_set else flags[index] & ~bit
+        if bit == SENSOR and flags[index] & STATIC:
+            # it may need other stages
+            geometry._simulation.mark(Dirty.STEPPER)
         # wake what rests on it
         geometry._simulation.invalidate()
 

@@ -31,7 +31,8 @@ from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
-from sim_bridge.sensors.devices import Device, DEVICES, ImuSensor
+from sim_bridge.sensors.devices import Device, ImuSensor
+from sim_bridge.sensors.kinds import DEVICES
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep

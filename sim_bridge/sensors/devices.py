@@ -1,5 +1,5 @@
 """
-Force sensors, rate gyros, accelerometers and IMUs.
+The base of all devices; force sensors, rate gyros, accelerometers and IMUs.
 
 A device is a frame fixed to a body (a site of `engine.pipeline.observe`) plus a noise model.
 What it measures is computed by kernels (`step_and_sample`), which sample it after those steps
@@ -9,12 +9,12 @@ instant into its memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.model import SensorDescription, SensorKind
+from sim_bridge.description.model import SensorDescription
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import StateError, UnknownNameError
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 # the sample step, then each quantity's measured and true values and its noise
 _ATTRIBUTES = {
-    'f': 'force', 'tau': 'torque', 'w': 'angular_velocity', 'dv': 'linear_acceleration'}
+    'f': 'force', 'tau': 'torque', 'w': 'angular_velocity', 'dv': 'linear_acceleration',
+    'ranges': 'range', 'B': 'magnetic_field'}
 
 # in steps: 35 years at 1 kHz; longer ones would be no integers of the machine
 _LONGEST_PERIOD = 1 << 40
@@ -58,7 +59,7 @@ def _quantity(name: str, doc: str) -> ReadOnly[FloatArray]:
 
 class Reading(DeclaredAttributes):
     """
-    The values of one sample: a (3,) array for each quantity, nan before the first.
+    The values of one sample: an array for each quantity, nan before the first.
 
     A quantity that is not measured raises AttributeError where it is read as an attribute.
     """
@@ -66,12 +67,14 @@ class Reading(DeclaredAttributes):
     __slots__ = ('_values',)
     internal_names = DeclaredAttributes.internal_names | {'retire'}
 
-    def __init__(self, quantities: tuple[str, ...], values: FloatArray, place: str):
-        """Keep the quantities in an array, one after the other; place: for messages."""
+    def __init__(self, sizes: Mapping[str, int], values: FloatArray, place: str):
+        """Keep quantities of these sizes in an array, one after the other; place: for messages."""
         self._values = _Values(
             lambda quantity: UnknownQuantityError('quantity', quantity, self._values, place))
-        for number, quantity in enumerate(quantities):
-            self._values[quantity] = values[3 * number : 3 * number + 3]
+        at = 0
+        for quantity, size in sizes.items():
+            self._values[quantity] = values[at : at + size]
+            at += size
 
     def __repr__(self) -> str:
         """Show the values."""
@@ -98,6 +101,9 @@ class Reading(DeclaredAttributes):
     dv = _quantity(
         'linear_acceleration',
         '(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall.')
+    B = _quantity('magnetic_field', '(3,) magnetic flux density [T], sensor frame.')
+    ranges = _quantity(
+        'range', '(n,) distances [m]; inf: nothing is within range, -inf: it is too close.')
 
 
 class Memory(NamedTuple):
@@ -111,9 +117,9 @@ class Memory(NamedTuple):
     step: IntArray
 
 
-def _make_memory(kind: int) -> Memory:
-    """Return the memory of a device that has not measured anything yet."""
-    return Memory(np.full((2, readings.SIZES[kind]), np.nan), np.array([UNSAMPLED], np.int64))
+def _make_memory(size: int) -> Memory:
+    """Return the memory of a device that has not measured any of its numbers yet."""
+    return Memory(np.full((2, size), np.nan), np.array([UNSAMPLED], np.int64))
 
 
 class Device(Reading):
@@ -130,7 +136,7 @@ class Device(Reading):
         'truth')
     internal_names = Reading.internal_names | {
         'is_silent', 'kind', 'memory', 'noises', 'period', 'prepare', 'reset', 'restore', 'save',
-        'sign', 'time_step'}
+        'scan', 'sign', 'size_of', 'time_step'}
     advice = {
         'update_rate': "it is the sensor's own, as described",
         'name': "it is the sensor's own, as described"}
@@ -138,6 +144,8 @@ class Device(Reading):
     quantities: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[int]
     """What it measures, as `readings` numbers it."""
+    has_axes: ClassVar[bool] = True
+    """Whether each quantity has three channels x, y and z."""
 
     def __init__(
         self,
@@ -153,13 +161,15 @@ class Device(Reading):
 
         The world's seed and the names decide its noise. memory: None for memory of its own.
         """
-        self.memory = memory = _make_memory(self.kind) if memory is None else memory
+        size = self.size_of(description)
+        self.memory = memory = _make_memory(size) if memory is None else memory
         place = f'{type(self).__name__} {description.name!r}'
-        super().__init__(self.quantities, memory.sample[0], place)
+        sizes = dict.fromkeys(self.quantities, 3 if self.has_axes else size)
+        super().__init__(sizes, memory.sample[0], place)
         self.description: Final = description
         self.name: Final = description.name
         self.link: Final = link
-        self.truth: Final = Reading(self.quantities, memory.sample[1], f'the truth of {place}')
+        self.truth: Final = Reading(sizes, memory.sample[1], f'the truth of {place}')
         self.time_step = time_step
         rate = description.update_rate
         least = 1.0 / (_LONGEST_PERIOD * time_step)
@@ -167,11 +177,20 @@ class Device(Reading):
         """How many steps there are from one sample to the next."""
         self._noise = ByName('quantity', place, {
             quantity: Noise(description.noise, quantity, seed=seed,
-                            names=(robot_name, self.name), sample_rate=self.update_rate)
+                            names=(robot_name, self.name), sample_rate=self.update_rate,
+                            count=None if self.has_axes else size)
             for quantity in self.quantities
         })
         self.noises = self._list_noises()
         """What noise to add, and from which number of a sample on."""
+
+    @classmethod
+    def size_of(cls, description: SensorDescription) -> int:
+        """Return how many numbers a device measures that is so described."""
+        return readings.SIZES[cls.kind]
+
+    scan: FloatArray | IntArray | None = None
+    """Of some kinds, what they look at: see `sensors.scan`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a pickle or a copy keeps: the robot, the class, and the name on it."""
@@ -227,7 +246,7 @@ class Device(Reading):
 
     def standard_deviations(self, quantity: str) -> FloatArray:
         """
-        Return the (3,) stddev of the white noise of a quantity, in its unit.
+        Return the stddevs of the white noise of a quantity, in its unit.
 
         Raises UnknownNameError for a quantity that is not measured, or has no noise.
         """
@@ -325,7 +344,7 @@ class ImuSensor(Device):
     ):
         """Set the device up, with the arguments of any device."""
         arguments = description, link, robot_name, seed, time_step
-        memory = _make_memory(self.kind)
+        memory = _make_memory(self.size_of(description))
         sample, step = memory
         gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
         self.gyro: Final = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
@@ -384,15 +403,6 @@ class ImuSensor(Device):
         self['orientation'][:] = values['orientation']
         self.gyro.restore(values['gyro'])
         self.accelerometer.restore(values['accelerometer'])
-
-
-DEVICES: dict[SensorKind, type[Device]] = {
-    SensorKind.FORCE_TORQUE: ForceSensor,
-    SensorKind.GYRO: RateGyroSensor,
-    SensorKind.ACCELEROMETER: AccelerationSensor,
-    SensorKind.IMU: ImuSensor,
-}
-"""The class of device for each kind of sensor."""
 
 
 def _device_of(robot: Any, kind: type[Device], name: str) -> Device:

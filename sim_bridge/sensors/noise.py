@@ -1,5 +1,5 @@
 """
-SDF's sensor noise model, for one quantity of three channels.
+SDF's sensor noise model, for one quantity of three channels, or of any number alike.
 
 Gazebo's GaussianNoiseModel, key by key:
 
@@ -35,9 +35,9 @@ from sim_bridge.sensors import draws
 AXES = ('x', 'y', 'z')
 
 _NO_NOISE = NoiseDescription()
-# samples drawn at once; the numbers do not depend on it, as the generator gives the same stream in
-# any portions
-_BLOCK = 256
+# numbers drawn at once, and samples at most; what they are does not depend on it, as the generator
+# gives the same stream in any portions
+_NUMBERS, _BLOCK = 4096, 256
 
 
 class NoiseState(NamedTuple):
@@ -45,12 +45,12 @@ class NoiseState(NamedTuple):
     Everything the next samples depend on.
 
     generator: the bit generator's state before the current block. used: how many samples of the
-    block are gone, -1 before the first block. bias: (3,) the bias as it is now.
+    block are gone, -1 before the first block. bias: (n,) the bias as it is now.
     """
 
     generator: dict[str, object]
     used: int
-    bias: tuple[float, float, float]
+    bias: tuple[float, ...]
 
 
 def noise_generator(seed: int, *names: str) -> np.random.Generator:
@@ -69,7 +69,7 @@ def noise_generator(seed: int, *names: str) -> np.random.Generator:
 
 class Noise:
     """
-    Noise of one quantity, such as a force: three channels x, y, z with models of their own.
+    Noise of one quantity: three channels x, y, z with models of their own, or n channels alike.
 
     `record` is what kernels add it by (see `draws`), as long as there are numbers, which `prepare`
     gives. `reset` begins again as a new noise of that seed does; `state` and `restore` save and
@@ -84,15 +84,18 @@ class Noise:
         seed: int,
         names: Sequence[str] = (),
         sample_rate: float,
+        count: int | None = None,
     ):
         """
         Set up the noise.
 
         channels: noise by channel as in `SensorDescription.noise`, of which those of `quantity`
         ('force', 'angular_velocity' …) are used. seed: of the world. names: of the robot and the
-        sensor. sample_rate: Hz, turns a noise density into a stddev.
+        sensor. sample_rate: Hz, turns a noise density into a stddev. count: of channels that are
+        alike, as the quantity alone says; None for x, y and z.
         """
-        models = [channels.get(f'{quantity}.{axis}', _NO_NOISE) for axis in AXES]
+        keys = [f'{quantity}.{axis}' for axis in AXES] if count is None else [quantity] * count
+        models = [channels.get(key, _NO_NOISE) for key in keys]
         models = [model if model.kind != 'none' else _NO_NOISE for model in models]
         if any(model.density > 0.0 for model in models) and not 0.0 < sample_rate < math.inf:
             raise InvalidValueError(
@@ -102,34 +105,38 @@ class Noise:
         self._models = models
         self._stddev = np.array([_sample_stddev(model, sample_rate) for model in models])
         self._drifts = [
-            (axis, model.dynamic_bias_stddev, model.dynamic_bias_correlation_time)
-            for axis, model in enumerate(models)
+            (channel, model.dynamic_bias_stddev, model.dynamic_bias_correlation_time)
+            for channel, model in enumerate(models)
             if model.dynamic_bias_stddev > 0.0 and model.dynamic_bias_correlation_time > 0.0
         ]
         self.is_silent = all(model is _NO_NOISE for model in models)
         """Whether measured values are the true ones."""
-        self._block = np.zeros((_BLOCK, 6 if self._drifts else 3))
-        self._numbers = np.zeros(draws.NUMBERS_SIZE)
-        self._numbers[draws.MEAN : draws.MEAN + 3] = [model.mean for model in models]
-        self._numbers[draws.DECAY : draws.DECAY + 3] = 1.0
-        self._numbers[draws.PRECISION : draws.PRECISION + 3] = [
+        size = len(models)
+        width = 2 * size if self._drifts else size
+        # nothing is drawn where there is no noise
+        rows = 1 if self.is_silent else min(max(_NUMBERS // width, 1), _BLOCK)
+        self._block = np.zeros((rows, width))
+        self._flat = np.zeros(draws.NUMBER_ROWS * size + 1)
+        self._numbers = self._flat[:-1].reshape(-1, size)
+        self._numbers[draws.MEAN] = [model.mean for model in models]
+        self._numbers[draws.DECAY] = 1.0
+        self._numbers[draws.PRECISION] = [
             model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models]
-        self._bias = self._numbers[draws.BIAS : draws.BIAS + 3]
+        self._bias = self._numbers[draws.BIAS]
         self._decay_over(0.0)
         self.record = np.array(
-            [address_of(self._block), address_of(self._numbers), *self._block.shape[:1], -1,
-             *self._block.shape[1:]], np.int64)
+            [address_of(self._block), address_of(self._flat), rows, -1, width, size], np.int64)
         """What kernels add it by."""
         self.reset(seed)
 
     @property
     def stddev(self) -> np.ndarray:
-        """(3,) the stddev of the white part of a sample, for the covariances of messages."""
+        """(n,) the stddev of the white part of a sample, for the covariances of messages."""
         return self._stddev.copy()
 
     @property
     def bias(self) -> np.ndarray:
-        """(3,) the present bias."""
+        """(n,) the present bias."""
         return self._bias.copy()
 
     def reset(self, seed: int) -> None:
@@ -137,8 +144,9 @@ class Noise:
         self._generator = noise_generator(seed, *self._names)
         bias_mean = np.array([model.bias_mean for model in self._models])
         bias_stddev = np.array([model.bias_stddev for model in self._models])
-        bias = bias_mean + bias_stddev * self._generator.standard_normal(3)
-        flipped = self._generator.random(3) < 0.5
+        size = len(self._models)
+        bias = bias_mean + bias_stddev * self._generator.standard_normal(size)
+        flipped = self._generator.random(size) < 0.5
         self._bias[:] = np.where(flipped, -bias, bias)
         self.record[draws.USED] = -1
         self._block_start = self._generator.bit_generator.state
@@ -147,7 +155,7 @@ class Noise:
         """Have numbers ready for a sample; dt: seconds since the last one, 0 for the first."""
         if self.record[draws.USED] < 0 or self.record[draws.USED] == len(self._block):
             self._draw_block()
-        if dt != self._numbers[draws.ELAPSED]:
+        if dt != self._flat[-1]:
             self._decay_over(dt)
 
     def state(self) -> NoiseState:
@@ -167,15 +175,15 @@ class Noise:
         # a row of draws per sample, so that the order is that of samples drawn one by one
         self._block_start = self._generator.bit_generator.state
         self._generator.standard_normal(out=self._block)
-        self._block[:, :3] *= self._stddev
+        self._block[:, : len(self._models)] *= self._stddev
         self.record[draws.USED] = 0
 
     def _decay_over(self, dt: float) -> None:
         """Let biases drift for this time between two samples [s]."""
-        self._numbers[draws.ELAPSED] = dt
-        for axis, stddev, tau in self._drifts:
-            self._numbers[draws.DECAY + axis] = math.exp(-dt / tau)
-            self._numbers[draws.SHOCK + axis] = math.sqrt(
+        self._flat[-1] = dt
+        for channel, stddev, tau in self._drifts:
+            self._numbers[draws.DECAY, channel] = math.exp(-dt / tau)
+            self._numbers[draws.SHOCK, channel] = math.sqrt(
                 -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau))
 
 

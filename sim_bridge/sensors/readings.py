@@ -26,9 +26,14 @@ FORCE = 0
 GYRO = 1
 ACCELEROMETER = 2
 IMU = 3
+# what a call of its own measures: see `scan`
+RANGE = 4
+LIDAR = 5
+CONTACT = 6
+MAGNETOMETER = 7
 
-SIZES = {FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10}
-"""How many numbers each measures."""
+SIZES = {FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10, RANGE: 1, CONTACT: 7, MAGNETOMETER: 3}
+"""How many numbers each measures; a lidar one for each ray."""
 
 # where an IMU's angular velocity and acceleration begin, behind its orientation
 IMU_GYRO = 4

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.memory import address_of
+from sim_bridge.compiler.unit import Unit
+from sim_bridge.sensors.columns import DEVICE_SIZE, NOISE
 from sim_bridge.sensors.devices import Device
-from sim_bridge.sensors.step_and_sample import DEVICE_SIZE, NOISE
+from sim_bridge.sensors.scan import scan_all, scans
 
 
 class Mounted(NamedTuple):
@@ -29,13 +31,17 @@ class Sampling:
     """
     The devices that are sampled after those steps whose number is a multiple of their periods.
 
-    devices: in their order. table: (n, DEVICE_SIZE) a row for each, as `step_and_sample` has it.
+    devices: in their order. table: (n, DEVICE_SIZE) a row for each, see `columns`. has_scans:
+    whether `scan` measures for any. units: what these take, to be compiled.
     """
 
     def __init__(self, mounted: Sequence[Mounted]) -> None:
         """Note where everything is, which stays there as long as the devices are."""
         self.devices = [each.device for each in mounted]
         self.table = np.array([_row(each) for each in mounted], np.int64).reshape(-1, DEVICE_SIZE)
+
+        self.has_scans = any(scans(device.kind) for device in self.devices)
+        self.units: list[Unit] = [scan_all.unit] if self.has_scans else []
 
     def prepare(self, step: int) -> None:
         """Have random numbers ready for what is due after a step."""
@@ -49,6 +55,7 @@ def _row(mounted: Mounted) -> list[int]:
     sample, step = device.memory
     noises = [number for noise, at in device.noises for number in (address_of(noise.record), at)]
     nothing = [0] * (2 * len(NOISE) - len(noises))
+    scan = [0, 0] if device.scan is None else [address_of(device.scan), device.scan.size]
     return [
         device.period, device.is_silent, device.kind, site, turned_site, int(device.sign),
-        sample.shape[1], address_of(sample), address_of(step), *noises, *nothing]
+        sample.shape[1], address_of(sample), address_of(step), *noises, *nothing, *scan]

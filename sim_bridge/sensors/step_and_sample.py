@@ -16,8 +16,24 @@ from sim_bridge.compiler.memory import floats_at, ints_at, run_call
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE, STOPPED
-from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE
-from sim_bridge.sensors.readings import IMU, take_reading
+from sim_bridge.sensors.columns import (
+    IS_SILENT,
+    KIND,
+    NOISE,
+    PERIOD,
+    SAMPLE_AT,
+    SCAN_AT,
+    SCAN_SIZE,
+    SIGN,
+    SITE,
+    SIZE,
+    STEP_AT,
+    TURNED_SITE,
+)
+from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE, rounded
+from sim_bridge.sensors.readings import IMU, LIDAR, RANGE, take_reading
+from sim_bridge.sensors.scan import GREATEST, LEAST, RESOLUTION, scans
+from sim_bridge.sensors.scan import STEP as SCAN_STEP
 
 # what `advance` returns first, beside NOT_FINITE, NO_ROOM and STOPPED of `engine.pipeline.step`
 NO_DRAWS = 4  # the devices that are due have used up their random numbers
@@ -25,20 +41,11 @@ NO_DRAWS = 4  # the devices that are due have used up their random numbers
 # how a call begins: anew, after NO_ROOM, or after NO_DRAWS
 ANEW, GO_ON, SAMPLE = 0, 1, 2
 
-# rows of the places of calls; the words of the first two that say how many steps to take, and
-# where their results begin
-STEP, STEP_SMOOTHLY, OBSERVE = 0, 1, 2
+# rows of the places of calls, the last of zeros where nothing scans; the words of the first two
+# that say how many steps to take, and where their results begin
+STEP, STEP_SMOOTHLY, OBSERVE, SCAN = 0, 1, 2, 3
 STEPS, STEP_RESULT = 1, 2
 SMOOTH_STEPS, SMOOTH_RESULT = 4, 5
-
-# columns of devices: period in steps, 1 where only the last sample matters, what they measure,
-# where (see `readings`), how many numbers
-PERIOD, IS_SILENT, KIND, SITE, TURNED_SITE, SIGN, SIZE = 0, 1, 2, 3, 4, 5, 6
-# the address of what was measured, with the truth behind it, and of the step it was measured in
-SAMPLE_AT, STEP_AT = 7, 8
-# addresses of up to two records of noise, 0 for none; behind each which number it begins at
-NOISE = 9, 11
-DEVICE_SIZE = 13
 
 # progress: steps taken, most pivots in one, steps that did not converge; since a call began anew
 TAKEN, PIVOTS, UNCONVERGED = 0, 1, 2
@@ -51,15 +58,16 @@ UNSAMPLED = -1
 @entry
 def advance(
     table: Table, observer: Table, place: IntMatrix, device: IntMatrix, gravity: FloatVector,
-    site_row: FloatMatrix, step_inout: IntVector, smooth_inout: IntVector,
+    site_row: FloatMatrix, step_inout: IntVector, smooth_inout: IntVector, scan_inout: IntVector,
     progress_inout: IntVector, worst_inout: FloatVector, first: int, n: int, beginning: int
 ):
     """
     Advance a world by n steps, and sample its devices whenever they are due.
 
-    table, observer: handles to step and to observe with. place: (3, 2) of the calls above;
-    step_inout, smooth_inout: the words of the first two, the latter (0,) where steps are of second
-    order. device: (n, 13) see the columns. gravity: as Model.gravity. site_row: (ns, 30) what
+    table, observer: handles to step and to observe with. place: (4, 2) of the calls above;
+    step_inout, smooth_inout, scan_inout: the words of the first two and the last; the second (0,)
+    where steps are of second order, the third where nothing scans. device: (n, 15) see `columns`.
+    gravity: as Model.gravity. site_row: (ns, 30) what
     `observe` writes. progress_inout: (3,). worst_inout: (9,) see `note_worst`. first: number of
     the present step. beginning: ANEW, GO_ON or SAMPLE.
 
@@ -80,6 +88,9 @@ def advance(
                 world.workspace(observer).wrench[:] = math.nan
                 run_call(place[OBSERVE, 0], place[OBSERVE, 1])
                 is_observed = True
+                if scan_inout.shape[0] > 0 and is_scan_due(device, at):
+                    scan_inout[SCAN_STEP] = at
+                    run_call(place[SCAN, 0], place[SCAN, 1])
                 sample(device, at, gravity, site_row)
         if at >= end:
             break
@@ -145,6 +156,15 @@ def is_any_due(device, step):
 
 
 @kernel
+def is_scan_due(device, step):
+    """Return whether a device that the other call measures is to be sampled after a step."""
+    number = 0
+    for k in range(device.shape[0]):
+        number += scans(device[k, KIND]) and step % device[k, PERIOD] == 0
+    return number > 0
+
+
+@kernel
 def can_sample(device, step, h):
     """Return whether there are random numbers for all devices that are due."""
     for k in range(device.shape[0]):
@@ -167,13 +187,14 @@ def elapsed_since(sampled, step, h):
 
 @kernel
 def sample(device, step, gravity, site_row):
-    """Write what all devices measure that are due, with their noise."""
+    """Write what all devices measure that are due, with their noise; scans have been written."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
             size = device[k, SIZE]
             values = floats_at(device[k, SAMPLE_AT], 2 * size)
-            take_reading(device[k, KIND], device[k, SITE], device[k, TURNED_SITE],
-                         float(device[k, SIGN]), gravity, site_row, values, size)
+            if not scans(device[k, KIND]):
+                take_reading(device[k, KIND], device[k, SITE], device[k, TURNED_SITE],
+                             float(device[k, SIGN]), gravity, site_row, values, size)
             if device[k, KIND] == IMU:
                 keep_sign(values, size)
             values[:size] = values[size:]
@@ -182,7 +203,20 @@ def sample(device, step, gravity, site_row):
                     at = device[k, column + 1]
                     add_noise(
                         ints_at(device[k, column], RECORD_SIZE), values, size + at, values, at)
+            if device[k, KIND] == RANGE or device[k, KIND] == LIDAR:
+                keep_in_range(values, size, floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE]))
             ints_at(device[k, STEP_AT], 1)[0] = step
+
+
+@kernel
+def keep_in_range(values_inout, size, scan):
+    """Round measured distances, and keep those with noise within the limits."""
+    for k in range(size):
+        distance = values_inout[k]
+        if math.isfinite(distance):
+            if scan[RESOLUTION] > 0.0:
+                distance = rounded(distance, scan[RESOLUTION])
+            values_inout[k] = min(max(distance, scan[LEAST]), scan[GREATEST])
 
 
 @kernel

@@ -19,6 +19,7 @@ from sim_bridge.engine.data.parts import copy, make, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, LESS_PUSHED, make_state, State
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
+from sim_bridge.sensors.contact_sensor import ContactSensor
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.sampling import Mounted, Sampling
 from sim_bridge.simulation.part import carry_over, Part, with_own_parameters
@@ -194,6 +195,10 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
         for device in robot.devices:
             carrier, parent = link_of[device.link.name], device.link.parent
             turned = -1
+            if isinstance(device, ContactSensor):
+                device.watch(
+                    (geometry.index, geometry.name) for geometry in robot.geometries
+                    if geometry.link is carrier)
             if device.description.frame == 'parent' and parent is not None:
                 turned = link_of[parent.name].site
             devices.append(Mounted(device, len(frames), turned))

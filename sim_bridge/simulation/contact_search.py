@@ -11,6 +11,7 @@ from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.collision.broad.filters import is_closed
 from sim_bridge.engine.collision.probe import (
+    bound,
     measure_convex_pairs,
     measure_hollow_pairs,
     measure_pairs,
@@ -84,6 +85,11 @@ class ContactSearch:
             measurer_of(self._geometry.shape[pairs])(self._handle, pairs, measured)
         return FoundPoints(
             pairs, measured[:, 1:4], measured[:, 4:7], measured[:, 7:], measured[:, 0])
+
+    def boxes(self) -> np.ndarray:
+        """Return (ng, 6) least and greatest corners of the boxes around all geometries [m]."""
+        bound(self._probe)
+        return self._probe.part(CollisionScratch).box.copy()
 
     def collidable(self, pairs: np.ndarray) -> np.ndarray:
         """Return (n,) whether pairs (n, 2) may collide in a step."""

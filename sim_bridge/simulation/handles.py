@@ -12,6 +12,7 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs
 from sim_bridge.engine.collision.probe import (
+    bound,
     locate,
     measure_convex_pairs,
     measure_hollow_pairs,
@@ -57,6 +58,7 @@ from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
+from sim_bridge.sensors.scan import scan_all
 from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.contact_search import ContactSearch
 from sim_bridge.simulation.friction_calls import FrictionCalls
@@ -154,7 +156,8 @@ def all_units() -> list[Unit]:
         measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
         constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
-        force_rows, cast_nearest, cast_all]
+        force_rows, cast_nearest, cast_all, scan_all,
+        bound]
     entries += [each for module in (rigid_body, frames, configurations)
                 for each in vars(module).values()
                 if isinstance(each, Entry) and each not in entries]

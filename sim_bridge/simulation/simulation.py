@@ -583,8 +583,8 @@ class Simulation:
     def units(self) -> list[Unit]:
         """What has to be compiled to step and observe the simulation as it is."""
         smooth = [step_smoothly.unit] if self.options.is_smooth else []
-        return [*handles.stepping_units(self.handles.probe), observe.unit, *smooth,
-                energy.unit, momentum.unit]
+        return [*handles.stepping_units(self.handles.probe), *self.sites.sampling.units,
+                observe.unit, *smooth, energy.unit, momentum.unit]
 
     @property
     def report(self) -> StepReport:

@@ -24,7 +24,14 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.engine.collision.build import field_heights, fit_field, GeometryRecord
 from sim_bridge.engine.data import model as engine
-from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
+from sim_bridge.engine.data.geometry import (
+    ENABLED,
+    Geometry,
+    KINEMATIC,
+    SENSOR,
+    STATIC,
+    TRACK_SPEED,
+)
 from sim_bridge.engine.data.state import ASLEEP, DISABLED
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.names import ByName
@@ -213,6 +220,9 @@ class GeometrySlot:
         """Describe it to the engine as it is now, on its body in the model, without groups."""
         robot, shape, placed = self.link.robot, self.shape, self.shape.placed
         flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
+        motion = 0
+        if robot.immobile[shape.body]:
+            motion = STATIC | (KINEMATIC if robot.is_kinematic else 0)
         belt, axis, speed = placed.surface_velocity, np.zeros(3), 0.0
         if self.link.track_axis is not None:
             axis = np.array(placed.rotation).T @ self.link.track_axis
@@ -226,7 +236,7 @@ class GeometrySlot:
         return shape_record(
             self.present_shape, rotation=shape.rotation, position=shape.position,
             body=robot.part.at.body + shape.body, material=int(material),
-            flags=int(flags) | (STATIC if robot.immobile[shape.body] else 0), belt=belt,
+            flags=int(flags) | motion, belt=belt,
             track=(*axis, speed), direction=shape.direction,
             direction_body=-1 if shape.direction_body < 0 else (
                 robot.part.at.body + shape.direction_body),
@@ -312,6 +322,11 @@ class RobotSlot:
         if self._immobile is None:
             self._immobile = engine.immobile_bodies(self.blueprint.model)
         return self._immobile
+
+    @property
+    def is_kinematic(self) -> bool:
+        """Whether its base moves as prescribed."""
+        return bool(self.blueprint.model.kind[0] == engine.KINEMATIC)
 
     @property
     def excluded(self) -> Pairs:

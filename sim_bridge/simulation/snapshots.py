@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.description.model import Inertial
+from sim_bridge.engine.data.geometry import SENSOR
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE
 from sim_bridge.engine.data.parts import parameters
 from sim_bridge.engine.data.state import State
@@ -96,10 +97,14 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
     restore_state(snapshot.state, simulation.state)
     # what is disabled is part of the state
     simulation.renew_sleep()
+    sensors = simulation.geometry.flags & SENSOR
     for array, saved in zip(_parameters(simulation), snapshot.parameters, strict=True):
         array[:] = saved
     for geometry in simulation.geometries:
         geometry.fit(simulation.geometry)
+    if not np.array_equal(sensors, simulation.geometry.flags & SENSOR):
+        # static ones may need other stages
+        simulation.mark(Dirty.STEPPER)
     simulation.mark(Dirty.PUSHES, bool(simulation.state.wrench.any()))
     simulation.forget_observations()
     for device, values in zip(simulation.devices, snapshot.devices, strict=True):

@@ -8,11 +8,15 @@ import numpy as np
 
 from sim_bridge.compiler.calls import Call
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.collision_scratch import make_collision_scratch
+from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.model import Model, Options, velocity_count
+from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.sampling import Sampling
+from sim_bridge.sensors.scan import scan_all
 from sim_bridge.sensors.step_and_sample import advance, ANEW, PROGRESS_SIZE
 
 _TABLEAU = np.array(TABLEAU)
@@ -47,9 +51,15 @@ class Stepper:
         words = [np.frombuffer(memoryview(call.words), np.int64) for call in calls]
         if not is_smooth:
             words.append(np.zeros(0, np.int64))
-        places = [calls[0].place, calls[-1].place, observe.place]
+        places = [calls[0].place, calls[-1].place, observe.place, (0, 0)]
+        words.append(np.zeros(0, np.int64))
         # what is run by its address is kept alive
         self._calls = [*calls, observe]
+        self._scan: Call | None = None
+        if sampling.has_scans:
+            self._scan = _scan_call(handle, observer, site_row, sampling)
+            places[-1] = self._scan.place
+            words[-1] = np.frombuffer(memoryview(self._scan.words), np.int64)
         self._run, self._run_short = (
             advance.prepare(
                 handle, observer, np.array(places, np.int64), sampling.table, gravity, site_row,
@@ -77,3 +87,13 @@ class Stepper:
         self._words = self._call.words
         self._words[self._count], self._words[self._beginning] = n, beginning
         self._present_count, self._present_beginning = n, beginning
+
+
+def _scan_call(
+    handle: Handle, observer: Handle, site_row: np.ndarray, sampling: Sampling
+) -> Call:
+    """Return the call that scans, with the poses that the observer computes."""
+    scratch = make_collision_scratch(handle.part(Geometry), 0, 0)
+    return scan_all.prepare(
+        handle.replaced(observer.part(Workspace), scratch), 0, sampling.table, site_row,
+        np.zeros(0, np.int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import is_series
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
@@ -46,3 +47,10 @@ def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
         world.simulation.keep_apart(a.slot, b.slot, is_excluded)
     else:
         raise InvalidValueError('b', b, 'another geometry if a is one, a link if a is a link')
+
+
+def numbers_of_all(name: str, what: object, world: World) -> np.ndarray:
+    """Return the numbers of the geometries of one such thing, or of several; as above."""
+    bodies = tuple(what) if is_series(what) else (what,)
+    return np.concatenate([
+        np.zeros(0, np.int64), *(geometry_numbers(name, one, world) for one in bodies)])

@@ -12,16 +12,17 @@ from sim_bridge.engine.data import geometry as engine
 from sim_bridge.engine.data.state import make_state
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.join import join_models
-from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
-from sim_bridge.foundation.validation import checked_pose, GivenPose
+from sim_bridge.foundation.validation import checked_pose, GivenPose, real_array
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.shapes.shape_records import pose_row, shape_record
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.contact_search import measurer_of
+from sim_bridge.simulation.contact_search import ContactSearch, measurer_of
 from sim_bridge.simulation.handles import make_probe, Probe
 
+_SAME = 1e-9  # depths that differ by less are one [m]
 _ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
 
 
@@ -39,6 +40,20 @@ class Distance(NamedTuple):
     point_a: FloatArray
     point_b: FloatArray
     normal: FloatArray
+
+
+class OverlapContact(NamedTuple):
+    """
+    A contact of a shape that is in no world with a geometry. All vectors are (3,), world.
+
+    point: midway between both surfaces [m]. normal: unit, from the geometry to the shape: moved by
+    the depth along it, the shape just touches there. depth: m, at least 0.
+    """
+
+    geometry: Geometry
+    point: FloatArray
+    normal: FloatArray
+    depth: float
 
 
 def distance(shape_a: Shape, pose_a: GivenPose, shape_b: Shape, pose_b: GivenPose) -> Distance:
@@ -82,15 +97,55 @@ def overlapping(
 
     A plane or a height field never overlaps another.
     """
+    probe, near = _probe_near(shape, position, orientation, geometries)
+    return [
+        one for row, one in enumerate(near, 1)
+        if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
+
+
+def overlap_contacts(
+    shape: Shape, position: Vector, orientation: Vector, geometries: Iterable[Geometry],
+) -> list[OverlapContact]:
+    """Return the contacts of a shape at a pose with geometries, in their order."""
+    probe, near = _probe_near(shape, position, orientation, geometries)
+    pairs = np.array([(0, row) for row in range(1, len(near) + 1)], np.int64).reshape(-1, 2)
+    search = ContactSearch(probe.handle)
+    deepest, patches = search.distances(pairs), search.between(pairs, 0.0)
+    found = []
+    for row, one in enumerate(near):
+        own = [OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap))
+               for pair, point_a, point_b, normal, gap in zip(*patches, strict=True)
+               if pair[1] == row + 1 and gap <= 0.0]
+        _, point_a, point_b, normal, gap = (array[row] for array in deepest)
+        # a patch holds no point of what is wholly inside of a mesh
+        if gap <= 0.0 and max((each.depth for each in own), default=-1.0) < -gap - _SAME:
+            own.insert(0, OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap)))
+        found += own
+    return found
+
+
+def overlapping_boxes(
+    box: Matrix, boxes: FloatArray, geometries: Iterable[Geometry]
+) -> list[Geometry]:
+    """Return the geometries whose box, a row of (ng, 6), overlaps a box (2, 3)."""
+    expected = '(2, 3): the least corner and the greatest [m]'
+    corners = real_array('box', box, expected, 'overlapping')
+    if corners.shape != (2, 3) or not (corners[0] <= corners[1]).all():
+        raise InvalidValueError('box', box, expected, 'overlapping')
+    meets = (boxes[:, :3] <= corners[1]).all(axis=1) & (boxes[:, 3:] >= corners[0]).all(axis=1)
+    return [one for one, is_there in zip(geometries, meets, strict=True) if is_there]
+
+
+def _probe_near(
+    shape: Shape, position: Vector, orientation: Vector, geometries: Iterable[Geometry]
+) -> tuple[Probe, list[Geometry]]:
+    """Return a handle of a shape and the geometries whose boxes it meets, and these."""
     _checked_shape('shape', shape)
     if shape.kind in _ENDLESS:
         geometries = [one for one in geometries if one.shape.kind not in _ENDLESS]
     pose = _checked_pose(position, orientation)
     near = [one for one in geometries if _boxes_meet(shape, pose, one)]
-    probe = _probe([(shape, pose), *((one.shape, pose_row(one.R, one.p)) for one in near)])
-    return [
-        one for row, one in enumerate(near, 1)
-        if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
+    return _probe([(shape, pose), *((one.shape, pose_row(one.R, one.p)) for one in near)]), near
 
 
 def _probe(shapes: Sequence[tuple[Shape, FloatArray]]) -> Probe:

@@ -11,12 +11,12 @@ import numpy as np
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
-from sim_bridge.foundation.validation import is_series, name_set, real_array, truth
+from sim_bridge.foundation.validation import name_set, real_array, truth
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.ray_search import RaySearch, Struck
-from sim_bridge.world.bodies import Body, geometry_numbers
+from sim_bridge.world.bodies import Body, numbers_of_all
 
 _FARTHEST = 1e100  # whose square is still a number
 _ALL = np.zeros(0, np.int64)
@@ -135,24 +135,19 @@ class RayQueries:
         only: Body | Iterable[Body] | None,
     ) -> np.ndarray:
         """Return (ng,) 1 for each geometry that may be hit; (0,) where all may."""
-        skipped = self._numbers('skip', skip)
+        skipped = numbers_of_all('skip', skip, self._world)
         if groups is None and only is None and not len(skipped):
             return _ALL
         geometries = self._world.geometries
         allowed = np.ones(len(geometries), np.int64)
         if only is not None:
             allowed[:] = 0
-            allowed[self._numbers('only', only)] = 1
+            allowed[numbers_of_all('only', only, self._world)] = 1
         if groups is not None:
             names = name_set('groups', groups, 'raycast')
             allowed[[names.isdisjoint(geometry.groups) for geometry in geometries]] = 0
         allowed[skipped] = 0
         return allowed
-
-    def _numbers(self, name: str, what: Any) -> np.ndarray:
-        bodies = tuple(what) if is_series(what) else (what,)
-        return np.concatenate([
-            np.zeros(0, np.int64), *(geometry_numbers(name, one, self._world) for one in bodies)])
 
     def _shown(self, struck: Struck, lengths: np.ndarray) -> RayHits:
         lengths = lengths[struck.rays]

@@ -52,14 +52,21 @@ from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, W
 from sim_bridge.simulation.settings import checked, Settings
 from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
-from sim_bridge.world.bodies import Body, exclude, geometries_of
+from sim_bridge.world.bodies import Body, exclude, geometries_of, numbers_of_all
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
 from sim_bridge.world.contact_problem import contact_problem, ContactProblem
 from sim_bridge.world.contact_queries import ContactQueries, Pair
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
-from sim_bridge.world.queries import Distance, distance_between, overlapping
+from sim_bridge.world.queries import (
+    Distance,
+    distance_between,
+    overlap_contacts,
+    OverlapContact,
+    overlapping,
+    overlapping_boxes,
+)
 from sim_bridge.world.rays import RayHit, RayHits, RayQueries
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
@@ -719,6 +726,34 @@ class World(DeclaredAttributes):
         fields do not overlap each other.
         """
         return overlapping(shape, position, orientation, self.geometries)
+
+    def overlap_contacts(
+        self,
+        shape: Shape,
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
+        *,
+        skip: Body | Iterable[Body] = (),
+    ) -> list[OverlapContact]:
+        """
+        Find the contacts that a shape at a pose would have, without adding it; as `overlaps`.
+
+        Of convex shapes and planes the greatest depth is the negative of their `distance`; at
+        meshes and height fields, where each point has the depth along its own normal, at least
+        that. skip: robots, links or geometries to leave out.
+        """
+        skipped = set(numbers_of_all('skip', skip, self).tolist())
+        return overlap_contacts(shape, position, orientation, [
+            one for number, one in enumerate(self.geometries) if number not in skipped])
+
+    def overlapping(self, box: Matrix) -> list[Geometry]:
+        """
+        Return the geometries whose bounding boxes overlap a box, without a look at the shapes.
+
+        box: (2, 3) its least and its greatest corner [m], along the world's axes. Bounding boxes
+        are along these, too; that of a plane is endless.
+        """
+        return overlapping_boxes(box, self.simulation.handles.search.boxes(), self.geometries)
 
     def raycast(
         self,

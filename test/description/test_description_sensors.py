@@ -440,6 +440,6 @@ def test_sensors_of_real_robots(example_robots):
     }
     assert counts == {
         'tiago/tiago': 2,
-        'hyq/hyq_no_sensors': 1,
+        'hyq/hyq_no_sensors': 9,  # an IMU, and bumpers on shins and feet
         'alexander/alexander_v1.lowerBodyOnly': 9,
     }

@@ -33,8 +33,9 @@ _RECORDED = {1, 3, 15, 150, 1500}
 
 
 # What works on memory by its addresses, which a copy of the arguments is not at: test_memory,
-# test_noise and test_sensors look at these.
-_BY_ADDRESSES = {'sim_bridge.sensors.step_and_sample', 'sim_bridge.sensors.draws'}
+# test_noise, test_sensors and test_scanners look at these.
+_BY_ADDRESSES = {
+    f'sim_bridge.sensors.{name}' for name in ('step_and_sample', 'draws', 'scan')}
 
 
 def all_kernels() -> dict[str, Kernel]:

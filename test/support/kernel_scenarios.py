@@ -260,7 +260,11 @@ def rays(watch):
                        orientation=TURNED if number % 2 else UNTURNED)
     ends = np.random.default_rng(6).uniform((-0.2, -0.2, -0.1), (3.0, 0.2, 0.6), (2, 40, 3))
     ends[1, ::3, 1:] = ends[0, ::3, 1:]
+    for number, geometry in enumerate(world.geometries[1:]):
+        ends[1, 4 * number : 4 * number + 2] = geometry.p + 0.5 * (geometry.p - ends[0, number])
+        ends[0, 4 * number : 4 * number + 2] = ends[0, number]
     with watch():
+        world.overlapping([(0, 0, 0), (1, 1, 1)]), world.find_contacts()
         world.raycasts(*ends), world.raycasts(*ends, every=True, cull=True)
 
 

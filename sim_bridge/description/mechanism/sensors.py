@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+import re
 
 from sim_bridge.description.model import RobotDescription, SensorDescription, SensorKind
 from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
@@ -58,6 +59,16 @@ def attach(
         if not link:
             findings.error('unplaced-sensor', place, 'needs a link')
             return None
+        own = {each.name for each in description.links[link].collisions if each.name}
+        missing = [name for name in sensor.collisions if name not in own]
+        # Gazebo's names of collisions without one, also of links that it lumps with another
+        usual = re.compile(rf'(.*_fixed_joint_lump__)?{re.escape(link)}_collision(_\d+)?')
+        strange = [name for name in missing if not usual.fullmatch(name)]
+        if strange:
+            message = f'no collision {strange[0]!r} of link {link!r}; all of it is watched'
+            findings.warning('unknown-reference', place, message, 'collision', strange[0])
+        if missing:
+            sensor = replace(sensor, collisions=())
         return replace(sensor, link=link, joint='')
     if sensor.joint:
         return replace(sensor, link=description.joints[sensor.joint].child)

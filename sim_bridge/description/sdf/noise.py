@@ -21,7 +21,7 @@ def read_axis_noise(
     for axis in quantity:
         for node in axis.findall('noise') if axis.tag in AXES else ():
             inner = place.child(axis.tag, axis.line).child('noise', node.line)
-            noise = _read_noise(node, node.get('type', 'none'), inner, findings)
+            noise = read_noise(node, node.get('type', 'none'), inner, findings)
             if noise.kind != 'none':
                 channels[f'{name}.{axis.tag}'] = noise
     return channels
@@ -39,13 +39,14 @@ def read_classic_noise(
     for element in node:
         if element.tag in _CLASSIC:
             inner = place.child(element.tag, element.line)
-            noise = _read_noise(element, kind, inner, findings)
+            noise = read_noise(element, kind, inner, findings)
             if noise.kind != 'none':
                 channels.update({f'{_CLASSIC[element.tag]}.{axis}': noise for axis in AXES})
     return channels
 
 
-def _read_noise(node: Element, kind: str, place: Place, findings: Findings) -> NoiseDescription:
+def read_noise(node: Element, kind: str, place: Place, findings: Findings) -> NoiseDescription:
+    """Read the numbers of a `<noise>` element of a type."""
     if kind not in KINDS:
         message = f'unknown, no noise; the types are {", ".join(KINDS)}'
         findings.warning('noise-type', place, message, 'type', kind)

@@ -1,8 +1,8 @@
 """
 Sensors in SDF's words: in `<gazebo reference="…">`, or under `<robot>` as iDynTree has them.
 
-Sources: sdformat 1.11 (sensor.sdf, forcetorque.sdf, imu.sdf, noise.sdf), SDF 1.4 for the classic
-imu noise, and the frame keys of the gazebo_ros plugins inside a sensor.
+Sources: sdformat 1.11 (sensor.sdf, forcetorque.sdf, imu.sdf, lidar.sdf, noise.sdf), SDF 1.4 for
+the classic imu noise, and the keys for frame and output of the gazebo_ros plugins inside a sensor.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TypedDict
 from sim_bridge.description.model import (
     NoiseDescription,
     Pose,
+    ScanDescription,
     SensorDescription,
     SensorKind,
     WRENCH_DIRECTIONS,
@@ -25,12 +26,22 @@ from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.noise import read_axis_noise, read_classic_noise
+from sim_bridge.description.sdf.scans import (
+    gives_one_range,
+    read_scan,
+    remapped_output,
+    SCAN_TAGS,
+    with_radiation,
+)
 from sim_bridge.description.sdf.values import read_pose
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import BOOLEANS, element_text, read_number, warn_of_unknown
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
-KINDS = {'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU}
+KINDS = {
+    'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU,
+    'contact': SensorKind.CONTACT, 'magnetometer': SensorKind.MAGNETOMETER,
+    **dict.fromkeys(('lidar', 'gpu_lidar', 'ray', 'gpu_ray'), SensorKind.LIDAR)}
 # iDynTree's names
 ROBOT_KINDS = {
     **KINDS,
@@ -38,6 +49,9 @@ ROBOT_KINDS = {
     'gyroscope': SensorKind.GYRO,
 }
 
+_INNER = {
+    SensorKind.FORCE_TORQUE: 'force_torque', SensorKind.CONTACT: 'contact',
+    SensorKind.MAGNETOMETER: 'magnetometer'}
 _CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _RATE = Numbers(minimum=0.0)
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
@@ -54,6 +68,8 @@ class _Settings(TypedDict, total=False):
     measure_direction: str
     noise: Mapping[str, NoiseDescription]
     enable_orientation: bool
+    scan: ScanDescription
+    collisions: tuple[str, ...]
 
 
 def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
@@ -122,18 +138,33 @@ def _read_sensor(
         findings.error('missing-attribute', place, 'missing', 'name')
         return None
     kind = kinds[word]
-    inner = node.find('force_torque' if kind is SensorKind.FORCE_TORQUE else 'imu')
-    known = {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word}
+    inner_tags = SCAN_TAGS if kind is SensorKind.LIDAR else (_INNER.get(kind, 'imu'),)
+    known = {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word, *inner_tags}
     warn_of_unknown(node, known, place, findings)
+    inner = next((element for element in node if element.tag in inner_tags), None)
     settings: _Settings = {}
     if inner is not None:
-        read = _read_force_torque if kind is SensorKind.FORCE_TORQUE else _read_imu
-        settings = read(inner, place.child(inner.tag, inner.line), findings)
+        within = place.child(inner.tag, inner.line)
+        if kind is SensorKind.LIDAR:
+            settings['scan'], settings['noise'] = read_scan(inner, within, findings)
+        else:
+            settings = _READERS.get(kind, _read_imu)(inner, within, findings)
+    elif kind is SensorKind.LIDAR:
+        message = f'without <{inner_tags[0]}> it has no rays, ignored'
+        findings.warning('unsupported-sensor', place, message)
+        return None
     pose = _read_pose(node.find('pose'), place, findings)
     if kind is SensorKind.FORCE_TORQUE and not pose.is_identity and 'frame' not in settings:
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
         findings.warning('frame-default', place.child('pose', node.line), message)
     topic = _text(node, ('topic',))
+    if kind is SensorKind.CONTACT and inner is not None:
+        topic = topic or _text(inner, ('topic',))
+    if kind is SensorKind.LIDAR:
+        topic = topic or remapped_output(node)
+        if gives_one_range(node):
+            kind = SensorKind.RANGE
+            settings['scan'] = with_radiation(settings.get('scan', ScanDescription()), node)
     return SensorDescription(
         name=name,
         kind=kind,
@@ -189,6 +220,21 @@ def _read_imu(node: Element, place: Place, findings: Findings) -> _Settings:
                 findings.warning('orientation-frame', inner, message, value=localization)
     settings['noise'] = MappingProxyType(noise)
     return settings
+
+
+def _read_contact(node: Element, place: Place, findings: Findings) -> _Settings:
+    warn_of_unknown(node, {'collision', 'topic'}, place, findings)
+    names = (element_text(element) for element in node if element.tag == 'collision')
+    return {'collisions': tuple(name for name in names if name not in ('', '__default__'))}
+
+
+def _read_magnetometer(node: Element, place: Place, findings: Findings) -> _Settings:
+    return {'noise': MappingProxyType(read_axis_noise(node, 'magnetic_field', place, findings))}
+
+
+_READERS = {
+    SensorKind.FORCE_TORQUE: _read_force_torque, SensorKind.CONTACT: _read_contact,
+    SensorKind.MAGNETOMETER: _read_magnetometer}
 
 
 def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sim_bridge.description.model import NoiseDescription, SensorKind
-from sim_bridge.description.noise import AXES, KEYS, KINDS, QUANTITIES
+from sim_bridge.description.noise import AXES, KEYS, KINDS, QUANTITIES, WITHOUT_AXES
 from sim_bridge.description.numbers import parse_numbers
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.errors import plain
@@ -18,7 +18,7 @@ def noise_from_mapping(
     """
     Read the `noise` of a sensor in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
 
-    Keys of a quantity hold for its three axes; keys of an axis override them.
+    Keys of a quantity hold for its three axes; keys of an axis override them. A range has no axes.
     """
     channels = {}
     for quantity, entries in mapping.items():
@@ -31,9 +31,12 @@ def noise_from_mapping(
                 'bad-value', inner, 'must be a mapping of noise keys', value=plain(entries)
             )
         else:
-            common = {key: value for key, value in entries.items() if key not in AXES}
+            axes = () if quantity in WITHOUT_AXES else AXES
+            common = {key: value for key, value in entries.items() if key not in axes}
             noise = _noise_of(common, NoiseDescription(), inner, findings)
-            for axis in AXES:
+            if not axes:
+                channels[quantity] = noise
+            for axis in axes:
                 own = entries.get(axis, {})
                 at = Place(f'{inner.element}/{axis}', place.name)
                 if not isinstance(own, Mapping):

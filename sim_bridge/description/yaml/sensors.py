@@ -3,7 +3,8 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
 
     sensors:
       wrist:                       # the sensor's name
-        type: force_torque         # or imu, gyro, accelerometer
+        type: force_torque         # or imu, gyro, accelerometer, range, lidar, contact,
+                                   # magnetometer
         joint: wrist_joint         # force_torque: the joint whose wrench is measured
         link: hand                 # the others: the link that carries it
         position: [0, 0, 0.05]     # m, in that link, which is the joint's child link
@@ -11,7 +12,14 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
         update_rate: 500.0         # Hz; 0 or absent: every step
         frame: sensor              # force_torque: axes of the wrench; or child, parent
         measure_direction: child_to_parent     # or parent_to_child
-        noise:                     # of force, torque, angular_velocity, linear_acceleration
+        horizontal: {samples: 360, min_angle: -3.14, max_angle: 3.14}    # range, lidar [rad];
+        vertical: {samples: 16, min_angle: -0.26, max_angle: 0.26}       # 1 ray ahead if absent
+        range: {min: 0.1, max: 30.0, resolution: 0.01}                   # range, lidar [m]
+        radiation: infrared        # range; or ultrasound
+        collisions: [pad]          # contact: names of collisions of the link; all if absent
+        magnetic_field: [5.5645e-6, 22.8758e-6, -42.3884e-6]     # magnetometer: the world's [T]
+        noise:                     # of force, torque, angular_velocity, linear_acceleration,
+                                   # range, magnetic_field
           force:                   # SDF's keys, and density; an axis comes on top
             stddev: 0.1
             z: {stddev: 0.3}
@@ -24,11 +32,15 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from sim_bridge.description.model import (
     Pose,
+    RADIATIONS,
+    ScanDescription,
+    SCANNING,
     SensorDescription,
     SensorKind,
     WRENCH_DIRECTIONS,
@@ -37,6 +49,7 @@ from sim_bridge.description.model import (
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only, read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings, Place
+from sim_bridge.description.scans import ANGLES, RANGE, scan_of
 from sim_bridge.description.yaml.noise import noise_from_mapping
 from sim_bridge.foundation.errors import plain
 from sim_bridge.foundation.rotation import matrix_from_rpy
@@ -48,6 +61,12 @@ _CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _SWITCHES = ('enable_orientation', 'truth')
 _POSE = {'position': Numbers(3), 'rpy': Numbers(3), 'orientation': Numbers(4)}
 _FORCE_TORQUE_ONLY = ('frame', 'measure_direction')
+_SCAN = {'horizontal': ANGLES, 'vertical': ANGLES, 'range': RANGE}
+_OF_KINDS = {
+    **dict.fromkeys(_FORCE_TORQUE_ONLY, frozenset({SensorKind.FORCE_TORQUE})),
+    **dict.fromkeys(_SCAN, SCANNING), 'radiation': frozenset({SensorKind.RANGE}),
+    'collisions': frozenset({SensorKind.CONTACT}),
+    'magnetic_field': frozenset({SensorKind.MAGNETOMETER})}
 KEYS = (
     'type',
     'joint',
@@ -56,6 +75,10 @@ KEYS = (
     'update_rate',
     'noise',
     *_CHOICES,
+    *_SCAN,
+    'radiation',
+    'collisions',
+    'magnetic_field',
     *_SWITCHES,
     'frame_id',
     'topic',
@@ -111,16 +134,43 @@ def _sensor(
             findings.error(
                 'unknown-key', place, f'the keys are {", ".join(KEYS)}', plain(key), plain(value)
             )
-        elif key in _FORCE_TORQUE_ONLY and kind is not SensorKind.FORCE_TORQUE:
+        elif kind not in _OF_KINDS.get(key, (kind,)):
+            owners = ' and '.join(sorted(each.value for each in _OF_KINDS[key]))
             findings.error(
-                'unknown-key', place, 'only force_torque sensors have this key', key, plain(value)
+                'unknown-key', place, f'only {owners} sensors have this key', key, plain(value)
             )
-        elif key != 'type' and key not in _POSE:
+        elif key not in ('type', 'radiation', *_POSE, *_SCAN):
             values[key] = _value(key, value, kind, place, findings)
     needed = 'joint or link' if kind is SensorKind.FORCE_TORQUE else 'link'
     if not values.get('link') and not values.get('joint'):
         findings.error('unplaced-sensor', place, 'missing: where the sensor sits', needed)
+    if kind in SCANNING:
+        values['scan'] = _scan(settings, place, findings)
     return SensorDescription(name=name, kind=kind, pose=_pose(settings, place, findings), **values)
+
+
+def _scan(settings: Mapping[str, object], place: Place, findings: Findings) -> ScanDescription:
+    given: dict[str, dict[str, float]] = {key: {} for key in _SCAN}
+    for key, allowed in _SCAN.items():
+        inner, value = Place(f'sensor/{key}', place.name), settings.get(key, {})
+        if not isinstance(value, Mapping):
+            findings.error('bad-value', place, 'must be a mapping of numbers', key, plain(value))
+            continue
+        for name, number in value.items():
+            if name not in allowed:
+                findings.error('unknown-key', inner, f'the keys are {", ".join(allowed)}',
+                               plain(name), plain(number))
+                continue
+            numbers = parse_numbers(plain(number), allowed[name], inner, findings, name)
+            if numbers:
+                given[key][name] = numbers[0]
+    scan = scan_of(given['horizontal'], given['vertical'], given['range'], place, findings)
+    radiation = settings.get('radiation', scan.radiation)
+    if radiation not in RADIATIONS:
+        findings.error('bad-value', place, f'must be one of {", ".join(RADIATIONS)}', 'radiation',
+                       plain(radiation))
+        return scan
+    return replace(scan, radiation=plain(radiation))
 
 
 def _value(key: str, value: object, kind: SensorKind, place: Place, findings: Findings) -> object:
@@ -138,6 +188,15 @@ def _value(key: str, value: object, kind: SensorKind, place: Place, findings: Fi
         if not isinstance(value, bool):
             findings.error('bad-value', place, 'must be true or false', key, plain(value))
         return bool(value)
+    if key == 'collisions':
+        names = value if isinstance(value, (list, tuple)) else (value,)
+        if not all(isinstance(name, str) and name for name in names):
+            findings.error('bad-value', place, 'must be a list of names', key, plain(value))
+            return ()
+        return tuple(map(plain, names))
+    if key == 'magnetic_field':
+        text = ' '.join(map(plain, value)) if isinstance(value, (list, tuple)) else plain(value)
+        return tuple(parse_numbers(text, Numbers(3), place, findings, key) or (0.0, 0.0, 0.0))
     if key == 'update_rate':
         rate = parse_numbers(plain(value), Numbers(minimum=0.0), place, findings, key)
         return rate[0] if rate else 0.0

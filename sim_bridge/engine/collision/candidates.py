@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.collision.broad.filters import is_closed
+from sim_bridge.engine.collision.broad.filters import is_closed, is_watched
 from sim_bridge.engine.data.geometry import (
     BOX,
     Geometry,
@@ -23,7 +23,11 @@ _CLOSED = np.array([[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)]
 
 
 class Needs(NamedTuple):
-    """Kinds of pairs that may collide now, or once they are enabled or regrouped."""
+    """
+    Kinds of pairs that may collide now, or once they are enabled or regrouped.
+
+    Whether static ones are sensors counts as it is now.
+    """
 
     any: bool
     convex: bool
@@ -42,9 +46,10 @@ def find_needs(geometry: Geometry) -> Needs:
         convex = (shape > BOX) & (shape < MESH)
         return Needs(True, bool(convex.any()), bool(surface.any()), bool(hollow.any()))
     body, moves = geometry.body, (geometry.flags & STATIC) == 0
+    watched = is_watched(np.bitwise_or.outer(geometry.flags, geometry.flags))
     key = (np.minimum.outer(body, body) + 1 << 32) | (np.maximum.outer(body, body) + 1)
     high = np.maximum.outer(shape, shape)
-    may = (np.not_equal.outer(body, body) & np.logical_or.outer(moves, moves)
+    may = (np.not_equal.outer(body, body) & (np.logical_or.outer(moves, moves) | watched)
            & (high > PLANE) & ~np.isin(key, geometry.excluded))
     if len(geometry.excluded) and geometry.excluded[0] < 0:
         number = np.arange(len(shape))

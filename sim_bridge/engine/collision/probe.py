@@ -6,21 +6,33 @@ from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.collision.broad.place import frame_in_world
+from sim_bridge.engine.collision.broad.place import bound_geometry, frame_in_world
 from sim_bridge.engine.collision.contact_rows import geometry_pose
 from sim_bridge.engine.collision.hollow.measure import measure_any
 from sim_bridge.engine.collision.narrow.narrow import distance
 from sim_bridge.engine.collision.query import measure
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.dynamics.kinematics import place
+from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import store_pose
-from sim_bridge.engine.math.vec3 import store3
+from sim_bridge.engine.math.vec3 import add, load3, store3
 
 
 @entry
 def locate(table: Table):
     """Write the present poses of all geometries to the collision scratch."""
     place_all(table)
+
+
+@entry
+def bound(table: Table):
+    """Write the present poses of all geometries and the boxes around them to the scratch."""
+    place_all(table)
+    geometry, scratch = world.geometry(table), world.collision(table)
+    for g in range(geometry.body.shape[0]):
+        R, p = geometry_pose(scratch, g)
+        centre = add(p, mul_mv(R, load3(geometry.bounds, g, 0)))
+        bound_geometry(geometry, g, R, p, centre, 0.0, scratch.box)
 
 
 @entry

@@ -39,8 +39,9 @@ TRACK_SPEED = 3
 ENABLED = 1
 SENSOR = 2  # reports contacts, but nothing is pushed by them
 SOLID = 4  # a mesh whose triangles enclose a volume and run counter-clockwise seen from outside
-STATIC = 8  # of a body that no force moves: two of them never collide
+STATIC = 8  # of a body that no force moves: two of them never collide, but see KINEMATIC
 TERRAIN = 16  # a mesh that is solid, too, from the triangles down to the lower end of its bounds
+KINEMATIC = 32  # of such a body that moves as prescribed: sensors see it, and it sees sensors
 
 
 class Geometry(NamedTuple):
@@ -56,7 +57,7 @@ class Geometry(NamedTuple):
     shape: Annotated[IntVector, Dims('ng')]
     """PLANE … HEIGHT_FIELD."""
     flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
-    """ENABLED, SENSOR, SOLID, STATIC, TERRAIN."""
+    """ENABLED, SENSOR, SOLID, STATIC, TERRAIN, KINEMATIC."""
     material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
     """Row and column of Surfaces.pair."""
     group: Annotated[IntVector, Dims('ng', is_parameter=True)]

@@ -86,8 +86,9 @@ class SimulatorParameters:
     )
     sensors: dict[str, Any] = parameter(
         {},
-        'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu, link or '
-        'joint, pose, update_rate, noise, ...}; see sim_bridge/description/yaml/sensors.py',
+        'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu | range | '
+        'lidar | contact | magnetometer, link or joint, pose, update_rate, noise, ...}; see '
+        'sim_bridge/description/yaml/sensors.py',
     )
 
     # what touches what

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, LaserScan, MagneticField, PointCloud2, Range
+from std_msgs.msg import Bool
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
@@ -20,10 +21,17 @@ from sim_bridge.ros.wire.messages import (
     ClockMessage,
     diagonal_covariance,
     ImuMessage,
+    MagneticFieldMessage,
     PreparedMessage,
     WrenchMessage,
 )
 from sim_bridge.ros.wire.qos import stream_qos, topic_name
+from sim_bridge.ros.wire.scan_messages import (
+    LaserScanMessage,
+    LidarCloudMessage,
+    RangeMessage,
+    TouchMessage,
+)
 from sim_bridge.sensors.devices import Device
 
 
@@ -196,6 +204,18 @@ def sensor_streams(
         (accelerometer, [_accel_channel(accelerometer, frame_prefix)])
         for accelerometer in robot.devices(sb.AccelerationSensor)
         if id(accelerometer) not in inside_imus]
+    channels += [
+        (device, [_range_channel(device, frame_prefix)])
+        for device in robot.devices(sb.RangeSensor)]
+    channels += [
+        (lidar, [_lidar_channel(lidar, frame_prefix)])
+        for lidar in robot.devices(sb.LidarSensor)]
+    channels += [
+        (device, [_wrench_channel(device, frame_prefix), _touch_channel(device)])
+        for device in robot.devices(sb.ContactSensor)]
+    channels += [
+        (device, [_field_channel(device, frame_prefix)])
+        for device in robot.devices(sb.MagnetometerSensor)]
     found = [
         _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
     _check_distinct(found)
@@ -255,13 +275,49 @@ def _check_distinct(found: list[SensorStreams]) -> None:
             owners[stream.topic] = name
 
 
-def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
+def _wrench_channel(device: sb.ForceSensor | sb.ContactSensor, prefix: str) -> _Channel:
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = WrenchMessage(prefix + device.frame_id)
         reading = device.truth if is_truth else device
         return message, [Copy(message.force, reading.f), Copy(message.torque, reading.tau)]
 
     return _Channel('wrench', WrenchStamped, make)
+
+
+def _field_channel(device: sb.MagnetometerSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        message = MagneticFieldMessage(
+            prefix + device.frame_id, _covariance(device, 'magnetic_field', is_truth))
+        return message, [Copy(message.field, (device.truth if is_truth else device).B)]
+
+    return _Channel('magnetic_field', MagneticField, make)
+
+
+def _touch_channel(device: sb.ContactSensor) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        return TouchMessage(device), []
+
+    return _Channel('touching', Bool, make)
+
+
+def _range_channel(device: sb.RangeSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        ranges = (device.truth if is_truth else device).ranges
+        return RangeMessage(prefix + device.frame_id, device, ranges), []
+
+    return _Channel('range', Range, make)
+
+
+def _lidar_channel(lidar: sb.LidarSensor, prefix: str) -> _Channel:
+    is_flat = len(lidar.elevations) == 1
+    kind = LaserScanMessage if is_flat else LidarCloudMessage
+
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        ranges = (lidar.truth if is_truth else lidar).ranges
+        return kind(prefix + lidar.frame_id, lidar, ranges), []
+
+    return _Channel(
+        'scan' if is_flat else 'points', LaserScan if is_flat else PointCloud2, make)
 
 
 def _data_channels(imu: sb.ImuSensor, prefix: str) -> list[_Channel]:

@@ -16,7 +16,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Transform, Twist, WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from sensor_msgs.msg import Imu, JointState, MagneticField, MultiDOFJointState
 from std_msgs.msg import Bool
 
 from sim_bridge.ros.wire.cdr import HEAD, serialize_cleanly
@@ -182,6 +182,18 @@ class WrenchMessage(PreparedMessage):
         wrench.torque.x, wrench.torque.y, wrench.torque.z = marks(3, 3)
         super().__init__(message, (3, 3))
         self.force, self.torque = self._blocks
+
+
+class MagneticFieldMessage(PreparedMessage):
+    """A sensor_msgs/MagneticField: T; covariance: (9,) row-major, zeros for unknown."""
+
+    def __init__(self, frame_id: str, covariance: np.ndarray) -> None:
+        message = MagneticField(magnetic_field_covariance=_covariance(covariance))
+        message.header.frame_id = frame_id
+        field = message.magnetic_field
+        field.x, field.y, field.z = marks(0, 3)
+        super().__init__(message, (3,))
+        (self.field,) = self._blocks
 
 
 class ImuMessage(PreparedMessage):

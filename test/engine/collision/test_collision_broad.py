@@ -24,8 +24,10 @@ from sim_bridge.engine.data.geometry import (
     HEIGHT_FIELD,
     HOLLOW,
     HULL,
+    KINEMATIC,
     MESH,
     PLANE,
+    SENSOR,
     SLICE,
     SPHERE,
     STATIC,
@@ -199,14 +201,17 @@ def test_filters():
         GeometryRecord(
             PLANE if k < 3 else SPHERE, size=(1.0,), body=int(rng.integers(-1, 20)),
             group=1 << int(rng.integers(0, 3)), mask=int(rng.integers(1, 8)),
-            flags=int(rng.choice([0, ENABLED, ENABLED, ENABLED | STATIC])))
+            flags=int(rng.choice([0, ENABLED, ENABLED, ENABLED | STATIC, ENABLED | STATIC | SENSOR,
+                                  ENABLED | STATIC | KINEMATIC])))
         for k in range(n)]
     excluded = [tuple(rng.integers(-1, 20, 2).tolist()) for _ in range(25)]
     barred = {frozenset(pair) for pair in excluded}
 
     def may_collide(a, b):
         is_static = [r.body < 0 or r.flags & STATIC for r in (a, b)]
-        return (a.body != b.body and a.flags & b.flags & ENABLED and not all(is_static)
+        is_watched = (a.flags | b.flags) & (SENSOR | KINEMATIC) == SENSOR | KINEMATIC
+        return (a.body != b.body and a.flags & b.flags & ENABLED
+                and (is_watched or not all(is_static))
                 and not (a.shape == PLANE and b.shape == PLANE)
                 and a.group & b.mask and b.group & a.mask
                 and frozenset((a.body, b.body)) not in barred)

@@ -1,7 +1,16 @@
 """Filters of the broad phase: pairs that may collide, and pairs that have a closed form."""
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.geometry import BOX, ENABLED, HULL, PLANE, SPHERE, STATIC
+from sim_bridge.engine.data.geometry import (
+    BOX,
+    ENABLED,
+    HULL,
+    KINEMATIC,
+    PLANE,
+    SENSOR,
+    SPHERE,
+    STATIC,
+)
 
 
 @kernel
@@ -24,23 +33,31 @@ def may_collide(
 
     The result is False for geometries of one body, of two static bodies, of an excluded pair or of
     an excluded pair of bodies, for disabled geometries, where the mask of one lacks all groups of
-    the other, and for two planes.
+    the other, and for two planes. Of two static bodies, a sensor and a kinematic body collide.
     """
     if body[a] == body[b] or (flags[a] & flags[b] & ENABLED) == 0:
         return False
-    if (flags[a] & flags[b] & STATIC) != 0 or (shape[a] == PLANE and shape[b] == PLANE):
+    if shape[a] == PLANE and shape[b] == PLANE:
+        return False
+    if (flags[a] & flags[b] & STATIC) != 0 and not is_watched(flags[a] | flags[b]):
         return False
     if (group[a] & mask[b]) == 0 or (group[b] & mask[a]) == 0:
         return False
     if excluded.shape[0] == 0:
         return True
-    if excluded[0] < 0 and _contains(excluded, -pair_key(a, b)):
+    if excluded[0] < 0 and contains(excluded, -pair_key(a, b)):
         return False
-    return not _contains(excluded, pair_key(body[a], body[b]))
+    return not contains(excluded, pair_key(body[a], body[b]))
 
 
 @kernel
-def _contains(ascending, value):
+def is_watched(flags):
+    """Return whether a pair with these flags is one of a sensor and a kinematic body."""
+    return (flags & SENSOR != 0) & (flags & KINEMATIC != 0)
+
+
+@kernel
+def contains(ascending, value):
     """Return whether an ascending array contains a value, by binary search."""
     low, high = 0, ascending.shape[0]
     while low < high:

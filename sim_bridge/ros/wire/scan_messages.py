@@ -1,0 +1,116 @@
+"""Messages of range sensors, lidars and contact sensors, serialized once, filled in place."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import LaserScan, PointCloud2, PointField, Range
+
+import sim_bridge as sb
+from sim_bridge.description.model import RADIATIONS
+from sim_bridge.ros.wire.messages import FlagMessage, PreparedMessage
+
+# found again in the serialized bytes; no other field of a message holds such numbers
+_MARK = np.float32(-2.7182818e-30)
+
+
+class _RangesMessage(PreparedMessage):
+    """
+    A message with a block of 32-bit floats that are filled when it is sent.
+
+    source: (n,) the distances [m], read in place.
+    """
+
+    def __init__(self, message: Any, source: np.ndarray, count: int) -> None:
+        """Serialize a message whose block of so many floats holds `_MARK`."""
+        super().__init__(message, ())
+        at = bytes(self.buffer).index(np.full(count, _MARK).tobytes())
+        self.block = np.frombuffer(self.buffer, np.float32, count, at)
+        self.source = source
+
+    def fill(self) -> None:
+        """Write the present distances."""
+        # of ours only the noise of an immense stddev is beyond a float's range
+        with np.errstate(over='ignore'):
+            self.block[:] = self.source
+
+    def stamped(self, stamp: bytes) -> bytes:
+        """Return the present message with this stamp (see `messages.pack_stamp`)."""
+        self.fill()
+        return super().stamped(stamp)
+
+    def content(self) -> bytes:
+        """Return the present message with its present stamp."""
+        self.fill()
+        return super().content()
+
+
+class RangeMessage(_RangesMessage):
+    """A sensor_msgs/Range."""
+
+    def __init__(self, frame_id: str, sensor: sb.RangeSensor, source: np.ndarray) -> None:
+        scan = sensor.description.scan
+        message = Range(
+            radiation_type=RADIATIONS.index(scan.radiation), field_of_view=sensor.field_of_view,
+            min_range=scan.minimum, max_range=scan.maximum, range=float(_MARK))
+        message.header.frame_id = frame_id
+        super().__init__(message, source, 1)
+
+
+class LaserScanMessage(_RangesMessage):
+    """A sensor_msgs/LaserScan, of a lidar whose rays are in one plane."""
+
+    def __init__(self, frame_id: str, lidar: sb.LidarSensor, source: np.ndarray) -> None:
+        scan, angles = lidar.description.scan, lidar.angles
+        message = LaserScan(
+            angle_min=angles[0], angle_max=angles[-1],
+            angle_increment=(angles[-1] - angles[0]) / max(len(angles) - 1, 1),
+            scan_time=1.0 / lidar.update_rate, range_min=scan.minimum, range_max=scan.maximum,
+            ranges=[float(_MARK)] * len(angles))
+        message.header.frame_id = frame_id
+        super().__init__(message, source, len(angles))
+
+
+class LidarCloudMessage(_RangesMessage):
+    """
+    A sensor_msgs/PointCloud2 of x, y and z in the lidar's frame, a row for each elevation.
+
+    Points of rays that hit nothing within range are infinite or, too close, nan.
+    """
+
+    def __init__(self, frame_id: str, lidar: sb.LidarSensor, source: np.ndarray) -> None:
+        count, width = len(source), len(lidar.angles)
+        self._directions = lidar.directions
+        message = PointCloud2(
+            height=count // width, width=width, point_step=12, row_step=12 * width,
+            fields=[PointField(name=axis, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+                    for k, axis in enumerate('xyz')],
+            is_bigendian=sys.byteorder == 'big', is_dense=False,
+            data=np.full(3 * count, _MARK).tobytes())
+        message.header.frame_id = frame_id
+        super().__init__(message, source, 3 * count)
+
+    def fill(self) -> None:
+        """Write the present points."""
+        distances = np.where(self.source == -math.inf, math.nan, self.source)
+        with np.errstate(over='ignore', invalid='ignore'):
+            points = distances[:, None] * self._directions
+        # infinity times zero
+        points[np.isposinf(distances)] = math.inf
+        self.block[:] = points.ravel()
+
+
+class TouchMessage(FlagMessage):
+    """A std_msgs/Bool: whether anything touches what a contact sensor watches."""
+
+    def __init__(self, sensor: sb.ContactSensor) -> None:
+        super().__init__()
+        self._sensor = sensor
+
+    def content(self) -> bytes:
+        """Return the present message."""
+        self.blocks[0][:] = self._sensor.is_touching
+        return super().content()
