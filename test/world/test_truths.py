@@ -55,20 +55,21 @@ TRUTHS = {
     'euler': lambda world, value: world.add_angular_motor(*links(world), [X, Y], euler=value),
     'sensor of a shape': lambda _, value: sb.Placed(sb.Sphere(0.1), sensor=value),
     'enabled of a shape': lambda _, value: sb.Placed(sb.Sphere(0.1), enabled=value),
-    'sleep': lambda _, value: sb.World(sleep=value),
+    'mass of a shape': lambda _, value: sb.Placed(sb.Sphere(0.1), mass=value),
 }
 # these take None, too
 CHOICES = {
     'fixed_base': lambda world, value: world.load_urdf(LOOSE, fixed_base=value),
     'self_collision': lambda world, value: world.load_urdf(LOOSE, self_collision=value),
     'tree': lambda world, value: world.add_joint('ball', *links(world), tree=value),
+    'sleep': lambda _, value: sb.World(sleep=value),
 }
 PLACES = {
     'gravity': "robot 'box', link 'box'", 'gravity_mode': "robot 'pendulum'",
     'hold': "robot 'pendulum'", 'enabled': "geometry 'box_collision_0'",
     'sensor': "geometry 'box_collision_0'", 'collide of a joint': 'add_joint',
     'tree': 'add_joint', 'euler': 'add_angular_motor', 'sensor of a shape': 'geometry',
-    'enabled of a shape': 'geometry'}
+    'enabled of a shape': 'geometry', 'mass of a shape': 'geometry'}
 
 
 OTHERS = ('no', '', 0, 1, 1.0, np.int64(1), [], (), np.array([True]))
