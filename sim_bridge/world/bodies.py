@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
@@ -49,7 +51,7 @@ def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
         raise InvalidValueError('b', b, 'another geometry if a is one, a link if a is a link')
 
 
-def numbers_of_all(name: str, what: object, world: World) -> np.ndarray:
+def numbers_of_all(name: str, what: Any, world: World) -> np.ndarray:
     """Return the numbers of the geometries of one such thing, or of several; as above."""
     bodies = tuple(what) if is_series(what) else (what,)
     return np.concatenate([
