@@ -199,29 +199,20 @@ def surfaces(watch):
 
 
 def hollow_shapes(watch):
-    """Set shapes on, in and beside hollow ones, and these on surfaces and on each other."""
+    """Set shapes in and on hollow ones, one of these on a mesh; measure two."""
     ring, cone = sb.HollowCylinder(0.3, 0.1, 0.2), sb.HollowCone(0.3, 0.2, 0.25, 0.15, 0.1)
-    heights = 0.03 * np.random.default_rng(3).normal(size=(6, 6))
-    falling = [*SHAPES.values(), sb.Cone(0.15, 0.2, 0.1), ring]
-    for target in (ring, cone):
-        world = sb.World()
-        for number, shape in enumerate(falling):
-            place = np.array((float(number), 0.0, 0.0))
-            world.add_body(target, motion='static', position=place)
-            world.add_body(shape, mass=1.0, orientation=TURNED if number % 2 else UNTURNED,
-                           position=place + (0.02, 0.08 * (number % 3), 0.12))
-        for number, ground in enumerate((sb.HeightField(heights, (1.0, 1.0)), sb.Plane(),
-                                         sb.TriangleMesh(*sheet(3, 1.0)))):
-            place = np.array((float(number), 3.0, 0.0))
-            world.add_body(ground, motion='static', position=place)
-            world.add_body(target, mass=1.0, orientation=TURNED, position=place + (0, 0, 0.2))
-        world.step(5)
+    world = sb.World()
+    lower = [ring, cone, sb.TriangleMesh(*sheet(1, 1.0))]
+    upper = [sb.Cylinder(0.19, 0.3), sb.Box((0.15, 0.2, 0.2)), ring]
+    for number, (target, shape) in enumerate(zip(lower, upper, strict=True)):
+        place = np.array((float(number), 0.0, 0.0))
+        world.add_body(target, motion='static', position=place)
+        world.add_body(shape, mass=1.0, position=place + (0.01, 0.0, 0.05 * number))
+    with watch():
+        world.step()
+    for other in (ring, sb.Sphere(0.05)):
         with watch():
-            world.step()
-    for other in (*falling, sb.TriangleMesh(*sheet(3, 1.0)), sb.Plane()):
-        for place in ((0.05, 0.02, 0.1), (0.3, 0.0, 0.3)):
-            with watch():
-                sb.distance(other, (place, TURNED), cone, (ORIGIN, UNTURNED))
+            sb.distance(other, ((0.05, 0.02, 0.1), TURNED), cone, (ORIGIN, UNTURNED))
 
 
 def distances(watch):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 import pickle
 
 from meshes import sheet
 import numpy as np
 import pytest
+import vehicles
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
@@ -192,3 +194,47 @@ def test_a_field_with_a_bottom_weighs_its_prisms():
         sb.World().add_body(sb.HeightField(heights, (2.0, 1.5)))
     with pytest.raises(InvalidValueError, match='bottom'):
         sb.HeightField(heights, (2.0, 1.5), bottom=0.5)
+
+
+def drive_over_hills(load, turn_on):
+    """Drive over a height field for 3 s; return the way along x and heights above the ground."""
+    world = sb.World()
+    world.add_body(grounds(hills)[0], motion='static')
+    robot = load(world)
+    world.step(500)
+    turn_on(robot)
+    start, heights = robot.links[0].p.copy(), []
+    for _ in range(30):
+        world.step(100)
+        p = robot.links[0].p
+        heights.append(p[2] - hills(p[0], p[1]))
+    assert abs(p[1]) < 0.01
+    return p[0] - start[0], np.array(heights)
+
+
+def test_wheels_drive_over_hills():
+    """Roll as far as the wheels turn on the arc of the hills, at a wheel's radius above them."""
+    def turn_on(robot):
+        for end in ('front', 'rear'):
+            for side in ('left', 'right'):
+                joint = robot.joint(f'{end}_{side}')
+                joint.control = 'velocity'
+                joint.target_velocity = 4.0
+
+    way, heights = drive_over_hills(
+        lambda world: world.load_urdf(vehicles.skid_steered(), position=(-1.2, 0.0, 0.2)), turn_on)
+    assert 0.95 * 1.2 < way < 1.2
+    np.testing.assert_allclose(heights, vehicles.RADIUS, atol=0.015)
+
+
+def test_crawlers_drive_over_hills():
+    """Go as far as the tracks run on the arc of the hills, and stay on these."""
+    def turn_on(robot):
+        for crawler in robot.crawlers:
+            crawler.speed = 0.4
+
+    urdf = Path(__file__).parents[2] / 'urdf' / 'tracked_vehicle.urdf'
+    way, heights = drive_over_hills(
+        lambda world: world.load_urdf(urdf, position=(-1.2, 0.0, 0.3)), turn_on)
+    assert 0.9 * 1.2 < way <= 1.2 + 1e-3
+    assert np.ptp(heights) < 0.03
