@@ -291,7 +291,7 @@ def test_snapshots_do_not_fit_other_joints():
     for anchor in ((0.0, 0.1, 0.0), np.zeros(3)):
         other = world.add_joint('ball', None, joint.link2, anchor, tree=False)
         state = world.state_hash()
-        with pytest.raises(InvalidValueError, match='snapshot = .*the same joints'):
+        with pytest.raises(InvalidValueError, match='snapshot = .*geometries and joints'):
             world.restore(snapshot)
         assert world.state_hash() == state
         world.remove_joint(other)
