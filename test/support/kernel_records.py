@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 import contextlib
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 import importlib
 import pkgutil
 from typing import Any
@@ -197,8 +197,6 @@ class Recorder:
                 entry, arguments, lambda: call(entry, *arguments)))
             patch.setattr(Entry, 'prepare', prepare_watched)
             patch.setattr(Call, '__call__', repeat_watched)
-            patch.setattr(
-                Call, 'bare', property(lambda prepared: partial(repeat_watched, prepared)))
             patch.setattr(Call, 'replace', replace_watched)
             patch.setattr(Stepper, 'advance', lambda stepper, *how: (
                 self._advance if self._is_watching else advance)(stepper, *how))
