@@ -49,7 +49,7 @@ def test_links_know_their_neighbours(robot):
 
 
 def test_links_know_their_joint(robot):
-    """Compose the pose of a link of its parent's, the origin of the joint, a and q; have limits."""
+    """Compose the pose of a link of its parent's, the joint's origin, a and q; have limits."""
     robot.world.step(20)
     for link in robot.links:
         if link.joint_id < 0:
