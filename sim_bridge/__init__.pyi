@@ -21,6 +21,8 @@ from sim_bridge.robots.joints.axis import Axis as Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint as ConstraintJoint
 from sim_bridge.robots.joints.joint import Joint as Joint
 from sim_bridge.robots.link import Link as Link
+from sim_bridge.robots.moving_frame import RelativeMotion as RelativeMotion
+from sim_bridge.robots.observer_frame import ObserverFrame as ObserverFrame
 from sim_bridge.robots.robot import Robot as Robot
 from sim_bridge.sensors.contact_sensor import ContactSensor as ContactSensor
 from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
@@ -55,6 +57,7 @@ from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollo
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory as Trajectory
 from sim_bridge.world import dynamics as dynamics
+from sim_bridge.world.contact_force_reader import ContactForceReader as ContactForceReader
 from sim_bridge.world.contact_points import ContactFrame as ContactFrame
 from sim_bridge.world.contact_points import ContactPoint as ContactPoint
 from sim_bridge.world.contact_points import ContactPoints as ContactPoints

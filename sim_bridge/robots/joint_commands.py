@@ -11,7 +11,7 @@ from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import items_of, real_array
-from sim_bridge.robots.joints.joint import AnyJoint
+from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.motor import FITTING, POSITION, VELOCITY
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot

@@ -11,13 +11,15 @@ from sim_bridge.compilation.mass_properties import checked_inertia, checked_mass
 from sim_bridge.description.model import Inertial, LinkDescription
 from sim_bridge.engine.pipeline import observe
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
-from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector, truth
+from sim_bridge.foundation.validation import truth
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.joint import Joint
+from sim_bridge.robots.link_in_tree import LinkInTree
 from sim_bridge.robots.mass_properties import set_inertial, update_from_shapes
+from sim_bridge.robots.moving_frame import MovingFrame
 from sim_bridge.robots.owners import Robot
 from sim_bridge.robots.shape_changes import add_shape
 from sim_bridge.shapes.material import Material
@@ -35,7 +37,7 @@ def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
     return ReadOnly(lambda link: link._site()[columns].copy(), doc)
 
 
-class Link(DeclaredAttributes):
+class Link(LinkInTree, MovingFrame):
     """
     A link, after Choreonoid's.
 
@@ -45,7 +47,7 @@ class Link(DeclaredAttributes):
 
     __slots__ = ('children', 'crawler', 'description', 'geometries', 'joint', 'name', 'parent',
                  'robot', 'slot')
-    internal_names = DeclaredAttributes.internal_names | {'connect', 'slot'}
+    internal_names = MovingFrame.internal_names | {'connect', 'slot'}
     advice = dict.fromkeys(
         ('p', 'R'), "links are moved by their joints' q, and by set_base_pose of the robot"
     ) | dict.fromkeys(
@@ -210,15 +212,24 @@ class Link(DeclaredAttributes):
     def inertia_coefficients(self, value: Vector) -> None:
         self._set_rates('inertia_coefficients', value, '1')
 
-    def add_force(self, f: Vector, point: Vector | None = None) -> None:
+    def add_force(
+        self, f: Vector, point: Vector | None = None, *, rel_point: Vector | None = None
+    ) -> None:
         """
         Apply a force in the next step, and in no other; forces of several calls add up.
 
-        f: (3,) force [N], world axes. point: (3,) of application [m], world; the link's centre of
-        mass if None. Raises InvalidValueError if either is not three finite numbers.
+        f: (3,) force [N], world axes. point: (3,) of application [m], world. rel_point: instead of
+        that, in the link's frame. The link's centre of mass if both are None. Raises
+        InvalidValueError for both points, and for what is not three finite numbers.
         """
-        f = self._vector('force', f)
-        self._push(f, np.zeros(3), self.wc if point is None else self._vector('point', point))
+        f, place = self._vector('force', f), self._where(point, rel_point)
+        self._push(f, np.zeros(3), self.wc if place is None else place)
+
+    def add_rel_force(
+        self, f: Vector, point: Vector | None = None, *, rel_point: Vector | None = None
+    ) -> None:
+        """Apply a force (3,) [N] given in the link's axes, as they are now; as `add_force`."""
+        self.add_force(self.R @ self._vector('force', f), point, rel_point=rel_point)
 
     def add_torque(self, tau: Vector) -> None:
         """
@@ -229,6 +240,10 @@ class Link(DeclaredAttributes):
         """
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
+
+    def add_rel_torque(self, tau: Vector) -> None:
+        """Apply a torque (3,) [N m] given in the link's axes; as `add_torque`."""
+        self.add_torque(self.R @ self._vector('torque', tau))
 
     def add_geometry(
         self, shape: Shape | Placed, material: Material | str | None = None
@@ -285,9 +300,6 @@ class Link(DeclaredAttributes):
         self.slot.medium = medium
         simulation.mark(Dirty.MEDIUM)
         simulation.invalidate()
-
-    def _vector(self, what: str, value: object) -> FloatArray:
-        return finite_vector(what, value, 3, self._place, 'three finite numbers')
 
 
 def _link_of(robot: Robot, name: str) -> Any:

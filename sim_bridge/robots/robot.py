@@ -13,7 +13,7 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.join import Offsets
 from sim_bridge.foundation.arrays import FloatArray, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
-from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import (
@@ -395,15 +395,35 @@ class Robot(DeclaredAttributes):
         """The root of its tree of links; raises UnknownNameError for a robot without links."""
         return self.link(self.description.root)
 
-    def link(self, name: str) -> Link:
-        """Return a link by name; raises UnknownNameError."""
-        return self._links[name]
+    def link(self, name: str | int) -> Link:
+        """Return a link by name, or by its number in `links`; raises UnknownNameError."""
+        return self._links[self._name_at('link', name, list(self._links))]
 
-    def joint(self, name: str) -> Joint | ConstraintJoint:
-        """Return a joint by name, also one that closes a loop; raises UnknownNameError."""
-        if isinstance(name, str) and name in self.loop_joints:
-            return self.loop_joints[name]
-        return self._joints[name]
+    def joint(self, name: str | int) -> Joint | ConstraintJoint:
+        """
+        Return a joint by name, also one that closes a loop; or by its id; else UnknownNameError.
+
+        An id is a number in `joint_names`, as `Link.joint_id`.
+        """
+        key = self._name_at('joint', name, self.joint_names)
+        if isinstance(key, str) and key in self.loop_joints:
+            return self.loop_joints[key]
+        return self._joints[key]
+
+    @property
+    def attached_joints(self) -> list[Joint | ConstraintJoint]:
+        """The joints of its links, each once: also those of the world; as `Link.joints`."""
+        every = {id(joint): joint for link in self._links.values() for joint in link.joints}
+        return list(every.values())
+
+    @property
+    def extra_joints(self) -> list[ConstraintJoint]:
+        """The joints that close its loops, as Choreonoid's extra joints, in their order."""
+        return list(self.loop_joints.values())
+
+    def extra_joint(self, index: int) -> ConstraintJoint:
+        """Return a joint of `extra_joints`; raises UnknownNameError."""
+        return self.loop_joints[self._name_at('extra joint', index, list(self.loop_joints))]
 
     @property
     def crawlers(self) -> tuple[Crawler, ...]:
@@ -440,6 +460,20 @@ class Robot(DeclaredAttributes):
             if isinstance(device, ImuSensor):
                 every += [device.gyro, device.accelerometer]
         return [device for device in every if isinstance(device, kind)]
+
+    def initialize_device_states(self) -> None:
+        """Restart all devices as `World.reset` does: their noise, and when they sample."""
+        for device in self._devices.values():
+            device.reset(self.simulation.seed)
+        self.simulation.forget_observations()
+
+    def clear_external_forces(self) -> None:
+        """Drop the forces and torques that were to act on its links in the next step."""
+        self.simulation.settle()
+        _, state, at = self.slot.part
+        count = engine.body_count(self.slot.blueprint.model)
+        state.wrench[at.body : at.body + count] = 0.0
+        self.simulation.forget_observations()
 
     @property
     def mass(self) -> float:
@@ -498,6 +532,14 @@ class Robot(DeclaredAttributes):
         own = self.slot.blueprint.model
         with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
         return self.slot.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
+
+    def _name_at(self, kind: str, name: Any, names: Sequence[str]) -> Any:
+        """Return the name with a number, or what is given where that is no number."""
+        if isinstance(name, bool) or not isinstance(name, (int, np.integer)):
+            return name
+        if not 0 <= name < len(names):
+            raise UnknownNameError(kind, str(name), map(str, range(len(names))), self._place)
+        return names[int(name)]
 
     def _assign(self, what: str, view: FloatArray, value: object) -> None:
         if type(value) is np.ndarray and value.dtype == np.float64:

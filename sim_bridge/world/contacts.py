@@ -67,6 +67,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
     """
 
     __slots__ = ('_kept',)
+    internal_names = DeclaredAttributes.internal_names | {'signs'}
 
     indices = ReadOnly[IntArray]('_kept.indices', '(n, 2) in `world.geometries`.')
     positions = ReadOnly[FloatArray]('_kept.positions', '(n, 3) [m], world.')
@@ -121,13 +122,22 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         body, by: a robot, link or geometry; forces between parts of a robot cancel. Raises
         InvalidValueError for anything else, and for what is of another world.
         """
-        is_on = self._has('body', body)
-        signs = is_on[:, 0].astype(float) - is_on[:, 1]
-        if by is not None:
-            is_by = self._has('by', by)
-            signs = (is_on[:, 0] & is_by[:, 1]).astype(float) - (is_on[:, 1] & is_by[:, 0])
-        total: FloatArray = signs @ self.forces
+        total: FloatArray = self.signs(body, by, 'body', 'by') @ self.forces
         return total
+
+    def signs(
+        self, a: Body, b: Body | None = None, name_a: str = 'a', name_b: str = 'b'
+    ) -> FloatArray:
+        """
+        Return (n,) 1 for contacts whose force is on a body, -1 for those where it is by it, or 0.
+
+        Of those with a body b, if it is not None. name_a, name_b: for messages; as `force_on`.
+        """
+        is_on = self._has(name_a, a)
+        if b is None:
+            return is_on[:, 0].astype(float) - is_on[:, 1]
+        is_by = self._has(name_b, b)
+        return (is_on[:, 0] & is_by[:, 1]).astype(float) - (is_on[:, 1] & is_by[:, 0])
 
     def _has(self, what: str, body: object) -> np.ndarray:
         """Return (n, 2) where a geometry is the body's; raises InvalidValueError for no body."""

@@ -14,8 +14,9 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
+from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.constraint import ConstraintSeat
-from sim_bridge.robots.joints.joint import AnyJoint, ConstraintJoint, Joint
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.mounted import MountedSeat
 from sim_bridge.robots.joints.spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.robots.link import Link
@@ -128,6 +129,27 @@ class SpanningTree:
         robot.set_base_pose(pose[0], quaternion_from_matrix(pose[1]))
         robot.set_base_velocity(*velocity)
         robot.slot.remember()
+
+    def attach(self, joint: ConstraintJoint, links: tuple[Link | None, Link | None]) -> None:
+        """Tie other links by a joint; as `World.attach_joint`."""
+        if not isinstance(joint, AnyJoint) or joint.key is None:
+            raise InvalidValueError('joint', joint, 'one that add_joint gave', 'attach_joint')
+        if self.joints.get(joint.key) is not joint:
+            raise UnknownNameError('joint', joint.key, self.joints, 'the world')
+        if not isinstance(joint, ConstraintJoint):
+            raise StateError(
+                f'{joint.place} is part of a tree: remove it and add another, or add it by '
+                'add_joint(…, tree=False)')
+        if joint.key != joint.name:
+            raise StateError(f"{joint.place} is of a robot's description, and stays on its links")
+        before = joint.link1, joint.link2
+        joint.attach(links)
+        apart = {(link.robot.name, link.name) for link in before if link is not None}
+        if len(apart) == 2 and tuple(sorted(apart)) in self._simulation.separated:
+            for pair, is_separate in ((before, False), (links, True)):
+                one, other = pair
+                if one is not None and other is not None:
+                    self._simulation.separate(one.slot, other.slot, is_separate)
 
     def add_loops_of(self, robot: Robot, gathers: bool = False) -> None:
         """Add the joints that close a robot's loops. gathers: as `JointSpec` has it."""

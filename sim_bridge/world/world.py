@@ -53,11 +53,13 @@ from sim_bridge.simulation.settings import checked, Settings
 from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.bodies import Body, exclude, geometries_of, numbers_of_all
+from sim_bridge.world.connections import are_connected
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
 from sim_bridge.world.contact_problem import contact_problem, ContactProblem
 from sim_bridge.world.contact_queries import ContactQueries, Pair
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
+from sim_bridge.world.joint_groups import JointGroups
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
 from sim_bridge.world.queries import (
     Distance,
@@ -95,7 +97,9 @@ class World(DeclaredAttributes):
     SI units and radians throughout; z up under the default gravity.
     """
 
-    __slots__ = ('loader', 'materials', 'openplx', 'registry', 'robots', 'simulation', 'tree')
+    __slots__ = (
+        'joint_groups', 'loader', 'materials', 'openplx', 'registry', 'robots', 'simulation',
+        'tree')
     internal_names = DeclaredAttributes.internal_names | {
         'census', 'loader', 'registry', 'simulation', 'tree', 'units'}
     advice = {
@@ -161,6 +165,8 @@ class World(DeclaredAttributes):
         self.registry = RobotRegistry(self, self.simulation, self.tree)
         self.robots: Mapping[str, Robot] = self.registry.robots
         """Robots and bodies by name, in the order in which they were added."""
+        self.joint_groups = JointGroups(self.tree)
+        """Named groups of joints, which are enabled, disabled and removed together."""
         self.loader = SceneLoader(self, self.simulation, self.registry, self.tree)
         self.openplx: Mapping[str, OpenPlxScene] = MappingProxyType(self.loader.scenes)
         """The OpenPLX scenes by name, in the order in which they were loaded."""
@@ -192,7 +198,8 @@ class World(DeclaredAttributes):
         return _from_record, (type(self), self._record())
 
     def _record(self) -> WorldRecord:
-        return record_of(self.simulation, self.tree, self.registry, self.loader)
+        return record_of(self.simulation, self.tree, self.registry, self.loader)._replace(
+            joint_groups=self.joint_groups.records())
 
     def __repr__(self) -> str:
         """Show the time, and the numbers of parts."""
@@ -526,9 +533,9 @@ class World(DeclaredAttributes):
 
         first, second: links, bodies (robots of one link), or None for the world.
         axes: one to three vectors (3,) of any length, world axes. Their angles are the integrals
-            of their rates.
-        fixed_on: for each axis 'first' or 'second', the link that it is fixed on; all on the first
-            if None.
+            of their rates, from 0 or what `q` of each is set to.
+        fixed_on: for each axis 'first' or 'second', the link that it is fixed on, or 'world'; all
+            on the first if None.
         euler: the angles are Euler angles, measured, of any size. `axes` are then two at right
             angles: the first axis, fixed on the first link, and the last, fixed on the second. The
             joint has a middle axis too, the product of the last and the first. Velocities are the
@@ -574,6 +581,31 @@ class World(DeclaredAttributes):
         """Names of the joints that do nothing any more; see `ConstraintJoint.is_broken`."""
         broken = self.state.loop_broken & GONE
         return [key for key, gone in zip(self.simulation.constraints, broken, strict=True) if gone]
+
+    def attach_joint(
+        self, joint: ConstraintJoint, first: Link | Robot | None, second: Link | Robot | None
+    ) -> None:
+        """
+        Attach a constraint joint to other links, or to the world; ODE's dJointAttach.
+
+        Anchors and axes stay where they are in the world at present, and coordinates are 0 there;
+        set `anchor` and `axis` afterwards. Compliance, motors, stops and what breaks it stay; the
+        links it tied collide again, if it kept those it ties from that. Raises InvalidValueError
+        for links as `add_joint`, and StateError for a joint of a tree or of a robot's description.
+        """
+        self.tree.attach(joint, self.tree.own_links(first, second, 'attach_joint'))
+
+    def are_connected(
+        self, a: Link | Robot, b: Link | Robot | None, *, excluding: Iterable[str] = ()
+    ) -> bool:
+        """
+        Return whether a joint connects two links or robots, or one with the world (None).
+
+        Directly, as ODE's dAreConnected: joints of trees, constraints and motors, fixed ones too,
+        but no broken ones. excluding: joint types that do not count. Raises InvalidValueError for
+        what is not of this world.
+        """
+        return are_connected(self, a, b, excluding)
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
@@ -945,4 +977,5 @@ def _from_record(kind: type[World], record: WorldRecord) -> World:
     world = kind.__new__(kind)
     world._begin(record.settings, np.zeros(GRAVITY_SIZE))
     restore_record(record, world, world.simulation, world.tree, world.registry, world.loader)
+    world.joint_groups.restore(record.joint_groups)
     return world

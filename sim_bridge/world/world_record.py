@@ -8,7 +8,7 @@ not kept; they follow from these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ class WorldRecord(NamedTuple):
     mounted: joints that bases hang on, and whether the second link is the child. constraints: the
     others by key, and the positions that they restart from. admitted: how many robots were ever
     added. last_numbers: that default names were given. worst: the greatest figures of reports.
-    openplx: the scenes of that format.
+    openplx: the scenes of that format. joint_groups: by name the names of their joints.
     """
 
     settings: Settings
@@ -77,6 +77,7 @@ class WorldRecord(NamedTuple):
     worst: np.ndarray
     snapshot: Snapshot
     openplx: tuple[SceneRecord, ...] = ()
+    joint_groups: Mapping[str, Sequence[str]] = {}
 
 
 def record_of(

@@ -32,6 +32,7 @@ from sim_bridge.engine.data.loops import (
     TILT,
     TURN_A,
     TURN_B,
+    TURN_W,
     UNIVERSAL_A,
     UNIVERSAL_B,
     X,
@@ -124,6 +125,8 @@ def axis_direction(loops, axis, R_A, R_B):
     kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
     if kind == TURN_A or kind == TURN_B:
         return mul_mv(R_B if kind == TURN_B else R_A, load3(loops.axis_vector, axis, 0))
+    if kind == TURN_W:
+        return load3(loops.axis_vector, axis, 0)
     if kind == EULER:
         if number == 0:
             return column(R_A, Z)
@@ -188,7 +191,7 @@ def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
     kind = loops.axis_kind[axis, 0]
     if kind == ALONG:
         return dot(column(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
-    if kind == TURN_A or kind == TURN_B:
+    if kind == TURN_A or kind == TURN_B or kind == TURN_W:
         return expected
     if kind == HINGE or kind == TILT:
         s, c = dot(column(R_A, Y), column(R_B, X)), dot(column(R_A, X), column(R_B, X))

@@ -22,7 +22,8 @@ further springs, motors and friction on what another joint leaves free. The kind
     TILT            the same where B's x may also turn out of A's xy plane,
     UNIVERSAL_A     the angle about z of A from A's x to B's z, of a universal joint,
     UNIVERSAL_B     the angle about z of B from z of A to B's x,
-    TURN_A, TURN_B  the angle of B's rotation about any axis of A, or of B: its rate, integrated,
+    TURN_A, TURN_B, TURN_W  the angle of B's rotation about any axis of A, of B, or of the world:
+                    its rate, integrated,
     EULER k         the angles of an angular motor: about z of A, about the product of x of B and z
                     of A, about x of B.
 """
@@ -45,7 +46,7 @@ from sim_bridge.engine.data.parts import Dims, make
 SLIDE, DOT, DISTANCE, MIMIC = range(4)
 X, Y, Z = range(3)
 # kinds of axes
-ALONG, HINGE, UNIVERSAL_A, UNIVERSAL_B, TURN_A, TURN_B, EULER, TILT = range(8)
+ALONG, HINGE, UNIVERSAL_A, UNIVERSAL_B, TURN_A, TURN_B, EULER, TILT, TURN_W = range(9)
 # entries of Loops.size
 RIGID_ROWS, JOINT_ROWS, ALL_ROWS = range(3)
 
@@ -211,7 +212,7 @@ class Loops(NamedTuple):
     axis_kind: Annotated[IntMatrix, Dims('na', 2)]
     """Kind; axis of A or B, or which angle."""
     axis_vector: Annotated[FloatMatrix, Dims('na', 3, unit='1')]
-    """Unit vector in A or B, of TURN_A and TURN_B."""
+    """Unit vector in A, B or the world, of TURN_A, TURN_B and TURN_W."""
     axis_index: Annotated[IntVector, Dims('na')]
     """0, 1, 2 …: where the functions of `set_joint_laws` find an axis' position."""
     passive: Annotated[FloatMatrix, Dims('na', PASSIVE_SIZE, unit='SI', is_parameter=True)]

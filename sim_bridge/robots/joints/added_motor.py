@@ -9,9 +9,9 @@ from sim_bridge.description.stages import axis_frame, stages_of
 from sim_bridge.engine.data.loops import ALONG, AXES_OF_TYPE, HINGE
 from sim_bridge.engine.data.model import PRISMATIC
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
-from sim_bridge.robots.joints.joint import AnyJoint
 from sim_bridge.robots.joints.mounted import MountedSeat
 from sim_bridge.robots.joints.seat import Seat
 from sim_bridge.robots.joints.spec import JointSpec, WITH_AXIS2

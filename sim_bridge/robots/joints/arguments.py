@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_bridge.description.compliance import checked_compliance, Compliance
 from sim_bridge.description.model import JointDynamics
-from sim_bridge.engine.data.loops import EULER_AXES, ROWS_OF_TYPE, TURN_A, TURN_B
+from sim_bridge.engine.data.loops import EULER_AXES, ROWS_OF_TYPE, TURN_A, TURN_B, TURN_W
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
@@ -29,6 +29,8 @@ Links = tuple[Link | None, Link | None]
 _PARALLEL = 1e-6  # greatest sine of the angle between parallel axes
 _RIGHT_ANGLE = 1e-6  # greatest cosine of the angle between orthogonal axes
 _SHORTEST = 1e-9  # least distance of a distance joint [m]
+# axes of angular motors by what they are fixed on
+_TURNS = {'first': TURN_A, 'second': TURN_B, 'world': TURN_W}
 
 
 def described_spec(
@@ -55,24 +57,21 @@ def described_spec(
     point2 = point if anchor2 is None else finite_vector('anchor2', anchor2, 3, place, expected)
     first, second, across = np.array([0.0, 0.0, 1.0]), None, None
     if kind in WITH_AXIS or normal is not None:
-        first = _direction('axis', axis, place)
+        first = direction('axis', axis, place)
     if kind in WITH_AXIS2:
-        second = _direction('axis2', axis2, place)
-        if np.linalg.norm(np.cross(first, second)) < _PARALLEL:
-            raise InvalidValueError('axis2', axis2, 'one that is not along axis', place)
+        second = direction('axis2', axis2, place)
+        check_crossing('axis2', axis2, first, second, place)
     elif axis2 is not None:
         raise InvalidValueError(
             'axis2', axis2, f'none, but for {" and ".join(map(repr, WITH_AXIS2))}', place)
     if normal is not None:
-        across = _direction('normal', normal, place)
+        across = direction('normal', normal, place)
         if second is not None:
             raise InvalidValueError('normal', normal, f'none, for a {kind!r}: axis2 is', place)
-        if np.linalg.norm(np.cross(first, across)) < _PARALLEL:
-            raise InvalidValueError('normal', normal, 'one that is not along axis', place)
+        check_crossing('normal', normal, first, across, place)
     distance = float(np.linalg.norm(point2 - point))
-    if kind == 'distance' and distance < _SHORTEST:
-        raise InvalidValueError(
-            'anchor2', anchor2, 'a point away from the anchor [m], whose distance is kept', place)
+    if kind == 'distance':
+        check_distance('anchor2', anchor2, distance, place)
     spec = spec_at('', kind, links, (point, point2), first, second, across)
     # a joint with a gap between the anchors is a constraint, which closes it
     spec = replace(spec, distance=distance, gapes=kind != 'distance' and distance > 0.0)
@@ -92,7 +91,7 @@ def motor_spec(
     is_list = isinstance(axes, (Sequence, np.ndarray)) and not isinstance(axes, str)
     if not is_list or (len(axes) != 2 if euler else not 1 <= len(axes) <= 3):
         raise InvalidValueError('axes', axes, 'two for Euler angles, else one to three', place)
-    directions = [_direction('axes', axis, place) for axis in axes]
+    directions = [direction('axes', axis, place) for axis in axes]
     if euler and abs(directions[0] @ directions[1]) > _RIGHT_ANGLE:
         raise InvalidValueError('axes', axes, 'two at right angles', place)
     sides = _sides(fixed_on, len(directions), euler, place)
@@ -102,11 +101,27 @@ def motor_spec(
     if euler:
         # the last axis is x of both frames where the angles are 0
         return replace(spec, axes=EULER_AXES, axis2=None)
-    kinds = tuple((TURN_A if side == 'first' else TURN_B, 0) for side in sides)
-    frames = [spec.first if side == 'first' else spec.second for side in sides]
-    vectors = [frame.pose[0].T @ direction
-               for frame, direction in zip(frames, directions, strict=True)]
+    kinds = tuple((_TURNS[side], 0) for side in sides)
+    rotations = {'first': spec.first.pose[0], 'second': spec.second.pose[0], 'world': np.eye(3)}
+    vectors = [rotations[side].T @ each
+               for side, each in zip(sides, directions, strict=True)]
     return replace(spec, axes=kinds, vectors=np.array(vectors))
+
+
+def check_crossing(
+    what: str, value: object, axis: np.ndarray, other: np.ndarray, place: str
+) -> None:
+    """Raise InvalidValueError for two unit vectors along each other; what, value: as given."""
+    if np.linalg.norm(np.cross(axis, other)) < _PARALLEL:
+        expected = 'one that is not along axis'
+        raise InvalidValueError(what, value, f'{expected}2' if what == 'axis' else expected, place)
+
+
+def check_distance(what: str, value: object, distance: float, place: str) -> None:
+    """Raise InvalidValueError for anchors that coincide [m]; what, value: as given."""
+    if distance < _SHORTEST:
+        raise InvalidValueError(
+            what, value, 'a point away from the anchor [m], whose distance is kept', place)
 
 
 def checked_erp(value: object, place: str) -> float:
@@ -175,7 +190,7 @@ def _second_origin(links: Links) -> np.ndarray:
     return link.p
 
 
-def _direction(what: str, value: object, place: str) -> np.ndarray:
+def direction(what: str, value: object, place: str) -> np.ndarray:
     """Return a vector of length 1."""
     expected = '3 finite numbers that are not all 0'
     vector = finite_vector(what, value, 3, place, expected)
@@ -188,7 +203,7 @@ def _direction(what: str, value: object, place: str) -> np.ndarray:
 
 
 def _sides(fixed_on: object, count: int, euler: bool, place: str) -> list[str]:
-    """Return the link that each of an angular motor's axes stays on, 'first' or 'second'."""
+    """Return what each of an angular motor's axes stays on: 'first', 'second' or 'world'."""
     if fixed_on is None:
         return ['first'] * count
     if euler:
@@ -197,7 +212,8 @@ def _sides(fixed_on: object, count: int, euler: bool, place: str) -> list[str]:
     sides: list[object] = []
     if isinstance(fixed_on, Sequence) and not isinstance(fixed_on, str):
         sides = list(fixed_on)
-    known = [side for side in sides if isinstance(side, str) and side in ('first', 'second')]
+    known = [side for side in sides if isinstance(side, str) and side in _TURNS]
     if not len(known) == len(sides) == count:
-        raise InvalidValueError('fixed_on', fixed_on, "'first' or 'second' for each axis", place)
+        raise InvalidValueError(
+            'fixed_on', fixed_on, "'first', 'second' or 'world' for each axis", place)
     return known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final
 
 from sim_bridge.engine.data import model as engine
-from sim_bridge.foundation.arrays import FloatArray, Number
+from sim_bridge.foundation.arrays import FloatArray, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, one_of
@@ -146,22 +146,32 @@ class Axis(DeclaredAttributes):
 
     @property
     def direction(self) -> FloatArray:
-        """(3,) unit vector along or about which it moves; world axes."""
+        """
+        (3,) unit vector along or about which it moves; world axes.
+
+        Of an axis of an angular motor that is no Euler angle it can be set; what that is fixed on
+        stays. Raises StateError for others, and InvalidValueError for no direction.
+        """
         return self.seat.direction(self.number)
+
+    @direction.setter
+    def direction(self, value: Vector) -> None:
+        self.seat.set_direction(self.number, value, self.place)
 
     @property
     def q(self) -> float:
         """
         Position [rad or m].
 
-        Setting it raises StateError for a constraint joint, whose position follows from its links.
+        Setting it raises StateError for a constraint joint, whose position follows from its links,
+        unless it is an angular motor: angles about its axes count from what is set.
         """
         return float(self.seat.positions()[self.number])
 
     @q.setter
     def q(self, value: Number) -> None:
         self.seat.check_movable('q', self.place)
-        self.seat.positions()[self.rows] = finite_number('q', value, self.place)
+        self.seat.set_positions(self.rows, finite_number('q', value, self.place))
 
     @property
     def dq(self) -> float:

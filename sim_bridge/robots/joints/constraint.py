@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sim_bridge.engine.data.state import (
 )
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.robots.joints.arguments import direction
 from sim_bridge.robots.joints.free_axes import FreeAxes
 from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.simulation.simulation import Dirty, Simulation
@@ -122,9 +124,48 @@ class ConstraintSeat:
         return self._values.u
 
     def check_movable(self, what: str, place: str) -> None:
-        """Raise StateError: positions and velocities follow from the links."""
+        """Raise StateError: they follow from the links, but for an angular motor's own angles."""
+        if what == 'q' and self.has_user_axes:
+            return
         raise StateError(
             f'{what} of {place} follows from its links: move those, or let its motor do so')
+
+    def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
+        """Let the angles about the independent axes of an angular motor count from values."""
+        self._simulation.settle()
+        self._values.q[rows] = values
+        self.wake()
+
+    def set_direction(self, number: int, value: object, place: str) -> None:
+        """Turn an independent axis of an angular motor to a vector in the world."""
+        if not self.free.are_users:
+            raise StateError(f'the direction of {place} follows from its joint')
+        directions = self.free.directions()
+        directions[number] = direction('direction', value, place)
+        first, second = self.spec.first, self.spec.second
+        angles = self.states('q').copy()
+        self.become(replace(self.spec, vectors=self.free.vectors_on(first, second, directions)))
+        self._values.q[:] = angles
+
+    def become(self, spec: JointSpec) -> None:
+        """
+        Be where another specification of the type says, from the next step on.
+
+        What acts along its axes stays, as do its compliance and what it bears; it restarts from
+        the positions that it has now.
+        """
+        self._simulation.settle()
+        self.spec = spec
+        self.frames = spec.constraint_frames
+        self._references = [_reference_of(row, spec) for row in self._rows]
+        self._distance = np.array([spec.distance])
+        self.free = FreeAxes(
+            self.frames, self.free.pairs,
+            self.free.kinds.axis_vector if spec.vectors is None else spec.vectors)
+        self._values.q[:] = self.free.positions(np.zeros(self.axis_count))
+        self.start = self._values.q.copy()
+        self.wake()
+        self._simulation.reconnect_joints()
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""

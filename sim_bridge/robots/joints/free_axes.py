@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.engine.constraints.axes import axis_direction, axis_wrench, measure_axis
-from sim_bridge.engine.data.loops import ALONG, EULER, TURN_A, TURN_B, UNIVERSAL_B
+from sim_bridge.engine.data.loops import ALONG, EULER, TURN_A, TURN_B, TURN_W, UNIVERSAL_B
 from sim_bridge.engine.math.vec3 import dot
-from sim_bridge.robots.joints.frame import JointFrames
+from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 
 _Numbers = Sequence[Any] | np.ndarray
 _MIDDLE, _LAST = (EULER, 1), (EULER, 2)
@@ -20,8 +20,8 @@ class AxisKinds(NamedTuple):
     """
     Axes as the kernels of `engine.constraints.axes` read them.
 
-    axis_kind: (n, 2) kind; axis of A or B, or which angle. axis_vector: (n, 3) unit vector in A or
-    B, of TURN_A and TURN_B.
+    axis_kind: (n, 2) kind; axis of A or B, or which angle. axis_vector: (n, 3) unit vector in A, B
+    or the world, of TURN_A, TURN_B and TURN_W.
     """
 
     axis_kind: np.ndarray
@@ -61,7 +61,7 @@ class FreeAxes:
         self.kinds = AxisKinds(np.reshape(np.array(kinds, int), (-1, 2)), vectors)
         self.linear = self.kinds.axis_kind[:, 0] == ALONG
         """(n,) whether each slides; else it turns."""
-        self.are_users = any(kind in (TURN_A, TURN_B) for kind, _ in kinds)
+        self.are_users = any(kind in (TURN_A, TURN_B, TURN_W) for kind, _ in kinds)
         """Whether they are the independent axes of an angular motor."""
 
     def positions(self, last: np.ndarray) -> np.ndarray:
@@ -82,6 +82,16 @@ class FreeAxes:
         return np.array([
             axis_direction(self.kinds, axis, R_A, R_B)
             for axis in range(len(self.pairs))]).reshape(-1, 3)
+
+    def vectors_on(
+        self, first: JointFrame, second: JointFrame, directions: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return (n, 3) the vectors of directions in the world, the present ones if None."""
+        turns = {TURN_A: first.pose[0], TURN_B: second.pose[0]}
+        directions = self.directions() if directions is None else directions
+        return np.array([
+            turns.get(kind, np.eye(3)).T @ each
+            for (kind, _), each in zip(self.pairs, directions, strict=True)])
 
     def velocities(self) -> np.ndarray:
         """Return (n,) their rates [m/s, rad/s]."""
@@ -123,6 +133,7 @@ class FreeAxes:
         on_second = [kind in (UNIVERSAL_B, TURN_B) or (kind, number) == _LAST
                      for kind, number in self.pairs]
         rates = np.cross(np.where(np.reshape(on_second, (-1, 1)), w_B, w_A), directions)
+        rates[[kind == TURN_W for kind, _ in self.pairs]] = 0.0
         if _MIDDLE in self.pairs:
             first, middle, last = directions
             across, change = np.cross(last, first), (

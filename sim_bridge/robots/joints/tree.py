@@ -105,6 +105,16 @@ class TreeSeat:
     def check_movable(self, what: str, place: str) -> None:
         """Do nothing: positions and velocities of a tree joint can be set."""
 
+    def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
+        """Set finite positions."""
+        self.positions()[rows] = values
+
+    def set_direction(self, number: int, value: object, place: str) -> None:
+        """Raise StateError: the joint was made with it."""
+        raise StateError(
+            f'the direction of {place} is part of a tree; that of a constraint, which '
+            'add_joint(…, tree=False) makes, can be set by its `axis`')
+
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""
         self.efforts()[rows] = values

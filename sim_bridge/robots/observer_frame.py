@@ -1,0 +1,90 @@
+"""A frame fixed to a link, to measure motion at a point of it; after AGX's ObserverFrame."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.attributes import ReadOnly
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.validation import checked_pose
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.moving_frame import MovingFrame
+from sim_bridge.robots.robot import Robot
+
+
+class ObserverFrame(MovingFrame):
+    """
+    A frame fixed to a link, which moves with it and acts on nothing; after AGX's.
+
+    p, R, v, w, dv and dw are pose and motion of the frame in the world: of its origin, in world
+    axes. They are computed for the present state when they are read. A frame belongs to no list of
+    the world; a copy of the world, or a pickled one, has the frames that are copied or pickled
+    along with it.
+    """
+
+    __slots__ = ('link', 'name', 'orientation', 'position')
+
+    def __init__(
+        self,
+        link: Link | Robot,
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
+        name: str = 'observer',
+    ):
+        """
+        Attach a frame to a link, or to a body (a robot of one link).
+
+        position, orientation: of the frame in the link's [m; quaternion x y z w]. name: for
+        messages. Raises InvalidValueError for what is no link, and for an invalid pose.
+        """
+        if isinstance(link, Robot) and len(link.links) == 1:
+            link = link.root_link
+        if not isinstance(link, Link):
+            raise InvalidValueError('link', link, 'a link, or a robot of one link')
+        if not isinstance(name, str):
+            raise InvalidValueError('name', name, 'a text')
+        place, quaternion = checked_pose(position, orientation, f'observer frame {name!r}')
+        for each in (place, quaternion):
+            each.flags.writeable = False
+        self.link: Final = link
+        self.name: Final = name
+        self.position: Final = place
+        self.orientation: Final = quaternion
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the link, and the pose on it."""
+        return ObserverFrame, (self.link, self.position, self.orientation, self.name)
+
+    def __repr__(self) -> str:
+        """Show name and link."""
+        return (f'<ObserverFrame {self.name!r} on link {self.link.name!r} of '
+                f'{self.link.robot.name!r}>')
+
+    @property
+    def p(self) -> FloatArray:
+        """(3,) position of the frame's origin [m], world."""
+        return self.link.point_to_world(self.position)
+
+    @property
+    def R(self) -> FloatArray:
+        """(3, 3) rotation of the frame: takes vectors in its axes to world axes."""
+        return self.link.R @ matrix_from_quaternion(self.orientation)
+
+    @property
+    def v(self) -> FloatArray:
+        """(3,) velocity of the frame's origin [m/s], world axes."""
+        return self.link.velocity_at(rel_point=self.position)
+
+    @property
+    def dv(self) -> FloatArray:
+        """(3,) acceleration of the frame's origin [m/s²], world axes."""
+        return self.link.acceleration_at(rel_point=self.position)
+
+    w = ReadOnly[FloatArray]('link.w', '(3,) angular velocity [rad/s], world axes.')
+    dw = ReadOnly[FloatArray]('link.dw', '(3,) angular acceleration [rad/s²], world axes.')
+
+    @property
+    def _place(self) -> str:
+        return f'observer frame {self.name!r}'

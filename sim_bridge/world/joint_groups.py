@@ -1,0 +1,159 @@
+"""Named groups of joints, to switch or remove together; after ODE's joint groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
+
+from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.names import ByName, new_name
+from sim_bridge.foundation.validation import items_of, truth
+from sim_bridge.robots.joints.any_joint import AnyJoint
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.world.spanning_tree import SpanningTree
+
+_ANY = Joint | ConstraintJoint
+
+
+class JointGroup(DeclaredAttributes, Sequence[_ANY]):
+    """
+    A sequence of joints of `World.joints`; a joint may be in several groups.
+
+    Joints that were removed from the world are in none.
+    """
+
+    __slots__ = ('_groups', '_keys', 'name')
+    internal_names = DeclaredAttributes.internal_names | {'keys'}
+
+    def __init__(self, groups: JointGroups, name: str):
+        """Begin empty; `JointGroups.add` makes groups."""
+        self._groups = groups
+        self._keys: dict[str, _ANY] = {}
+        self.name = name
+
+    def __repr__(self) -> str:
+        """Show the names of the joints."""
+        return f'<JointGroup {self.name!r}: {", ".join(self.keys()) or "no joints"}>'
+
+    def __len__(self) -> int:
+        """Return the number of joints."""
+        return len(self._present())
+
+    @overload
+    def __getitem__(self, index: int) -> _ANY: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[_ANY]: ...
+
+    def __getitem__(self, index: int | slice) -> _ANY | list[_ANY]:
+        """Return a joint, or several, in the order of adding."""
+        return self._present()[index]
+
+    def add(self, *joints: _ANY) -> None:
+        """Add joints; raises InvalidValueError for what is not in `World.joints`, adding none."""
+        known, place = self._groups.tree.joints, f'joint group {self.name!r}'
+        for joint in joints:
+            if not isinstance(joint, AnyJoint) or known.get(str(joint.key)) is not joint:
+                raise InvalidValueError('joint', joint, 'one of World.joints', place)
+        self._keys.update({str(joint.key): joint for joint in joints})
+
+    def discard(self, *joints: _ANY) -> None:
+        """Take joints out of the group; they stay in the world."""
+        for joint in joints:
+            if isinstance(joint, AnyJoint):
+                self._keys.pop(str(joint.key), None)
+
+    @property
+    def enabled(self) -> bool:
+        """
+        Whether its joints act; can be set for all at once.
+
+        A disabled joint is as a broken one (`ConstraintJoint.is_broken`), so `World.reset` enables
+        it. If some are disabled, the value is False. Setting it raises StateError if a joint is
+        part of a tree, and changes none.
+        """
+        return not any(isinstance(each, ConstraintJoint) and each.is_broken for each in self)
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        is_on = truth('enabled', value, f'joint group {self.name!r}')
+        switched = []
+        for joint in self:
+            if not isinstance(joint, ConstraintJoint):
+                raise StateError(
+                    f'joint {joint.name!r} is part of a tree and cannot be disabled: remove it, '
+                    'or add it by add_joint(…, tree=False)')
+            switched.append(joint)
+        for joint in switched:
+            joint.is_broken = not is_on
+
+    def remove_joints(self) -> None:
+        """Remove all of its joints from the world; the group stays, empty."""
+        for joint in self._present():
+            self._groups.tree.remove(joint)
+        self._keys.clear()
+
+    def keys(self) -> list[str]:
+        """Return the names of the joints among those of the world."""
+        return [str(joint.key) for joint in self._present()]
+
+    def _present(self) -> list[_ANY]:
+        known = self._groups.tree.joints
+        return [joint for key, joint in self._keys.items() if known.get(key) is joint]
+
+
+class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
+    """The joint groups of a world by name."""
+
+    __slots__ = ('_groups', 'tree')
+    internal_names = DeclaredAttributes.internal_names | {'records', 'restore', 'tree'}
+
+    def __init__(self, tree: SpanningTree):
+        """Begin with none."""
+        self.tree = tree
+        self._groups: ByName[JointGroup] = ByName('joint group', 'the world')
+
+    def __repr__(self) -> str:
+        """Show the names."""
+        return f'<JointGroups: {", ".join(self) or "none"}>'
+
+    def __getitem__(self, name: str) -> JointGroup:
+        """Return a group by name; raises UnknownNameError."""
+        return self._groups[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a group of this name."""
+        return name in self._groups
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names."""
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self._groups)
+
+    def add(self, name: str | None = None, joints: Iterable[_ANY] = ()) -> JointGroup:
+        """
+        Add a group; return it.
+
+        name: unique; if None, 'group', numbered if it is in use. joints: of `World.joints`. Raises
+        InvalidValueError for others, and for a name in use.
+        """
+        group = JointGroup(self, new_name(name, 'group', self._groups, 'joint_groups.add'))
+        group.add(*items_of('joints', joints, AnyJoint, 'joints'))
+        self._groups[group.name] = group
+        return group
+
+    def remove(self, name: str) -> None:
+        """Remove a group; its joints stay. Raises UnknownNameError."""
+        del self._groups[self._groups[name].name]
+
+    def records(self) -> dict[str, list[str]]:
+        """Return the names of the groups, and of the joints in each."""
+        return {name: group.keys() for name, group in self._groups.items()}
+
+    def restore(self, records: Mapping[str, Sequence[str]]) -> None:
+        """Add the groups of a world that this one is a copy of."""
+        for name, keys in records.items():
+            self.add(name, [self.tree.joints[key] for key in keys])
