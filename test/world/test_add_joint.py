@@ -77,7 +77,8 @@ MOTORS_REFUSED = {
     'text': ({'axes': 'x'}, "axes = 'x'"),
     'euler': ({'axes': [X, Y, Z], 'euler': True}, 'axes = .*two for Euler angles'),
     'slanted': ({'axes': [X, X + Y], 'euler': True}, 'axes = .*right angles'),
-    'fixed_on': ({'axes': [X], 'fixed_on': ['third']}, "fixed_on = .*'first', 'second' or 'world'"),
+    'fixed_on': (
+        {'axes': [X], 'fixed_on': ['third']}, "fixed_on = .*'first', 'second' or 'world'"),
     'too few': ({'axes': [X, Y], 'fixed_on': ['first']}, 'fixed_on = '),
     'fixed on a number': ({'axes': [X], 'fixed_on': 5}, 'fixed_on = 5'),
     'fixed on lists': ({'axes': [X], 'fixed_on': [['first']]}, 'fixed_on = '),
