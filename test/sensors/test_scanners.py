@@ -45,6 +45,17 @@ def corridor(xml, **options):
     return world, loaded
 
 
+def test_a_lidar_sees_the_wall_of_the_pipe_it_is_in():
+    """Measure the distance to the bore's wall all around from a place off its axis."""
+    world = sb.World()
+    lidar = world.load_urdf(laser(), fixed_base=True).device('laser')
+    world.add_body(sb.HollowCylinder(1.6, 3.0, 1.5), motion='static', position=(0, 0.4, 0))
+    world.step(20)
+    aside = 0.4 * np.sin(lidar.angles)
+    expected = aside + np.sqrt(1.5**2 - 0.4**2 + aside**2)
+    np.testing.assert_allclose(lidar.ranges, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize(('kind', 'tag'), [
     ('gpu_lidar', 'lidar'), ('lidar', 'lidar'), ('ray', 'ray'), ('gpu_ray', 'ray')])
 def test_a_lidar_sees_a_wall_where_it_is(kind, tag):

@@ -11,6 +11,10 @@ from sim_bridge.shapes.surfaces import surface
 SHAPES = {
     'box': sb.Box((0.3, 0.5, 0.7)), 'sphere': sb.Sphere(0.4), 'capsule': sb.Capsule(0.2, 0.9),
     'cylinder': sb.Cylinder(0.2, 0.9), 'cone': sb.Cone(0.2, 0.9),
+    'truncated cone': sb.Cone(0.2, 0.9, 0.1), 'funnel': sb.Cone(0.1, 0.9, 0.2),
+    'pipe': sb.HollowCylinder(0.3, 0.9, 0.2), 'tent': sb.HollowCone(0.3, 0.9, 0.2),
+    'hollow cone': sb.HollowCone(0.2, 0.9, 0.1, 0.4, 0.3),
+    'terrain': sb.HeightField(0.1 * np.random.default_rng(1).normal(size=(4, 5)), (2, 1), -0.6),
     'ellipsoid': sb.Ellipsoid((0.3, 0.5, 0.7)),
     'hull': sb.ConvexHull(np.random.default_rng(0).normal(size=(20, 3)))}
 

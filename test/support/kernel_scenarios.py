@@ -246,7 +246,8 @@ def rays(watch):
     field = sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(4, 5)), (1, 1))
     world = grounded()
     for number, shape in enumerate([
-            *SHAPES.values(), sb.TriangleMesh(0.2 * vertices, triangles), field]):
+            *SHAPES.values(), sb.TriangleMesh(0.2 * vertices, triangles), field,
+            sb.Cone(0.15, 0.2, 0.1), sb.HollowCone(0.1, 0.2, 0.05, 0.15, 0.1)]):
         world.add_body(shape, motion='static', position=(0.3 * number, 0.02, 0.3),
                        orientation=TURNED if number % 2 else UNTURNED)
     ends = np.random.default_rng(6).uniform((-0.2, -0.2, -0.1), (3.0, 0.2, 0.6), (2, 40, 3))

@@ -20,6 +20,16 @@ def _capsule(x):
     return np.linalg.norm(x - z[..., None] * (0, 0, 1), axis=-1) - 0.3
 
 
+def _tapered(x, bottom, length, top):
+    wall = bottom + (top - bottom) * (x[..., 2] / length + 0.5)
+    return np.maximum(_across(x) - wall, np.abs(x[..., 2]) - length / 2)
+
+
+def _hollow(x, bottom, length, inner, top, top_inner):
+    bore = inner + (top_inner - inner) * (x[..., 2] / length + 0.5)
+    return np.maximum(_tapered(x, bottom, length, top), bore - _across(x))
+
+
 def _hull(x):
     from scipy.spatial import ConvexHull
     planes = ConvexHull(POINTS).equations
@@ -34,12 +44,22 @@ CONVEX = {
                  lambda x: np.maximum(_across(x) - 0.4, np.abs(x[..., 2]) - 0.45)),
     'cone': (sb.Cone(0.5, 1.2),
              lambda x: np.maximum(_across(x) - 0.5 * (0.6 - x[..., 2]) / 1.2, -0.6 - x[..., 2])),
+    'truncated cone': (sb.Cone(0.5, 1.2, 0.2), lambda x: _tapered(x, 0.5, 1.2, 0.2)),
+    'funnel': (sb.Cone(0.2, 1.2, 0.5), lambda x: _tapered(x, 0.2, 1.2, 0.5)),
     'ellipsoid': (sb.Ellipsoid((0.3, 0.5, 0.7)),
                   lambda x: np.linalg.norm(x / (0.3, 0.5, 0.7), axis=-1) - 1.0),
     'hull': (HULL, _hull),
     'plane': (sb.Plane(), lambda x: x[..., 2]),
 }
 """Shapes, and functions of points (…, 3) in their frames that grow from inside to outside."""
+
+HOLLOW = {
+    'pipe': (sb.HollowCylinder(0.5, 1.2, 0.4), lambda x: _hollow(x, 0.5, 1.2, 0.4, 0.5, 0.4)),
+    'hollow cone': (sb.HollowCone(0.3, 1.2, 0.2, 0.6, 0.45),
+                    lambda x: _hollow(x, 0.3, 1.2, 0.2, 0.6, 0.45)),
+    'tent': (sb.HollowCone(0.6, 1.2, 0.5), lambda x: _hollow(x, 0.6, 1.2, 0.5, 0.0, 0.0)),
+}
+"""Shapes with a bore, and such functions of them."""
 
 FIELD_HEIGHTS = 0.3 * np.random.default_rng(3).normal(size=(7, 9))
 

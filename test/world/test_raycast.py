@@ -9,7 +9,7 @@ import math
 from meshes import lumpy_ball
 import numpy as np
 import pytest
-from ray_shapes import CONVEX, crossings, surfaces
+from ray_shapes import CONVEX, crossings, HOLLOW, surfaces
 
 from benchmarks.peers import libode as ode
 import sim_bridge as sb
@@ -45,6 +45,21 @@ def posed(shape, random=None):
     (sb.Cone(1.0, 2.0), (0.5, 0, -3), (0.5, 0, 3), 2.0, (0, 0, -1)),
     (sb.Cone(1.0, 2.0), (0.5, 0, 3), (0.5, 0, -3), 3.0, (2 / 5**0.5, 0, 1 / 5**0.5)),
     (sb.Cone(1.0, 2.0), (3, 0, 0), (-3, 0, 0), 2.5, (2 / 5**0.5, 0, 1 / 5**0.5)),
+    (sb.Cone(1.0, 2.0, 0.5), (3, 0, 0), (-3, 0, 0), 2.25, (4 / 17**0.5, 0, 1 / 17**0.5)),
+    (sb.Cone(1.0, 2.0, 0.5), (0.4, 0.2, 3), (0.4, 0.2, -3), 2.0, (0, 0, 1)),
+    (sb.Cone(0.5, 2.0, 1.0), (0, 3, 0), (0, -3, 0), 2.25, (0, 4 / 17**0.5, -1 / 17**0.5)),
+    (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, 3), (0.75, 0, -3), 2.0, (0, 0, 1)),
+    (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, -3), (0.75, 0, 3), 3.0, (4 / 17**0.5, 0, -1 / 17**0.5)),
+    # a pipe: from outside, through its mouth, from inside of its wall and from its bore
+    (sb.HollowCylinder(0.5, 2.0, 0.3), (0, -3, 0), (0, 3, 0), 2.5, (0, -1, 0)),
+    (sb.HollowCylinder(0.5, 2.0, 0.3), (0.4, 0, 3), (0.4, 0, -3), 2.0, (0, 0, 1)),
+    (sb.HollowCylinder(0.5, 2.0, 0.3), (0, 0, 2), (0.6, 0, -2),
+     0.5 * (0.6**2 + 4**2)**0.5, (-1, 0, 0)),
+    (sb.HollowCylinder(0.5, 2.0, 0.3), (-0.4, 0, 0), (3, 0, 0), 0.1, (1, 0, 0)),
+    (sb.HollowCylinder(0.5, 2.0, 0.3), (0, 0, 0), (0, 3, 0), 0.3, (0, -1, 0)),
+    (sb.HollowCone(1.0, 2.0, 0.5), (0, 0, 0), (3, 0, 0), 0.25, (-4 / 17**0.5, 0, -1 / 17**0.5)),
+    (sb.HollowCone(1.0, 2.0, 0.5), (0.1, 0, -3), (0.1, 0, 3), 3.6,
+     (-4 / 17**0.5, 0, -1 / 17**0.5)),
     (sb.Ellipsoid((1, 2, 3)), (0, 5, 0), (0, -5, 0), 3.0, (0, 1, 0)),
     (sb.Plane(), (0, 0, 2), (1.5, 0, 0), 2.5, (0, 0, 1)),
     (sb.Plane(), (0, 0, -2), (0, 0, 2), 2.0, (0, 0, 1)),
@@ -62,10 +77,10 @@ def test_closed_forms(shape, p0, p1, distance, normal):
     assert hit.link.robot is hit.robot is world.robots['body']
 
 
-@pytest.mark.parametrize('name', CONVEX)
-def test_segments_meet_convex_shapes_where_these_begin(name):
+@pytest.mark.parametrize('name', [*CONVEX, *HOLLOW])
+def test_segments_meet_solids_where_these_begin(name):
     """Hit a turned shape at the first change of sign of its function, with its gradient."""
-    shape, function = CONVEX[name]
+    shape, function = (CONVEX | HOLLOW)[name]
     random = np.random.default_rng(17)
     along, count = np.linspace(0.0, 1.0, 4001), 0
     for _ in range(60):
@@ -143,6 +158,28 @@ def test_lines_wholly_inside_miss_and_zero_lengths_too():
     assert world.raycast((0, 0, 0), (5, 0, 0)) is None
 
 
+def test_lines_through_a_bore_miss_and_see_the_world_behind():
+    """Pass through a pipe unhindered, from outside and from within."""
+    world, *_ = posed(HOLLOW['pipe'][0])
+    ball = world.add_body(sb.Sphere(0.3), motion='static', position=(0, 0, 5))
+    for start in ((0, 0, -3), (0.3, 0.2, -3), (0, 0, 0), (0, 0, 0.6), (0, 0.39, 0)):
+        assert world.raycast(start, (0, 0, 9)).robot is ball
+        assert world.raycast(start, (0, 0, 9), cull=True).robot is ball
+    every = world.raycasts([(-3, 0, 0)], [(3, 0, 0)], every=True)
+    assert len(every) == 1 and every.distances[0] == 2.5
+
+
+def test_a_cone_that_is_nearly_a_cylinder_is_met_as_one():
+    """Lose nothing where the apex is far away."""
+    for top in (0.5 + 1e-15, 0.5 - 1e-12, 0.5 + 1e-8):
+        world, *_ = posed(sb.Cone(0.5, 2.0, top))
+        for ends in (((3, 0.1, 0.2), (-3, 0.2, 0.5)), ((0.3, 0, 3), (0.3, 0, -3)),
+                     ((0.3, 0, 0), (0.2, 2, -0.3))):
+            whole, _, _ = posed(sb.Cylinder(0.5, 2.0))
+            assert world.raycast(*ends).distance == pytest.approx(
+                whole.raycast(*ends).distance, abs=3e-8)
+
+
 def test_lines_along_faces_and_edges():
     """Take lines in a face, an edge or the surface of a shape as inside of it, without a nan."""
     world, *_ = posed(sb.Box((1, 1, 1)))
@@ -196,7 +233,7 @@ def test_depths_and_normals_are_those_of_odes_rays(name):
 
 def scene(random, count=60):
     """Return a world of shapes of all kinds at random places, on a plane."""
-    shapes = [shape for name, (shape, _) in CONVEX.items() if name != 'plane']
+    shapes = [shape for name, (shape, _) in (CONVEX | HOLLOW).items() if name != 'plane']
     shapes += [shape for shape, _ in surfaces().values()]
     world = sb.World()
     world.add_ground(height=-4.0)
@@ -304,7 +341,8 @@ def degenerate(random, count):
 def sound(count):
     """Cast degenerate segments at every shape; check what is said of each hit."""
     random = np.random.default_rng(count)
-    shapes = [shape for shape, _ in (*CONVEX.values(), *surfaces().values())]
+    shapes = [shape for shape, _ in (
+        *CONVEX.values(), *HOLLOW.values(), *surfaces().values())]
     for shape in shapes:
         world, *_ = posed(shape)
         p0, p1 = degenerate(random, count // len(shapes))

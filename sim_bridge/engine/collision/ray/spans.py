@@ -35,7 +35,7 @@ def convex_span(geometry, g, o, d, dd):
         first, last = _capsule_span(size, o, d, dd)
         return first, SIDE, last, SIDE
     if shape == CONE:
-        return _cone_span(size, o, d, dd)
+        return tapered_span(size[0], size[1], size[2], o, d, dd)
     if shape == ELLIPSOID:
         o, d = _shrunk(o, size), _shrunk(d, size)
         first, last = ball_span(ZERO, 1.0, o, d, dot(d, d))
@@ -62,18 +62,16 @@ def convex_normal(geometry, g, face, x):
         n = _shrunk(_shrunk(x, size), size)
     elif shape == PLANE:
         n = (0.0, 0.0, 1.0)
-    elif (shape == CYLINDER or shape == CONE) and face != SIDE:
-        n = (0.0, 0.0, 1.0 if face == TOP else -1.0)
     elif shape == CYLINDER:
-        n = (x[0], x[1], 0.0)
+        return tapered_normal(size[0], size[1], size[0], face, x)
     elif shape == CONE:
-        n = (x[0], x[1], 0.5 * size[0] / size[1] * math.sqrt(x[0] * x[0] + x[1] * x[1]))
+        return tapered_normal(size[0], size[1], size[2], face, x)
     else:
         return load3(geometry.face_plane, face, 0)
     length = norm(n)
     if length > 0.0:
         return scale(1.0 / length, n)
-    # the apex of a cone, the middle of a shape of no size
+    # the middle of a shape of no size
     return 0.0, 0.0, 1.0
 
 
@@ -168,41 +166,72 @@ def _capsule_span(size, o, d, dd):
 
 
 @kernel
-def _cone_span(size, o, d, dd):
+def tapered_span(bottom, half, top, o, d, dd):
     """
-    Cut the span in the endless cone below the apex off at the base.
+    Return the span in a cone with the radii `bottom` and `top` at z = -half and z = half.
 
-    Below the apex is w = height of the apex - z >= 0; inside is x² + y² <= (k w)².
+    The span in the endless cone below the apex is cut off at the ends. Seen so that the radius
+    falls with z, w >= 0 is the radius at o, and rate that by which it grows along the line; inside
+    is x² + y² <= (w + t rate)².
     """
-    k = 0.5 * size[0] / size[1]
-    w = size[1] - o[2]
-    kw, kd = k * w, -k * d[2]
-    a = d[0] * d[0] + d[1] * d[1] - kd * kd
-    b = o[0] * d[0] + o[1] * d[1] - kw * kd
-    c = o[0] * o[0] + o[1] * o[1] - kw * kw
-    square = b * b - a * c
-    first, last = math.inf, -math.inf
-    if abs(a) <= 1e-16 * dd:
-        # parallel to a line on the cone
-        t = -0.5 * c / b if b != 0.0 else w / d[2]
-        first, last = (t, math.inf) if d[2] < 0.0 else (-math.inf, t)
-    elif square >= 0.0 or a < 0.0:
-        q = -(b + math.copysign(math.sqrt(max(square, 0.0)), b))
-        s, t = q / a, q / a
-        if q != 0.0:
-            t = c / q
-        if a < 0.0:
-            # inside of both halves of the cone, but of the one below only on one side
-            first, last = (max(s, t), math.inf) if d[2] < 0.0 else (-math.inf, min(s, t))
-        elif w + b / a * d[2] >= 0.0:
-            first, last = min(s, t), max(s, t)
-    begin, end = below(size[1], -o[2], -d[2])
+    z, rise, upper, lower = o[2], d[2], TOP, BOTTOM
+    if top > bottom:
+        bottom, top, z, rise, upper, lower = top, bottom, -z, -rise, BOTTOM, TOP
+    slope = 0.5 * (bottom - top) / half
+    if slope == 0.0:
+        first, last = _tube_span(bottom, o, d, dd)
+    else:
+        first, last = _below_apex(0.5 * (bottom + top) - slope * z, -slope * rise, o, d, dd)
+    begin, end = below(half, -z, -rise)
     entered, left = SIDE, SIDE
     if begin > first:
-        first, entered = begin, BOTTOM
+        first, entered = begin, lower
     if end < last:
-        last, left = end, BOTTOM
+        last, left = end, lower
+    if top > 0.0:
+        begin, end = below(half, z, rise)
+        if begin > first:
+            first, entered = begin, upper
+        if end < last:
+            last, left = end, upper
     return first, entered, last, left
+
+
+@kernel
+def _below_apex(w, rate, o, d, dd):
+    """Return the first and the last t in the lower half of an endless cone, see `tapered_span`."""
+    a = d[0] * d[0] + d[1] * d[1] - rate * rate
+    b = o[0] * d[0] + o[1] * d[1] - w * rate
+    c = o[0] * o[0] + o[1] * o[1] - w * w
+    square = b * b - a * c
+    if abs(a) <= 1e-16 * dd:
+        # parallel to a line on the cone
+        t = -0.5 * c / b if b != 0.0 else -w / rate
+        return (t, math.inf) if rate > 0.0 else (-math.inf, t)
+    if square < 0.0 and a > 0.0:
+        return math.inf, -math.inf
+    q = -(b + math.copysign(math.sqrt(max(square, 0.0)), b))
+    s, t = q / a, q / a
+    if q != 0.0:
+        t = c / q
+    if a < 0.0:
+        # inside of both halves of the cone, but of the lower one only on one side
+        return (max(s, t), math.inf) if rate > 0.0 else (-math.inf, min(s, t))
+    if w - b / a * rate >= 0.0:
+        return min(s, t), max(s, t)
+    return math.inf, -math.inf
+
+
+@kernel
+def tapered_normal(bottom, half, top, face, x):
+    """Return the outward unit normal of such a cone at a point of a face."""
+    if face != SIDE:
+        return 0.0, 0.0, 1.0 if face == TOP else -1.0
+    slope = 0.5 * (bottom - top) / half
+    n = (x[0], x[1], slope * math.sqrt(x[0] * x[0] + x[1] * x[1]))
+    length = norm(n)
+    # at the apex there is none
+    return scale(1.0 / length, n) if length > 0.0 else (0.0, 0.0, 1.0)
 
 
 @kernel

@@ -3,9 +3,10 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.collision.ray.hollow import hollow_crossing, hollow_normal, span_crossing
 from sim_bridge.engine.collision.ray.spans import convex_normal, convex_span
 from sim_bridge.engine.collision.ray.surfaces import surface_crossing, surface_normal
-from sim_bridge.engine.data.geometry import MESH
+from sim_bridge.engine.data.geometry import HOLLOW, MESH
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, dot, scale, sub
 
@@ -25,17 +26,13 @@ def strike(geometry, g, pose, start, way, limit, is_culled):
     nearest = -dot(o, d) / dd
     o = add(o, scale(nearest, d))
     low, high = -nearest, limit - nearest
-    if geometry.shape[g] >= MESH:
+    if geometry.shape[g] == HOLLOW:
+        t, face = hollow_crossing(geometry, g, o, d, dd, low, high, is_culled)
+    elif geometry.shape[g] >= MESH:
         t, face = surface_crossing(geometry, g, o, d, dd, low, high, is_culled)
-        return (share_of(nearest + t, limit), face) if t <= high else (math.inf, 0)
-    first, entered, last, left = convex_span(geometry, g, o, d, dd)
-    if first > last:
-        return math.inf, 0
-    if low <= first <= high:
-        return share_of(nearest + first, limit), entered
-    if first < low <= last <= high and not is_culled:
-        return share_of(nearest + last, limit), left
-    return math.inf, 0
+    else:
+        t, face = span_crossing(convex_span(geometry, g, o, d, dd), low, high, is_culled)
+    return (share_of(nearest + t, limit), face) if t <= high else (math.inf, 0)
 
 
 @kernel
@@ -48,6 +45,8 @@ def share_of(t, limit):
 def normal_at(geometry, g, pose, face, point):
     """Return the unit normal, world, outward, of a geometry where `strike` found a point on it."""
     R, p = pose
+    if geometry.shape[g] == HOLLOW:
+        return mul_mv(R, hollow_normal(geometry, g, face, mul_tv(R, sub(point, p))))
     if geometry.shape[g] >= MESH:
         return mul_mv(R, surface_normal(geometry, g, face))
     return mul_mv(R, convex_normal(geometry, g, face, mul_tv(R, sub(point, p))))

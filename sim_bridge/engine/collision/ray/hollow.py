@@ -1,0 +1,54 @@
+"""Where a line first crosses the surface of a hollow shape, in its frame; see `ray.spans`."""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.ray.spans import SIDE, tapered_normal, tapered_span
+from sim_bridge.engine.math.vec3 import load3, scale
+
+# the wall of the bore, beside the faces of cones
+BORE = 3
+
+
+@subroutine
+def hollow_crossing(geometry, g, o, d, dd, low, high, is_culled):
+    """
+    Return the least t from low to high at which a line crosses a hollow shape, and the face.
+
+    It is inside from where it enters the shape without its bore to where it enters the bore, and
+    from where it leaves the bore on. Through a mouth it enters both at once, to the bit.
+    """
+    size, bore = load3(geometry.size, g, 0), (geometry.bore[g, 0], geometry.bore[g, 1])
+    first, entered, last, left = tapered_span(size[0], size[1], size[2], o, d, dd)
+    begin, _, end, _ = tapered_span(bore[0], size[1], bore[1], o, d, dd)
+    if first > last or begin > end:
+        return span_crossing((first, entered, last, left), low, high, is_culled)
+    if first < begin:
+        t, face = span_crossing((first, entered, begin, BORE), low, high, is_culled)
+        if t <= high:
+            return t, face
+    if end < last:
+        return span_crossing((end, BORE, last, left), low, high, is_culled)
+    return math.inf, 0
+
+
+@kernel
+def span_crossing(span, low, high, is_culled):
+    """Return the least t from low to high at which a line crosses a span's end, and the face."""
+    first, entered, last, left = span
+    if first <= last:
+        if low <= first <= high:
+            return first, entered
+        if first < low <= last <= high and not is_culled:
+            return last, left
+    return math.inf, 0
+
+
+@subroutine
+def hollow_normal(geometry, g, face, x):
+    """Return the outward unit normal of a hollow shape at a point of a face, own frame."""
+    size = load3(geometry.size, g, 0)
+    if face == BORE:
+        return scale(-1.0, tapered_normal(
+            geometry.bore[g, 0], size[1], geometry.bore[g, 1], SIDE, x))
+    return tapered_normal(size[0], size[1], size[2], face, x)
