@@ -5,6 +5,9 @@ from sim_bridge import laws as laws
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
 from sim_bridge.description.compliance import Compliance as Compliance
+from sim_bridge.description.force_fields import Drag as Drag
+from sim_bridge.description.force_fields import PointField as PointField
+from sim_bridge.description.force_fields import UniformField as UniformField
 from sim_bridge.description.gravity import PointGravity as PointGravity
 from sim_bridge.description.model import RobotDescription as RobotDescription
 from sim_bridge.foundation.errors import InfeasibleError as InfeasibleError
@@ -45,6 +48,8 @@ from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollo
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory as Trajectory
 from sim_bridge.world import dynamics as dynamics
+from sim_bridge.world.contact_events import ContactEvent as ContactEvent
+from sim_bridge.world.contact_events import ContactListener as ContactListener
 from sim_bridge.world.contact_points import ContactFrame as ContactFrame
 from sim_bridge.world.contact_points import ContactPoint as ContactPoint
 from sim_bridge.world.contact_points import ContactPoints as ContactPoints
@@ -53,4 +58,5 @@ from sim_bridge.world.contacts import Contact as Contact
 from sim_bridge.world.contacts import Contacts as Contacts
 from sim_bridge.world.queries import Distance as Distance
 from sim_bridge.world.queries import distance as distance
+from sim_bridge.world.step_hooks import StepHook as StepHook
 from sim_bridge.world.world import World as World

@@ -15,20 +15,24 @@ import numpy as np
 from sim_bridge.compiler.build import build
 from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.unit import Unit
+from sim_bridge.description.gravity import AnyGravity, gravity_row
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
+from sim_bridge.engine.data.contact_points import Contacts
+from sim_bridge.engine.data.fields import Fields, START
 from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
 from sim_bridge.engine.data.model import body_count, Model, velocity_count
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import LOOSE, make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
+from sim_bridge.engine.pipeline.step import INTERRUPTED, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
 from sim_bridge.foundation.names import counted
@@ -37,7 +41,10 @@ from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
 from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
+from sim_bridge.simulation.applied_forces import AppliedForces
 from sim_bridge.simulation.assembly import Sites
+from sim_bridge.simulation.contact_listeners import ContactListeners, Listener
+from sim_bridge.simulation.force_fields import ForceFields
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
@@ -205,6 +212,9 @@ class Simulation:
         """The pairs of links that were kept from touching each other, in order."""
         self.materials = MaterialTable(lambda: self.mark(Dirty.SURFACES))
         self.groups = CollisionGroups(self.regroup)
+        self.fields = ForceFields()
+        self.listeners = ContactListeners()
+        self.applied = AppliedForces()
         self.admitted = 0
         """How many robots were ever added."""
         self._thread = 0
@@ -219,6 +229,8 @@ class Simulation:
         self._readings: np.ndarray
         self._geometry: collision.Geometry
         self._surfaces: Surfaces
+        self._fields: tuple[Fields, Fields]
+        self.has_functions = False
         self._observer: Observer
         self._handles: ContactHandles
         self._observe: Call
@@ -242,6 +254,8 @@ class Simulation:
         """Remove a robot that no joint holds, with its contacts; the others keep their order."""
         assembly.forget_contacts(
             self.state, slot, self.geometries, self.observed_sites(), self.time_step)
+        self.fields.forget(slot.links)
+        self.listeners.forget(slot.geometries)
         del self.slots[slot.name]
         slot.leave()
         self.mark(Dirty.PARTS)
@@ -316,6 +330,24 @@ class Simulation:
         """Everything that collides, in the order of the engine's numbers."""
         return [geometry for slot in self.slots.values() for geometry in slot.geometries]
 
+    @property
+    def field_arrays(self) -> Fields:
+        """The arrays of the fields of force."""
+        self.settle()
+        return self._fields[0]
+
+    @property
+    def last_applied(self) -> AppliedForces:
+        """What acted in the last step, as that has left it."""
+        if not self.applied.is_known:
+            self.applied.look(self._stepper.handle.part(Workspace))
+        return self.applied
+
+    def applied_to(self, link: LinkSlot) -> np.ndarray:
+        """Return (6,) force and torque on a link's body in the last step, as `AppliedForces`."""
+        self._find_applied()
+        return self.applied.of(link)
+
     # --- keeping up to date ----------------------------------------------------------------------
 
     @property
@@ -351,10 +383,15 @@ class Simulation:
 
     def check_thread(self) -> None:
         """
-        Raise StateError if another thread is in a call of this simulation.
+        Raise StateError if another thread is in a call of this simulation, or a step in Python.
 
         Only what takes long or replaces arrays is guarded; reading and writing numbers is not.
         """
+        if self.listeners.is_calling or self.fields.is_calling:
+            raise StateError(
+                'a listener to contacts or a function of a force field runs in the middle of a '
+                'step. It must not step, change or save the world; World.before_step and '
+                'after_step are for that. A function of a field uses its arguments alone')
         inside, own = self._thread, get_ident()
         if inside not in (0, own):
             names = {thread.ident: thread.name for thread in threading.enumerate()}
@@ -387,6 +424,8 @@ class Simulation:
             self._thread = before
 
     def _refresh(self, wanted: int) -> None:
+        if self._dirty & wanted & _ROBOT_ARRAYS:
+            self._find_applied()
         if self._dirty & wanted & _PARTS:
             self._join()
         elif self._dirty & wanted & _MEDIUM:
@@ -399,6 +438,33 @@ class Simulation:
             self.begin_joints()
         if self._dirty & wanted & _STEPPER:
             self._prepare_stepper()
+
+    def stop_listening(self, listener: Listener) -> None:
+        """Remove a listener to contacts, if it is there; listeners may do so themselves."""
+        if not self.listeners.is_calling:
+            self.check_thread()
+        if listener in self.listeners.listeners:
+            self.listeners.listeners.remove(listener)
+            self._dirty |= _CONTACTS
+
+    def set_gravity(self, gravity: AnyGravity) -> None:
+        """Set gravity; raises InvalidValueError."""
+        self.check_thread()
+        row, function = gravity_row(gravity), gravity if callable(gravity) else None
+        self.gravity[:] = row
+        if function is not self.fields.gravity:
+            self.fields.gravity = function
+            self.change_fields()
+        self.invalidate()
+
+    def change_fields(self) -> None:
+        """Handle fields of force that were added, changed or removed, or gravity."""
+        self.check_thread()
+        if not self._dirty & _PARTS:
+            self.settle()
+            self._find_applied()
+            self._connect()
+        self.invalidate()
 
     def forget_observations(self) -> None:
         """Discard observations, so that the state is observed anew."""
@@ -416,12 +482,14 @@ class Simulation:
         """Handle changed collision groups."""
         if not self._dirty & _GEOMETRY:
             self._write_groups()
+            self.listeners.regroup(self.geometries)
             self._state.idle[:] = 0
 
     def make_room(self, contacts: int) -> None:
         """Ensure room for `contacts` contacts in the state; its other arrays are unchanged."""
         self.settle_contact()
         if contacts > assembly.contact_room(self._state):
+            self._find_applied()
             self._state = assembly.with_contact_room(self._state, contacts)
             for slot in self.slots.values():
                 slot.bind(slot.part._replace(state=self._state))
@@ -452,7 +520,7 @@ class Simulation:
         """Return (ns, 30) the sites of `engine.pipeline.observe` at the present state."""
         thread = get_ident()
         before = self._thread
-        if before and before != thread:
+        if before and (before != thread or self.fields.is_calling):
             self.check_thread()
         self._thread = thread
         try:
@@ -461,6 +529,8 @@ class Simulation:
             self._observe()
         finally:
             self._thread = before
+        if self.has_functions:
+            self.fields.raise_error()
         return self._readings
 
     def observed(self) -> Observer:
@@ -497,6 +567,8 @@ class Simulation:
         self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
     ) -> None:
         """Add a force at a world point, and a torque, to a body, for the next `step` call."""
+        if self._thread:
+            self.check_thread()
         self.observed_sites()
         arm = point - self._observer.workspace.pose[body, 9:12]
         self._state.wrench[body, :3] += torque + np.cross(arm, force)
@@ -510,7 +582,7 @@ class Simulation:
         # Between reading and setting it there is no call, where another thread could come in.
         thread = get_ident()
         before = self._thread
-        if before and before != thread:
+        if before:
             self.check_thread()
         self._thread = thread
         try:
@@ -518,10 +590,13 @@ class Simulation:
                 self.refresh(_TO_STEP)
             status, done, is_observed = self._stepper.advance(self.step_count, n)
             self.step_count += done
+            self.applied.is_known = False
             dirty = self._dirty
             self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
             if status:
                 self._go_on(status, n - done)
+            if self.has_functions:
+                self.fields.raise_error()
             if dirty & _PUSHES:
                 self._drop_pushes()
         finally:
@@ -570,6 +645,7 @@ class Simulation:
             joint.restart()
         self._model.frame[:] = frame
         self._dirty = self._dirty & ~_PUSHES | _OBSERVATION
+        self.applied.clear()
         if any(joint.spec.gathers for joint in self.constraints.values()):
             self._dirty |= _JOINT_VELOCITIES
         self._progress()[:] = 0
@@ -610,6 +686,11 @@ class Simulation:
         self._dirty &= ~(_ROBOT_ARRAYS | _LOOP_FORCES)
         self._connect()
 
+    def _find_applied(self) -> None:
+        """Find what acted in the last step while its links and model are there."""
+        links = [link for link in self.links if link.robot.part.state is self._state]
+        self.last_applied.find(links, self._model)
+
     def _renew_media(self) -> None:
         """Update the media around the links; views of the state stay valid."""
         self._dirty &= ~_MEDIUM
@@ -626,7 +707,10 @@ class Simulation:
 
     def _connect(self) -> None:
         """Pass the robots' new arrays to the engine."""
-        self._observer = handles.make_observer(self._model, self.options, self._state, self._loops)
+        self._fields = self.fields.parts(self.links, self._model)
+        self.has_functions = bool(self.fields.functions)
+        self._observer = handles.make_observer(
+            self._model, self.options, self._state, self._loops, self._fields[1])
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
         self.layout += 1
         self._dirty |= _OBSERVER | _OBSERVATION | _CONTACTS | _STEPPER
@@ -664,7 +748,9 @@ class Simulation:
     def _connect_contacts(self) -> None:
         """Pass all arrays to the engine."""
         self._handles = handles.make_contact_handles(
-            self._model, self.options, self._state, self._geometry, self._surfaces, self._loops)
+            self._model, self.options, self._state, self._geometry, self._surfaces, self._loops,
+            self._fields[0], self.listeners.part(self.geometries, len(self._state.contact_gap)))
+        self.listeners.connect(self._handles.probe.part(Contacts), self._fields[0].time)
         self._dirty = self._dirty & ~_CONTACTS | _STEPPER
 
     def _prepare_observation(self) -> None:
@@ -672,7 +758,8 @@ class Simulation:
         self.settle()
         if self._dirty & _OBSERVATION:
             # unlike any wrench, so that everything is computed anew
-            self._observer.workspace.wrench.fill(np.nan)
+            self._observer.workspace.pushes.fill(np.nan)
+            self._fields[1].time[START] = self.step_count * self.time_step
         self._prepare_observer()
         self._dirty &= ~_OBSERVATION
 
@@ -702,6 +789,9 @@ class Simulation:
     def _go_on(self, status: int, left: int) -> None:
         """Handle the cause of an early stop, and take the remaining steps."""
         while status:
+            if status == INTERRUPTED:
+                self.listeners.raise_error()
+                self.fields.raise_error()
             if status == NOT_FINITE:
                 self._drop_pushes()
                 raise DivergenceError(f'step {self.step_count + 1} is not finite')

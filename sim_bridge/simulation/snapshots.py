@@ -15,7 +15,9 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.materials import ContactMaterial, Material
+from sim_bridge.simulation.applied_forces import SavedForces
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
+from sim_bridge.simulation.force_fields import SavedFields
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
 from sim_bridge.simulation.slots import LinkMedium
 
@@ -26,6 +28,7 @@ class UserSettings(NamedTuple):
 
     materials, groups: as their tables save them. members: the groups of each geometry. separated:
     pairs of links that never touch. media: of each link. joints: as `_joint_settings` returns.
+    fields: of force. applied: as `AppliedForces` saves it.
     """
 
     materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
@@ -34,6 +37,8 @@ class UserSettings(NamedTuple):
     separated: tuple[LinkPair, ...]
     media: tuple[LinkMedium, ...]
     joints: tuple[bool, list[Any]]
+    fields: SavedFields
+    applied: SavedForces
 
 
 class Snapshot(NamedTuple):
@@ -103,7 +108,8 @@ def state_hash(simulation: Simulation) -> str:
         [simulation.step_count, simulation.integrator, *simulation.options,
          *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
          _joint_settings(simulation), model.medium_body, model.medium,
-         simulation.geometry.excluded, laws, [device.save() for device in simulation.devices]],
+         simulation.geometry.excluded, laws, [device.save() for device in simulation.devices],
+         *simulation.fields.digest(simulation.field_arrays)],
         digest)
     return digest.hexdigest()
 
@@ -162,7 +168,8 @@ def _settings(simulation: Simulation) -> UserSettings:
         simulation.materials.save(), simulation.groups.save(),
         tuple(geometry.groups for geometry in simulation.geometries),
         tuple(simulation.separated), tuple(link.medium for link in simulation.links),
-        _joint_settings(simulation))
+        _joint_settings(simulation), simulation.fields.save(),
+        simulation.last_applied.save(simulation.links))
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
@@ -173,7 +180,8 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, (has_new_joints, softnesses) = saved
+    materials, groups, members, separated, media, joint_settings, fields, applied = saved
+    has_new_joints, softnesses = joint_settings
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
     for geometry, names in zip(simulation.geometries, members, strict=True):
@@ -190,6 +198,10 @@ def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
         if joint.softness != softness:
             joint.softness = softness
     simulation.mark(Dirty.JOINT_VELOCITIES, has_new_joints)
+    if fields != simulation.fields.save():
+        simulation.fields.restore(fields, simulation.slots)
+        simulation.change_fields()
+    simulation.last_applied.restore(simulation.links, applied)
 
 
 def _digest_into(value: Any, digest: Any) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+import pickle
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ import numpy as np
 from sim_bridge.compilation.collisions import Collisions
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.compilation.exclusions import Pairs
+from sim_bridge.description.force_fields import name_of
 from sim_bridge.description.model import RobotDescription
+from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.robots.owners import Link, World
 from sim_bridge.robots.robot import Robot
@@ -26,9 +29,11 @@ from sim_bridge.simulation.part import Part
 from sim_bridge.simulation.simulation import Settings, Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.world.contact_events import ListenerRecord
 from sim_bridge.world.openplx import SceneLoader, SceneRecord
 from sim_bridge.world.robot_registry import RobotRegistry
 from sim_bridge.world.spanning_tree import SpanningTree
+from sim_bridge.world.step_hooks import HookRecord
 
 _LinkName = tuple[str, str]
 """The name of a link's robot, and its own."""
@@ -64,7 +69,7 @@ class WorldRecord(NamedTuple):
     mounted: joints that bases hang on, and whether the second link is the child. constraints: the
     others by key, and the positions that they restart from. admitted: how many robots were ever
     added. last_numbers: that default names were given. worst: the greatest figures of reports.
-    openplx: the scenes of that format.
+    openplx: the scenes of that format. hooks, listeners: functions of Python.
     """
 
     settings: Settings
@@ -76,6 +81,8 @@ class WorldRecord(NamedTuple):
     worst: np.ndarray
     snapshot: Snapshot
     openplx: tuple[SceneRecord, ...] = ()
+    hooks: tuple[HookRecord, ...] = ()
+    listeners: tuple[ListenerRecord, ...] = ()
 
 
 def record_of(
@@ -119,6 +126,23 @@ def restore_record(
     simulation.worst[:] = record.worst
     loader.restore(record.openplx)
     snapshots.restore(simulation, record.snapshot)
+
+
+def check_picklable(record: WorldRecord) -> None:
+    """Raise StateError, which names it, for a function that cannot be pickled."""
+    saved = record.snapshot.settings.fields
+    functions: list[tuple[str, object]] = [
+        (f'force field {name!r}', field) for name, field, _ in saved.placed]
+    functions += [('gravity', saved.gravity)]
+    functions += [(f'{hook.when}_step', hook.function) for hook in record.hooks]
+    functions += [('on_contact', each.function) for each in record.listeners]
+    for what, function in functions:
+        try:
+            pickle.dumps(function)
+        except Exception as err:
+            raise StateError(
+                f'a world with the function {name_of(function)} ({what}) cannot be pickled: '
+                f'{err}. Use a function at the top level of a module, or remove it') from err
 
 
 def _robot_record(robot: Robot) -> RobotRecord:

@@ -12,7 +12,9 @@ from sim_bridge.compiler.table import openers_of, tabulate
 from sim_bridge.engine.data.collision_scratch import CollisionScratch
 from sim_bridge.engine.data.contact_points import Contacts
 from sim_bridge.engine.data.contact_problem import Direct, Islands, Laws, Response, Rows, Solution
+from sim_bridge.engine.data.fields import Fields
 from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.listening import Listening
 from sim_bridge.engine.data.loops import Loops, LoopWork
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import P
@@ -22,12 +24,12 @@ from sim_bridge.engine.data.workspace import Workspace
 
 PARTS: tuple[type[tuple[Any, ...]], ...] = (
     Model, Options, State, Workspace, Geometry, Surfaces, CollisionScratch, Contacts,
-    Laws, Islands, Rows, Solution, Response, Direct, Loops, LoopWork)
+    Laws, Islands, Rows, Solution, Response, Direct, Loops, LoopWork, Fields, Listening)
 
 (
     model, options, state, workspace, geometry, surfaces,
     collision, contacts, laws, islands, rows, solution,
-    response, direct, loops, loop_work,
+    response, direct, loops, loop_work, fields, listening,
 ) = openers_of(PARTS)
 
 
