@@ -78,7 +78,13 @@ from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import AFTER, BEFORE, StepHook, StepHooks
-from sim_bridge.world.world_record import check_picklable, record_of, restore_record, WorldRecord
+from sim_bridge.world.world_record import (
+    check_picklable,
+    functions_of,
+    record_of,
+    restore_record,
+    WorldRecord,
+)
 
 GROUND = 'ground'
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
@@ -820,6 +826,12 @@ class World(DeclaredAttributes):
     def step_hooks(self) -> tuple[StepHook, ...]:
         """What is called before and after each step, in order."""
         return tuple(self.hooks.hooks)
+
+    @property
+    def functions(self) -> list[tuple[str, object]]:
+        """The functions of Python that act on it, each with what it is: ('gravity', function)."""
+        return functions_of(
+            self.simulation.fields.save(), self.hooks.records(), self._listeners.records())
 
     def warm_up(self) -> None:
         """Compile or load every kernel of a running simulation; the world does not change."""

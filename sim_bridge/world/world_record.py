@@ -8,7 +8,7 @@ not kept; they follow from these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 import pickle
 from typing import NamedTuple
@@ -18,13 +18,14 @@ import numpy as np
 from sim_bridge.compilation.collisions import Collisions
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.compilation.exclusions import Pairs
-from sim_bridge.description.force_fields import name_of
+from sim_bridge.description.force_fields import DeclaredField, name_of
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.robots.owners import Link, World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation import snapshots
+from sim_bridge.simulation.force_fields import SavedFields
 from sim_bridge.simulation.part import Part
 from sim_bridge.simulation.simulation import Settings, Simulation
 from sim_bridge.simulation.slots import RobotSlot
@@ -128,14 +129,22 @@ def restore_record(
     snapshots.restore(simulation, record.snapshot)
 
 
+def functions_of(
+    fields: SavedFields, hooks: Iterable[HookRecord], listeners: Iterable[ListenerRecord]
+) -> list[tuple[str, object]]:
+    """Return the functions of Python in a world, each with what it is there."""
+    found: list[tuple[str, object]] = [
+        (f'force field {name!r}', field) for name, field, _ in fields.placed
+        if not isinstance(field, DeclaredField)]
+    if fields.gravity is not None:
+        found.append(('gravity', fields.gravity))
+    found += [(f'{hook.when}_step', hook.function) for hook in hooks]
+    return found + [('on_contact', each.function) for each in listeners]
+
+
 def check_picklable(record: WorldRecord) -> None:
     """Raise StateError, which names it, for a function that cannot be pickled."""
-    saved = record.snapshot.settings.fields
-    functions: list[tuple[str, object]] = [
-        (f'force field {name!r}', field) for name, field, _ in saved.placed]
-    functions += [('gravity', saved.gravity)]
-    functions += [(f'{hook.when}_step', hook.function) for hook in record.hooks]
-    functions += [('on_contact', each.function) for each in record.listeners]
+    functions = functions_of(record.snapshot.settings.fields, record.hooks, record.listeners)
     for what, function in functions:
         try:
             pickle.dumps(function)

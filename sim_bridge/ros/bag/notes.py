@@ -49,6 +49,9 @@ INPUT_SHAPES: Mapping[str, Any] = {
     'move': {
         'name': str, 'pose': (None, [[float], [float]]), 'twist': (None, [[float], [float]])},
     'publish_state': {},
+    'functions': {'names': [str]},
+    'gravity': {'gravity': [float]},
+    'force_fields': {'text': str},
     'delete': {'name': str},
     'spawn': {'name': str, 'made': (None, {
         'description': str, 'namespace': (None, str), 'position': [float],

@@ -152,6 +152,9 @@ class _Player:
             'restore': self._restore,
             'move': self._simulator.move,
             'publish_state': self._simulator.publish_state,
+            'functions': self._refuse_functions,
+            'gravity': self._simulator.set_gravity,
+            'force_fields': self._simulator.set_force_fields,
             'delete': self._delete,
             'spawn': self._spawn,
             'spawn_scene': self._spawn_scene,
@@ -303,6 +306,11 @@ class _Player:
             return [] if interface is None else [interface]
 
         self._open(add)
+
+    def _refuse_functions(self, names: list[str]) -> None:
+        raise ReplayError(
+            f'after step {self.verdict.ticks} functions of a program act on the world, which the '
+            f'bag does not hold: {shortened(", ".join(names))}. Replays end there')
 
     def _know(self, interface: RobotInterface) -> None:
         """Command a spawned robot."""

@@ -175,9 +175,9 @@ class SimBridge:
     def _apply(self, parameters: SimulatorParameters) -> None:
         """Apply parameters that were set while running."""
         parameters = parameters.in_namespace(self._node.get_namespace())
-        self.parameters = parameters
+        before, self.parameters = self.parameters, parameters
         if self._paced is not None:
-            self._paced.apply(parameters)
+            self._paced.apply(parameters, before)
 
     def _log_ready(self, simulator: Simulator, is_active: bool) -> None:
         parameters = self.parameters

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sim_bridge.compiler.build import build
+from sim_bridge.engine.dynamics.fields import FIELDS
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.faults import described, Faults
@@ -28,6 +31,7 @@ class PacedSimulation:
         self.attend, self.idle = simulator.poll, simulator.publish_clock
         self.is_ready = simulator.is_ready
         self._parameters, self._logger = parameters, logger
+        self._simulator = simulator
         self._faults = faults
         self._is_rushing = False
         self.pacer = Pacer(
@@ -35,8 +39,14 @@ class PacedSimulation:
             paused=is_paused)
         simulator.lockstep.on_answer = self.pacer.wake
 
-    def apply(self, parameters: SimulatorParameters) -> None:
-        """Apply parameters that were set while running."""
+    def apply(self, parameters: SimulatorParameters, before: SimulatorParameters) -> None:
+        """Apply parameters that were set while running; before: what they were."""
+        if parameters.gravity != before.gravity:
+            self.pacer.submit(partial(self._simulator.set_gravity, parameters.gravity))
+        if parameters.force_fields and parameters.force_fields != before.force_fields:
+            # not on the physics thread, which has deadlines
+            build([FIELDS.unit])
+            self.pacer.submit(partial(self._set_force_fields, parameters.force_fields))
         self._parameters = parameters
         self.pacer.real_time_factor = parameters.real_time_factor
         self.pacer.submit(self._schedule)
@@ -60,6 +70,12 @@ class PacedSimulation:
     def survive(self, what: str, error: Exception) -> None:
         """Log and count an exception after which the simulation goes on."""
         self._faults.note(what, error)
+
+    def _set_force_fields(self, text: str) -> None:
+        try:
+            self._simulator.set_force_fields(text)
+        except SimBridgeError as err:
+            self._logger.error(f'the fields of force stay as they are: {err}')
 
     def _schedule(self) -> None:
         # a thread that never sleeps must not go before all others
