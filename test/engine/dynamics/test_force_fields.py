@@ -337,3 +337,22 @@ def test_what_is_no_field_is_refused():
     with pytest.raises(sb.UnknownNameError, match='wind'):
         world.remove_force_field('wnd')
     assert list(world.force_fields) == ['wind']
+
+
+def test_contact_problems_know_fields_and_dynamics_refuse_functions():
+    """Let the next step be what the problem says, and name gravity that is a function."""
+    world = sb.World(gravity=towards_origin)
+    world.add_ground(height=-0.1)
+    link = ball(world, velocity=(1.0, 0.0, 0.0))
+    world.add_force_field(sb.Drag(linear=3.0))
+    world.add_force_field(sb.PointGravity((2.0, 0.0, 0.0), 5.0))
+    problem = world.contact_problem([])
+    free = problem.v_free.copy()
+    world.step()
+    np.testing.assert_allclose(free[:3], link.v, atol=2e-5)
+    assert abs(free[0] - 1.0 - (5.0 - 1.5) * 1e-3) < 1e-5
+    robot = world.load_urdf('pendulum')
+    sb.dynamics.mass_matrix(robot)
+    for ask in (sb.dynamics.bias_forces, sb.dynamics.gravity_forces, sb.dynamics.potential_energy):
+        with pytest.raises(sb.StateError, match='that of its world is a function'):
+            ask(robot)
