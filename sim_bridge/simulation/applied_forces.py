@@ -29,15 +29,12 @@ class AppliedForces:
 
     def clear(self) -> None:
         """Forget the last step."""
-        self.is_known = True
-        """False: the last step is to be looked at."""
         self._left: tuple[np.ndarray, np.ndarray] | None = None
         self._rows: Mapping[LinkSlot, np.ndarray] = {}
 
     def look(self, ws: Workspace) -> None:
         """Look at the step that was taken last; ws: the workspace of steps."""
         self._left = ws.wrench.copy(), ws.pose.copy()
-        self.is_known = True
 
     def find(self, links: Sequence[LinkSlot], model: Model) -> None:
         """Sum up what acted, while links and model are those of the step."""

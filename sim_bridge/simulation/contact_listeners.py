@@ -102,7 +102,7 @@ class ContactListeners:
         """Remove listeners to what is removed."""
         gone: set[object] = set(geometries)
         gone |= {part for each in geometries for part in (each.link, each.link.robot)}
-        self.listeners[:] = [
+        self.listeners = [
             each for each in self.listeners if each.first not in gone and each.second not in gone]
 
     def raise_error(self) -> None:

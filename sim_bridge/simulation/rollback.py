@@ -22,7 +22,7 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     simulation.settle()
     objects = [
         simulation, *simulation.slots.values(), *simulation.links, *simulation.geometries,
-        *simulation.constraints.values(), simulation.fields,
+        *simulation.constraints.values(), simulation.fields, simulation.listeners,
         *(each for each in others if not isinstance(each, dict))]
     tables: list[dict[Any, Any]] = [
         simulation.slots, simulation.constraints, simulation.separated, simulation.fields.placed,

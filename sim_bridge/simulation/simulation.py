@@ -89,14 +89,18 @@ class Dirty(IntFlag):
     """The last step's forces of constraints, which are others now."""
     PUSHES = auto()
     """The external wrenches: they act until the next step has been taken."""
+    APPLIED = auto()
+    """What acted in the last step: it has left that in its workspace."""
 
 
 # Plain integers, since operations on flags are slow.
 _PARTS, _MEDIUM, _GEOMETRY, _SURFACES, _CONTACTS, _OBSERVER, _STEPPER = (
     each.value for each in list(Dirty)[:7])
-_JOINT_VELOCITIES, _OBSERVATION, _INITIAL, _LOOP_FORCES, _PUSHES = (
+_JOINT_VELOCITIES, _OBSERVATION, _INITIAL, _LOOP_FORCES, _PUSHES, _APPLIED = (
     each.value for each in list(Dirty)[7:])
 _OBSERVED = ~_OBSERVATION
+# after a step
+_STEPPED = _OBSERVATION | _APPLIED
 _ROBOT_ARRAYS = _PARTS | _MEDIUM
 _ALL_ARRAYS = _ROBOT_ARRAYS | _GEOMETRY | _SURFACES | _CONTACTS
 _TO_OBSERVE = _ROBOT_ARRAYS | _OBSERVER | _OBSERVATION
@@ -221,7 +225,8 @@ class Simulation:
         """The thread that is in a call which must not be interrupted by another's; 0 for none."""
         self.worst = np.zeros(WORST_SIZE)
         self._dirty = sum(
-            each.value for each in Dirty if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES))
+            each.value for each in Dirty
+            if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES, Dirty.APPLIED))
         self._model = join_models([], gravity)[0]
         self._state = make_state(self._model)
         self._loops: Loops
@@ -230,7 +235,7 @@ class Simulation:
         self._geometry: collision.Geometry
         self._surfaces: Surfaces
         self._fields: tuple[Fields, Fields]
-        self.has_functions = False
+        self.has_functions = self.has_hooks = self.is_guarded = False
         self._observer: Observer
         self._handles: ContactHandles
         self._observe: Call
@@ -339,8 +344,9 @@ class Simulation:
     @property
     def last_applied(self) -> AppliedForces:
         """What acted in the last step, as that has left it."""
-        if not self.applied.is_known:
+        if self._dirty & _APPLIED:
             self.applied.look(self._stepper.handle.part(Workspace))
+            self._dirty &= ~_APPLIED
         return self.applied
 
     def applied_to(self, link: LinkSlot) -> np.ndarray:
@@ -460,11 +466,18 @@ class Simulation:
     def change_fields(self) -> None:
         """Handle fields of force that were added, changed or removed, or gravity."""
         self.check_thread()
+        self.guard()
         if not self._dirty & _PARTS:
             self.settle()
             self._find_applied()
             self._connect()
         self.invalidate()
+
+    def guard(self, has_hooks: bool | None = None) -> None:
+        """Note whether steps call functions of Python, which may fail; has_hooks: around steps."""
+        self.has_functions = bool(self.fields.functions)
+        self.has_hooks = self.has_hooks if has_hooks is None else has_hooks
+        self.is_guarded = self.has_functions or self.has_hooks
 
     def forget_observations(self) -> None:
         """Discard observations, so that the state is observed anew."""
@@ -590,9 +603,8 @@ class Simulation:
                 self.refresh(_TO_STEP)
             status, done, is_observed = self._stepper.advance(self.step_count, n)
             self.step_count += done
-            self.applied.is_known = False
             dirty = self._dirty
-            self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
+            self._dirty = dirty & _OBSERVED | _APPLIED if is_observed else dirty | _STEPPED
             if status:
                 self._go_on(status, n - done)
             if self.has_functions:
@@ -644,7 +656,7 @@ class Simulation:
         for joint in self.constraints.values():
             joint.restart()
         self._model.frame[:] = frame
-        self._dirty = self._dirty & ~_PUSHES | _OBSERVATION
+        self._dirty = self._dirty & ~(_PUSHES | _APPLIED) | _OBSERVATION
         self.applied.clear()
         if any(joint.spec.gathers for joint in self.constraints.values()):
             self._dirty |= _JOINT_VELOCITIES
@@ -708,7 +720,6 @@ class Simulation:
     def _connect(self) -> None:
         """Pass the robots' new arrays to the engine."""
         self._fields = self.fields.parts(self.links, self._model)
-        self.has_functions = bool(self.fields.functions)
         self._observer = handles.make_observer(
             self._model, self.options, self._state, self._loops, self._fields[1])
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))

@@ -61,11 +61,13 @@ class StepHooks:
             raise InvalidValueError('function', function, 'a function of one argument')
         hook = StepHook(self, when, function, target)
         self.hooks.append(hook)
+        self._simulation.guard(True)
         return hook
 
     def remove(self, hook: StepHook) -> None:
         """Remove a hook, if it is there."""
         self.hooks = [each for each in self.hooks if each is not hook]
+        self._simulation.guard(bool(self.hooks))
 
     def records(self) -> tuple[HookRecord, ...]:
         """Return what `restore` takes."""
@@ -79,7 +81,7 @@ class StepHooks:
         for when, function, robot in records:
             self.add(when, function, self._world if robot is None else self._world.robots[robot])
 
-    def step(self, n: int, advance: Callable[[int], None]) -> None:
+    def step(self, n: int) -> None:
         """
         Take n steps with the hooks, one after the other.
 
@@ -96,15 +98,15 @@ class StepHooks:
                 if taken and pushes.any() and simulation.state.wrench.shape == pushes.shape:
                     simulation.state.wrench[:] = pushes
                     simulation.mark(Dirty.PUSHES)
-                self._take(advance)
+                self._take()
         finally:
             self._is_running = False
 
-    def _take(self, advance: Callable[[int], None]) -> None:
+    def _take(self) -> None:
         start = snapshots.save(self._simulation)
         try:
             self._call(BEFORE)
-            advance(1)
+            self._simulation.step()
             self._call(AFTER)
         except BaseException:
             # of another structure there is no way back

@@ -160,7 +160,8 @@ class World(DeclaredAttributes):
             round(time_step * 1e9), _SOLVERS[solver], seed, integrator, float(contact_margin),
             when)
         self._begin(settings, own_gravity)
-        self.simulation.fields.gravity = function
+        if function is not None:
+            self.simulation.set_gravity(function)
 
     def _begin(self, settings: Settings, gravity: FloatArray) -> None:
         """Begin empty; gravity: (8,) as the engine's Model has it, used in place."""
@@ -797,14 +798,12 @@ class World(DeclaredAttributes):
         Step hooks are called in each step. What a hook, a listener to contacts or a function of a
         field raises, this raises, with the world as it was before that step.
         """
-        if self.hooks.hooks or self.simulation.has_functions:
-            self.hooks.step(n, self._advance)
-        else:
-            self._advance(n)
-
-    def _advance(self, n: int) -> None:
+        simulation = self.simulation
         try:
-            self.simulation.step(n)
+            if simulation.is_guarded:
+                self.hooks.step(n)
+            else:
+                simulation.step(n)
         except DivergenceError:
             raise SimulationError(describe_divergence(
                 self.robots.values(), self.step_count + 1, self.time_step)) from None

@@ -134,8 +134,7 @@ class Simulator:
         """Take the physics steps; trajectories and events of contacts look at each of them."""
         world, following = self.world, [
             each.trajectories for each in self.interfaces if each.trajectories.is_active]
-        if world.hooks.hooks or self._simulation.has_functions or (
-                self._simulation.listeners.listeners):
+        if self._simulation.is_guarded or self._simulation.listeners.listeners:
             self.journal.note_functions(world.functions)
         events = self.world_interface.contact_events
         if not following and not events.is_wanted:
