@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.description.force_fields import name_of
 from sim_bridge.engine.data.listening import CONTACT, IMPACT, SEPARATION
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
@@ -76,6 +77,10 @@ class ContactListener(DeclaredAttributes):
         self.function = function
         self.events = events
         """Which events it hears of."""
+
+    def __repr__(self) -> str:
+        """Show which function hears of which events."""
+        return f'<ContactListener: {name_of(self.function)} of {", ".join(self.events)}>'
 
     def remove(self) -> None:
         """Call the function no more; also from within it. Nothing happens the second time."""

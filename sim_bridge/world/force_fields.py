@@ -63,5 +63,9 @@ def _slots(
         robot = each if isinstance(each, Robot) else each.robot
         if robot.simulation is not simulation or robot.slot.is_removed:
             raise InvalidValueError('links', each, 'links of this world', 'add_force_field')
-        found += robot.slot.links if each is robot else [each.slot]
+        if isinstance(each, Link) and each.m == 0.0:
+            raise InvalidValueError(
+                'links', each, 'links that have mass: fields act at the centre of mass',
+                'add_force_field')
+        found += robot.slot.links if isinstance(each, Robot) else [each.slot]
     return tuple(dict.fromkeys(found))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from sim_bridge.description.force_fields import name_of
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import whole_number
@@ -32,6 +33,10 @@ class StepHook(DeclaredAttributes):
         self.function = function
         self.target = target
         """The world or the robot that the function gets."""
+
+    def __repr__(self) -> str:
+        """Show when which function is called."""
+        return f'<StepHook: {name_of(self.function)} {self.when} each step>'
 
     def remove(self) -> None:
         """Call the function no more; nothing happens where it is removed already."""

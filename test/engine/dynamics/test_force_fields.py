@@ -331,6 +331,9 @@ def test_what_is_no_field_is_refused():
         world.add_force_field((0.0, 0.0, 1.0))
     with pytest.raises(sb.InvalidValueError, match='links of this world'):
         world.add_force_field(sb.UniformField(), links=stranger)
+    walker = world.load_urdf('quadruped')
+    with pytest.raises(sb.InvalidValueError, match='links that have mass'):
+        world.add_force_field(sb.UniformField(), links=walker.root_link)
     world.add_force_field(sb.UniformField(), 'wind')
     with pytest.raises(sb.InvalidValueError, match='taken: wind'):
         world.add_force_field(sb.UniformField(), 'wind')
