@@ -6,6 +6,9 @@ from sim_bridge import view as view
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
 from sim_bridge.description.compliance import Compliance as Compliance
+from sim_bridge.description.force_fields import Drag as Drag
+from sim_bridge.description.force_fields import PointField as PointField
+from sim_bridge.description.force_fields import UniformField as UniformField
 from sim_bridge.description.gravity import PointGravity as PointGravity
 from sim_bridge.description.model import RobotDescription as RobotDescription
 from sim_bridge.foundation.errors import InfeasibleError as InfeasibleError
@@ -57,6 +60,8 @@ from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollo
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory as Trajectory
 from sim_bridge.world import dynamics as dynamics
+from sim_bridge.world.contact_events import ContactEvent as ContactEvent
+from sim_bridge.world.contact_events import ContactListener as ContactListener
 from sim_bridge.world.contact_force_reader import ContactForceReader as ContactForceReader
 from sim_bridge.world.contact_points import ContactFrame as ContactFrame
 from sim_bridge.world.contact_points import ContactPoint as ContactPoint
@@ -69,4 +74,5 @@ from sim_bridge.world.queries import distance as distance
 from sim_bridge.world.queries import OverlapContact as OverlapContact
 from sim_bridge.world.rays import RayHit as RayHit
 from sim_bridge.world.rays import RayHits as RayHits
+from sim_bridge.world.step_hooks import StepHook as StepHook
 from sim_bridge.world.world import World as World

@@ -95,6 +95,10 @@ def scene_data(scene: SceneDescription, robots: Mapping[str, Data]) -> Data:
     """Return what was read of a scene; robots: what was read of each, by its name there."""
     return {
         'gravity': gravity_data(scene.gravity),
+        'force_fields': [
+            {'name': each.name, 'type': type(each.field).__name__, 'line': each.line,
+             'links': None if each.links is None else list(each.links)}
+            for each in scene.force_fields],
         'ground': None if scene.ground is None else dict(scene.ground),
         'materials': [each.name for each in scene.materials],
         'objects': [_body(each) for each in scene.bodies],

@@ -42,6 +42,9 @@ def scene_text(scene: Data, most: int | None = MOST) -> str:
         gravity_text(scene['gravity']))
     ground = 'none' if scene['ground'] is None else f'at height {scene["ground"].get("height", 0)}'
     lines = [*_wrapped(f'gravity: {gravity}; ground: {ground}')]
+    fields = [f'{each["name"]} ({each["type"]})' for each in scene['force_fields']]
+    if fields:
+        lines += _wrapped(f'fields of force: {", ".join(fields)}', '  ')
     if scene['materials']:
         lines += _wrapped(f'materials: {", ".join(scene["materials"])}', '  ')
     if scene['objects']:

@@ -22,7 +22,7 @@ import numpy as np
 
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.source import expression_of
-from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.compiler.stage import call_stage, Callback, Stage
 
 _INTEGERS = (int, np.integer)
 _LEAST, _MOST = -2**63, 2**63 - 1
@@ -84,7 +84,10 @@ class Reference:
         return call
 
     def _call_stage(self, address: int, table: Any, phase: int) -> int:
-        return self(Stage.at(int(address)))(table, phase)
+        stage = Stage.at(int(address))
+        if isinstance(stage, Callback):
+            return stage.function(table, phase)
+        return self(stage)(table, phase)
 
 
 class _Module:

@@ -8,8 +8,10 @@ compilation: a robot without contacts compiles no collision code.
 from __future__ import annotations
 
 from collections.abc import Callable
+import ctypes
 from functools import cached_property
 from typing import Any, ClassVar, TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from sim_bridge.compiler.intrinsics import Intrinsic
 from sim_bridge.compiler.kernel import Kernel
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 class Stage(Kernel):
     """A function of a table and an integer that returns an integer."""
 
-    _by_address: ClassVar[dict[int, Stage]] = {}
+    _by_address: ClassVar[WeakValueDictionary[int, Stage | Callback]] = WeakValueDictionary()
 
     def __init__(self, function: Callable[..., Any]):
         """Wrap a Python function `f(table, phase) -> int`."""
@@ -38,9 +40,46 @@ class Stage(Kernel):
         return address
 
     @classmethod
-    def at(cls, address: int) -> Stage:
+    def at(cls, address: int) -> Stage | Callback:
         """Return the stage at an address."""
         return cls._by_address[address]
+
+
+class Callback:
+    """
+    A function of Python that kernels call as a stage, at `address`, as long as this object lives.
+
+    What it raises is kept in `error`, and the kernels get -1: they are to end early. The
+    interpreter's lock is held meanwhile.
+    """
+
+    def __init__(self, function: Callable[[int], None]):
+        """Wrap a function of a phase."""
+        self._function = function
+        self.error: BaseException | None = None
+        """The first that was raised since it was taken."""
+        self._call = _CALLED(self.function)
+        address = ctypes.cast(self._call, ctypes.c_void_p).value
+        assert address is not None
+        self.address: int = address
+        Stage._by_address[address] = self
+
+    def function(self, table: Any, phase: int) -> int:
+        """Call the function; return 0, or -1 if it raises."""
+        try:
+            self._function(phase)
+        except BaseException as err:  # noqa: BLE001 - kernels cannot raise; the caller does
+            self.error = self.error or err
+            return -1
+        return 0
+
+    def take_error(self) -> BaseException | None:
+        """Return what was raised since this was called last."""
+        error, self.error = self.error, None
+        return error
+
+
+_CALLED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 
 class _CallStage(Intrinsic):

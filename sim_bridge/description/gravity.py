@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.validation import finite_number, finite_vector
 
-_VECTOR = 'three finite numbers [m/s²], or a PointGravity'
+_VECTOR = 'three finite numbers [m/s²], a function of the position, or a PointGravity'
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,22 @@ class PointGravity:
             object.__setattr__(self, name, number)
 
 
+GravityFunction = Callable[[FloatArray], Vector]
+"""Position (3,) [m] → acceleration of free fall (3,) [m/s²]."""
 Gravity = Sequence[float] | np.ndarray | PointGravity
 """(3,) uniform [m/s²], or towards a point."""
+AnyGravity = Gravity | GravityFunction
+"""What a world may have in a program, beside what can be described."""
 
 
-def gravity_row(gravity: Gravity) -> np.ndarray:
-    """Return (8,) gravity as the engine's Model has it; raises InvalidValueError."""
+def gravity_row(gravity: AnyGravity) -> np.ndarray:
+    """
+    Return (8,) gravity as the engine's Model has it, zeros for a function.
+
+    Raises InvalidValueError.
+    """
+    if callable(gravity) and not isinstance(gravity, type):
+        return np.zeros(8)
     if isinstance(gravity, PointGravity):
         return np.array((0.0, 0.0, 0.0, *gravity.center, gravity.strength, gravity.exponent))
     return np.concatenate([finite_vector('gravity', gravity, 3, '', _VECTOR), np.zeros(5)])

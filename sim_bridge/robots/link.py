@@ -212,6 +212,23 @@ class Link(LinkInTree, MovingFrame):
     def inertia_coefficients(self, value: Vector) -> None:
         self._set_rates('inertia_coefficients', value, '1')
 
+    @property
+    def last_force(self) -> FloatArray:
+        """
+        (3,) force that acted in the last step [N], world axes, beside contacts and constraints.
+
+        AGX's getLastForce: gravity, fields of force and pushes, as they acted in the middle of the
+        step, on the rigid body that the link is part of: with all that fixed joints connect to it.
+        Zero before a step, after a reset, and where the body is static or kinematic. Over a step,
+        the momentum of a body that nothing touches changes by this times the time step.
+        """
+        return self.robot.simulation.applied_to(self.slot)[:3].copy()
+
+    @property
+    def last_torque(self) -> FloatArray:
+        """(3,) likewise the torque about that body's centre of mass [N m], world axes."""
+        return self.robot.simulation.applied_to(self.slot)[3:].copy()
+
     def add_force(
         self, f: Vector, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> None:

@@ -12,8 +12,9 @@ def set_inertial(simulation: Simulation, slot: LinkSlot, inertial: Inertial) -> 
     """Give a link other mass properties, which act from the next step on."""
     simulation.check_thread()
     simulation.settle()
+    simulation.find_applied()
     slot.weigh(inertial)
-    # drag, added mass and the pull towards a point go with the mass
+    # drag, added mass, fields and the pull towards a point go with the mass
     simulation.mark(Dirty.MEDIUM)
     simulation.invalidate()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, Final, NoReturn, overload, TYPE_CHECKING, TypeVar
 
@@ -30,7 +30,7 @@ from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
-from sim_bridge.robots.owners import World
+from sim_bridge.robots.owners import StepHook, World
 from sim_bridge.sensors.devices import Device, ImuSensor
 from sim_bridge.sensors.kinds import DEVICES
 from sim_bridge.simulation.records import Sleep
@@ -127,6 +127,19 @@ class Robot(DeclaredAttributes):
                 simulation.time_step)
         slot.devices[:] = self._devices.values()
         self._commands = JointCommands(simulation, slot, self.joint)
+
+    def before_step(self, function: Callable[[Robot], object]) -> StepHook:
+        """
+        Call a function of the robot before each step, until the hook's `remove` is called.
+
+        Choreonoid's BodyCustomizer: joint efforts by a formula, as `robot.u = -k * robot.q`. In a
+        copy of the world the function gets the copy's robot. Removing the robot ends it.
+        """
+        return self._world.hooks.add('before', function, self)
+
+    def after_step(self, function: Callable[[Robot], object]) -> StepHook:
+        """Call a function of the robot after each step; as `before_step`."""
+        return self._world.hooks.add('after', function, self)
 
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""

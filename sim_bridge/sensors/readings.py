@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.fields import HAS_GRAVITY
+from sim_bridge.engine.dynamics.fields import function_gravity
 from sim_bridge.engine.dynamics.pull import gravity_at
 from sim_bridge.engine.math.mat3 import load_m, mul_mv
-from sim_bridge.engine.math.vec3 import load3, scale, sub
+from sim_bridge.engine.math.vec3 import add, load3, scale, sub
 from sim_bridge.engine.pipeline.observe import (
     SITE_DV,
     SITE_FORCE,
@@ -41,16 +44,16 @@ IMU_ACCELEROMETER = 7
 
 
 @kernel
-def take_reading(kind, site, turned_site, sign, gravity, site_row, value_out, at):
+def take_reading(kind, site, turned_site, sign, observer, gravity, site_row, value_out, at):
     """
     Write what a device measures into a vector, from a place on.
 
     kind: of the above. site: its place among the rows. turned_site: of what its force and torque
-    are in the axes of, of forces alone; -1 for its own. sign: of force and torque. gravity: as
-    Model.gravity. site_row: (ns, 30) as `engine.pipeline.observe` writes them. value_out: force
-    [N] and torque [N m]; or orientation in the world, x y z w with w >= 0, angular velocity
-    [rad/s] and proper acceleration [m/s²], of which a gyro and an accelerometer have the one; in
-    the device's axes.
+    are in the axes of, of forces alone; -1 for its own. sign: of force and torque. observer:
+    handle, for gravity by a function. gravity: as Model.gravity. site_row: (ns, 30) as
+    `engine.pipeline.observe` writes them. value_out: force [N] and torque [N m]; or orientation in
+    the world, x y z w with w >= 0, angular velocity [rad/s] and proper acceleration [m/s²], of
+    which a gyro and an accelerometer have the one; in the device's axes.
     """
     R_WS = load_m(site_row, site, SITE_ROTATION)
     if kind == FORCE:
@@ -62,8 +65,11 @@ def take_reading(kind, site, turned_site, sign, gravity, site_row, value_out, at
         put3(value_out, at + 3, scale(sign, n))
         return
     spin = into_axes(R_WS, load3(site_row, site, SITE_W))
-    felt = into_axes(R_WS, sub(
-        load3(site_row, site, SITE_DV), gravity_at(gravity, load3(site_row, site, SITE_POSITION))))
+    p = load3(site_row, site, SITE_POSITION)
+    fall = gravity_at(gravity, p)
+    if kind >= ACCELEROMETER and world.fields(observer).call[HAS_GRAVITY] != 0:
+        fall = add(fall, function_gravity(observer, p))
+    felt = into_axes(R_WS, sub(load3(site_row, site, SITE_DV), fall))
     if kind == IMU:
         put_quaternion(value_out, at, R_WS)
         put3(value_out, at + IMU_GYRO, spin)

@@ -15,7 +15,8 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at, run_call
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE, STOPPED
+from sim_bridge.engine.data.fields import START
+from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_CONVERGED, NOT_FINITE
 from sim_bridge.sensors.columns import (
     IS_SILENT,
     KIND,
@@ -35,7 +36,7 @@ from sim_bridge.sensors.readings import IMU, LIDAR, RANGE, take_reading
 from sim_bridge.sensors.scan import GREATEST, LEAST, RESOLUTION, scans
 from sim_bridge.sensors.scan import STEP as SCAN_STEP
 
-# what `advance` returns first, beside NOT_FINITE, NO_ROOM and STOPPED of `engine.pipeline.step`
+# what `advance` returns first, beside NOT_FINITE, NO_ROOM and INTERRUPTED of `step`
 NO_DRAWS = 4  # the devices that are due have used up their random numbers
 
 # how a call begins: anew, after NO_ROOM, or after NO_DRAWS
@@ -85,20 +86,22 @@ def advance(
                 return NO_DRAWS, at - first, is_observed
             if is_any_due(device, at):
                 # unlike any wrench, so that everything is computed anew
-                world.workspace(observer).wrench[:] = math.nan
+                world.workspace(observer).pushes[:] = math.nan
+                world.fields(observer).time[START] = float(at) * h
                 run_call(place[OBSERVE, 0], place[OBSERVE, 1])
                 is_observed = True
                 if scan_inout.shape[0] > 0 and is_scan_due(device, at):
                     scan_inout[SCAN_STEP] = at
                     run_call(place[SCAN, 0], place[SCAN, 1])
-                sample(device, at, gravity, site_row)
+                sample(device, at, observer, gravity, site_row)
         if at >= end:
             break
         stop, is_observed = next_stop(device, at, end), False
         while at < stop:
-            status, done = step_some(place, stop - at, step_inout, smooth_inout, progress_inout)
+            status, done = step_some(
+                table, place, at, stop - at, step_inout, smooth_inout, progress_inout)
             at += done
-            if status == NOT_FINITE or status == NO_ROOM or status == STOPPED:
+            if status == NOT_FINITE or status == NO_ROOM or status == INTERRUPTED:
                 return status, at - first, is_observed
         is_sampling = True
     note_worst(world.options(table), world.state(table), world.solution(table), progress_inout,
@@ -107,9 +110,15 @@ def advance(
 
 
 @kernel
-def step_some(place, n, step_inout, smooth_inout, progress_inout):
-    """Simulate up to n steps, at least one unless that fails; return the status and the count."""
-    done = 0
+def step_some(table, place, at, n, step_inout, smooth_inout, progress_inout):
+    """
+    Simulate up to n steps from a step on, at least one unless that fails.
+
+    Returns the status and the count.
+    """
+    done, time = 0, world.fields(table).time
+    h = world.options(table).time_step
+    time[START] = float(at) * h
     if smooth_inout.shape[0] > 0:
         smooth_inout[SMOOTH_STEPS] = n
         run_call(place[STEP_SMOOTHLY, 0], place[STEP_SMOOTHLY, 1])
@@ -118,6 +127,7 @@ def step_some(place, n, step_inout, smooth_inout, progress_inout):
         n = min(n - done, 1)
     if n == 0:
         return DONE, done
+    time[START] = float(at + done) * h
     step_inout[STEPS] = n
     run_call(place[STEP, 0], place[STEP, 1])
     status, stepped = step_inout[STEP_RESULT], step_inout[STEP_RESULT + 1]
@@ -186,7 +196,7 @@ def elapsed_since(sampled, step, h):
 
 
 @kernel
-def sample(device, step, gravity, site_row):
+def sample(device, step, observer, gravity, site_row):
     """Write what all devices measure that are due, with their noise; scans have been written."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
@@ -194,7 +204,7 @@ def sample(device, step, gravity, site_row):
             values = floats_at(device[k, SAMPLE_AT], 2 * size)
             if not scans(device[k, KIND]):
                 take_reading(device[k, KIND], device[k, SITE], device[k, TURNED_SITE],
-                             float(device[k, SIGN]), gravity, site_row, values, size)
+                             float(device[k, SIGN]), observer, gravity, site_row, values, size)
             if device[k, KIND] == IMU:
                 keep_sign(values, size)
             values[:size] = values[size:]

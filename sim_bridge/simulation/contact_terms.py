@@ -16,6 +16,7 @@ from sim_bridge.engine.contact.present import (
 )
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import Bound, Laws, make_problem, NO_LAW, Row
+from sim_bridge.engine.data.fields import Fields, START
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.loops import JOINT_ROWS, Loops, LoopWork, make_loop_work, MIMIC
 from sim_bridge.engine.data.model import (
@@ -80,8 +81,9 @@ class ContactTerms:
     Mass matrix, velocities, rows and laws over all nv coordinates of a simulation.
 
     mass: (nv, nv). velocity, bias: (nv,) velocities and bias forces. applied, effort: (nv,)
-    applied efforts within their limits; those of pushes, springs and dampers. acceleration: (nv,)
-    under all of these. is_free: (nv,) False for coordinates that are prescribed.
+    applied efforts within their limits; those of pushes, fields, springs and dampers.
+    acceleration: (nv,) under all of these. is_free: (nv,) False for coordinates that are
+    prescribed.
     """
 
     def __init__(
@@ -118,7 +120,9 @@ class ContactTerms:
         self.mass, unforced, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
         present_dynamics(self._handle, self.mass, unforced)
         self.bias = -self.mass @ unforced
+        probe.part(Fields).time[START] = simulation.step_count * simulation.time_step
         present_efforts(self._handle, self.effort)
+        simulation.fields.raise_error()
         limits = self._model.limits
         self.applied = np.clip(self._state.u, limits[:, LOWER_EFFORT], limits[:, EFFORT])
         added = np.zeros(nv)

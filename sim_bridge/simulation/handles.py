@@ -25,6 +25,7 @@ from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
 from sim_bridge.engine.contact.hybrid import HYBRID
+from sim_bridge.engine.contact.listen import LISTEN
 from sim_bridge.engine.contact.present import (
     force_rows,
     present_dynamics,
@@ -37,7 +38,9 @@ from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import make_contacts
 from sim_bridge.engine.data.contact_problem import ContactProblem, make_problem
+from sim_bridge.engine.data.fields import Fields, no_fields, STAGE
 from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.listening import Listening, no_listening
 from sim_bridge.engine.data.loops import (
     ALL_ROWS,
     Loops,
@@ -53,6 +56,7 @@ from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT, Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
+from sim_bridge.engine.dynamics.fields import FIELDS
 from sim_bridge.engine.pipeline import configurations, frames, rigid_body
 from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
@@ -150,7 +154,7 @@ def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [
         DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE,
-        REFINE, HYBRID]
+        REFINE, HYBRID, FIELDS, LISTEN]
     entries = [
         measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
         measure_convex_pairs, solve_given,
@@ -170,11 +174,14 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
     scratch = make_collision_scratch(geometry, room, 0)
     handle = Handle(
         model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
-        make_contacts(room), *make_problem(model, room, 0), loops, make_loop_work(model, loops))
+        make_contacts(room), *make_problem(model, room, 0), loops, make_loop_work(model, loops),
+        no_fields(), no_listening())
     return Probe(handle, scratch.pose)
 
 
-def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
+def make_observer(
+    model: Model, options: Options, state: State, loops: Loops, fields: Fields
+) -> Observer:
     """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
     options = with_stages(options, needed_stages(options, geometry, _NO_SURFACES, loops))
@@ -182,7 +189,7 @@ def make_observer(model: Model, options: Options, state: State, loops: Loops) ->
     handle = Handle(
         model, options, state, workspace, geometry, _NO_SURFACES,
         make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0),
-        loops, work)
+        loops, work, fields, no_listening())
     return Observer(handle, workspace, work)
 
 
@@ -193,6 +200,8 @@ def make_contact_handles(
     geometry: Geometry,
     surfaces: Surfaces,
     loops: Loops,
+    fields: Fields,
+    listening: Listening,
 ) -> ContactHandles:
     """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
     room = len(state.contact_gap)
@@ -203,7 +212,7 @@ def make_contact_handles(
     workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
-        loops, make_loop_work(model, loops))
+        loops, make_loop_work(model, loops), fields, listening)
     return ContactHandles(probe, problem, ContactSearch(probe), RaySearch(probe))
 
 
@@ -211,7 +220,9 @@ def stepping_units(probe: Handle) -> list[Unit]:
     """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
     stages = needed_stages(
         probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops))
-    return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
+    calls = ((probe.part(Fields).call, FIELDS), (probe.part(Listening).call, LISTEN))
+    more = [stage.unit for call, stage in calls if call[STAGE] != 0]
+    return [*(stage.unit for stage in stages.values()), *more, step.unit, advance.unit]
 
 
 def make_stepping_handle(probe: Handle, friction: FrictionCalls | None = None) -> Handle:

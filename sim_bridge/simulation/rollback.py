@@ -22,10 +22,11 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     simulation.settle()
     objects = [
         simulation, *simulation.slots.values(), *simulation.links, *simulation.geometries,
-        *simulation.constraints.values(),
+        *simulation.constraints.values(), simulation.fields, simulation.listeners,
         *(each for each in others if not isinstance(each, dict))]
     tables: list[dict[Any, Any]] = [
         simulation.slots, simulation.constraints, simulation.separated, simulation.apart,
+        simulation.fields.placed,
         *(each for each in others if isinstance(each, dict))]
     arrays = [*simulation.state, *simulation.model, *parameters(simulation.loops).values()]
     if not simulation.is_dirty(Dirty.GEOMETRY):

@@ -16,9 +16,12 @@ import numpy as np
 from sim_bridge.compiler.build import build
 from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.unit import Unit
+from sim_bridge.description.gravity import AnyGravity, gravity_row
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
+from sim_bridge.engine.data.contact_points import Contacts
+from sim_bridge.engine.data.fields import Fields, START
 from sim_bridge.engine.data.loops import Loops, make_loops
 from sim_bridge.engine.data.model import (
     body_count,
@@ -31,12 +34,13 @@ from sim_bridge.engine.data.model import (
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import DISABLED, LOOSE, make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE, STOPPED
+from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
 from sim_bridge.foundation.names import counted
@@ -45,8 +49,11 @@ from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
+from sim_bridge.simulation.applied_forces import AppliedForces
 from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.constraint import Constraint
+from sim_bridge.simulation.contact_listeners import ContactListeners, Listener
+from sim_bridge.simulation.force_fields import ForceFields
 from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
@@ -102,14 +109,18 @@ class Dirty(IntFlag):
     """The last step's forces of constraints, which are others now."""
     PUSHES = auto()
     """The external wrenches, which act in the next step only."""
+    APPLIED = auto()
+    """What acted in the last step: it has left that in its workspace."""
 
 
 # Plain integers, since operations on flags are slow.
 _PARTS, _MEDIUM, _GEOMETRY, _SURFACES, _CONTACTS, _OBSERVER, _STEPPER = (
     each.value for each in list(Dirty)[:7])
-_JOINT_VELOCITIES, _OBSERVATION, _INITIAL, _LOOP_FORCES, _PUSHES = (
+_JOINT_VELOCITIES, _OBSERVATION, _INITIAL, _LOOP_FORCES, _PUSHES, _APPLIED = (
     each.value for each in list(Dirty)[7:])
 _OBSERVED = ~_OBSERVATION
+# after a step
+_STEPPED = _OBSERVATION | _APPLIED
 _ROBOT_ARRAYS = _PARTS | _MEDIUM
 _ALL_ARRAYS = _ROBOT_ARRAYS | _GEOMETRY | _SURFACES | _CONTACTS
 _TO_OBSERVE = _ROBOT_ARRAYS | _OBSERVER | _OBSERVATION
@@ -181,13 +192,17 @@ class Simulation:
             lambda: self.mark(Dirty.SURFACES), partial(body_of_direction, self.slots),
             lambda: (self.settings.erp, self.settings.cfm))
         self.groups = CollisionGroups(self.regroup)
+        self.fields = ForceFields()
+        self.listeners = ContactListeners()
+        self.applied = AppliedForces()
         self.admitted = 0
         """How many robots were ever added."""
         self._thread = 0
         """The thread that is in a call which must not be interrupted by another's; 0 for none."""
         self.worst = np.zeros(WORST_SIZE)
         self._dirty = sum(
-            each.value for each in Dirty if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES))
+            each.value for each in Dirty
+            if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES, Dirty.APPLIED))
         self._model = join_models([], gravity)[0]
         self._state = make_state(self._model)
         self._loops: Loops
@@ -195,6 +210,8 @@ class Simulation:
         self._readings: np.ndarray
         self._geometry: collision.Geometry
         self._surfaces: Surfaces
+        self._fields: tuple[Fields, Fields]
+        self.has_functions = self.has_hooks = self.is_guarded = False
         self._observer: Observer
         self._handles: ContactHandles
         self._observe: Call
@@ -218,6 +235,8 @@ class Simulation:
     def expel(self, slot: RobotSlot) -> None:
         """Remove a robot that no joint holds, with its contacts; the others keep their order."""
         self.forget_contacts(slot.first_geometry, len(slot.geometries))
+        self.fields.forget(slot.links)
+        self.listeners.forget(slot.geometries)
         del self.slots[slot.name]
         slot.leave()
         self.mark(Dirty.PARTS)
@@ -353,6 +372,31 @@ class Simulation:
         """Everything that collides, in the order of the engine's numbers."""
         return [geometry for slot in self.slots.values() for geometry in slot.geometries]
 
+    @property
+    def field_arrays(self) -> Fields:
+        """The arrays of the fields of force."""
+        self.settle()
+        return self._fields[0]
+
+    @property
+    def last_applied(self) -> AppliedForces:
+        """What acted in the last step, as that has left it."""
+        if self._dirty & _APPLIED:
+            self.applied.look(self._stepper.handle.part(Workspace))
+            self._dirty &= ~_APPLIED
+        return self.applied
+
+    def applied_to(self, link: LinkSlot) -> np.ndarray:
+        """Return (6,) force and torque on a link's body in the last step, as `AppliedForces`."""
+        self.find_applied()
+        return self.applied.of(link)
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether steps may call functions of Python."""
+        return (self.is_guarded or bool(self.listeners.listeners)
+                or bool(self.materials.friction_functions) or bool(self._dirty & _SURFACES))
+
     # --- keeping up to date ----------------------------------------------------------------------
 
     @property
@@ -388,10 +432,15 @@ class Simulation:
 
     def check_thread(self) -> None:
         """
-        Raise StateError if another thread is in a call of this simulation.
+        Raise StateError if another thread is in a call of this simulation, or a step in Python.
 
         Only what takes long or replaces arrays is guarded; reading and writing numbers is not.
         """
+        if self.listeners.is_calling or self.fields.is_calling:
+            raise StateError(
+                'a listener to contacts or a function of a force field runs in the middle of a '
+                'step. It must not step, change or save the world; World.before_step and '
+                'after_step are for that. A function of a field uses its arguments alone')
         inside, own = self._thread, get_ident()
         if inside == _IN_FUNCTION:
             raise StateError(
@@ -427,6 +476,8 @@ class Simulation:
             self._thread = before
 
     def _refresh(self, wanted: int) -> None:
+        if self._dirty & wanted & _ROBOT_ARRAYS:
+            self.find_applied()
         if self._dirty & wanted & _PARTS:
             self._join()
         elif self._dirty & wanted & _MEDIUM:
@@ -439,6 +490,45 @@ class Simulation:
             self.begin_joints()
         if self._dirty & wanted & _STEPPER:
             self._prepare_stepper()
+
+    def stop_listening(self, listener: Listener) -> None:
+        """Remove a listener to contacts, if it is there; listeners may do so themselves."""
+        if not self.listeners.is_calling:
+            self.check_thread()
+        if listener in self.listeners.listeners:
+            self.listeners.listeners.remove(listener)
+            self._dirty |= _CONTACTS
+
+    def set_gravity(self, gravity: AnyGravity) -> None:
+        """Set gravity; raises InvalidValueError."""
+        self.check_thread()
+        row, function = gravity_row(gravity), gravity if callable(gravity) else None
+        self.gravity[:] = row
+        if function is not self.fields.gravity:
+            self.fields.gravity = function
+            self.change_fields()
+        self.invalidate()
+
+    def change_fields(self) -> None:
+        """Handle fields of force that were added, changed or removed, or gravity."""
+        self.check_thread()
+        self.guard()
+        if not self._dirty & _PARTS:
+            self.settle()
+            self.find_applied()
+            self._connect()
+        self.invalidate()
+
+    def guard(self, has_hooks: bool | None = None) -> None:
+        """Note whether steps call functions of Python, which may fail; has_hooks: around steps."""
+        self.has_functions = bool(self.fields.functions)
+        self.has_hooks = self.has_hooks if has_hooks is None else has_hooks
+        self.is_guarded = self.has_functions or self.has_hooks
+
+    def find_applied(self) -> None:
+        """Find what acted in the last step, before its links or model change."""
+        links = [link for link in self.links if link.robot.part.state is self._state]
+        self.last_applied.find(links, self._model)
 
     def forget_observations(self) -> None:
         """Discard observations, so that the state is observed anew."""
@@ -456,12 +546,14 @@ class Simulation:
         """Handle changed collision groups."""
         if not self._dirty & _GEOMETRY:
             self._write_groups()
+            self.listeners.regroup(self.geometries)
             self._wake()
 
     def make_room(self, contacts: int) -> None:
         """Ensure room for `contacts` contacts in the state; its other arrays are unchanged."""
         self.settle_contact()
         if contacts > assembly.contact_room(self._state):
+            self.find_applied()
             self._state = assembly.with_contact_room(self._state, contacts)
             for slot in self.slots.values():
                 slot.bind(slot.part._replace(state=self._state))
@@ -492,7 +584,7 @@ class Simulation:
         """Return (ns, 30) the sites of `engine.pipeline.observe` at the present state."""
         thread = get_ident()
         before = self._thread
-        if before and before != thread:
+        if before and (before != thread or self.fields.is_calling):
             self.check_thread()
         self._thread = thread
         try:
@@ -501,6 +593,8 @@ class Simulation:
             self._observe()
         finally:
             self._thread = before
+        if self.has_functions:
+            self.fields.raise_error()
         return self._readings
 
     def observed(self) -> Observer:
@@ -537,6 +631,8 @@ class Simulation:
         self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
     ) -> None:
         """Add a force at a world point, and a torque, to a body, for the next step."""
+        if self._thread:
+            self.check_thread()
         self.observed_sites()
         arm = point - self._observer.workspace.pose[body, 9:12]
         self._state.wrench[body, :3] += torque + np.cross(arm, force)
@@ -550,7 +646,7 @@ class Simulation:
         # Between reading and setting it there is no call, where another thread could come in.
         thread = get_ident()
         before = self._thread
-        if before and before != thread:
+        if before:
             self.check_thread()
         self._thread = thread
         try:
@@ -561,15 +657,19 @@ class Simulation:
             status, done, is_observed = self._stepper.advance(self.step_count, part)
             self.step_count += done
             dirty = self._dirty
-            self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
+            self._dirty = dirty & _OBSERVED | _APPLIED if is_observed else dirty | _STEPPED
             if status:
                 self._go_on(status, part - done)
+            if self.has_functions:
+                self.fields.raise_error()
             if is_pushed:
                 self._drop_pushes()
                 if n > 1:
                     # the rest is the same call: it counts once
                     self.worst[0] = unconverged
                     self._go_on(DONE, n - 1)
+                    if self.has_functions:
+                        self.fields.raise_error()
         finally:
             self._thread = before
 
@@ -613,7 +713,8 @@ class Simulation:
         for joint in self.constraints.values():
             joint.restart()
         self._model.frame[:] = frame
-        self._dirty = self._dirty & ~_PUSHES | _OBSERVATION
+        self._dirty = self._dirty & ~(_PUSHES | _APPLIED) | _OBSERVATION
+        self.applied.clear()
         if any(joint.spec.gathers for joint in self.constraints.values()):
             self._dirty |= _JOINT_VELOCITIES
         self._progress()[:] = 0
@@ -663,7 +764,8 @@ class Simulation:
         self._dirty &= ~_MEDIUM
         kinds = self._model.kind.copy()
         model = self._with_links(self._model)
-        if model is not self._model or not np.array_equal(kinds, model.kind):
+        if (model is not self._model or not np.array_equal(kinds, model.kind)
+                or not self.fields.fit(self._fields[0], self.links, model)):
             self._model = model
             self._connect()
 
@@ -674,7 +776,9 @@ class Simulation:
 
     def _connect(self) -> None:
         """Pass the robots' new arrays to the engine."""
-        self._observer = handles.make_observer(self._model, self.options, self._state, self._loops)
+        self._fields = self.fields.parts(self.links, self._model)
+        self._observer = handles.make_observer(
+            self._model, self.options, self._state, self._loops, self._fields[1])
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
         self.layout += 1
         self._dirty |= _OBSERVER | _OBSERVATION | _CONTACTS | _STEPPER
@@ -714,7 +818,9 @@ class Simulation:
     def _connect_contacts(self) -> None:
         """Pass all arrays to the engine."""
         self._handles = handles.make_contact_handles(
-            self._model, self.options, self._state, self._geometry, self._surfaces, self._loops)
+            self._model, self.options, self._state, self._geometry, self._surfaces, self._loops,
+            self._fields[0], self.listeners.part(self.geometries, len(self._state.contact_gap)))
+        self.listeners.connect(self._handles.probe.part(Contacts), self._fields[0].time)
         self._dirty = self._dirty & ~_CONTACTS | _STEPPER
 
     def _prepare_observation(self) -> None:
@@ -722,7 +828,8 @@ class Simulation:
         self.settle()
         if self._dirty & _OBSERVATION:
             # unlike any wrench, so that everything is computed anew
-            self._observer.workspace.wrench.fill(np.nan)
+            self._observer.workspace.pushes.fill(np.nan)
+            self._fields[1].time[START] = self.step_count * self.time_step
         self._prepare_observer()
         self._dirty &= ~_OBSERVATION
 
@@ -737,6 +844,8 @@ class Simulation:
         """Prepare the call that steps; at the first step, so that looking compiles little."""
         build(self.units)
         self._prepare_observer()
+        # what the last step has left is in the arrays of the call that goes
+        self.find_applied()
         self._friction = self.friction_calls()
         handle = handles.make_stepping_handle(self._handles.probe, self._friction)
         self._stepper = Stepper(
@@ -768,12 +877,11 @@ class Simulation:
     def _go_on(self, status: int, left: int) -> None:
         """Handle the cause of an early stop, DONE for none, and take the remaining steps."""
         while status or left:
+            if status == INTERRUPTED:
+                self._raise_error()
             if status == NOT_FINITE:
                 self._drop_pushes()
                 raise DivergenceError(f'step {self.step_count + 1} is not finite')
-            if status == STOPPED and self._friction is not None:
-                self._drop_pushes()
-                self._friction.check()
             if status == NO_ROOM:
                 progress = self._progress()
                 self.make_room(2 * assembly.contact_room(self._state))
@@ -783,10 +891,17 @@ class Simulation:
             beginning = SAMPLE if status == NO_DRAWS else GO_ON
             status, done, is_observed = self._stepper.advance(
                 self.step_count, left, beginning)
-            self._dirty = (
-                self._dirty & _OBSERVED if is_observed else self._dirty | _OBSERVATION)
+            dirty = self._dirty
+            self._dirty = dirty & _OBSERVED | _APPLIED if is_observed else dirty | _STEPPED
             self.step_count += done
             left -= done
+
+    def _raise_error(self) -> None:
+        """Raise what a function of Python has raised in the step."""
+        self.listeners.raise_error()
+        self.fields.raise_error()
+        if self._friction is not None:
+            self._friction.check()
 
     def _drop_pushes(self) -> None:
         """Clear the wrenches that `add_wrench` has added."""

@@ -16,7 +16,9 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.material_table import SavedTable
+from sim_bridge.simulation.applied_forces import SavedForces
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
+from sim_bridge.simulation.force_fields import SavedFields
 from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
@@ -31,7 +33,7 @@ class UserSettings(NamedTuple):
     weighs, and where it is on the link. separated: pairs of links that never touch; apart: of
     geometries, by their numbers. media, inertials: of each link. joints:
     as `_joint_settings` returns. run: how the world is run. sleeps: when each robot falls
-    asleep.
+    asleep. fields: of force. applied: as `AppliedForces` saves it.
     """
 
     materials: SavedTable
@@ -44,6 +46,8 @@ class UserSettings(NamedTuple):
     run: Settings
     sleeps: tuple[OwnSleep, ...]
     apart: tuple[frozenset[int], ...]
+    fields: SavedFields
+    applied: SavedForces
 
 
 class Snapshot(NamedTuple):
@@ -127,7 +131,8 @@ def state_hash(simulation: Simulation) -> str:
          *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
          _joint_settings(simulation), model.medium_body, model.medium, model.sleep,
          simulation.geometry.excluded, laws, *refined,
-         [device.save() for device in simulation.devices]],
+         [device.save() for device in simulation.devices],
+         *simulation.fields.digest(simulation.field_arrays)],
         digest)
     return digest.hexdigest()
 
@@ -190,7 +195,8 @@ def _settings(simulation: Simulation) -> UserSettings:
         tuple(link.inertial for link in simulation.links),
         _joint_settings(simulation), simulation.settings,
         tuple(slot.sleep for slot in simulation.slots.values()),
-        tuple(frozenset(geometry.index for geometry in pair) for pair in simulation.apart))
+        tuple(frozenset(geometry.index for geometry in pair) for pair in simulation.apart),
+        simulation.fields.save(), simulation.last_applied.save(simulation.links))
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
@@ -201,7 +207,8 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, inertials, joints, run, sleeps, apart = saved
+    (materials, groups, members, separated, media, inertials, joints, run, sleeps, apart, fields,
+     applied) = saved
     for slot, sleep in zip(simulation.slots.values(), sleeps, strict=True):
         slot.sleep = sleep
     simulation.configure(run)
@@ -231,6 +238,10 @@ def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
         if joint.softness != softness:
             joint.softness = softness
     simulation.mark(Dirty.JOINT_VELOCITIES, has_new_joints)
+    if fields != simulation.fields.save():
+        simulation.fields.restore(fields, simulation.slots)
+        simulation.change_fields()
+    simulation.last_applied.restore(simulation.links, applied)
 
 
 def _digest_into(value: Any, digest: Any) -> None:

@@ -46,8 +46,9 @@ class ContactProblem:
     contacts: that it is about. time_step: h [s]. coordinates: the slice of each robot.
     M: (nv, nv) mass matrix. v: (nv,) present velocities. v_free: (nv,) velocities after the step
     without contacts and loops: v + h M⁻¹ (u + efforts - bias_forces). u: (nv,) applied efforts
-    within their limits. efforts: (nv,) those of pushes, of springs and dampers of joints, of drag
-    and of the support of links without gravity [N, N m]. bias_forces: (nv,) C v + g.
+    within their limits. efforts: (nv,) those of pushes, of springs and dampers of joints, of drag,
+    of fields of force and of the support of links without gravity [N, N m]. bias_forces: (nv,) C v
+    + g.
     axes: (nc, 3, 3) columns x, y, z, world; x and y are the directions of friction.
     J3: (3 nc, nv) relative velocities of a to b at the contact's points. gap: (nc,) [m].
     target: (3 nc,) velocities that the rows are to have; along z the least one [m/s].

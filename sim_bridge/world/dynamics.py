@@ -42,7 +42,7 @@ from sim_bridge.world.manifold import (
     set_configuration,
     velocity,
 )
-from sim_bridge.world.operations import operations_of
+from sim_bridge.world.operations import operations_of, weighed
 
 __all__ = [
     'bias_forces', 'center_of_mass', 'center_of_mass_jacobian',
@@ -99,14 +99,14 @@ def bias_forces(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] that hold the accelerations at zero: C dq + g."""
-    return operations_of(robot).bias_forces.compute(out, q, dq)
+    return weighed(robot).bias_forces.compute(out, q, dq)
 
 
 def gravity_forces(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] that hold the robot at rest: g."""
-    return operations_of(robot).gravity_forces.compute(out, q)
+    return weighed(robot).gravity_forces.compute(out, q)
 
 
 def coriolis_matrix(
@@ -126,7 +126,7 @@ def inverse_dynamics(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
-    return operations_of(robot).inverse_dynamics.compute(out, q, dq, ddq)
+    return weighed(robot).inverse_dynamics.compute(out, q, dq, ddq)
 
 
 def forward_dynamics(
@@ -134,7 +134,7 @@ def forward_dynamics(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
-    return operations_of(robot).forward_dynamics.compute(out, q, dq, u)
+    return weighed(robot).forward_dynamics.compute(out, q, dq, u)
 
 
 def inverse_dynamics_derivatives(
@@ -253,7 +253,7 @@ def potential_energy(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> float | FloatArray:
     """Return the potential energy in gravity [J], zero at the world's origin; (N,) of many."""
-    return operations_of(robot).potential_energy.compute(out, q)
+    return weighed(robot).potential_energy.compute(out, q)
 
 
 def _number(robot: Robot, link: Link | str) -> int:
@@ -269,7 +269,7 @@ def _number(robot: Robot, link: Link | str) -> int:
 
 
 def _in_uniform_gravity(robot: Robot) -> RobotDynamics:
-    operations = operations_of(robot)
+    operations = weighed(robot)
     if robot.simulation.gravity[PULL]:
         raise StateError(
             f'robot {robot.name!r}: derivatives of dynamics are those in a uniform gravity; its '

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.compilation.collisions import Collisions, LinkShape
-from sim_bridge.description.gravity import Gravity, gravity_row, PointGravity
+from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.joints import DIRECTIONS
 from sim_bridge.description.openplx.mapping.records import (
@@ -306,8 +306,7 @@ class SceneLoader:
         for a, b in scene.apart:
             simulation.groups.set_collision(f'{own}/{a}', f'{own}/{b}', False)
         if scene.gravity is not None:
-            simulation.gravity[:] = gravity_row(_placed(scene.gravity, at))
-            simulation.invalidate()
+            simulation.set_gravity(_placed(scene.gravity, at))
         record = SceneRecord(own, scene, at, tuple(robot.name for robot in robots), keys)
         OpenPlxScene(self._world, record).disable()
         for robot, mapped in zip(robots, scene.robots, strict=True):

@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, SceneError
+from sim_bridge.description.scene.fields import field_place, SceneField
 from sim_bridge.description.scene.scene import SceneDescription, SceneRobot
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.material_table import MaterialTable
@@ -41,6 +43,10 @@ class SceneTarget(Protocol):
 
     @property
     def add_ground(self) -> Callable[..., Robot]:
+        """As in `World`."""
+
+    @property
+    def add_force_field(self) -> Callable[..., str]:
         """As in `World`."""
 
     @property
@@ -90,6 +96,9 @@ def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
         attempt(Place('world', f'contact_materials[{number}]'),
                 partial(world.set_contact_material, a, b, contact))
 
+    for field in scene.force_fields:
+        attempt(field_place(field), partial(add_scene_field, world, field))
+
     report = findings.report(scene.source)
     if not report.ok:
         raise SceneError(report)
@@ -97,6 +106,23 @@ def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
         world.set_group_collision(a, b, False)
     if scene.gravity is not None:
         world.gravity = scene.gravity
+
+
+def add_scene_field(world: SceneTarget, field: SceneField) -> None:
+    """Add a field of force; raises UnknownNameError for what it is to act on."""
+    links = None if field.links is None else [
+        _part(world.robots, name) for name in field.links]
+    world.add_force_field(field.field, field.name, links)
+
+
+def _part(robots: Mapping[str, Robot], name: str) -> Robot | Link:
+    """Return a robot, or a link as robot/link; names may have a / in them."""
+    if name in robots:
+        return robots[name]
+    robot, _, link = name.rpartition('/')
+    if robot in robots:
+        return robots[robot].link(link)
+    raise UnknownNameError('robot or robot/link', name, robots, 'the world')
 
 
 def _add_material(materials: MaterialTable, material: Material) -> None:

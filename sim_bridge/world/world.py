@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,14 @@ from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
 from sim_bridge.description.compliance import GivenCompliance
-from sim_bridge.description.gravity import Gravity, gravity_of, gravity_row, PointGravity
+from sim_bridge.description.force_fields import ForceField
+from sim_bridge.description.gravity import (
+    AnyGravity,
+    gravity_of,
+    gravity_row,
+    GravityFunction,
+    PointGravity,
+)
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
@@ -54,11 +61,18 @@ from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.bodies import Body, exclude, geometries_of, numbers_of_all
 from sim_bridge.world.connections import are_connected
+from sim_bridge.world.contact_events import (
+    ContactFunction,
+    ContactListener,
+    Partner,
+    WorldListeners,
+)
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
 from sim_bridge.world.contact_problem import contact_problem, ContactProblem
 from sim_bridge.world.contact_queries import ContactQueries, Pair
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
+from sim_bridge.world.force_fields import add_force_field, remove_force_field, set_force_field
 from sim_bridge.world.joint_groups import JointGroups
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
 from sim_bridge.world.queries import (
@@ -73,7 +87,14 @@ from sim_bridge.world.rays import RayHit, RayHits, RayQueries
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
-from sim_bridge.world.world_record import record_of, restore_record, WorldRecord
+from sim_bridge.world.step_hooks import AFTER, BEFORE, StepHook, StepHooks
+from sim_bridge.world.world_record import (
+    check_picklable,
+    functions_of,
+    record_of,
+    restore_record,
+    WorldRecord,
+)
 
 GROUND = 'ground'
 _NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -98,10 +119,10 @@ class World(DeclaredAttributes):
     """
 
     __slots__ = (
-        'joint_groups', 'loader', 'materials', 'openplx', 'registry', 'robots', 'simulation',
-        'tree')
+        '_listeners', 'hooks', 'joint_groups', 'loader', 'materials', 'openplx', 'registry',
+        'robots', 'simulation', 'tree')
     internal_names = DeclaredAttributes.internal_names | {
-        'census', 'loader', 'registry', 'simulation', 'tree', 'units'}
+        'census', 'hooks', 'loader', 'registry', 'simulation', 'tree', 'units'}
     advice = {
         **{name: f'it is chosen when a world is made; make another World({name}=...)' for name in (
             'time_step', 'seed')},
@@ -114,7 +135,7 @@ class World(DeclaredAttributes):
     def __init__(
         self,
         time_step: float = 1e-3,
-        gravity: Gravity = (0.0, 0.0, -9.81),
+        gravity: AnyGravity = (0.0, 0.0, -9.81),
         solver: str = 'direct',
         seed: int = 0,
         integrator: str = 'midpoint',
@@ -129,7 +150,8 @@ class World(DeclaredAttributes):
 
         time_step: length of a step, 1e-9 to 1 s; rounded to whole nanoseconds, so that time stamps
             do not drift.
-        gravity: (3,) [m/s²], world axes; or a `PointGravity`.
+        gravity: (3,) [m/s²], world axes; a `PointGravity`; or a function of the position (3,) [m]
+            that returns the acceleration (3,) [m/s²].
         solver: of the contacts; stops, joint friction and mimic joints are always solved exactly.
             'direct': to a residual below 1e-9 m/s. 'iterative': 8 to 50 sweeps, for piles of
             hundreds of bodies. 'split': normal forces direct, friction by sweeps. `report` says
@@ -157,11 +179,15 @@ class World(DeclaredAttributes):
             checked('integrator', integrator), checked('contact_margin', contact_margin),
             checked('sleep', sleep), checked('iterations', iterations), checked('erp', erp),
             checked('cfm', cfm)), own_gravity)
+        if callable(gravity):
+            self.simulation.set_gravity(gravity)
 
     def _begin(self, settings: Settings, gravity: FloatArray) -> None:
         """Begin empty; gravity: (8,) as the engine's Model has it, used in place."""
         self.simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(self.simulation)
+        self.hooks = StepHooks(self, self.simulation)
+        self._listeners = WorldListeners(self, self.simulation)
         self.registry = RobotRegistry(self, self.simulation, self.tree)
         self.robots: Mapping[str, Robot] = self.registry.robots
         """Robots and bodies by name, in the order in which they were added."""
@@ -194,11 +220,18 @@ class World(DeclaredAttributes):
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle keeps: the same that `copy` starts from."""
-        return _from_record, (type(self), self._record())
+        """
+        Return what a pickle keeps: the same that `copy` starts from.
+
+        Raises StateError for a function that cannot be pickled.
+        """
+        record = self._record()
+        check_picklable(record)
+        return _from_record, (type(self), record)
 
     def _record(self) -> WorldRecord:
         return record_of(self.simulation, self.tree, self.registry, self.loader)._replace(
+            hooks=self.hooks.records(), listeners=self._listeners.records(),
             joint_groups=self.joint_groups.records())
 
     def __repr__(self) -> str:
@@ -650,6 +683,34 @@ class World(DeclaredAttributes):
         """
         self.materials.set_contact_material(a, b, contact_material)
 
+    def on_contact(
+        self,
+        function: ContactFunction,
+        a: Partner | None = None,
+        b: Partner | None = None,
+        *,
+        events: Iterable[str] = ('impact', 'contact', 'separation'),
+    ) -> ContactListener:
+        """
+        Call a function of a `ContactEvent` when geometries touch; AGX's ContactEventListener.
+
+        function: returns None or 'keep'; 'remove': the pair exerts no force in this step; or (n,)
+            truth values of the points to keep. It is called between detection and solution of a
+            step, may look at the world, and must not change it.
+        a, b: hear only of contacts of a robot, link, geometry or collision group with another; all
+            if None. Python is called in no step without such a contact.
+        events: which of 'impact', 'contact' and 'separation'.
+
+        A pair that was removed did not touch: in the next step it is an impact again. Raises
+        InvalidValueError. See docs/events.md.
+        """
+        return self._listeners.add(function, a, b, events)
+
+    @property
+    def contact_listeners(self) -> tuple[ContactListener, ...]:
+        """What hears of contacts, in order."""
+        return self._listeners.present
+
     @property
     def contact_count(self) -> int:
         """The number of contact points of the last step, without reading them."""
@@ -861,6 +922,7 @@ class World(DeclaredAttributes):
     @step_count.setter
     def step_count(self, value: int) -> None:
         self.simulation.step_count = whole_number('step_count', value)
+        self.simulation.forget_observations()
 
     def step(self, n: int = 1) -> None:
         """
@@ -869,12 +931,44 @@ class World(DeclaredAttributes):
         Pushes (`link.add_force`, `add_torque`) act in the first of them only. Raises
         SimulationError if the result of a step is not finite: the state before that step is kept,
         and the message names the cause.
+
+        Step hooks are called in each step. What a hook, a listener to contacts, or a function of a
+        field or of friction raises, this raises, with the world as it was before that step.
         """
+        simulation = self.simulation
         try:
-            self.simulation.step(n)
+            if simulation.is_guarded:
+                self.hooks.step(n)
+            else:
+                simulation.step(n)
         except DivergenceError:
             raise SimulationError(describe_divergence(
                 self.robots.values(), self.step_count + 1, self.time_step)) from None
+
+    def before_step(self, function: Callable[[World], object]) -> StepHook:
+        """
+        Call a function of the world before each step, until the hook's `remove` is called.
+
+        What it sets and pushes counts in that step. A copy of the world has the hook too; it gets
+        the copy as its argument. See docs/events.md.
+        """
+        return self.hooks.add(BEFORE, function, self)
+
+    def after_step(self, function: Callable[[World], object]) -> StepHook:
+        """Call a function of the world after each step; as `before_step`."""
+        return self.hooks.add(AFTER, function, self)
+
+    @property
+    def step_hooks(self) -> tuple[StepHook, ...]:
+        """What is called before and after each step, in order."""
+        return tuple(self.hooks.hooks)
+
+    @property
+    def functions(self) -> list[tuple[str, object]]:
+        """The functions of Python that act on it, each with what it is: ('gravity', function)."""
+        return functions_of(
+            self.materials.save(), self.simulation.fields.save(), self.hooks.records(),
+            self._listeners.records())
 
     def warm_up(self) -> None:
         """Compile or load every kernel of a running simulation; the world does not change."""
@@ -897,20 +991,55 @@ class World(DeclaredAttributes):
             self.simulation.step_count = 0
 
     @property
-    def gravity(self) -> FloatArray | PointGravity:
+    def gravity(self) -> FloatArray | PointGravity | GravityFunction:
         """
         (3,) [m/s²], world axes, a read-only view; or what pulls towards a point; can be set.
 
-        `PointGravity(center, strength, exponent)` acts on each link at its centre of mass.
+        `PointGravity(center, strength, exponent)` acts on each link at its centre of mass. So does
+        a function of the position (3,) that returns an acceleration (3,) [m/s²].
         """
+        function = self.simulation.fields.gravity
+        if function is not None:
+            return function
         view = self.simulation.gravity.view()
         view.flags.writeable = False
         return gravity_of(view)
 
     @gravity.setter
-    def gravity(self, value: Gravity) -> None:
-        self.simulation.gravity[:] = gravity_row(value)
-        self.simulation.invalidate()
+    def gravity(self, value: AnyGravity) -> None:
+        self.simulation.set_gravity(value)
+
+    def add_force_field(
+        self, field: ForceField, name: str | None = None,
+        links: Link | Robot | Iterable[Link | Robot] | None = None,
+    ) -> str:
+        """
+        Add a field of force, which acts on links at their centres of mass; return its name.
+
+        field: a `UniformField`, `PointField`, `PointGravity` or `Drag`; or a function
+            f(position, velocity, mass, time) of a link's centre of mass (3,) [m], its velocity
+            (3,) [m/s], mass [kg] and the time [s], which returns the force (3,) [N]; world axes.
+        name: unique; if None, 'field', numbered if it is in use.
+        links: links, or robots for all of theirs; None: all of the world, later ones too. Static
+            and kinematic bodies are left out.
+
+        Steps evaluate it in their middle, to second order. Fields are part of snapshots. Raises
+        InvalidValueError. See docs/force_fields.md.
+        """
+        return add_force_field(self.simulation, field, name, links)
+
+    def set_force_field(self, name: str, field: ForceField) -> None:
+        """Replace a field; it acts on the same links. Raises UnknownNameError."""
+        set_force_field(self.simulation, name, field)
+
+    def remove_force_field(self, name: str) -> None:
+        """Remove a field; raises UnknownNameError."""
+        remove_force_field(self.simulation, name)
+
+    @property
+    def force_fields(self) -> Mapping[str, ForceField]:
+        """The fields of force by name."""
+        return {name: each.field for name, each in self.simulation.fields.placed.items()}
 
     integrator: Settable[str, str] = _setting(
         'integrator', "The integration method: 'midpoint' or 'rk5'.")
@@ -978,4 +1107,6 @@ def _from_record(kind: type[World], record: WorldRecord) -> World:
     world._begin(record.settings, np.zeros(GRAVITY_SIZE))
     restore_record(record, world, world.simulation, world.tree, world.registry, world.loader)
     world.joint_groups.restore(record.joint_groups)
+    world.hooks.restore(record.hooks)
+    world._listeners.restore(record.listeners)
     return world

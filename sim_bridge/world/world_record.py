@@ -8,8 +8,9 @@ not kept; they follow from these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+import pickle
 from typing import NamedTuple
 
 import numpy as np
@@ -17,19 +18,25 @@ import numpy as np
 from sim_bridge.compilation.collisions import Collisions
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.compilation.exclusions import Pairs
+from sim_bridge.description.force_fields import DeclaredField, name_of
 from sim_bridge.description.model import RobotDescription
+from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.robots.owners import Link, World
 from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.material_table import SavedTable
 from sim_bridge.simulation import snapshots
+from sim_bridge.simulation.force_fields import SavedFields
 from sim_bridge.simulation.part import Part
 from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.world.contact_events import ListenerRecord
 from sim_bridge.world.openplx import SceneLoader, SceneRecord
 from sim_bridge.world.robot_registry import RobotRegistry
 from sim_bridge.world.spanning_tree import SpanningTree
+from sim_bridge.world.step_hooks import HookRecord
 
 _LinkName = tuple[str, str]
 """The name of a link's robot, and its own."""
@@ -65,7 +72,8 @@ class WorldRecord(NamedTuple):
     mounted: joints that bases hang on, and whether the second link is the child. constraints: the
     others by key, and the positions that they restart from. admitted: how many robots were ever
     added. last_numbers: that default names were given. worst: the greatest figures of reports.
-    openplx: the scenes of that format. joint_groups: by name the names of their joints.
+    openplx: the scenes of that format. joint_groups: by name the names of their joints. hooks,
+    listeners: functions of Python.
     """
 
     settings: Settings
@@ -78,6 +86,8 @@ class WorldRecord(NamedTuple):
     snapshot: Snapshot
     openplx: tuple[SceneRecord, ...] = ()
     joint_groups: Mapping[str, Sequence[str]] = {}
+    hooks: tuple[HookRecord, ...] = ()
+    listeners: tuple[ListenerRecord, ...] = ()
 
 
 def record_of(
@@ -121,6 +131,36 @@ def restore_record(
     simulation.worst[:] = record.worst
     loader.restore(record.openplx)
     snapshots.restore(simulation, record.snapshot)
+
+
+def functions_of(
+    materials: SavedTable, fields: SavedFields, hooks: Iterable[HookRecord],
+    listeners: Iterable[ListenerRecord],
+) -> list[tuple[str, object]]:
+    """Return the functions of Python in a world, each with what it is there."""
+    found: list[tuple[str, object]] = [
+        (f'force field {name!r}', field) for name, field, _ in fields.placed
+        if not isinstance(field, DeclaredField)]
+    if fields.gravity is not None:
+        found.append(('gravity', fields.gravity))
+    found += [(f'friction of {a!r} on {b!r}', contact.friction_model)
+              for (a, b), contact in materials[1].items() if callable(contact.friction_model)]
+    found += [(f'{hook.when}_step', hook.function) for hook in hooks]
+    return found + [('on_contact', each.function) for each in listeners]
+
+
+def check_picklable(record: WorldRecord) -> None:
+    """Raise StateError, which names it, for a function that cannot be pickled."""
+    settings = record.snapshot.settings
+    functions = functions_of(
+        settings.materials, settings.fields, record.hooks, record.listeners)
+    for what, function in functions:
+        try:
+            pickle.dumps(function)
+        except Exception as err:
+            raise StateError(
+                f'a world with the function {name_of(function)} ({what}) cannot be pickled: '
+                f'{err}. Use a function at the top level of a module, or remove it') from err
 
 
 def _robot_record(robot: Robot) -> RobotRecord:

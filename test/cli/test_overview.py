@@ -230,6 +230,17 @@ world:
 """
 
 
+def test_a_scene_shows_its_fields_of_force(tmp_path, capsys):
+    """Name each field, its type and what it acts on."""
+    path = tmp_path / 'scene.yaml'
+    path.write_text(
+        'world:\n  force_fields:\n    gale: {type: drag, linear: 0.5, links: [ground]}\n'
+        '  ground: true\n')
+    assert as_json(capsys, path)['scene']['force_fields'] == [
+        {'name': 'gale', 'type': 'Drag', 'line': 3, 'links': ['ground']}]
+    assert 'fields of force: gale (Drag)' in as_text(capsys, path)
+
+
 def test_a_scene(cart, capsys):
     """Show its objects and each of its robots, with their warnings."""
     path = cart.with_name('scene.yaml')

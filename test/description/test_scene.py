@@ -380,3 +380,35 @@ def test_words_that_contradict_are_refused(world, attribute, message):
     errors = errors_of({'world': world})
     assert any(error.attribute == attribute and message in error.message for error in errors), [
         str(error) for error in errors]
+
+
+def test_fields_of_force_act_in_a_world_of_a_scene():
+    """Add fields by name to all or some links, and report each defect at its place."""
+    world = sb.World()
+    world.load_scene({'world': {
+        'force_fields': {
+            'wind': {'type': 'drag', 'linear': 0.5, 'wind': [3, 0, 0], 'links': ['crate']},
+            'lift': {'type': 'uniform', 'acceleration': [0, 0, 9.81],
+                     'links': ['crate/crate', 'arm']},
+            'moon': {'type': 'point_gravity', 'strength': 2}},
+        'objects': {'crate': {'box': [0.1, 0.1, 0.1], 'mass': 1.0}},
+        'robots': {'arm': {'urdf': 'arm', 'fixed_base': True}}}})
+    assert world.force_fields == {
+        'wind': sb.Drag(linear=0.5, wind=(3.0, 0.0, 0.0)),
+        'lift': sb.UniformField(acceleration=(0.0, 0.0, 9.81)),
+        'moon': sb.PointGravity(strength=2.0)}
+    before = world.robots['crate'].root_link.p
+    world.step()
+    force = world.robots['crate'].root_link.last_force
+    assert force[0] == pytest.approx(1.5) and force[2] == pytest.approx(0.0, abs=1e-9)
+    assert before.shape == (3,)
+    for field, words in (
+            ({'type': 'gale'}, 'type'), ({'linear': 1.0}, 'missing; one of uniform'),
+            ({'type': 'drag', 'linear': -1.0}, 'linear'), ({'type': 'drag', 'wnd': 3}, 'wnd'),
+            ({'type': 'uniform', 'force': [1, 2]}, 'force'),
+            ({'type': 'drag', 'links': ['nobody']}, 'nobody'),
+            ({'type': 'drag', 'links': ['crate/arm']}, 'arm')):
+        with pytest.raises(sb.DescriptionError, match=words):
+            sb.World().load_scene({'world': {
+                'force_fields': {'wind': field},
+                'objects': {'crate': {'box': [0.1, 0.1, 0.1], 'mass': 1.0}}}})

@@ -216,14 +216,14 @@ class Recorder:
             status, stepped, _ = steps[0]()
             done += stepped
         handle, _, _, site_row = observe.watched[1]
-        handle.part(Workspace).wrench[:] = np.nan
+        handle.part(Workspace).pushes[:] = np.nan
         observe()
         gravity, values = handle.part(Model).gravity, np.zeros(16)
         for site in range(len(site_row)):
             for kind in (FORCE, GYRO, ACCELEROMETER, IMU):
                 for turned in (-1, 0):
                     self.reference(take_reading)(
-                        kind, site, turned, -1.0, gravity, site_row, values, 3)
+                        kind, site, turned, -1.0, handle, gravity, site_row, values, 3)
         return (0 if status == NOT_CONVERGED else status), done, True
 
     def _run(self, entry: Entry, arguments: tuple[Any, ...], run: Callable[[], Any]) -> Any:

@@ -300,6 +300,46 @@ def pull(watch):
             sb.dynamics.forward_dynamics(swinging, np.ones(1))
 
 
+_KEPT = []
+
+
+def kept(world):
+    """Return a world, kept as what is recorded calls its functions by their addresses."""
+    _KEPT.append(world)
+    return world
+
+
+def fields(watch):
+    """Be pushed by fields of all kinds, and by gravity of Python, with steps of either order."""
+    for integrator in ('midpoint', 'rk5'):
+        world = kept(sb.World(gravity=lambda x: (0.1, 0.0, -9.0), integrator=integrator))
+        world.load_urdf(URDF / 'arm.urdf')
+        body = world.add_body((), mass=1.0, inertia=(0.1, 0.2, 0.3), position=(2.0, 0.0, 0.0),
+                              linear_velocity=(1.0, 2.0, 0.0), angular_velocity=(1.0, 0.5, 0.2))
+        world.add_force_field(sb.UniformField((0.1, 0.2, 0.3), (0.3, 0.2, 0.1)))
+        world.add_force_field(sb.PointField((1.0, 0.2, 0.3), 2.0, -1.0))
+        world.add_force_field(sb.PointGravity((1.0, 0.2, 0.3), 2.0, 1.0))
+        world.add_force_field(sb.Drag(0.1, 0.2, 0.3, (1.0, 2.0, 0.0), (0.3, 0.0, 0.0), 0.5))
+        world.add_force_field(lambda x, v, m, t: (0.5, 0.0, m), links=body)
+        world.step(3)
+        with watch():
+            world.step()
+            world.energy(), body.link(body.name).dv
+
+
+def listening(watch):
+    """Hear of pairs that begin, go on and end to touch, and let Python keep them."""
+    world = kept(grounded(sleep=True))
+    balls = [add_ball(world, at=(0.4 * k, 0.0), lift=-1e-4) for k in range(3)]
+    for ball in balls:
+        world.on_contact(lambda event: None, ball)
+    world.add_force_field(sb.Drag(linear=0.1, gust=(1.0, 0.0, 0.0)))
+    world.step(3)
+    balls[0].set_base_pose((0.0, 0.0, 0.3))
+    with watch():
+        world.step(2)
+
+
 def medium(watch):
     """Let a chain swim, by both integrators."""
     for integrator in ('midpoint', 'rk5'):
@@ -461,6 +501,6 @@ def solve_types(watch):
 
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
-    hollow_shapes, distances, rays, controls, pull, medium, sleeping, joints, angular_motors,
-    assembly, balls, springs, many, laws, directions,
+    hollow_shapes, distances, rays, controls, pull, fields, listening, medium, sleeping, joints,
+    angular_motors, assembly, balls, springs, many, laws, directions,
     solve_types]

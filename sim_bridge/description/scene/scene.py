@@ -3,6 +3,8 @@ Scenes: what is in a world, as YAML.
 
     world:
       gravity: [0, 0, -9.81]             # m/s²; or {center: …}, the arguments of PointGravity
+      force_fields:
+        wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}  # docs/force_fields.md
       materials:
         rubber: {friction: 0.9, restitution: 0.3}        # the arguments of Material
         birch: {library: wood, density: 640}             # a preset, and what differs
@@ -59,6 +61,7 @@ from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
 from sim_bridge.description.resources import explain_unresolved, find_robot, resolve_uri
+from sim_bridge.description.scene.fields import read_fields, SceneField
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
@@ -130,6 +133,7 @@ class SceneDescription:
     robots: tuple[SceneRobot, ...] = ()
     ground: Mapping[str, object] | None = None
     openplx: tuple[SceneOpenPlx, ...] = ()
+    force_fields: tuple[SceneField, ...] = ()
 
 
 def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
@@ -155,6 +159,7 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     gravity = _gravity(world)
+    force_fields = read_fields(world, 'force_fields')
     library = _library(world, folder)
     materials = tuple(
         material for section in world.sections('materials')
@@ -169,7 +174,7 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     openplx = tuple(_openplx(section, folder) for section in world.sections('openplx'))
     world.close()
     return SceneDescription(
-        label, gravity, materials, contacts, apart, bodies, robots, ground, openplx)
+        label, gravity, materials, contacts, apart, bodies, robots, ground, openplx, force_fields)
 
 
 def _gravity(world: Section) -> Gravity | None:

@@ -13,12 +13,15 @@ from sim_bridge.engine.contact.solve import least_velocity
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Row
+from sim_bridge.engine.data.fields import AT_INSTANT, START
 from sim_bridge.engine.data.inertia import mul_rigid
 from sim_bridge.engine.data.model import ARMATURE, DAMPING, FREE, REFERENCE, STIFFNESS
 from sim_bridge.engine.dynamics.articulated import factorize, has_axis, solve
 from sim_bridge.engine.dynamics.evaluate import to_origin_acceleration
+from sim_bridge.engine.dynamics.fields import push_at
 from sim_bridge.engine.dynamics.kinematics import move_bodies, place
 from sim_bridge.engine.dynamics.medium import oppose
+from sim_bridge.engine.dynamics.pull import push_bodies
 from sim_bridge.engine.dynamics.twists import find_twists, relative_velocity
 from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, sub, ZERO
@@ -70,8 +73,8 @@ def present_efforts(table: Table, effort_out: FloatVector):
     """
     Compute the efforts beside the applied ones [N, N m], after `present_dynamics`.
 
-    They are those of pushes, of the joints' springs and dampers, and of the medium: drag, and the
-    support of links without gravity.
+    They are those of pushes, of fields of force and gravity towards a point, of the joints'
+    springs and dampers, and of the medium: drag, and the support of links without gravity.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     for joint in range(effort_out.shape[0]):
@@ -80,8 +83,12 @@ def present_efforts(table: Table, effort_out: FloatVector):
         if model.q_of_v[joint] >= 0:
             stretch = state.q[model.q_of_v[joint]] - law[REFERENCE]
             effort_out[joint] -= law[STIFFNESS] * stretch
+    for joint in range(ws.v.shape[0]):
+        ws.v[joint] = state.v[joint]
+    push_bodies(model, state.wrench, ws)
+    push_at(table, world.fields(table).time[START], AT_INSTANT)
     for body in range(model.parent.shape[0]):
-        n, f = load_spatial(state.wrench, body)
+        n, f = load_spatial(ws.wrench, body)
         arm = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
         add_generalized_force(model, ws, body, add(n, cross(arm, f)), f, effort_out)
     if model.medium_body.shape[0] > 0:

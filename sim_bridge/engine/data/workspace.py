@@ -50,6 +50,8 @@ class Workspace(NamedTuple):
     """Spatial acceleration due to the joint accelerations."""
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """The external wrenches of the evaluation; as State.wrench."""
+    pushes: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
+    """Those that an observation was given, without what depends on its poses and velocities."""
     q: Annotated[FloatVector, Dims('nq', unit='m, rad, 1')]
     """The configuration of the evaluation."""
     v: Annotated[FloatVector, Dims('nv', unit='m/s, rad/s')]
@@ -97,4 +99,4 @@ def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
         Workspace, {**sizes, 'mimic_rows': 0 if has_loops else sizes['nm']},
         kind=model.kind.copy(),
         # unlike any wrench, so that the first observation finds everything changed
-        wrench=np.full((sizes['nb'], 6), np.nan))
+        pushes=np.full((sizes['nb'], 6), np.nan))

@@ -20,7 +20,9 @@ from sim_bridge.engine.data.contact_problem import (
     Rows,
     Solution,
 )
+from sim_bridge.engine.data.fields import Fields
 from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.listening import Listening
 from sim_bridge.engine.data.loops import Loops, LoopWork
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import P
@@ -30,12 +32,13 @@ from sim_bridge.engine.data.workspace import Workspace
 
 PARTS: tuple[type[tuple[Any, ...]], ...] = (
     Model, Options, State, Workspace, Geometry, Surfaces, CollisionScratch, Contacts,
-    Laws, Islands, Rows, Solution, Response, Direct, BodyPairs, Loops, LoopWork)
+    Laws, Islands, Rows, Solution, Response, Direct, BodyPairs, Loops, LoopWork, Fields,
+    Listening)
 
 (
     model, options, state, workspace, geometry, surfaces,
     collision, contacts, laws, islands, rows, solution,
-    response, direct, body_pairs, loops, loop_work,
+    response, direct, body_pairs, loops, loop_work, fields, listening,
 ) = openers_of(PARTS)
 
 

@@ -15,12 +15,14 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.fields import AT_INSTANT, START
 from sim_bridge.engine.data.inertia import mul_rigid
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
+from sim_bridge.engine.dynamics.fields import push_at
 from sim_bridge.engine.dynamics.kinematics import add_up_forces, place, spread_accelerations
 from sim_bridge.engine.dynamics.medium import oppose_reactions
-from sim_bridge.engine.dynamics.pull import add_pulls
+from sim_bridge.engine.dynamics.pull import push_bodies
 from sim_bridge.engine.math.mat3 import load_m, mul_mm, mul_mv, mul_tv, store_m
 from sim_bridge.engine.math.spatial import (
     ANGULAR,
@@ -63,7 +65,7 @@ def observe(
     Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
 
     The state does not change. Nothing is computed if q, v, u and the pushes are as at the last
-    call; then False is returned. For other changes, and after steps, the workspace's `wrench` is
+    call; then False is returned. For other changes, and after steps, the workspace's `pushes` are
     to be filled with nan first. Afterwards `pose`, `velocity` and `ddq` of the workspace are the
     present ones, `acceleration` holds the spatial accelerations less gravity, and `force` the
     reaction of each body's joint, parent on child; about each tree's O.
@@ -81,14 +83,15 @@ def observe(
         for k in range(6):
             total = (state.wrench[body, k] + state.contact_wrench[body, k]
                      + state.yield_wrench[body, k])
-            if total != ws.wrench[body, k]:
-                ws.wrench[body, k] = total
+            if total != ws.pushes[body, k]:
+                ws.pushes[body, k] = total
                 changed = True
     changed = copy_changed(state.u, ws.u) or changed
     if not changed:
         return False
     place(model, ws.q, ws)
-    add_pulls(model, ws)
+    push_bodies(model, ws.pushes, ws)
+    push_at(table, world.fields(table).time[START], AT_INSTANT)
     find_accelerations(model, world.options(table), state, ws, table)
     if state.contact_size[0] > 0:
         keep_accelerations(table)

@@ -16,9 +16,11 @@ from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import set_kinds
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.fields import AT_INSTANT, START
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, LOWER, UPPER, WELD
 from sim_bridge.engine.data.state import LOOSE
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
+from sim_bridge.engine.dynamics.fields import push_at
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.pull import push_bodies
@@ -70,7 +72,8 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
             if not is_within_stops(model.q_of_v, model.limits, ws.q):
                 return done
             normalize_quaternions(model.kind, model.q_index, ws.q)
-            find_slopes(model, state, ws, ws.q_slopes[stage], ws.v_slopes[stage])
+            time = world.fields(table).time[START] + (float(done) + share_of(tableau, stage)) * h
+            find_slopes(model, state, ws, table, time, ws.q_slopes[stage], ws.v_slopes[stage])
         combine(state.q, ws.q_slopes, tableau, STAGES, h, ws.q)
         combine(state.v, ws.v_slopes, tableau, STAGES, h, ws.v)
         if not is_within_stops(model.q_of_v, model.limits, ws.q) or not is_finite(ws.v):
@@ -100,6 +103,15 @@ def combine(start, slopes, tableau, stage, h, value_out):
 
 
 @kernel
+def share_of(tableau, stage):
+    """Return after which share of the step a stage is."""
+    total = 0.0
+    for earlier in range(stage):
+        total += tableau[stage, earlier]
+    return total
+
+
+@kernel
 def is_within_stops(q_of_v, limits, q):
     """Return whether all joints are strictly within their stops."""
     for joint in range(q_of_v.shape[0]):
@@ -120,14 +132,15 @@ def normalize_quaternions(kind, q_index, q_inout):
 
 
 @kernel
-def find_slopes(model, state, ws, q_slope_out, v_slope_out):
-    """Evaluate the rates of change at ws.q and ws.v, under the state's efforts."""
+def find_slopes(model, state, ws, table, time, q_slope_out, v_slope_out):
+    """Evaluate the rates of change at ws.q, ws.v and a time, under the state's efforts."""
     place(model, ws.q, ws)
     factorize_trees(model, ws, 0.0, False)
     for joint in range(ws.rhs.shape[0]):
         x = position_of(model.q_of_v, ws.q, joint)
         ws.rhs[joint] = explicit_effort(model.passive, joint, state.u[joint], x, ws.v[joint])
     push_bodies(model, state.wrench, ws)
+    push_at(table, time, AT_INSTANT)
     accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, v_slope_out)
     to_origin_acceleration(model.kind, model.v_index, ws.v, v_slope_out)
 

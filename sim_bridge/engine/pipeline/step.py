@@ -10,6 +10,7 @@ from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
@@ -33,6 +34,7 @@ from sim_bridge.engine.dynamics.evaluate import (
     obey_mimic,
     to_origin_acceleration,
 )
+from sim_bridge.engine.dynamics.fields import push_in_step, stay_awake
 from sim_bridge.engine.dynamics.free_body import advance_free_body
 from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
 from sim_bridge.engine.dynamics.kinematics import place
@@ -48,7 +50,7 @@ DONE = 0
 NOT_FINITE = 1
 NOT_CONVERGED = 2
 NO_ROOM = 3  # more contacts than there is room for
-STOPPED = 5  # a function in Python has failed
+INTERRUPTED = 5  # a function of Python has raised; 4 is `step_and_sample`'s
 
 # change of the velocities in the middle of the step for which nothing is evaluated again
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
@@ -62,9 +64,9 @@ def step(table: Table, n: int):
     Advance the world behind a handle's table by n steps of options.time_step.
 
     Returns (status, steps completed, most pivots in one step). With NOT_FINITE, NO_ROOM and
-    STOPPED the state is that before the failing step. With NOT_CONVERGED, in at least one step,
-    some joint's stop, friction or motor was left on a wrong piece of its law, or a loop stayed
-    open.
+    INTERRUPTED the state is that before the failing step. With NOT_CONVERGED, in at least one
+    step, some joint's stop, friction or motor was left on a wrong piece of its law, or a loop
+    stayed open.
     """
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
@@ -78,13 +80,16 @@ def step(table: Table, n: int):
         follow(model, ws.q)
         place(model, ws.q, ws)
         if options.sleeps != 0:
+            stay_awake(model, world.fields(table), state.idle)
             wake_written(model, world.geometry(table), state)
             wake_tied(model, world.loops(table).body, state)
             set_kinds(model, state, ws)
         push_bodies(model, state.wrench, ws)
+        if push_in_step(model, options, state, ws, table, done) < 0:
+            return INTERRUPTED, done, most_pivots
         touching = find_contacts(options, table)
         if touching < 0:
-            return NO_ROOM if touching == -1 else STOPPED, done, most_pivots
+            return (INTERRUPTED if touching == FAILED else NO_ROOM), done, most_pivots
         set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target,
                        state.course, h, ws)
         if options.loops != 0:
@@ -110,15 +115,19 @@ def step(table: Table, n: int):
 @kernel
 def find_contacts(options, table):
     """
-    Find the contacts in the middle of the step; return their number.
+    Find the contacts in the middle of the step, without those that listeners remove.
 
-    Returns -1 without room for them, and -2 where a function in Python has failed.
+    Returns their number, -1 without room, FAILED if a function of Python has raised: a listener,
+    or one that decides friction.
     """
     if options.detect == 0:
         return 0
     found = call_stage(options.detect, table, 0)
+    listening = world.listening(table)
+    if found >= 0 and listening.call[STAGE] != 0:
+        found = call_stage(listening.call[STAGE], table, 0)
     if found > 0 and call_stage(options.contact, table, ContactPhase.PREPARE) < 0:
-        return -2
+        return FAILED
     return found
 
 

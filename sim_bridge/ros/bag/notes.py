@@ -50,6 +50,8 @@ INPUT_SHAPES: Mapping[str, Any] = {
         'name': str, 'pose': (None, [[float], [float]]), 'twist': (None, [[float], [float]])},
     'publish_state': {},
     'configure': {'solver?': str, 'sleep?': bool, 'gravity?': [float], 'integrator?': str},
+    'functions': {'names': [str]},
+    'force_fields': {'text': str},
     'delete': {'name': str},
     'spawn': {'name': str, 'made': (None, {
         'description': str, 'namespace': (None, str), 'position': [float],

@@ -21,6 +21,7 @@ from xml.sax.saxutils import escape, quoteattr, unescape
 from std_msgs.msg import String
 
 from sim_bridge.description import find_robot
+from sim_bridge.description.force_fields import name_of
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.foundation.version import __version__
@@ -115,6 +116,7 @@ class Recording(Journal):
         self._sink, self._simulator = sink, simulator
         self._period = max(1, round(parameters.record_hash_period * 1e9 / parameters.tick_ns))
         self._ticks_left = self._period
+        self._functions: list[str] = []
         published = dict(sink.names)
         self._setup, self._inputs, self._hashes = (
             sink.record(topic, String, qos) for topic, qos in (
@@ -179,6 +181,13 @@ class Recording(Journal):
                   namespace=loaded[0].scene_namespace if loaded else '',
                   namespaces=[each.namespace for each in loaded],
                   files=dict(scene.description.files), bundles=scene.description.bundles)
+
+    def note_functions(self, functions: Sequence[tuple[str, object]]) -> None:
+        """Record which functions of Python act, once for each set of them."""
+        names = [f'{what}: {name_of(function)}' for what, function in functions]
+        if names != self._functions:
+            self._functions = names
+            self.note('functions', names=names)
 
     def flush(self) -> None:
         """Record the inputs since the last step, while no step is taken."""

@@ -153,6 +153,8 @@ class _Player:
             'move': self._simulator.move,
             'publish_state': self._simulator.publish_state,
             'configure': lambda **changes: self._simulator.configure(changes),
+            'functions': self._refuse_functions,
+            'force_fields': self._simulator.set_force_fields,
             'delete': self._delete,
             'spawn': self._spawn,
             'spawn_scene': self._spawn_scene,
@@ -304,6 +306,11 @@ class _Player:
             return [] if interface is None else [interface]
 
         self._open(add)
+
+    def _refuse_functions(self, names: list[str]) -> None:
+        raise ReplayError(
+            f'after step {self.verdict.ticks} functions of a program act on the world, which the '
+            f'bag does not hold: {shortened(", ".join(names))}. Replays end there')
 
     def _know(self, interface: RobotInterface) -> None:
         """Command a spawned robot."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sim_bridge.compiler.build import build
+from sim_bridge.engine.dynamics.fields import FIELDS
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.faults import described, Faults
@@ -43,6 +45,7 @@ class PacedSimulation:
         """Apply parameters that were set while running."""
         changes = {name: getattr(parameters, name) for name in SETTINGS
                    if getattr(parameters, name) != getattr(self._parameters, name)}
+        fields, before = parameters.force_fields, self._parameters.force_fields
         self._parameters = parameters
         self.pacer.real_time_factor = parameters.real_time_factor
         self.pacer.submit(self._schedule)
@@ -50,6 +53,9 @@ class PacedSimulation:
             # here, rather than on the physics thread, which has deadlines
             build(switched_units())
             self.pacer.submit(lambda: self._simulator.configure(changes))
+        if fields and fields != before:
+            build([FIELDS.unit])
+            self.pacer.submit(partial(self._set_force_fields, fields))
 
     def begin(self) -> None:
         """Prepare the thread for deadlines."""
@@ -70,6 +76,12 @@ class PacedSimulation:
     def survive(self, what: str, error: Exception) -> None:
         """Log and count an exception after which the simulation goes on."""
         self._faults.note(what, error)
+
+    def _set_force_fields(self, text: str) -> None:
+        try:
+            self._simulator.set_force_fields(text)
+        except SimBridgeError as err:
+            self._logger.error(f'the fields of force stay as they are: {err}')
 
     def _schedule(self) -> None:
         # a thread that never sleeps must not go before all others

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
+from sim_bridge.description.scene.fields import fields_from_text
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import one_of
 from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
@@ -144,9 +146,16 @@ class SimulatorParameters:
     substeps: int = parameter(1, 'Physics steps in a control step', low=1, high=1000)
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
-        'Gravity, in world axes, unless a `world` has its own',
+        'Gravity, in world axes, unless a `world` has its own; setting it replaces either',
         unit='m/s^2',
         sizes=(3,),
+        read_only=False,
+    )
+    force_fields: str = parameter(
+        '',
+        'Fields of force by name, as YAML: {wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}}; '
+        'see docs/force_fields.md. They replace those there are, {} by none. Empty: those of '
+        '`world`',
         read_only=False,
     )
     integrator: str = parameter(
@@ -270,6 +279,11 @@ class SimulatorParameters:
     joint_state_rate: float = _rate('joint_states, and of multi_dof_joint_states,')
     clock_rate: float = _rate('/clock', 200.0)
     contact_rate: float = _rate('contacts')
+    contact_events: tuple[str, ...] = parameter(
+        ('begin', 'end'),
+        'What contacts/events tells of pairs of geometries, in each step: that they begin to '
+        "touch, 'begin', go on, 'persist', or end, 'end'",
+    )
     object_state_rate: float = _rate('object_states', 100.0)
     odom_rate: float = _rate('odom, of robots with a free base,')
     odom_frame: str = parameter(
@@ -396,6 +410,10 @@ class SimulatorParameters:
                 raise InvalidValueError(
                     "parameter 'xacro_args'", argument, "texts of the form 'name:=value'"
                 )
+        for event in self.contact_events:
+            one_of("parameter 'contact_events'", event, ('begin', 'persist', 'end'))
+        if self.force_fields:
+            fields_from_text(self.force_fields, "parameter 'force_fields'")
 
     def in_namespace(self, namespace: str) -> SimulatorParameters:
         """Return the parameters of a node in a namespace, with the prefix of its frames."""

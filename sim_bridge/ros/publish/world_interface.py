@@ -10,6 +10,8 @@ from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
+from sim_bridge.ros.publish.broken_joints import BrokenJoints
+from sim_bridge.ros.publish.contact_events import ContactEvents
 from sim_bridge.ros.publish.frames import Frames
 from sim_bridge.ros.publish.object_states import ObjectStates
 from sim_bridge.ros.publish.streams import Rate, Stream
@@ -47,6 +49,9 @@ class WorldInterface:
             Rate(rate) for rate in (
                 parameters.contact_rate, parameters.object_state_rate, parameters.tf_rate,
                 parameters.marker_rate)]
+        self.contact_events = ContactEvents(
+            self._pool, world, parameters.contact_events, parameters.rate)
+        self.broken_joints = BrokenJoints(self._pool, world)
         self.populate(prefixes, reckoned)
 
     def populate(self, prefixes: Mapping[str, str], reckoned: Mapping[str, Drive]) -> None:
@@ -73,15 +78,18 @@ class WorldInterface:
         contacts = self._contact_streams(parameters.contact_rate or parameters.rate)
         kinds = contacts, objects.streams, frames, markers
         self._groups = list(zip(self._rates, kinds, strict=True))
+        self.broken_joints.renew()
 
     @property
     def topics(self) -> list[str]:
         """Names of all topics that readings are published on."""
-        return [stream.topic for _, streams in self._groups for stream in streams]
+        groups = [streams for _, streams in self._groups]
+        return [stream.topic for streams in [*groups, self.contact_events.streams]
+                for stream in streams]
 
     def refresh(self) -> None:
         """Ask which topics have subscribers."""
-        for _, streams in self._groups:
+        for streams in [*(streams for _, streams in self._groups), self.contact_events.streams]:
             for stream in streams:
                 stream.refresh()
 
@@ -92,6 +100,8 @@ class WorldInterface:
                 for stream in streams:
                     if stream.is_wanted:
                         stream.publish(stamp)
+        self.contact_events.publish(stamp)
+        self.broken_joints.publish(time_ns)
 
     def publish_state(self, stamp: bytes) -> None:
         """Publish everything, whether due or not."""

@@ -72,6 +72,7 @@ class Diagnostics:
             *(self._commands(interface) for interface in self._simulator.interfaces),
             *(self._trajectories(interface) for interface in self._simulator.interfaces),
             self._solver(),
+            *self._joints(),
             *self._lockstep(),
             *self._recording(),
             self._callbacks(),
@@ -200,6 +201,14 @@ class Diagnostics:
             'control steps not converged since start': str(statistics.unconverged),
         }
         return self._status('solver', level, summary, values)
+
+    def _joints(self) -> Iterator[DiagnosticStatus]:
+        """Yield the status of joints that broke, if any did."""
+        broken = self._simulator.world_interface.broken_joints.told
+        if broken:
+            yield self._status('joints', DiagnosticStatus.WARN, f'{counted(len(broken), "joint")} '
+                               'broken', {f'{name} broke at [s]': f'{time:.9g}'
+                                          for name, time in broken.items()})
 
     def _lockstep(self) -> Iterator[DiagnosticStatus]:
         """Yield the status of the lockstep, if used: the command sources it waits for."""

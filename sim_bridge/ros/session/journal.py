@@ -68,6 +68,9 @@ class Journal:
         pose: position [m] and orientation (x y z w) of the scene. loaded: its robots with topics.
         """
 
+    def note_functions(self, functions: Sequence[tuple[str, object]]) -> None:
+        """Record which functions of Python act from now on, so that a replay ends here."""
+
     def flush(self) -> None:
         """Record the inputs since the last step, while no step is taken."""
 

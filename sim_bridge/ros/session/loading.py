@@ -13,6 +13,7 @@ from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.model import JointType
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX
+from sim_bridge.description.scene.fields import fields_from_text
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
@@ -22,7 +23,9 @@ from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
 from sim_bridge.ros.session.units import units_of
 from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.shapes.material import DEFAULT
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.world.openplx import OpenPlxScene, robot_name
+from sim_bridge.world.scene import add_scene_field
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -107,10 +110,26 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
         robots += robots_of_scene(scene, topic_name(scene.name))
     if parameters.own_robot:
         robots += _load_own(world, parameters)
+    if parameters.force_fields:
+        replace_fields(world, parameters.force_fields)
     _check_namespaces(robots)
     build(units_of(world))
     world.warm_up()
     return LoadedWorld(world, tuple(robots))
+
+
+def replace_fields(world: sb.World, text: str) -> None:
+    """
+    Replace the fields of force of a world by those of a YAML text.
+
+    Raises InvalidValueError or UnknownNameError, and then changes nothing.
+    """
+    fields = fields_from_text(text, "parameter 'force_fields'")
+    with all_or_nothing(world.simulation):
+        for name in world.force_fields:
+            world.remove_force_field(name)
+        for field in fields:
+            add_scene_field(world, field)
 
 
 def check_namespace(

@@ -16,7 +16,7 @@ from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.streams import clock_stream, Rate
 from sim_bridge.ros.publish.world_interface import WorldInterface
 from sim_bridge.ros.session.journal import Journal
-from sim_bridge.ros.session.loading import check_namespace
+from sim_bridge.ros.session.loading import check_namespace, replace_fields
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
 
@@ -134,17 +134,21 @@ class Simulator:
         self.journal.end_tick()
 
     def _advance(self) -> None:
-        """Take the physics steps; trajectories are sampled before each of them."""
+        """Take the physics steps; trajectories and events of contacts look at each of them."""
         world, following = self.world, [
             each.trajectories for each in self.interfaces if each.trajectories.is_active]
-        if not following:
+        if self._simulation.calls_python:
+            self.journal.note_functions(world.functions)
+        events = self.world_interface.contact_events
+        if not following and not events.is_wanted:
             world.step(self._substeps)
             return
+        step = events.step if events.is_wanted else world.step
         for _ in range(self._substeps):
             time_ns = self._step_time_ns
             for each in following:
                 each.drive(time_ns, world.time_step_ns)
-            world.step()
+            step()
 
     def listen(self, node: PollingMixin) -> None:
         """Subscribe to the commands of all robots."""
@@ -255,6 +259,15 @@ class Simulator:
         for name, value in changes.items():
             setattr(self.world, name, value)
         self.journal.note('configure', **changes)
+
+    def set_force_fields(self, text: str) -> None:
+        """
+        Replace all fields of force by those of a YAML text, as the parameter `force_fields`.
+
+        Raises InvalidValueError or UnknownNameError, and changes nothing.
+        """
+        replace_fields(self.world, text)
+        self.journal.note('force_fields', text=text)
 
     # --- adding and removing ---------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from rclpy.logging import get_logger
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot
-from sim_bridge.description.gravity import Gravity, PointGravity
+from sim_bridge.description.gravity import AnyGravity, PointGravity
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX
@@ -124,8 +124,10 @@ def add_scene(
     return loaded
 
 
-def _told(gravity: Gravity) -> str:
-    return repr(gravity) if isinstance(gravity, PointGravity) else f'{list(gravity)} m/s²'
+def _told(gravity: AnyGravity) -> str:
+    if isinstance(gravity, PointGravity) or callable(gravity):
+        return repr(gravity)
+    return f'{list(gravity)} m/s²'
 
 
 def robots_spawned(

@@ -35,11 +35,21 @@ CONTACT = np.dtype([
     ('force', 'f8', 3),
     ('torque', 'f8', 3),
 ])
+# one point of a pair that begins to touch, goes on, or ends to
+CONTACT_EVENT = np.dtype([
+    ('position', 'f4', 3),
+    ('geometry_a', 'u4'),
+    ('normal', 'f4', 3),
+    ('geometry_b', 'u4'),
+    ('event', 'u4'),
+    ('step', 'u4'),
+    ('depth', 'f8'),
+    ('impulse', 'f8', 3),
+])
+BEGIN, PERSIST, END = 1, 2, 3
 _DATATYPES = {
     'f4': PointField.FLOAT32, 'u4': PointField.UINT32, 'f8': PointField.FLOAT64,
 }
-
-_NO_POINTS = np.zeros(0, CONTACT)
 
 # found again in the serialized bytes
 _WIDTH_MARK = 0x5EAF00D5
@@ -49,10 +59,10 @@ _SIZES = struct.Struct('=II')
 _IS_DENSE = b'\x01'
 
 
-def point_fields() -> list[PointField]:
-    """Describe `CONTACT`: x, y, z, geometry_a, normal_x … torque_z."""
+def point_fields(kind_of_point: np.dtype[np.void] = CONTACT) -> list[PointField]:
+    """Describe points, as `CONTACT`: x, y, z, geometry_a, normal_x … torque_z."""
     fields = []
-    for name, (kind, offset, *_) in dict(CONTACT.fields or {}).items():
+    for name, (kind, offset, *_) in dict(kind_of_point.fields or {}).items():
         base = kind.base
         prefix = '' if name == 'position' else f'{name}_'
         names = [f'{prefix}{axis}' for axis in 'xyz'] if kind.shape else [name]
@@ -65,27 +75,39 @@ def point_fields() -> list[PointField]:
     return fields
 
 
-class ContactCloud:
-    """
-    A sensor_msgs/PointCloud2 of contact points, serialized except for point count and values.
+class PointsMessage:
+    """A sensor_msgs/PointCloud2, serialized except for point count and values."""
 
-    See `point_fields` and `sb.Contact` for the meaning of the fields.
-    """
-
-    def __init__(self) -> None:
-        """Serialize a cloud without points."""
+    def __init__(self, kind: np.dtype[np.void]) -> None:
+        """Serialize a cloud without points. kind: of these, which `point_fields` describes."""
+        self._nothing = np.zeros(0, kind)
         message = PointCloud2(
-            height=1, width=_WIDTH_MARK, fields=point_fields(), point_step=CONTACT.itemsize,
+            height=1, width=_WIDTH_MARK, fields=point_fields(kind), point_step=kind.itemsize,
             is_bigendian=sys.byteorder == 'big', is_dense=True)
         message.header.frame_id = WORLD_FRAME
         buffer = serialize_cleanly(message)
         self._head = bytearray(buffer[: -_SIZES.size - len(_IS_DENSE)])
         self._width_at = self._head.index(_WIDTH.pack(_WIDTH_MARK))
-        self.points = _NO_POINTS
+        self.points = self._nothing
 
     def clear(self) -> None:
         """Remove all points."""
-        self.points = _NO_POINTS
+        self.points = self._nothing
+
+    def stamped(self, stamp: bytes) -> bytes:
+        """Return the present message with this stamp (see `messages.pack_stamp`)."""
+        self._head[STAMP] = stamp
+        _WIDTH.pack_into(self._head, self._width_at, len(self.points))
+        data = self.points.tobytes()
+        return b''.join((self._head, _SIZES.pack(len(data), len(data)), data, _IS_DENSE))
+
+
+class ContactCloud(PointsMessage):
+    """The contact points of a step; see `sb.Contact` for the meaning of the fields."""
+
+    def __init__(self) -> None:
+        """Start without contacts."""
+        super().__init__(CONTACT)
 
     def fill(self, contacts: sb.Contacts) -> None:
         """Set the points to the contacts of a step."""
@@ -95,13 +117,6 @@ class ContactCloud:
         points['depth'] = contacts.depths
         points['force'], points['torque'] = contacts.forces, contacts.torques
         self.points = points
-
-    def stamped(self, stamp: bytes) -> bytes:
-        """Return the present message with this stamp (see `messages.pack_stamp`)."""
-        self._head[STAMP] = stamp
-        _WIDTH.pack_into(self._head, self._width_at, len(self.points))
-        data = self.points.tobytes()
-        return b''.join((self._head, _SIZES.pack(len(data), len(data)), data, _IS_DENSE))
 
 
 def geometry_table(geometries: Iterable[sb.Geometry]) -> String:

@@ -102,6 +102,8 @@ def test_every_topic_keeps_its_own_rate(make_simulator, published):
         '/gyro/gyro': [4, 8, 12, 16, 20],
         **imu,
         '/contacts': [8, 16],
+        # when the box touches down
+        '/contacts/events': [2],
         '/object_states': [20],
         '/odom': [6, 10, 16, 20],
         '/contacts/markers': [4, 8, 12, 16, 20],

@@ -1,0 +1,131 @@
+"""Fields of force, as plain data: what a world can step without Python, save and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+import math
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.description.gravity import PointGravity
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_number, finite_vector
+
+ForceFunction = Callable[[FloatArray, FloatArray, float, float], Vector]
+"""(position [m], velocity [m/s], mass [kg], time [s]) of a link → force [N]."""
+
+_ZERO = (0.0, 0.0, 0.0)
+
+
+class _Checked:
+    """A base of dataclasses of numbers and vectors (those with a tuple as default)."""
+
+    def __post_init__(self) -> None:
+        """Raise InvalidValueError for what is not finite."""
+        kind = type(self).__name__
+        for field in fields(self):  # type: ignore[arg-type]
+            value: Any = getattr(self, field.name)
+            if isinstance(field.default, tuple):
+                value = tuple(finite_vector(field.name, value, 3, kind).tolist())
+            else:
+                value = finite_number(field.name, value, kind)
+            object.__setattr__(self, field.name, value)
+        self._check(kind)
+
+    def _check(self, kind: str) -> None:
+        """Raise InvalidValueError for what is finite but senseless."""
+
+
+@dataclass(frozen=True)
+class UniformField(_Checked):
+    """
+    The same force on every link, and the same acceleration.
+
+    force: (3,) [N], at the centre of mass. acceleration: (3,) [m/s²], times the mass.
+    """
+
+    force: Sequence[float] = _ZERO
+    acceleration: Sequence[float] = _ZERO
+
+
+@dataclass(frozen=True)
+class PointField(_Checked):
+    """
+    A force towards a point: -strength rⁿ along the unit vector away from it, at a distance r.
+
+    center: (3,) [m], world axes. strength: at a distance of 1 m [N]; negative: away from the
+    point. exponent: n; 1 is a spring. With a strength per mass it is a `PointGravity`, which can
+    be a field too.
+    """
+
+    center: Sequence[float] = _ZERO
+    strength: float = 1.0
+    exponent: float = 1.0
+
+
+@dataclass(frozen=True)
+class Drag(_Checked):
+    """
+    Drag of a medium that moves: wind, current or still air.
+
+    The force on a link is -(linear + quadratic |s|) s, with s the velocity of its centre of mass
+    relative to the medium; the torque -angular w. In a step both are evaluated in its middle, to
+    second order; coefficients that a step cannot resolve are bounded and never unstable.
+
+    linear: [N s/m]. quadratic: ½ ρ c A of a density, drag coefficient and area [N s²/m²].
+    angular: [N m s]. wind: (3,) velocity of the medium [m/s], world axes. gust: (3,) amplitude
+    that is added as gust sin(2π t / period) [m/s]. period: of the gust [s].
+    """
+
+    linear: float = 0.0
+    quadratic: float = 0.0
+    angular: float = 0.0
+    wind: Sequence[float] = _ZERO
+    gust: Sequence[float] = _ZERO
+    period: float = 1.0
+
+    def _check(self, kind: str) -> None:
+        for name in ('linear', 'quadratic', 'angular'):
+            if getattr(self, name) < 0.0:
+                raise InvalidValueError(name, getattr(self, name), 'a number of at least 0', kind)
+        if self.period <= 0.0:
+            raise InvalidValueError('period', self.period, 'a number above 0 [s]', kind)
+
+    @property
+    def gust_rate(self) -> float:
+        """Angular frequency of the gust [rad/s]; 0 without one."""
+        return 2.0 * math.pi / self.period if any(self.gust) else 0.0
+
+
+DeclaredField = UniformField | PointField | Drag | PointGravity
+"""A field without Python."""
+ForceField = DeclaredField | ForceFunction
+
+FIELD_KINDS: dict[str, type[Any]] = {
+    'uniform': UniformField, 'point': PointField, 'drag': Drag, 'point_gravity': PointGravity}
+"""Declared fields, by the name that scenes and services have for them."""
+
+
+def checked_field(field: object, place: str) -> ForceField:
+    """Return a field or a function; raise InvalidValueError for anything else."""
+    if not isinstance(field, DeclaredField) and (isinstance(field, type) or not callable(field)):
+        names = ', '.join(kind.__name__ for kind in FIELD_KINDS.values())
+        raise InvalidValueError(
+            'field', field, f'one of {names}, or a function f(position, velocity, mass, time) '
+            'that returns a force', place)
+    return field
+
+
+def name_of(function: object) -> str:
+    """Return what a function is called in its module."""
+    kind = function if hasattr(function, '__qualname__') else type(function)
+    return f'{kind.__module__}.{kind.__qualname__}'
+
+
+def vector_from(function: object, what: str, value: object, place: str) -> np.ndarray:
+    """Return what a user's function has returned as (3,) finite floats; else raise."""
+    return finite_vector(
+        what, value, 3, place, f'three finite numbers returned by {name_of(function)}')

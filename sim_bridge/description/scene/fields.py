@@ -1,0 +1,81 @@
+"""
+Fields of force in YAML: by name, each with its type and the arguments of that.
+
+    wind: {type: drag, linear: 0.5, wind: [3, 0, 0], links: [crate, arm/hand]}
+    moon: {type: point_gravity, center: [0, 0, 10], strength: 2.0, exponent: -2}
+
+links: robots, or links as robot/link; all if absent. Types and their classes: `FIELD_KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from sim_bridge.description.force_fields import DeclaredField, FIELD_KINDS
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.yaml.section import Section
+from sim_bridge.foundation.errors import InvalidValueError
+
+
+@dataclass(frozen=True)
+class SceneField:
+    """A field, its name, and the names of what it acts on; None: everything. line: in the file."""
+
+    name: str
+    field: DeclaredField
+    links: tuple[str, ...] | None
+    line: int = 0
+
+
+def read_fields(world: Section, key: str) -> tuple[SceneField, ...]:
+    """Read the fields at a key; what is wrong with one is noted, and it is left out."""
+    read = map(_field, world.sections(key))
+    return tuple(field for field in read if field is not None)
+
+
+def fields_from_text(text: str, what: str) -> tuple[SceneField, ...]:
+    """
+    Read fields of a YAML text, a mapping of them by name.
+
+    Raises InvalidValueError, about `what`, with all that is wrong.
+    """
+    # imported here, since most worlds are made without YAML
+    from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
+
+    expected = 'YAML of fields of force by name, as {} or in docs/force_fields.md'
+    findings = Findings()
+    try:
+        content = load_yaml(text)
+    except YamlTextError as err:
+        problem = f'{expected}; this is no YAML: {err.problem}'
+        raise InvalidValueError(what, text, problem) from None
+    if not isinstance(content, Mapping):
+        raise InvalidValueError(what, text, expected)
+    found = read_fields(Section({'force_fields': content}, '', findings), 'force_fields')
+    wrong = findings.report(what).errors
+    if wrong:
+        problems = '; '.join(f'{each.subject}: {each.message}' for each in wrong)
+        raise InvalidValueError(what, text, f'{expected}; {problems}')
+    return found
+
+
+def _field(section: Section) -> SceneField | None:
+    kind = FIELD_KINDS.get(section.choice('type', tuple(FIELD_KINDS), ''))
+    links = section.texts('links')
+    if kind is None:
+        if not section.has('type'):
+            section.error('type', '', f'missing; one of {", ".join(FIELD_KINDS)}')
+        return None
+    values = {
+        each.name: section.vector(each.name, 3, each.default)
+        if isinstance(each.default, tuple) else section.number(each.name, each.default)
+        for each in fields(kind)}
+    section.close()
+    made = section.make(lambda: kind(**values))
+    return None if made is None else SceneField(section.name, made, links, section.line)
+
+
+def field_place(field: SceneField) -> Place:
+    """Return where a field stands."""
+    return Place('world', f'force_fields.{field.name}', field.line)

@@ -1,0 +1,198 @@
+"""
+Fields of force, as wrenches on bodies; compiled apart, see `compiler.stage`.
+
+A field acts on a link at its centre of mass. In a step it is evaluated in the middle: at the poses
+there, at the velocity extrapolated from the last step's acceleration, at the time there. The error
+of a step is of third order.
+
+Drag of rate r (coefficient over mass) is divided by √(1 + (h r)⁴). That leaves the order as it is,
+and no coefficient is too large: r h stays below 1, the limit of the extrapolation.
+"""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.fields import (
+    ACCELERATION,
+    ANGULAR_DRAG,
+    ASKED,
+    CALLBACK,
+    CENTER,
+    DRAG,
+    FAILED,
+    FALL,
+    FORCES,
+    FUNCTION,
+    GRAVITY,
+    GUST,
+    GUST_RATE,
+    HAS_GRAVITY,
+    IN_STEP,
+    LEAST_INERTIA,
+    LINEAR_DRAG,
+    MOTION,
+    NOW,
+    PER_MASS,
+    PLACE,
+    POINT,
+    POWER,
+    PUSH,
+    QUADRATIC_DRAG,
+    STAGE,
+    START,
+    STRENGTH,
+    UNIFORM,
+    WIND,
+)
+from sim_bridge.engine.data.inertia import MASS
+from sim_bridge.engine.data.model import CENTRE
+from sim_bridge.engine.data.state import DISABLED
+from sim_bridge.engine.dynamics.twists import find_twists
+from sim_bridge.engine.math.mat3 import mul_mv
+from sim_bridge.engine.math.spatial import ANGULAR, FORCE, LINEAR, load_pose, ORIGIN, TORQUE
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    load3,
+    load_v,
+    norm,
+    scale,
+    store3,
+    store_v,
+    sub,
+    ZERO,
+)
+
+
+def fields(table, phase):
+    """
+    Add the wrenches of all fields to ws.wrench, at ws.pose and the velocities ws.v.
+
+    Writes ws.velocity. phase: IN_STEP or AT_INSTANT. Returns FAILED if a function has raised.
+    """
+    model, ws, own = world.model(table), world.workspace(table), world.fields(table)
+    h = world.options(table).time_step if phase == IN_STEP else 0.0
+    find_twists(model, model.kind, ws, ws.v, ws.velocity)
+    if own.call[CALLBACK] != 0:
+        for row in range(own.body.shape[0]):
+            if own.kind[own.of[row]] == FUNCTION:
+                arm, x = centre_of(own, ws, row)
+                store3(own.sample, row, PLACE, x)
+                store3(own.sample, row, MOTION, velocity_of(model, ws, own.body[row], x))
+        if call_stage(own.call[CALLBACK], table, FORCES) < 0:
+            return FAILED
+    for row in range(own.body.shape[0]):
+        body = own.body[row]
+        arm, x = centre_of(own, ws, row)
+        f, n = force_of(own, row, x, velocity_of(model, ws, body, x),
+                        load3(ws.velocity, body, ANGULAR), h)
+        n = add(n, cross(arm, f))
+        for k in range(3):
+            ws.wrench[body, TORQUE + k] += n[k]
+            ws.wrench[body, FORCE + k] += f[k]
+    return 0
+
+
+@kernel
+def centre_of(own, ws, row):
+    """Return the centre of mass of a row's link, from its body's origin and in the world."""
+    R, p = load_pose(ws.pose, own.body[row])
+    arm = mul_mv(R, load_v(own.link[row], CENTRE))
+    return arm, add(p, arm)
+
+
+@kernel
+def velocity_of(model, ws, body, x):
+    """Return the velocity of a body at a point of the world [m/s]."""
+    p_O = sub(x, load3(ws.pose, model.root[body], ORIGIN))
+    return add(load3(ws.velocity, body, LINEAR), cross(load3(ws.velocity, body, ANGULAR), p_O))
+
+
+@kernel
+def force_of(own, row, x, v, w, h):
+    """Return force and torque on a row's link, at its centre of mass."""
+    law, kind, mass = own.law[own.of[row]], own.kind[own.of[row]], own.link[row, MASS]
+    if kind == FUNCTION:
+        return load3(own.sample, row, PUSH), ZERO
+    if kind == UNIFORM:
+        return add(load_v(law, 0), scale(mass, load_v(law, ACCELERATION))), ZERO
+    if kind == POINT:
+        away = sub(x, load_v(law, CENTER))
+        r = norm(away)
+        if r == 0.0:
+            return ZERO, ZERO
+        strength = law[STRENGTH] * (mass if law[PER_MASS] != 0.0 else 1.0)
+        return scale(-strength * math.pow(r, law[POWER]) / r, away), ZERO
+    wind = load_v(law, WIND)
+    if law[GUST_RATE] != 0.0:
+        wind = add(wind, scale(math.sin(law[GUST_RATE] * own.time[NOW]), load_v(law, GUST)))
+    slip = sub(v, wind)
+    drag = law[LINEAR_DRAG] + law[QUADRATIC_DRAG] * norm(slip)
+    f = scale(-bounded_drag(drag, mass, h), slip)
+    if law[ANGULAR_DRAG] == 0.0:
+        return f, ZERO
+    return f, scale(-bounded_drag(law[ANGULAR_DRAG], own.link[row, LEAST_INERTIA], h), w)
+
+
+@kernel
+def bounded_drag(drag, inertia, h):
+    """Return a coefficient of drag as a step of h seconds bears it."""
+    part = h * drag / inertia
+    return drag / math.sqrt(1.0 + part * part * part * part)
+
+
+FIELDS = Stage(fields)
+
+
+@kernel
+def push_in_step(model, options, state, ws, table, done):
+    """
+    Add what fields do in the middle of a step, the one after `done`, to ws.wrench.
+
+    Writes ws.v too. Returns FAILED if a function has raised.
+    """
+    own, h = world.fields(table), options.time_step
+    own.time[NOW] = own.time[START] + (float(done) + 0.5) * h
+    if own.call[STAGE] == 0:
+        return 0
+    for joint in range(ws.v.shape[0]):
+        ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
+    return call_stage(own.call[STAGE], table, IN_STEP)
+
+
+@kernel
+def push_at(table, time, phase):
+    """Add what fields do at a time and ws.v to ws.wrench; return FAILED if a function raised."""
+    own = world.fields(table)
+    if own.call[STAGE] == 0:
+        return 0
+    own.time[NOW] = time
+    return call_stage(own.call[STAGE], table, phase)
+
+
+@kernel
+def stay_awake(model, own, idle_inout):
+    """Let no tree sleep that a field pushes which changes with time, unless it is disabled."""
+    if own.call[STAGE] == 0:
+        return
+    for row in range(own.body.shape[0]):
+        field = own.of[row]
+        if own.kind[field] == FUNCTION or (
+                own.kind[field] == DRAG and own.law[field, GUST_RATE] != 0.0):
+            root = model.root[own.body[row]]
+            if idle_inout[root] != DISABLED:
+                idle_inout[root] = 0
+
+
+@kernel
+def function_gravity(table, p):
+    """Return the acceleration of free fall at a point by a function of Python; 0 without one."""
+    own = world.fields(table)
+    if own.call[HAS_GRAVITY] == 0:
+        return ZERO
+    store_v(own.point, ASKED, p)
+    if call_stage(own.call[CALLBACK], table, GRAVITY) < 0:
+        return ZERO
+    return load_v(own.point, FALL)

@@ -1,0 +1,48 @@
+"""Joints that broke: a topic that tells when that happens."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from std_msgs.msg import String
+
+import sim_bridge as sb
+from sim_bridge.ros.publish.topic_pool import TopicPool
+
+TOPIC = 'joints/broken'
+
+
+class BrokenJoints:
+    """
+    The joints between robots and in closed loops that are broken, as JSON, transient local.
+
+    Published when that changes, in worlds with such joints: the names with the time at which each
+    was found broken, {"hook": 1.234}. A reset mends them.
+    """
+
+    def __init__(self, pool: TopicPool, world: sb.World) -> None:
+        """Open no topic before there is a joint that can break."""
+        self._pool, self._world = pool, world
+        self._present = np.zeros(0, np.int64)
+        self._has_joints = False
+        self.told: dict[str, float] = {}
+        """Which are broken, and since when [s]; replaced, never changed."""
+
+    def renew(self) -> None:
+        """Tell of the world as it is now, after robots were added or removed."""
+        self._has_joints = len(self._world.simulation.constraints) > 0
+        if self._has_joints or self._pool.has_latched(TOPIC):
+            self._tell(self._world.time)
+
+    def publish(self, time_ns: int) -> None:
+        """Tell if other joints are broken than before; time_ns: of the message."""
+        if self._has_joints and not np.array_equal(
+                self._world.state.loop_broken, self._present):
+            self._tell(time_ns * 1e-9)
+
+    def _tell(self, time: float) -> None:
+        self._present = self._world.state.loop_broken.copy()
+        names = self._world.broken_joints
+        self.told = {name: self.told.get(name, time) for name in names}
+        self._pool.latch(TOPIC, String, String(data=json.dumps(self.told)))

@@ -1,0 +1,78 @@
+"""What acted on each rigid body in the last step beside contacts and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sim_bridge.engine.data.model import CENTRE, immobile_bodies, LIFTED, Model, POINT
+from sim_bridge.engine.data.workspace import Workspace
+from sim_bridge.simulation.slots import LinkSlot
+
+_NONE = np.zeros(6)
+
+SavedForces = np.ndarray | tuple[np.ndarray, np.ndarray]
+"""(n, 6) of links in order; or of bodies the wrenches (nb, 6) and poses (nb, 12) of a step."""
+
+
+class AppliedForces:
+    """
+    Force and torque on the body of each link in the last step: gravity, fields and pushes.
+
+    They are found when they are asked for, from what the step has left.
+    """
+
+    def __init__(self) -> None:
+        """Begin before the first step."""
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the last step."""
+        self._left: tuple[np.ndarray, np.ndarray] | None = None
+        self._rows: Mapping[LinkSlot, np.ndarray] = {}
+
+    def look(self, ws: Workspace) -> None:
+        """Look at the step that was taken last; ws: the workspace of steps."""
+        self._left = ws.wrench.copy(), ws.pose.copy()
+
+    def find(self, links: Sequence[LinkSlot], model: Model) -> None:
+        """Sum up what acted, while links and model are those of the step."""
+        if self._left is not None:
+            rows = _applied(model, *self._left)
+            self._rows = {link: rows[link.body] for link in links}
+            self._left = None
+
+    def of(self, link: LinkSlot) -> np.ndarray:
+        """Return (6,) force [N] and torque about the body's centre of mass [N m], world axes."""
+        return self._rows.get(link, _NONE)
+
+    def save(self, links: Sequence[LinkSlot]) -> SavedForces:
+        """Return what `restore` takes."""
+        if self._left is not None:
+            return self._left
+        return np.array([self.of(link) for link in links]).reshape(-1, 6)
+
+    def restore(self, links: Sequence[LinkSlot], saved: SavedForces) -> None:
+        """Go back to what `save` returned."""
+        self.clear()
+        if isinstance(saved, tuple):
+            self._left = saved
+        else:
+            self._rows = dict(zip(links, saved, strict=True))
+
+
+def _applied(model: Model, wrench: np.ndarray, pose: np.ndarray) -> np.ndarray:
+    """Return (nb, 6) force and torque about the centres of mass."""
+    rotation, uniform = pose[:, :9].reshape(-1, 3, 3), model.gravity[:3]
+    arm = np.einsum('nij,nj->ni', rotation, model.inertia[:, CENTRE : CENTRE + 3])
+    torque = wrench[:, :3] - np.cross(arm, wrench[:, 3:])
+    force = wrench[:, 3:] + model.inertia[:, :1] * uniform
+    for body, row in zip(model.medium_body, model.medium, strict=True):
+        lift = -row[LIFTED] * uniform
+        force[body] += lift
+        point = rotation[body] @ row[POINT : POINT + 3]
+        torque[body] += np.cross(point - arm[body], lift)
+    rows = np.hstack([force, torque])
+    rows[immobile_bodies(model)] = 0.0
+    return rows
