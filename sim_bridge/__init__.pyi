@@ -51,6 +51,7 @@ from sim_bridge.world.contact_points import ContactPoints as ContactPoints
 from sim_bridge.world.contact_problem import ContactProblem as ContactProblem
 from sim_bridge.world.contacts import Contact as Contact
 from sim_bridge.world.contacts import Contacts as Contacts
+from sim_bridge.world.made_contacts import MadeContact as MadeContact
 from sim_bridge.world.queries import Distance as Distance
 from sim_bridge.world.queries import distance as distance
 from sim_bridge.world.rays import RayHit as RayHit

@@ -43,6 +43,10 @@ Locate = Callable[[FrictionDirection], tuple[int, Sequence[float]]]
 
 # the share of a penetration that one step corrects (ODE's ERP)
 _ERP = 0.2
+# what a contact cannot have by itself
+_OF_PAIRS = {
+    'adhesion': law.ADHERES, 'direction': law.DIRECTED, 'friction_model': law.WEIGHED,
+    'depth_factor': law.DEEP, 'reduce': law.REDUCED, 'contact_area': law.SPREADS}
 # of contact reduction, and of the contact area approach [m]
 _BINS, _REST_LENGTHS = 3, (0.0005, 0.05)
 # the acceleration of gravity that box friction takes, whatever that of the world is [m/s²]
@@ -89,7 +93,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     __slots__ = ('_explicit', '_locate', '_materials', '_on_change', '_softness')
     internal_names = DeclaredAttributes.internal_names | {
-        'are_directed', 'forget_frames', 'number', 'restore', 'save', 'surfaces', 'take',
+        'are_directed', 'forget_frames', 'law_of', 'number', 'restore', 'save', 'surfaces', 'take',
         'take_back', 'under_free_name'}
 
     def __init__(
@@ -225,13 +229,23 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             if explicit.motion is not None:
                 # the same, said of the second relative to the first
                 explicit = replace(explicit, motion=-explicit.motion)
-        values = {
-            each.name: getattr(explicit, each.name) for each in fields(explicit)
-            if getattr(explicit, each.name) is not None}
-        for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
-            if one in values:
-                values.setdefault(other, values[one])
-        return replace(implicit, **values)
+        return _completed(explicit, implicit)
+
+    def law_of(self, contact_material: ContactMaterial) -> np.ndarray:
+        """
+        Return the engine's row of a contact material that belongs to single contacts.
+
+        What it leaves open is that of two default materials. Raises InvalidValueError for what
+        depends on more than the contact.
+        """
+        default = self[DEFAULT]
+        complete = _completed(contact_material, combine(default, default, *self._softness()))
+        for name, bit in _OF_PAIRS.items():
+            if _refinements(complete) & bit:
+                raise InvalidValueError(
+                    name, getattr(complete, name), 'nothing, of a contact that is made',
+                    'contact material')
+        return _law_row(complete)
 
     @property
     def are_directed(self) -> bool:
@@ -245,8 +259,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 self._explicit[pair] = replace(contact, direction=None)
                 self._on_change()
 
-    def surfaces(self) -> law.Surfaces:
-        """Return the table the engine reads."""
+    def surfaces(self, spare: int = 0) -> law.Surfaces:
+        """Return the table the engine reads; spare: how many empty laws to put at its end."""
         names = list(self._materials)
         pair = np.zeros((len(names), len(names)), np.int64)
         rows: dict[tuple[ContactMaterial, int], int] = {}
@@ -269,9 +283,23 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             if contact.direction is not None:
                 body[row], axis = self._locate(_direction(contact))
                 refined[row, law.AXIS : law.AXIS + 3] = axis
-        return law.Surfaces(
+        table = law.Surfaces(
             pair, np.array([_law_row(contact) for contact, _ in rows]),
             np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body)
+        return law.Surfaces(pair, *(
+            np.concatenate([array, np.zeros((spare, *array.shape[1:]), array.dtype)])
+            for array in table[1:]))
+
+
+def _completed(explicit: ContactMaterial, implicit: ContactMaterial) -> ContactMaterial:
+    """Return a complete contact material with what another says."""
+    values = {
+        each.name: getattr(explicit, each.name) for each in fields(explicit)
+        if getattr(explicit, each.name) is not None}
+    for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
+        if one in values:
+            values.setdefault(other, values[one])
+    return replace(implicit, **values)
 
 
 def _moves(contact: ContactMaterial) -> bool:

@@ -19,6 +19,7 @@ from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURF
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
+from sim_bridge.engine.contact.made import MADE_CONTACTS
 from sim_bridge.engine.contact.present import (
     force_rows,
     present_dynamics,
@@ -41,6 +42,7 @@ from sim_bridge.engine.data.loops import (
     make_loops,
     RIGID_ROWS,
 )
+from sim_bridge.engine.data.made_contacts import MadeContacts, make_made_contacts
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import State
@@ -108,20 +110,23 @@ def make_options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, newton=0, share=0,
-        loops=0, sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+        detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, made=0, newton=0,
+        share=0, loops=0, sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
 def needed_stages(
-    options: Options, geometry: Geometry, surfaces: Surfaces, loops: Loops
+    options: Options, geometry: Geometry, surfaces: Surfaces, loops: Loops, made: MadeContacts
 ) -> dict[str, Stage]:
     """Return the stages that these parts need, by the option that holds the address."""
     needs = find_needs(geometry)
+    is_made = len(made.law) > 0
+    can_touch = needs.any or is_made
     is_direct = options.solver != ITERATIVE
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
-    stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
-    stages |= refining_stages(surfaces) if needs.any else {}
-    stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
+    stages |= {'detect': DETECT, 'contact': CONTACT} if can_touch else {}
+    stages |= refining_stages(surfaces) if can_touch else {}
+    stages |= {'made': MADE_CONTACTS} if is_made else {}
+    stages |= {'newton': NEWTON, 'share': SHARE} if can_touch and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
     return stages
@@ -139,7 +144,8 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
 
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
-    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE]
+    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE, REFINE,
+              MADE_CONTACTS]
     entries = [
         step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
         locate, advance, energy, momentum, run_stage, search_near, search_pairs, mark_collidable,
@@ -157,19 +163,22 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
     scratch = make_collision_scratch(geometry, room, 0)
     handle = Handle(
         model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
-        make_contacts(room), *make_problem(model, room, 0), loops, make_loop_work(model, loops))
+        make_contacts(room), *make_problem(model, room, 0), loops, make_loop_work(model, loops),
+        make_made_contacts(0))
     return Probe(handle, scratch.pose)
 
 
 def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
     """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
-    options = with_stages(options, needed_stages(options, geometry, _NO_SURFACES, loops))
+    nothing = make_made_contacts(0)
+    options = with_stages(
+        options, needed_stages(options, geometry, _NO_SURFACES, loops, nothing))
     work = make_loop_work(model, loops)
     handle = Handle(
         model, options, state, workspace, geometry, _NO_SURFACES,
         make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0),
-        loops, work)
+        loops, work, nothing)
     return Observer(handle, workspace, work)
 
 
@@ -180,6 +189,7 @@ def make_contact_handles(
     geometry: Geometry,
     surfaces: Surfaces,
     loops: Loops,
+    made: MadeContacts,
 ) -> ContactHandles:
     """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
     room = len(state.contact_gap)
@@ -190,20 +200,22 @@ def make_contact_handles(
     workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
-        loops, make_loop_work(model, loops))
+        loops, make_loop_work(model, loops), made)
     return ContactHandles(probe, problem, ContactSearch(probe), RaySearch(probe))
 
 
 def stepping_units(probe: Handle) -> list[Unit]:
     """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
     stages = needed_stages(
-        probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops))
+        probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops),
+        probe.part(MadeContacts))
     return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
 
 
 def make_stepping_handle(probe: Handle) -> Handle:
     """Make the handle to step with of one with all but the stages; compiles what is missing."""
     options, loops = probe.part(Options), probe.part(Loops)
-    stages = needed_stages(options, probe.part(Geometry), probe.part(Surfaces), loops)
+    stages = needed_stages(
+        options, probe.part(Geometry), probe.part(Surfaces), loops, probe.part(MadeContacts))
     workspace = make_workspace(probe.part(Model), bool(loops.size[ALL_ROWS]))
     return probe.replaced(with_stages(options, stages), workspace)

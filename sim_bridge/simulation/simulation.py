@@ -42,6 +42,7 @@ from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
+from sim_bridge.simulation.made_contacts import Made, MadeRoom
 from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
 from sim_bridge.simulation.settings import Settings, SOLVERS
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot, with_pulled
@@ -83,7 +84,7 @@ class Dirty(IntFlag):
     LOOP_FORCES = auto()
     """The last step's forces of constraints, which are others now."""
     PUSHES = auto()
-    """The external wrenches, which act in the next step only."""
+    """The external wrenches and made contacts, which act in the next step only."""
 
 
 # Plain integers, since operations on flags are slow.
@@ -196,6 +197,7 @@ class Simulation:
             lambda: self.mark(Dirty.SURFACES), self._locate,
             lambda: (self.settings.erp, self.settings.cfm))
         self.groups = CollisionGroups(self.regroup)
+        self._made = MadeRoom()
         self.admitted = 0
         """How many robots were ever added."""
         self._thread = 0
@@ -262,12 +264,18 @@ class Simulation:
         return tuple((slot.name, slot.number) for slot in self.slots.values())
 
     def configure(self, settings: Settings) -> None:
-        """Run by other settings from the next step on; time step and seed are the same."""
+        """
+        Run by other settings from the next step on; the seed is the same.
+
+        The time step can be another where there are no devices, which sample by it.
+        """
         self.check_thread()
         if settings == self.settings:
             return
         self.settle()
         self.settings, self.options = settings, _options_of(settings)
+        self.time_step_ns = settings.time_step_ns
+        self.time_step = settings.time_step_ns * 1e-9
         self._dirty |= _SURFACES
         if settings.sleep is None:
             self._state.idle[:] = 0
@@ -506,6 +514,14 @@ class Simulation:
         self._state.wrench[body, 3:] += force
         self._dirty |= _PUSHES
 
+    def give_contacts(self, made: Made) -> None:
+        """Add contacts for the next step."""
+        if self._made.grow(made):
+            self._dirty |= _SURFACES | _CONTACTS
+        self.refresh(_TO_STEP)
+        self._made.fill(made, self._surfaces)
+        self._dirty |= _PUSHES
+
     def step(self, n: int = 1) -> None:
         """Advance by n steps; raises DivergenceError, and InvalidValueError for no such number."""
         if type(n) is not int or n < 0:
@@ -646,7 +662,7 @@ class Simulation:
             self._build_geometry()
         if self._dirty & _SURFACES or self.materials.are_directed:
             # bodies have other numbers where robots were added or removed
-            self._surfaces = self.materials.surfaces()
+            self._surfaces = self.materials.surfaces(self._made.laws)
         self._state.idle[:] = 0
         self._dirty = self._dirty & ~(_GEOMETRY | _SURFACES) | _CONTACTS
 
@@ -684,7 +700,8 @@ class Simulation:
     def _connect_contacts(self) -> None:
         """Pass all arrays to the engine."""
         self._handles = handles.make_contact_handles(
-            self._model, self.options, self._state, self._geometry, self._surfaces, self._loops)
+            self._model, self.options, self._state, self._geometry, self._surfaces, self._loops,
+            self._made.contacts)
         self._dirty = self._dirty & ~_CONTACTS | _STEPPER
 
     def _prepare_observation(self) -> None:
@@ -740,8 +757,9 @@ class Simulation:
             left -= done
 
     def _drop_pushes(self) -> None:
-        """Clear the wrenches that `add_wrench` has added."""
+        """Clear the wrenches that `add_wrench` has added, and the contacts that were made."""
         self._state.wrench[:] = 0.0
+        self._made.clear()
         self._dirty &= ~_PUSHES
 
     def _stop_crawlers(self) -> None:

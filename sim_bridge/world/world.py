@@ -58,6 +58,7 @@ from sim_bridge.world.contact_problem import contact_problem, ContactProblem
 from sim_bridge.world.contact_queries import ContactQueries, Pair
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
+from sim_bridge.world.made_contacts import give_contacts, MadeContact
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
 from sim_bridge.world.queries import Distance, distance_between, overlapping
 from sim_bridge.world.rays import RayHit, RayHits, RayQueries
@@ -795,14 +796,16 @@ class World(DeclaredAttributes):
     def step_count(self, value: int) -> None:
         self.simulation.step_count = whole_number('step_count', value)
 
-    def step(self, n: int = 1) -> None:
+    def step(self, n: int = 1, contacts: Iterable[MadeContact] = ()) -> None:
         """
         Advance by n steps under the present efforts, as n calls with one step each do.
 
-        Pushes (`link.add_force`, `add_torque`) act in the first of them only. Raises
-        SimulationError if the result of a step is not finite: the state before that step is kept,
-        and the message names the cause.
+        Pushes (`link.add_force`, `add_torque`) act in the first of them only, and so do the
+        contacts that are given, besides those found. Raises SimulationError if the result of a
+        step is not finite: the state before that step is kept, and the message names the cause;
+        and InvalidValueError for what is no contact of this world.
         """
+        give_contacts(self.simulation, contacts)
         try:
             self.simulation.step(n)
         except DivergenceError:

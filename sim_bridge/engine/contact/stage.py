@@ -26,7 +26,7 @@ from sim_bridge.engine.data.contact_problem import (
     PENETRATION,
 )
 from sim_bridge.engine.data.loops import RANK
-from sim_bridge.engine.data.phases import ContactPhase
+from sim_bridge.engine.data.phases import ContactPhase, MadePhase
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE, NOT_PUSHED, PUSHED
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
@@ -63,6 +63,8 @@ def prepare(table):
         set_kinds(model, state, ws)
     set_laws(model, ws, geometry, world.surfaces(table), contacts, world.response(table).twist,
              world.options(table).time_step, laws)
+    if world.options(table).made != 0:
+        call_stage(world.options(table).made, table, MadePhase.SET_LAWS)
     if world.options(table).refine != 0:
         call_stage(world.options(table).refine, table, 0)
     find_islands(model, ws, geometry, contacts, world.loops(table).body, laws,

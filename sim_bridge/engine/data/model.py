@@ -173,6 +173,8 @@ class Options(NamedTuple):
     """Address of the stage that solves contacts."""
     refine: int
     """Address of the stage that it calls for laws which `contact.refine` completes, or 0."""
+    made: int
+    """Address of the stage of contacts that users make, 0 where nobody does."""
     newton: int
     """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
     share: int
