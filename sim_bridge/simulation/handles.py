@@ -111,7 +111,8 @@ def make_options(
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
         detect=0, detect_convex=0, detect_surface=0, contact=0, refine=0, made=0, newton=0,
-        share=0, loops=0, sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+        share=0, loops=0,
+        sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
 def needed_stages(

@@ -15,8 +15,9 @@ from sim_bridge.engine.data.geometry import CAPSULE, CYLINDER, SPHERE
 from sim_bridge.engine.data.made_contacts import MADE
 from sim_bridge.engine.data.phases import MadePhase
 from sim_bridge.engine.dynamics.articulated import is_immobile
-from sim_bridge.engine.dynamics.twists import point_velocity, relative_velocity
-from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, ZERO
+from sim_bridge.engine.dynamics.twists import point_velocity
+from sim_bridge.engine.math.spatial import LINEAR
+from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub, ZERO
 
 _LYING = 0.5  # cosine of the angle of a cylinder's axis to the normal below which it rolls
 
@@ -74,8 +75,8 @@ def advance_point(table, row, at):
     point, normal = load3(given.point, row, 0), load3(given.normal, row, 0)
     body_a, body_b = geometry.body[a], geometry.body[b]
     round_a, round_b = radius(ws, geometry, a, normal), radius(ws, geometry, b, normal)
-    v_a = point_velocity(model, ws, twist, body_a, add(point, scale(round_a, normal)))
-    v_b = point_velocity(model, ws, twist, body_b, add(point, scale(-round_b, normal)))
+    v_a = velocity_at_start(model, ws, twist, body_a, add(point, scale(round_a, normal)), half)
+    v_b = velocity_at_start(model, ws, twist, body_b, add(point, scale(-round_b, normal)), half)
     share = 0.5
     if round_a > 0.0 and round_b > 0.0:
         # the point divides the distance of the centres
@@ -86,8 +87,18 @@ def advance_point(table, row, at):
         share = 0.0
     velocity = add(scale(share, v_a), scale(1.0 - share, v_b))
     store3(contacts.point, at, 0, add(point, scale(half, velocity)))
-    contacts.gap[at] = given.gap[row] + half * dot(
-        normal, relative_velocity(model, ws, twist, body_a, body_b, point))
+    contacts.gap[at] = given.gap[row] + half * dot(normal, sub(
+        velocity_at_start(model, ws, twist, body_a, point, half),
+        velocity_at_start(model, ws, twist, body_b, point, half)))
+
+
+@kernel
+def velocity_at_start(model, ws, twist, body, point, half):
+    """Return a body's velocity at a point where that is at the start, half a step ago [m/s]."""
+    if body < 0:
+        return ZERO
+    moved = scale(half, load3(twist, body, LINEAR))
+    return point_velocity(model, ws, twist, body, add(point, moved))
 
 
 @kernel
