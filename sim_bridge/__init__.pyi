@@ -2,6 +2,7 @@
 
 from sim_bridge import contact as contact
 from sim_bridge import laws as laws
+from sim_bridge import ode as ode
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
 from sim_bridge.description.compliance import Compliance as Compliance
