@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any
 import weakref
 
 import numpy as np
@@ -13,10 +13,6 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_fr
 from sim_bridge.foundation.validation import finite_vector, truth, unit_quaternion
 from sim_bridge.ode.mass import Mass, Triple, triple
 from sim_bridge.ode.world import check_world, HANDLE, rotation_of, serial, World
-
-if TYPE_CHECKING:
-    from sim_bridge.ode.geoms import GeomObject
-    from sim_bridge.ode.joints import Joint
 
 _PLACE = 'Body'
 
@@ -32,8 +28,8 @@ class Body:
     def __init__(self, world: World) -> None:
         """Make a body at the origin, at rest."""
         self.world, self.number = check_world(world), serial()
-        self.geoms: weakref.WeakValueDictionary[int, GeomObject] = weakref.WeakValueDictionary()
-        self.joints: weakref.WeakSet[Joint] = weakref.WeakSet()
+        self.geoms: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self.joints: weakref.WeakSet[Any] = weakref.WeakSet()
         self._mass = Mass()
         self._mass.setParameters(1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
         # pose and velocities of what is not in the engine yet: position, rotation, v, w

@@ -34,8 +34,8 @@ class ContactJoint(Joint):
         if not self.is_live:
             return ()
         point, normal, depth, *geoms = self._geom
-        sides = [self._geometry(number, geoms) for number in (0, 1)]
-        return (MadeContact(*sides, point, normal, depth, self._material, self._direction),)
+        a, b = (self._geometry(number, geoms) for number in (0, 1))
+        return (MadeContact(a, b, point, normal, depth, self._material, self._direction),)
 
     def _geometry(self, number: int, geoms: list[Any]) -> Any:
         """Return the engine's geometry of a side: the geom's, if its body is that."""

@@ -9,7 +9,6 @@ from sim_bridge.ode import constants as ode
 from sim_bridge.ode.joints import Joint
 from sim_bridge.ode.mass import Triple
 
-
 _SAME = 1e-9  # height that counts as none [m]
 
 

@@ -344,7 +344,7 @@ class Joint:
         return triple(total[0]), triple(total[1]), triple(total[2]), triple(total[3])
 
 
-def _unmake(world: World, made: list[Any]) -> None:
+def _unmake(world: Any, made: list[Any]) -> None:
     for joint in made:
         if world.engine.joints.get(joint.key) is joint:
             world.engine.remove_joint(joint)

@@ -111,11 +111,12 @@ class AMotor(_Motor):
     def _add(self) -> list[Any]:
         if not self.axis_count:
             return []
-        add, links = self.world.engine.add_angular_motor, self._links()
+        engine, (first, second) = self.world.engine, self._links()
         if self.getMode() == ode.AMotorEuler:
-            return [add(*links, [self.getAxis(0), self.getAxis(2)], euler=True)]
-        axes = [self.getAxis(number) for number in range(self.axis_count)]
-        return [add(*links, axes, fixed_on=self._sides())]
+            return [engine.add_angular_motor(
+                first, second, np.array([self.getAxis(0), self.getAxis(2)]), euler=True)]
+        axes = np.array([self.getAxis(number) for number in range(self.axis_count)])
+        return [engine.add_angular_motor(first, second, axes, fixed_on=self._sides())]
 
 
 class LMotor(_Motor):
@@ -124,10 +125,10 @@ class LMotor(_Motor):
     def _add(self) -> list[Any]:
         made = []
         for number, side in enumerate(self._sides()):
-            links, axis = self._links(), self.getAxis(number)
+            (first, second), axis = self._links(), self.getAxis(number)
             if side == 'second':
                 # the engine's axis is fixed on its first link; both turn around
-                links, axis = links[::-1], triple(-np.array(axis))
+                first, second, axis = second, first, triple(-np.array(axis))
             made.append(self.world.engine.add_joint(
-                'slider_motor', *links, self._anchor(0), axis, tree=False))
+                'slider_motor', first, second, self._anchor(0), axis, tree=False))
         return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any, TYPE_CHECKING
+from typing import Any
 import weakref
 
 import numpy as np
@@ -17,10 +17,6 @@ from sim_bridge.shapes.shapes import Sphere
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.settings import checked
 from sim_bridge.world.world import World as Engine
-
-if TYPE_CHECKING:
-    from sim_bridge.ode.body import Body
-    from sim_bridge.ode.joints import Joint
 
 GROUP = 'ode'
 """The collision group of all geoms, which find no contacts by themselves."""
@@ -48,8 +44,8 @@ class World:
         self.engine = Engine(gravity=(0.0, 0.0, 0.0), erp=0.2, cfm=0.0)
         """The world of `sim_bridge`; what is added to it directly lives on beside the bodies."""
         self.engine.set_group_collision(GROUP, GROUP, False)
-        self._bodies: weakref.WeakValueDictionary[int, Body] = weakref.WeakValueDictionary()
-        self._joints: weakref.WeakValueDictionary[int, Joint] = weakref.WeakValueDictionary()
+        self._bodies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self._joints: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._gone: list[Any] = []
         self._sleep, self._flag = Sleep(), False
         self._layer, self._most = 0.0, float('inf')
@@ -176,7 +172,7 @@ class World:
 
     def impulseToForce(self, stepsize: float, impulse: Vector) -> Triple:
         """Return the force of a step [N] that gives an impulse [N s]."""
-        return triple(finite_vector('impulse', impulse, 3) / stepsize)
+        return triple(finite_vector('impulse', impulse, 3, 'World') / stepsize)
 
     # --- steps -----------------------------------------------------------------------------------
 
@@ -195,7 +191,7 @@ class World:
         if wanted != settings:
             engine.simulation.configure(wanted)
         self.sync()
-        contacts = []
+        contacts: list[Any] = []
         for joint in list(self._joints.values()):
             contacts += joint.prepare_step(stepsize)
         bodies = list(self._bodies.values())
@@ -231,11 +227,11 @@ class World:
             self._environment = self.engine.add_body([HANDLE], 'environment', motion='static')
         return self._environment.root_link.geometries[0]
 
-    def admit_body(self, body: Body) -> None:
+    def admit_body(self, body: Any) -> None:
         """Add a body, which is made in the next step or query."""
         self._bodies[body.number] = body
 
-    def admit_joint(self, joint: Joint) -> None:
+    def admit_joint(self, joint: Any) -> None:
         """Add a joint."""
         self._joints[joint.number] = joint
 

@@ -72,12 +72,12 @@ def give_contacts(simulation: Simulation, contacts: Iterable[MadeContact]) -> No
     if not given:
         return
     law_of: dict[Any, int] = {}
-    rows = []
+    rows: list[np.ndarray] = []
     for contact in given:
         for name in ('a', 'b'):
-            geometry: Geometry = getattr(contact, name)
-            if geometry.link.robot.simulation is not simulation:
-                raise InvalidValueError(name, geometry, 'a geometry of this world', 'contact')
+            one: Geometry = getattr(contact, name)
+            if one.link.robot.simulation is not simulation:
+                raise InvalidValueError(name, one, 'a geometry of this world', 'contact')
         if contact.material not in law_of:
             law_of[contact.material] = len(rows)
             rows.append(simulation.materials.law_of(contact.material))

@@ -165,6 +165,21 @@ def test_slider_with_motor_and_stop():
     assert slider.getParam(ode.ParamLoStop) == -0.2
 
 
+def test_linear_motor():
+    """Drive the first body along an axis, relative to what the axis is fixed on."""
+    world = new_world((0.0, 0.0, 0.0))
+    body = ball(world, (0.0, 0.0, 0.0))
+    motor = ode.LMotor(world)
+    motor.attach(body, None)
+    motor.setNumAxes(1)
+    motor.setAxis(0, 0, (0.0, 1.0, 0.0))
+    motor.setParam(ode.ParamVel, 0.5)
+    motor.setParam(ode.ParamFMax, 100.0)
+    world.step(0.01)
+    world.step(0.01)
+    np.testing.assert_allclose(body.getLinearVel(), (0.0, 0.5, 0.0), atol=1e-6)
+
+
 def near(arguments, geom1, geom2):
     """Make contact joints, as programs do."""
     world, group, mu = arguments
