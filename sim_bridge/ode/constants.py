@@ -1,10 +1,7 @@
 """Numbers of ODE's Python bindings: parameters of joints, flags of contacts, modes of motors."""
 
-from __future__ import annotations
 
-import math
 
-Infinity = math.inf
 environment = None
 
 (paramLoStop, paramHiStop, paramVel, paramFMax, paramFudgeFactor, paramBounce, paramCFM,
