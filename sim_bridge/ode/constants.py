@@ -1,7 +1,6 @@
 """Numbers of ODE's Python bindings: parameters of joints, flags of contacts, modes of motors."""
 
-
-
+Infinity = float('inf')
 environment = None
 
 (paramLoStop, paramHiStop, paramVel, paramFMax, paramFudgeFactor, paramBounce, paramCFM,

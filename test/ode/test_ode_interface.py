@@ -39,6 +39,12 @@ def test_conventions_of_bodies():
     assert body.getLinearVel()[2] == pytest.approx(0.01)
 
 
+def test_constants():
+    """Have ODE's numbers: no more friction than infinite, second axes from 256 on."""
+    assert ode.Contact().getMu() == ode.Infinity == math.inf
+    assert (ode.ParamVel2, ode.ParamFMax3, ode.ContactSlip2) == (258, 515, 0x100)
+
+
 def test_masses():
     """Lie a cylinder along x; add and displace as the parallel-axis theorem says."""
     mass = ode.Mass()
