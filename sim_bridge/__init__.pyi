@@ -2,6 +2,7 @@
 
 from sim_bridge import contact as contact
 from sim_bridge import laws as laws
+from sim_bridge import ode as ode
 from sim_bridge import view as view
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
@@ -69,6 +70,7 @@ from sim_bridge.world.contact_points import ContactPoints as ContactPoints
 from sim_bridge.world.contact_problem import ContactProblem as ContactProblem
 from sim_bridge.world.contacts import Contact as Contact
 from sim_bridge.world.contacts import Contacts as Contacts
+from sim_bridge.world.made_contacts import MadeContact as MadeContact
 from sim_bridge.world.queries import Distance as Distance
 from sim_bridge.world.queries import distance as distance
 from sim_bridge.world.queries import OverlapContact as OverlapContact

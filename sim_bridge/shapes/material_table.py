@@ -45,6 +45,12 @@ Locate = Callable[[FrictionDirection], tuple[int, Sequence[float]]]
 
 # the share of a penetration that one step corrects (ODE's ERP)
 _ERP = 0.2
+# what a contact cannot have by itself
+_OF_PAIRS = {
+    'adhesion': law.ADHERES, 'direction': law.DIRECTED,
+    'friction_model': law.WEIGHED | law.CUSTOM,
+    'depth_factor': law.DEEP, 'reduce': law.REDUCED, 'contact_area': law.SPREADS}
+_NO_LAWS = np.zeros((0, law.SURFACE_LAW_SIZE))
 # of contact reduction, and of the contact area approach [m]
 _BINS, _REST_LENGTHS = 3, (0.0005, 0.05)
 # the acceleration of gravity that box friction takes, whatever that of the world is [m/s²]
@@ -112,8 +118,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     __slots__ = (
         '_explicit', '_functions', '_locate', '_materials', '_on_change', '_softness')
     internal_names = DeclaredAttributes.internal_names | {
-        'are_directed', 'forget_frames', 'friction_functions', 'number', 'restore', 'save',
-        'surfaces', 'take', 'take_back', 'under_free_name'}
+        'are_directed', 'forget_frames', 'friction_functions', 'law_of', 'number', 'restore',
+        'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
 
     def __init__(
         self, on_change: Callable[[], None] = lambda: None, locate: Locate = _of_world_alone,
@@ -254,6 +260,24 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 explicit = replace(explicit, motion=-explicit.motion)
         return _overridden(implicit, explicit)
 
+    def law_of(self, contact_material: ContactMaterial) -> np.ndarray:
+        """
+        Return the engine's row of a contact material that belongs to single contacts.
+
+        What it leaves open is that of two default materials. Raises InvalidValueError for what
+        depends on more than the contact.
+        """
+        default = self[DEFAULT]
+        complete = _overridden(combine(default, default, *self._softness()), contact_material)
+        bits = _refinements(complete)
+        only_of_pairs = [name for name, each in _OF_PAIRS.items() if bits & each]
+        only_of_pairs += ['solver'] if complete.solver is not None else []
+        for name in only_of_pairs:
+            raise InvalidValueError(
+                name, getattr(complete, name), 'nothing, of a contact that is made',
+                'contact material')
+        return _law_row(complete)
+
     @property
     def are_directed(self) -> bool:
         """Whether there are directions of friction in the frames of links."""
@@ -271,8 +295,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 self._explicit[pair] = replace(contact, direction=None)
                 self._on_change()
 
-    def surfaces(self) -> law.Surfaces:
-        """Return the table the engine reads."""
+    def surfaces(self, more: np.ndarray = _NO_LAWS) -> law.Surfaces:
+        """Return the table the engine reads; more: laws of no materials, put at its end."""
         names = list(self._materials)
         pair = np.zeros((len(names), len(names)), np.int64)
         rows: dict[tuple[ContactMaterial, int], int] = {}
@@ -299,10 +323,18 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             if contact.direction is not None:
                 body[row], axis = self._locate(_direction(contact))
                 refined[row, law.AXIS : law.AXIS + 3] = axis
-        return law.Surfaces(
+        table = law.Surfaces(
             pair, np.array([_law_row(contact) for contact, _ in rows]),
             np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body,
             np.array([SOLVERS.get(contact.solver or '', -1) for contact, _ in rows], np.int64))
+        if len(more) == 0:
+            return table
+        return law.Surfaces(
+            pair, np.concatenate([table.law, more]),
+            np.concatenate([table.refine, np.zeros(len(more), np.int64)]),
+            np.concatenate([refined, np.zeros((len(more), law.REFINED_SIZE))]),
+            np.concatenate([body, np.full(len(more), -1)]),
+            np.concatenate([table.solver, np.full(len(more), -1)]))
 
 
 def _moves(contact: ContactMaterial) -> bool:

@@ -26,6 +26,7 @@ from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
 from sim_bridge.engine.contact.hybrid import HYBRID
 from sim_bridge.engine.contact.listen import LISTEN
+from sim_bridge.engine.contact.made import MADE_CONTACTS
 from sim_bridge.engine.contact.present import (
     force_rows,
     present_dynamics,
@@ -49,6 +50,7 @@ from sim_bridge.engine.data.loops import (
     make_loops,
     RIGID_ROWS,
 )
+from sim_bridge.engine.data.made_contacts import MadeContacts, make_made_contacts
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import State
@@ -115,20 +117,23 @@ def make_options(
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
         detect=0, detect_convex=0, detect_surface=0, detect_hollow=0, contact=0, refine=0,
-        custom=0, hybrid=0, newton=0, share=0, loops=0, sleeps=int(sleeps))
+        custom=0, hybrid=0, made=0, newton=0, share=0, loops=0, sleeps=int(sleeps))
 
 
 def needed_stages(
-    options: Options, geometry: Geometry, surfaces: Surfaces, loops: Loops
+    options: Options, geometry: Geometry, surfaces: Surfaces, loops: Loops, made: MadeContacts
 ) -> dict[str, Stage]:
     """Return the stages that these parts need, by the option that holds the address."""
     needs = find_needs(geometry)
-    is_direct = options.solver != ITERATIVE or (surfaces.solver >= 0).any()
+    is_made = len(made.law) > 0
+    can_touch, has_types = needs.any or is_made, (surfaces.solver >= 0).any()
+    is_direct = options.solver != ITERATIVE or has_types
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
-    stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
-    stages |= refining_stages(surfaces) if needs.any else {}
-    stages |= {'hybrid': HYBRID} if needs.any and (surfaces.solver >= 0).any() else {}
-    stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
+    stages |= {'detect': DETECT, 'contact': CONTACT} if can_touch else {}
+    stages |= refining_stages(surfaces) if can_touch else {}
+    stages |= {'made': MADE_CONTACTS} if is_made else {}
+    stages |= {'hybrid': HYBRID} if can_touch and has_types else {}
+    stages |= {'newton': NEWTON, 'share': SHARE} if can_touch and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
     stages |= {'detect_hollow': DETECT_HOLLOW} if needs.hollow else {}
@@ -154,7 +159,7 @@ def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [
         DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE,
-        REFINE, HYBRID, FIELDS, LISTEN]
+        REFINE, HYBRID, MADE_CONTACTS, FIELDS, LISTEN]
     entries = [
         measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
         measure_convex_pairs, solve_given,
@@ -175,7 +180,7 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
     handle = Handle(
         model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
         make_contacts(room), *make_problem(model, room, 0), loops, make_loop_work(model, loops),
-        no_fields(), no_listening())
+        no_fields(), no_listening(), make_made_contacts(0))
     return Probe(handle, scratch.pose)
 
 
@@ -184,12 +189,14 @@ def make_observer(
 ) -> Observer:
     """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
-    options = with_stages(options, needed_stages(options, geometry, _NO_SURFACES, loops))
+    nothing = make_made_contacts(0)
+    options = with_stages(
+        options, needed_stages(options, geometry, _NO_SURFACES, loops, nothing))
     work = make_loop_work(model, loops)
     handle = Handle(
         model, options, state, workspace, geometry, _NO_SURFACES,
         make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0),
-        loops, work, fields, no_listening())
+        loops, work, fields, no_listening(), nothing)
     return Observer(handle, workspace, work)
 
 
@@ -202,6 +209,7 @@ def make_contact_handles(
     loops: Loops,
     fields: Fields,
     listening: Listening,
+    made: MadeContacts,
 ) -> ContactHandles:
     """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
     room = len(state.contact_gap)
@@ -212,14 +220,15 @@ def make_contact_handles(
     workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
-        loops, make_loop_work(model, loops), fields, listening)
+        loops, make_loop_work(model, loops), fields, listening, made)
     return ContactHandles(probe, problem, ContactSearch(probe), RaySearch(probe))
 
 
 def stepping_units(probe: Handle) -> list[Unit]:
     """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
     stages = needed_stages(
-        probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops))
+        probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops),
+        probe.part(MadeContacts))
     calls = ((probe.part(Fields).call, FIELDS), (probe.part(Listening).call, LISTEN))
     more = [stage.unit for call, stage in calls if call[STAGE] != 0]
     return [*(stage.unit for stage in stages.values()), *more, step.unit, advance.unit]
@@ -232,7 +241,8 @@ def make_stepping_handle(probe: Handle, friction: FrictionCalls | None = None) -
     friction: the functions that decide friction, whose handle it becomes.
     """
     options, loops = probe.part(Options), probe.part(Loops)
-    stages = needed_stages(options, probe.part(Geometry), probe.part(Surfaces), loops)
+    stages = needed_stages(
+        options, probe.part(Geometry), probe.part(Surfaces), loops, probe.part(MadeContacts))
     workspace = make_workspace(probe.part(Model), bool(loops.size[ALL_ROWS]))
     handle = probe.replaced(_with_calls(with_stages(options, stages), friction), workspace)
     if friction is not None:

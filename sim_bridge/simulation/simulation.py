@@ -58,6 +58,7 @@ from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
+from sim_bridge.simulation.made_contacts import Made, MadeRoom
 from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
 from sim_bridge.simulation.settings import Settings, SOLVERS
 from sim_bridge.simulation.sleeping import sample_count, sleep_rows
@@ -195,6 +196,7 @@ class Simulation:
         self.fields = ForceFields()
         self.listeners = ContactListeners()
         self.applied = AppliedForces()
+        self._made = MadeRoom()
         self.admitted = 0
         """How many robots were ever added."""
         self._thread = 0
@@ -275,7 +277,11 @@ class Simulation:
         return tuple((slot.name, slot.number) for slot in self.slots.values())
 
     def configure(self, settings: Settings) -> None:
-        """Run by other settings from the next step on; time step and seed are the same."""
+        """
+        Run by other settings from the next step on; the seed is the same.
+
+        The time step can be another where there are no devices, which sample by it.
+        """
         self.check_thread()
         if settings == self.settings:
             return
@@ -283,6 +289,8 @@ class Simulation:
         if settings.sleep is None and self.settings.sleep is not None:
             self._wake()
         self.settings, self.options = settings, _options_of(settings)
+        self.time_step_ns = settings.time_step_ns
+        self.time_step = settings.time_step_ns * 1e-9
         self._dirty |= _SURFACES
         self.renew_sleep(is_renewed=True)
 
@@ -639,8 +647,12 @@ class Simulation:
         self._state.wrench[body, 3:] += force
         self._dirty |= _PUSHES
 
-    def step(self, n: int = 1) -> None:
-        """Advance by n steps; raises DivergenceError, and InvalidValueError for no such number."""
+    def step(self, n: int = 1, made: Made | None = None) -> None:
+        """
+        Advance by n steps, with more contacts in the first of them.
+
+        Raises DivergenceError, and InvalidValueError for no such number.
+        """
         if type(n) is not int or n < 0:
             n = whole_number('n', n)
         # Between reading and setting it there is no call, where another thread could come in.
@@ -650,8 +662,16 @@ class Simulation:
             self.check_thread()
         self._thread = thread
         try:
+            if made is not None and self._made.grow(made):
+                self.settle_contact()
+                # not as SURFACES, which wake who sleeps
+                self._surfaces = self.materials.surfaces(self._made.laws)
+                self._dirty |= _CONTACTS
             if self._dirty & _TO_STEP:
                 self.refresh(_TO_STEP)
+            if made is not None:
+                self._made.fill(made, self._surfaces)
+                self._dirty |= _PUSHES
             is_pushed = n and self._dirty & _PUSHES
             part, unconverged = 1 if is_pushed else n, self.worst[0]
             status, done, is_observed = self._stepper.advance(self.step_count, part)
@@ -672,6 +692,8 @@ class Simulation:
                         self.fields.raise_error()
         finally:
             self._thread = before
+            if made is not None:
+                self._made.clear()
 
     def warm_up(self) -> None:
         """Compile or load every kernel that a running simulation uses; nothing else changes."""
@@ -789,7 +811,7 @@ class Simulation:
             self._build_geometry()
         if self._dirty & _SURFACES or self.materials.are_directed:
             # bodies have other numbers where robots were added or removed
-            self._surfaces = self.materials.surfaces()
+            self._surfaces = self.materials.surfaces(self._made.laws)
         self._wake()
         self._dirty = self._dirty & ~(_GEOMETRY | _SURFACES) | _CONTACTS
 
@@ -819,7 +841,8 @@ class Simulation:
         """Pass all arrays to the engine."""
         self._handles = handles.make_contact_handles(
             self._model, self.options, self._state, self._geometry, self._surfaces, self._loops,
-            self._fields[0], self.listeners.part(self.geometries, len(self._state.contact_gap)))
+            self._fields[0], self.listeners.part(self.geometries, len(self._state.contact_gap)),
+            self._made.contacts)
         self.listeners.connect(self._handles.probe.part(Contacts), self._fields[0].time)
         self._dirty = self._dirty & ~_CONTACTS | _STEPPER
 
@@ -904,8 +927,9 @@ class Simulation:
             self._friction.check()
 
     def _drop_pushes(self) -> None:
-        """Clear the wrenches that `add_wrench` has added."""
+        """Clear the wrenches that `add_wrench` has added, and the contacts that were made."""
         self._state.wrench[:] = 0.0
+        self._made.clear()
         self._dirty &= ~_PUSHES
 
     def _stop_crawlers(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.world.made_contacts import made_of, MadeContact
 
 BEFORE, AFTER = 'before', 'after'
 
@@ -86,9 +87,9 @@ class StepHooks:
         for when, function, robot in records:
             self.add(when, function, self._world if robot is None else self._world.robots[robot])
 
-    def step(self, n: int) -> None:
+    def step(self, n: int, contacts: Iterable[MadeContact]) -> None:
         """
-        Take n steps with the hooks, one after the other.
+        Take n steps with the hooks, one after the other; the first with the contacts given.
 
         Where anything raises, the world is as it was before that step, unless robots or joints
         were added or removed meanwhile.
@@ -98,16 +99,17 @@ class StepHooks:
             raise StateError('a step hook has called World.step, which calls step hooks')
         self._is_running = True
         try:
-            for _ in range(n):
-                self._take()
+            for step in range(n):
+                self._take(contacts if step == 0 else ())
         finally:
             self._is_running = False
 
-    def _take(self) -> None:
+    def _take(self, contacts: Iterable[MadeContact]) -> None:
         start = snapshots.save(self._simulation)
         try:
             self._call(BEFORE)
-            self._simulation.step()
+            # hooks may have changed who is in the world
+            self._simulation.step(1, made_of(self._simulation, contacts))
             self._call(AFTER)
         except BaseException:
             # of another structure there is no way back

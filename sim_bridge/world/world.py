@@ -74,6 +74,7 @@ from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.force_fields import add_force_field, remove_force_field, set_force_field
 from sim_bridge.world.joint_groups import JointGroups
+from sim_bridge.world.made_contacts import made_of, MadeContact
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
 from sim_bridge.world.queries import (
     Distance,
@@ -924,13 +925,14 @@ class World(DeclaredAttributes):
         self.simulation.step_count = whole_number('step_count', value)
         self.simulation.forget_observations()
 
-    def step(self, n: int = 1) -> None:
+    def step(self, n: int = 1, contacts: Iterable[MadeContact] = ()) -> None:
         """
         Advance by n steps under the present efforts, as n calls with one step each do.
 
-        Pushes (`link.add_force`, `add_torque`) act in the first of them only. Raises
-        SimulationError if the result of a step is not finite: the state before that step is kept,
-        and the message names the cause.
+        Pushes (`link.add_force`, `add_torque`) act in the first of them only, and so do the
+        contacts that are given, besides those found. Raises SimulationError if the result of a
+        step is not finite: the state before that step is kept, and the message names the cause;
+        and InvalidValueError for what is no contact of this world.
 
         Step hooks are called in each step. What a hook, a listener to contacts, or a function of a
         field or of friction raises, this raises, with the world as it was before that step.
@@ -938,9 +940,9 @@ class World(DeclaredAttributes):
         simulation = self.simulation
         try:
             if simulation.is_guarded:
-                self.hooks.step(n)
+                self.hooks.step(n, contacts)
             else:
-                simulation.step(n)
+                simulation.step(n, made_of(simulation, contacts))
         except DivergenceError:
             raise SimulationError(describe_divergence(
                 self.robots.values(), self.step_count + 1, self.time_step)) from None

@@ -15,6 +15,7 @@ from sim_bridge.engine.data.contact_problem import make_problem
 from sim_bridge.engine.data.fields import no_fields
 from sim_bridge.engine.data.listening import no_listening
 from sim_bridge.engine.data.loops import make_loop_work, make_loops
+from sim_bridge.engine.data.made_contacts import make_made_contacts
 from sim_bridge.engine.data.model import FREE_SINGLE, Model
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import make_state
@@ -76,7 +77,7 @@ class Bodies:
             make(Surfaces, {'materials': 0, 'laws': 0}),
             make_collision_scratch(self.geometry, room), self.contacts,
             *make_problem(model, room, 0), loops, make_loop_work(model, loops),
-            no_fields(), no_listening())
+            no_fields(), no_listening(), make_made_contacts(0))
 
     def collide(self, *poses, velocity=None):
         """Fill in the contacts at poses (R, p) and velocities (n, 6), angular before linear."""

@@ -499,8 +499,25 @@ def solve_types(watch):
         world.step()
 
 
+def made(watch):
+    """Push a block, a ball and a cylinder by contacts with laws of their own."""
+    world = sb.World()
+    ground, block, ball = world.add_ground(), add_block(world), add_ball(world, at=(1.0, 0.0))
+    roll = world.add_body(sb.Cylinder(0.2, 0.5), mass=1.0, position=(0.0, 2.0, 0.2),
+                          orientation=(2.0 ** -0.5, 0.0, 0.0, 2.0 ** -0.5))
+    world.exclude(ground.root_link, roll.root_link)
+    law = sb.ContactMaterial(friction=0.5, motion=0.1)
+    pairs = [(ground, block), (ground, ball), (roll, ground), (ball, roll)]
+    contacts = [
+        sb.MadeContact(each.geometry_a, each.geometry_b, each.position, each.normal, -each.gap,
+                       law, (1.0, 0.0, 0.0)) for each in world.find_contacts(2.0, pairs=pairs)]
+    world.step(1, contacts)
+    with watch():
+        world.step(1, contacts)
+
+
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
     hollow_shapes, distances, rays, controls, pull, fields, listening, medium, sleeping, joints,
     angular_motors, assembly, balls, springs, many, laws, directions,
-    solve_types]
+    solve_types, made]

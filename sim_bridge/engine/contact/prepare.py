@@ -38,17 +38,24 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
             continue
         laws.law[contact] = surfaces.pair[geometry.material[a], geometry.material[b]]
         law = surfaces.law[laws.law[contact]]
-        laws.model[contact] = int(law[surface.MODEL])
-        normal = load3(contacts.normal, contact, 0)
-        wanted, belt = relative_surface_motion(ws, geometry, surfaces, a, b, normal)
-        set_frame(law, (law[surface.MOTION], law[surface.MOTION2]), normal, wanted, belt,
-                  laws.frame[contact], laws.target[contact])
-        set_bounds(law, h, laws.radius[contact])
-        set_softness(law, h, laws.frame[contact], laws.softness[contact])
-        laws.rows[contact] = rows_of_law(law)
-        laws.approach[contact] = dot(normal, relative_velocity(
-            model, ws, twist, geometry.body[a], geometry.body[b],
-            load3(contacts.point, contact, 0)))
+        wanted, belt = relative_surface_motion(
+            ws, geometry, surfaces, a, b, load3(contacts.normal, contact, 0))
+        set_law(model, ws, geometry, contacts, twist, h, law,
+                (law[surface.MOTION], law[surface.MOTION2]), wanted, belt, contact, laws)
+
+
+@kernel
+def set_law(model, ws, geometry, contacts, twist, h, law, motion, wanted, belt, contact, laws):
+    """Fill what a law demands of a contact; motion, wanted, belt: as of `set_frame`."""
+    laws.model[contact] = int(law[surface.MODEL])
+    normal = load3(contacts.normal, contact, 0)
+    set_frame(law, motion, normal, wanted, belt, laws.frame[contact], laws.target[contact])
+    set_bounds(law, h, laws.radius[contact])
+    set_softness(law, h, laws.frame[contact], laws.softness[contact])
+    laws.rows[contact] = rows_of_law(law)
+    laws.approach[contact] = dot(normal, relative_velocity(
+        model, ws, twist, geometry.body[contacts.geometry[contact, 0]],
+        geometry.body[contacts.geometry[contact, 1]], load3(contacts.point, contact, 0)))
 
 
 @kernel

@@ -26,7 +26,7 @@ from sim_bridge.engine.data.contact_problem import (
     PENETRATION,
 )
 from sim_bridge.engine.data.loops import RANK
-from sim_bridge.engine.data.phases import ContactPhase
+from sim_bridge.engine.data.phases import ContactPhase, MadePhase
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE, NOT_PUSHED, PUSHED
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
@@ -67,7 +67,9 @@ def prepare(table):
         set_kinds(model, state, ws)
     set_laws(model, ws, geometry, world.surfaces(table), contacts, world.response(table).twist,
              world.options(table).time_step, laws)
-    refining = world.options(table).refine
+    making, refining = world.options(table).made, world.options(table).refine
+    if making != 0:
+        call_stage(making, table, MadePhase.SET_LAWS)
     if refining != 0 and call_stage(refining, table, 0) < 0:
         return -1
     find_islands(model, ws, geometry, contacts, world.loops(table).body, laws,

@@ -186,6 +186,8 @@ class Options(NamedTuple):
     """Address of the function that it calls for friction which Python decides, or 0."""
     hybrid: int
     """Address of the stage that it calls where pairs of materials have solve types, or 0."""
+    made: int
+    """Address of the stage of contacts that users make, 0 where nobody does."""
     newton: int
     """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
     share: int

@@ -58,6 +58,7 @@ DIMENSIONS = {
     'heights': 'heights of height fields',
     'materials': 'materials',
     'laws': 'surface laws',
+    'made': 'contacts made by the user that there is room for',
 }
 """What the dimensions count."""
 

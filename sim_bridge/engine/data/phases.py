@@ -1,4 +1,4 @@
-"""The phases of the stages of contacts and of constraints."""
+"""The phases of the stages of contacts, found and made, and of constraints."""
 
 from enum import IntEnum
 
@@ -11,6 +11,13 @@ class ContactPhase(IntEnum):
     SOLVE = 2
     PROJECT_POSITIONS = 3
     KEEP = 4
+
+
+class MadePhase(IntEnum):
+    """Phases of the stage of contacts that users make."""
+
+    ADD = 0
+    SET_LAWS = 1
 
 
 class LoopPhase(IntEnum):

@@ -24,6 +24,7 @@ from sim_bridge.engine.data.fields import Fields
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.listening import Listening
 from sim_bridge.engine.data.loops import Loops, LoopWork
+from sim_bridge.engine.data.made_contacts import MadeContacts
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import P
 from sim_bridge.engine.data.state import State
@@ -33,12 +34,13 @@ from sim_bridge.engine.data.workspace import Workspace
 PARTS: tuple[type[tuple[Any, ...]], ...] = (
     Model, Options, State, Workspace, Geometry, Surfaces, CollisionScratch, Contacts,
     Laws, Islands, Rows, Solution, Response, Direct, BodyPairs, Loops, LoopWork, Fields,
-    Listening)
+    Listening, MadeContacts)
 
 (
     model, options, state, workspace, geometry, surfaces,
     collision, contacts, laws, islands, rows, solution,
     response, direct, body_pairs, loops, loop_work, fields, listening,
+    made_contacts,
 ) = openers_of(PARTS)
 
 

@@ -16,6 +16,7 @@ from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import set_kinds
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.fields import AT_INSTANT, START
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, LOWER, UPPER, WELD
 from sim_bridge.engine.data.state import LOOSE
@@ -64,7 +65,8 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     for done in range(n):
         if options.detect != 0:
             place(model, state.q, ws)
-            if call_stage(options.detect, table, 0) != 0:
+            is_made = options.made != 0 and world.made_contacts(table).size[COUNT] > 0
+            if is_made or call_stage(options.detect, table, 0) != 0:
                 return done
         for stage in range(STAGES):
             combine(state.q, ws.q_slopes, tableau, stage, h, ws.q)

@@ -14,7 +14,7 @@ from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
-from sim_bridge.engine.data.phases import ContactPhase, LoopPhase
+from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MadePhase
 from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
@@ -123,6 +123,8 @@ def find_contacts(options, table):
     if options.detect == 0:
         return 0
     found = call_stage(options.detect, table, 0)
+    if options.made != 0 and found >= 0:
+        found = call_stage(options.made, table, MadePhase.ADD)
     listening = world.listening(table)
     if found >= 0 and listening.call[STAGE] != 0:
         found = call_stage(listening.call[STAGE], table, 0)

@@ -1,0 +1,273 @@
+"""What collides, after ODE's geoms: shapes on bodies, or alone."""
+
+from __future__ import annotations
+
+from typing import Any
+import weakref
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
+from sim_bridge.foundation.validation import finite_vector, unit_quaternion
+from sim_bridge.ode.body import Body
+from sim_bridge.ode.mass import Triple, triple
+from sim_bridge.ode.world import GROUP, rotation_of, serial, World
+from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.shapes import Shape
+
+_ALL = 0xFFFFFFFF
+Place = tuple[FloatArray, FloatArray]
+"""Rotation (3, 3) and position (3,)."""
+
+
+class GeomObject:
+    """
+    A shape in a space, with the pose of its body, or its own; other attributes are the user's.
+
+    Rotations are nine numbers by rows, quaternions w x y z.
+    """
+
+    body: Body | None = None
+    space: Any = None
+
+    def __init__(self, space: Any = None) -> None:
+        """Put it into a space, if there is one."""
+        if type(self) is GeomObject:
+            raise NotImplementedError("GeomObject can't be used directly")
+        self.number, self.version = serial(), 0
+        self._own: Place = (np.eye(3), np.zeros(3))
+        self._offset: Place = (np.eye(3), np.zeros(3))
+        self._category, self._collide, self._is_enabled = _ALL, _ALL, True
+        self._bound: Any = None
+        self._alone: weakref.WeakKeyDictionary[World, dict[str, Any]] = (
+            weakref.WeakKeyDictionary())
+        self._keys: weakref.WeakKeyDictionary[World, int] = weakref.WeakKeyDictionary()
+        if space is not None:
+            if not getattr(space, 'is_space', False):
+                raise InvalidValueError('space', space, 'a space or None', type(self).__name__)
+            space.add(self)
+
+    is_space = False
+
+    def shape(self) -> Shape | None:
+        """Return what it is to the engine, if it is a solid."""
+        return None
+
+    def placeable(self) -> bool:
+        """Return whether it has a pose."""
+        return True
+
+    def _require_place(self, what: str) -> None:
+        if not self.placeable():
+            raise ValueError(f'{type(self).__name__} has no {what}: it is not placeable')
+
+    # --- in the engine ---------------------------------------------------------------------------
+
+    def placed(self) -> list[Placed]:
+        """Return the shape on its body."""
+        shape = self.shape()
+        if shape is None:
+            return []
+        R, p = self._local()
+        return [Placed(shape, p, quaternion_from_matrix(R), f'geom {self.number}', mass=False,
+                       groups={GROUP})]
+
+    def _local(self) -> Place:
+        return self._offset
+
+    def bind(self, world: World, geometry: Any) -> None:
+        """Take the engine's geometry on a body."""
+        self._bound = geometry
+
+    def geometry_in(self, world: World) -> Any:
+        """Return the engine's geometry in a world, made where it is missing; None for rays."""
+        if self.shape() is None:
+            return None
+        if self.body is not None:
+            world.sync()
+            return self._bound
+        made = self._alone.get(world)
+        if made is None:
+            made = self._alone[world] = {}
+            weakref.finalize(self, world.expel, made).atexit = False
+        if 'robot' not in made or self._keys.get(world) != self.version:
+            if 'robot' in made:
+                world.engine.remove(made.pop('robot'))
+            R, p = self.pose()
+            made_of = self.placed()[0]
+            made['robot'] = world.engine.add_body(
+                [Placed(made_of.shape, name=made_of.name, groups={GROUP})],
+                f'geom {self.number}', motion='static', position=p,
+                orientation=quaternion_from_matrix(R))
+            self._keys[world] = self.version
+        return made['robot'].root_link.geometries[0]
+
+    def changed(self) -> None:
+        """Handle another shape or place on the body."""
+        self.version += 1
+
+    def pose(self) -> Place:
+        """Return rotation and position in the world."""
+        if self.body is None:
+            R, p = self._own
+            own, shift = self._local()
+            return R @ own, p + R @ shift
+        R = np.array(self.body.getRotation()).reshape(3, 3)
+        own, shift = self._local()
+        return R @ own, np.array(self.body.getPosition()) + R @ shift
+
+    # --- body and pose ---------------------------------------------------------------------------
+
+    def setBody(self, body: Body | None) -> None:
+        """Attach it to a body, or to none."""
+        self._require_place('body')
+        if body is not None and not isinstance(body, Body):
+            raise InvalidValueError('body', body, 'a Body or None', type(self).__name__)
+        if self.body is not None:
+            self.body.geoms.pop(self.number, None)
+            self._own = self.pose()
+        self._offset, self.body = (np.eye(3), np.zeros(3)), body
+        if body is not None:
+            body.geoms[self.number] = self
+        self.changed()
+
+    def getBody(self) -> Body | None:
+        """Return the body, None for the environment."""
+        return self.body
+
+    def setPosition(self, pos: Vector) -> None:
+        """Set the position, that of its body if it has one [m]."""
+        self._require_place('position')
+        if self.body is not None:
+            self.body.setPosition(pos)
+        else:
+            self._move(self._own[0], finite_vector('position', pos, 3, type(self).__name__))
+
+    def _turn(self, R: FloatArray) -> None:
+        if self.body is not None:
+            self.body.setRotation(R.ravel())
+        else:
+            self._move(R, self._own[1])
+
+    def _move(self, R: FloatArray, p: FloatArray) -> None:
+        self._own = R, p
+        R, p = self.pose()
+        for made in self._alone.values():
+            if 'robot' in made:
+                made['robot'].set_base_pose(p, quaternion_from_matrix(R))
+
+    def getPosition(self) -> Triple:
+        """Return the position [m]."""
+        self._require_place('position')
+        return triple(self.pose()[1])
+
+    def setRotation(self, R: Any) -> None:
+        """Set the rotation, that of its body if it has one."""
+        self._require_place('rotation')
+        self._turn(rotation_of(R, type(self).__name__))
+
+    def getRotation(self) -> list[float]:
+        """Return the rotation."""
+        self._require_place('rotation')
+        return [float(each) for each in self.pose()[0].ravel()]
+
+    def setQuaternion(self, q: Any) -> None:
+        """Set the rotation by a quaternion w x y z."""
+        self._require_place('rotation')
+        w, x, y, z = finite_vector('quaternion', q, 4, type(self).__name__).tolist()
+        self._turn(matrix_from_quaternion(unit_quaternion((x, y, z, w), type(self).__name__)))
+
+    def getQuaternion(self) -> tuple[float, float, float, float]:
+        """Return the quaternion w x y z."""
+        self._require_place('rotation')
+        x, y, z, w = quaternion_from_matrix(self.pose()[0]).tolist()
+        return w, x, y, z
+
+    def setOffsetPosition(self, pos: Vector) -> None:
+        """Set the position on the body [m]."""
+        self._require_body()
+        self._offset = (
+            self._offset[0], finite_vector('position', pos, 3, type(self).__name__))
+        self.changed()
+
+    def getOffsetPosition(self) -> Triple:
+        """Return the position on the body [m]."""
+        return triple(self._offset[1])
+
+    def setOffsetRotation(self, R: Any) -> None:
+        """Set the rotation on the body."""
+        self._require_body()
+        self._offset = rotation_of(R, type(self).__name__), self._offset[1]
+        self.changed()
+
+    def getOffsetRotation(self) -> list[float]:
+        """Return the rotation on the body."""
+        return [float(each) for each in self._offset[0].ravel()]
+
+    def clearOffset(self) -> None:
+        """Put it at the body's origin."""
+        self._offset = np.eye(3), np.zeros(3)
+        self.changed()
+
+    def _require_body(self) -> None:
+        if self.body is None:
+            raise ValueError('a geom has an offset on a body only: call setBody first')
+
+    # --- collisions ------------------------------------------------------------------------------
+
+    def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return centre offset and half extents of the bounds, of a rotation."""
+        raise NotImplementedError
+
+    def getAABB(self) -> tuple[float, float, float, float, float, float]:
+        """Return the bounds: least and greatest x, y and z [m]."""
+        R, p = self.pose()
+        middle, half = self.half_extents(R)
+        low, high = p + middle - half, p + middle + half
+        x, y, z = zip(low.tolist(), high.tolist(), strict=True)
+        return (*x, *y, *z)
+
+    def isSpace(self) -> bool:
+        """Return whether it is a space."""
+        return self.is_space
+
+    def getSpace(self) -> Any:
+        """Return the space that it is in, or None."""
+        return self.space
+
+    def setCollideBits(self, bits: int) -> None:
+        """Set the bits of the categories that it collides with."""
+        self._collide = int(bits) & _ALL
+
+    def setCategoryBits(self, bits: int) -> None:
+        """Set the bits of its categories."""
+        self._category = int(bits) & _ALL
+
+    def getCollideBits(self) -> int:
+        """Return the bits of the categories that it collides with."""
+        return self._collide
+
+    def getCategoryBits(self) -> int:
+        """Return the bits of its categories."""
+        return self._category
+
+    def may_meet(self, other: GeomObject) -> bool:
+        """Return whether the bits let it collide with another, on another body."""
+        return bool(
+            self._is_enabled and other._is_enabled
+            and (self._category & other._collide or other._category & self._collide)
+            and (self.body is None or self.body is not other.body))
+
+    def enable(self) -> None:
+        """Let it collide."""
+        self._is_enabled = True
+
+    def disable(self) -> None:
+        """Let it collide with nothing."""
+        self._is_enabled = False
+
+    def isEnabled(self) -> bool:
+        """Return whether it collides."""
+        return self._is_enabled

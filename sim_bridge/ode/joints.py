@@ -1,0 +1,351 @@
+"""What all joints have in common, after ODE's dJoint: bodies, parameters, motors, feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import math
+from typing import Any
+import weakref
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.validation import finite_number, finite_vector, real_array
+from sim_bridge.ode import constants as ode
+from sim_bridge.ode.body import Body
+from sim_bridge.ode.mass import Triple, triple
+from sim_bridge.ode.world import check_world, serial, World
+
+_NAMES = {
+    ode.ParamLoStop: 'ParamLoStop', ode.ParamHiStop: 'ParamHiStop', ode.ParamVel: 'ParamVel',
+    ode.ParamFMax: 'ParamFMax', ode.ParamFudgeFactor: 'ParamFudgeFactor',
+    ode.ParamBounce: 'ParamBounce', ode.ParamCFM: 'ParamCFM', ode.ParamStopERP: 'ParamStopERP',
+    ode.ParamStopCFM: 'ParamStopCFM', ode.ParamSuspensionERP: 'ParamSuspensionERP',
+    ode.ParamSuspensionCFM: 'ParamSuspensionCFM'}
+_DEFAULTS = {ode.ParamLoStop: -math.inf, ode.ParamHiStop: math.inf, ode.ParamFudgeFactor: 1.0}
+_SAME = 1e-9  # distance of two anchors that count as one [m]
+
+
+class JointGroup:
+    """Joints that end together; it keeps them alive until then."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._joints: list[Joint] = []
+
+    def empty(self) -> None:
+        """End all joints of the group."""
+        for joint in self._joints:
+            joint.end()
+        self._joints.clear()
+
+    def add_joint(self, joint: Joint) -> None:
+        """Take a joint."""
+        self._joints.append(joint)
+
+    def __len__(self) -> int:
+        """Return the number of joints."""
+        return len(self._joints)
+
+
+class Joint:
+    """
+    A joint between two bodies, or a body and the world (None).
+
+    It is a constraint of the engine, made in the next step. Coordinates, motors and stops are of
+    the first body relative to the second, as ODE's. Other attributes are the user's.
+    """
+
+    kind = ''
+    """What `World.add_joint` calls it."""
+    axis_count = 0
+    sign = -1.0
+    """Of its coordinates to those of the engine's joint, whose are the second body's."""
+
+    def __init__(self, world: World, jointgroup: JointGroup | None = None) -> None:
+        """Make it; it does nothing before it is attached."""
+        if type(self) is Joint:
+            raise NotImplementedError("Joint can't be used directly")
+        if jointgroup is not None and not isinstance(jointgroup, JointGroup):
+            raise InvalidValueError('jointgroup', jointgroup, 'a JointGroup or None')
+        self.world, self.number = check_world(world), serial()
+        self.bodies: tuple[Body | None, Body | None] = (None, None)
+        self.is_stale = True
+        """Whether it must be made anew."""
+        self._made: list[Any] = []
+        self._params: dict[int, float] = {}
+        self._efforts = np.zeros(3)
+        self._offset = np.zeros(3)
+        self._points: list[FloatArray] = [np.zeros(3), np.zeros(3)]
+        self._directions: dict[int, tuple[int, FloatArray]] = {}
+        self._is_enabled, self._is_over, self._has_feedback = True, False, False
+        self._step = 0.0
+        world.admit_joint(self)
+        if jointgroup is not None:
+            jointgroup.add_joint(self)
+        weakref.finalize(self, _unmake, world, self._made).atexit = False
+
+    # --- life ------------------------------------------------------------------------------------
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it acts."""
+        return self._is_enabled and not self._is_over and self.bodies != (None, None)
+
+    def end(self) -> None:
+        """End it; as `JointGroup.empty` does."""
+        self._is_over = True
+        self.unmake()
+        for body in self.bodies:
+            if body is not None:
+                body.joints.discard(self)
+        self.bodies = (None, None)
+
+    def enable(self) -> None:
+        """Let it act again."""
+        self._is_enabled = self.is_stale = True
+
+    def disable(self) -> None:
+        """Let it do nothing."""
+        self._is_enabled = False
+        self.unmake()
+
+    def isEnabled(self) -> bool:
+        """Return whether it acts."""
+        return self._is_enabled
+
+    def attach(self, body1: Body | None, body2: Body | None) -> None:
+        """Attach it to two bodies, or to one and the world, None."""
+        for name, body in (('body1', body1), ('body2', body2)):
+            if body is not None and (not isinstance(body, Body) or body.world is not self.world):
+                raise InvalidValueError(
+                    name, body, "a Body of the joint's world, or None", type(self).__name__)
+        if body1 is not None and body1 is body2:
+            raise InvalidValueError('body2', body2, 'another body', type(self).__name__)
+        self.unmake()
+        for body in self.bodies:
+            if body is not None:
+                body.joints.discard(self)
+        self.bodies = (body1, body2)
+        for body in self.bodies:
+            if body is not None:
+                body.joints.add(self)
+        place = next((body.getPosition() for body in self.bodies if body), (0.0, 0.0, 0.0))
+        self._fix_anchor(np.array(place))
+        self.is_stale = True
+
+    def getBody(self, index: int) -> Body | None:
+        """Return the first (0) or second (1) body."""
+        if index not in (0, 1):
+            raise IndexError(f'index is {index!r}; expected 0 or 1')
+        return self.bodies[index]
+
+    # --- parameters ------------------------------------------------------------------------------
+
+    def setParam(self, param: int, value: float) -> None:
+        """Set a parameter, Param… of the axis 1, Param…2 or Param…3."""
+        axis, name = self._checked(param)
+        place = f'{type(self).__name__}, {_NAMES[name]}{axis + 1 if axis else ""}'
+        if name in (ode.ParamLoStop, ode.ParamHiStop, ode.ParamFMax):
+            value = float(real_array(_NAMES[name], value, 'a number', place))
+            if math.isnan(value):
+                raise InvalidValueError(_NAMES[name], value, 'a number', place)
+        else:
+            value = finite_number(_NAMES[name], value, place)
+        if name == ode.ParamCFM and value != 0.0:
+            raise InvalidValueError('ParamCFM', value, '0, since motors are rigid here', place)
+        self._params[param] = value
+        if name in (ode.ParamSuspensionERP, ode.ParamSuspensionCFM):
+            self.is_stale = True
+        self._apply()
+
+    def getParam(self, param: int) -> float:
+        """Return a parameter."""
+        name = self._checked(param)[1]
+        return self._params.get(param, self._default(name))
+
+    def _default(self, name: int) -> float:
+        if name in (ode.ParamStopERP, ode.ParamSuspensionERP):
+            return self.world.getERP()
+        if name in (ode.ParamStopCFM, ode.ParamSuspensionCFM):
+            return self.world.getCFM()
+        return _DEFAULTS.get(name, 0.0)
+
+    def _checked(self, param: int) -> tuple[int, int]:
+        if not isinstance(param, int) or param % ode.ParamGroup not in _NAMES or not (
+                0 <= param // ode.ParamGroup < max(self.axis_count, 1)):
+            raise InvalidValueError(
+                'param', param, f'a Param… number of at most {max(self.axis_count, 1)} axes',
+                type(self).__name__)
+        return divmod(param, ode.ParamGroup)
+
+    def _apply(self) -> None:
+        """Write the parameters to the engine's axes."""
+        for number, axis in enumerate(self._axes()):
+            def value(name: int, first: int = number * ode.ParamGroup) -> float:
+                return self._params.get(first + name, self._default(name))
+
+            low, high, offset = value(0), value(1), self._offset[number]
+            if low > high:
+                low, high = -math.inf, math.inf
+            axis.lower, axis.upper = -math.inf, math.inf
+            axis.lower, axis.upper = sorted(
+                self.sign * (each - offset) for each in (low, high))
+            axis.bounce, axis.stop_erp = value(ode.ParamBounce), value(ode.ParamStopERP)
+            axis.stop_cfm = value(ode.ParamStopCFM)
+            most = value(ode.ParamFMax)
+            axis.control = 'velocity' if most > 0.0 else 'effort'
+            if most > 0.0:
+                axis.max_effort = most
+                axis.target_velocity = self.sign * value(ode.ParamVel)
+
+    def _axes(self) -> list[Any]:
+        return [axis for joint in self._made for axis in joint.axes][:self.axis_count]
+
+    def _position(self, number: int = 0) -> float:
+        axes = self._synced()
+        return float(self._offset[number] + self.sign * axes[number].q) if axes else 0.0
+
+    def _rate(self, number: int = 0) -> float:
+        axes = self._synced()
+        return self.sign * float(axes[number].dq) if axes else 0.0
+
+    def _angle(self, number: int = 0) -> float:
+        return math.remainder(self._position(number), 2.0 * math.pi)
+
+    def _synced(self) -> list[Any]:
+        if self.is_live:
+            self.world.sync()
+        return self._axes()
+
+    def _add_efforts(self, *efforts: float) -> None:
+        for number, effort in enumerate(efforts):
+            self._efforts[number] += finite_number('effort', effort, type(self).__name__)
+
+    # --- anchors and axes ------------------------------------------------------------------------
+
+    def _fix_anchor(self, point: Vector) -> None:
+        place = finite_vector('anchor', point, 3, type(self).__name__)
+        self._points = [
+            place if body is None else np.array(body.getPosRelPoint(place))
+            for body in self.bodies]
+        self._restart()
+
+    def _anchor(self, number: int) -> Triple:
+        body, point = self.bodies[number], self._points[number]
+        return triple(point) if body is None else body.getRelPointPos(point)
+
+    def _fix_axis(self, number: int, side: int, axis: Vector) -> None:
+        direction = finite_vector('axis', axis, 3, type(self).__name__)
+        length = float(np.linalg.norm(direction))
+        if length == 0.0:
+            raise InvalidValueError(
+                'axis', axis, 'a vector of some length', type(self).__name__)
+        body = self.bodies[side]
+        direction = direction / length
+        self._directions[number] = side, (
+            direction if body is None else np.array(body.vectorFromWorld(direction)))
+        self._restart()
+
+    def _axis(self, number: int) -> Triple:
+        side, direction = self._directions.get(number, (0, np.eye(3)[number % 3]))
+        body = self.bodies[side]
+        return triple(direction) if body is None else body.vectorToWorld(direction)
+
+    def _restart(self) -> None:
+        """Count coordinates from the present pose."""
+        self.unmake()
+        self._offset[:] = 0.0
+
+    # --- in the engine ---------------------------------------------------------------------------
+
+    def make(self) -> None:
+        """Make the engine's joint, if it acts."""
+        if self.is_live and not self._made:
+            self._made += self._add()
+            self._apply()
+        self.is_stale = False
+
+    def _add(self) -> list[Any]:
+        anchor, anchor2 = (np.array(self._anchor(number)) for number in (0, 1))
+        first, second = self._links()
+        gap = None if np.linalg.norm(anchor2 - anchor) < _SAME else anchor2
+        return [self.world.engine.add_joint(
+            self.kind, first, second, anchor, anchor2=gap, tree=False, collide=True,
+            **self._options())]
+
+    def _options(self) -> dict[str, Any]:
+        """Return further arguments of `World.add_joint`."""
+        return {} if not self.axis_count else {'axis': self._axis(0)}
+
+    def _links(self) -> list[Any]:
+        return [None if body is None else body.robot.root_link for body in self.bodies]
+
+    def unmake(self) -> None:
+        """Remove the engine's joint, if there is one; its coordinates go on from here."""
+        for number, axis in enumerate(self._axes()):
+            self._offset[number] += self.sign * axis.q
+        _unmake(self.world, self._made)
+        self.is_stale = True
+
+    def prepare_step(self, time_step: float) -> Iterable[Any]:
+        """Write efforts, wake what a moving body is tied to; return contacts."""
+        if not self.is_live:
+            return ()
+        if self._step != time_step:
+            self._step = time_step
+            if self._depends_on_step():
+                self.unmake()
+                self.make()
+        one, other = self.bodies
+        if one is not None and other is not None and one.is_stopped != other.is_stopped:
+            for body, beside in ((one, other), (other, one)):
+                if body.is_stopped and not beside.isKinematic():
+                    body.enable()
+        if self._efforts.any():
+            for axis, effort in zip(self._axes(), self._efforts, strict=False):
+                axis.u = self.sign * effort
+        return ()
+
+    def _depends_on_step(self) -> bool:
+        return False
+
+    def finish_step(self) -> None:
+        """Forget the efforts."""
+        if self._efforts.any():
+            self._efforts[:] = 0.0
+            for axis in self._axes():
+                axis.u = 0.0
+
+    def reset_softness(self) -> None:
+        """Take the world's ERP and CFM."""
+        for joint in self._made:
+            if joint.type not in ('angular_motor', 'slider_motor'):
+                joint.erp, joint.cfm = self.world.getERP(), self.world.getCFM()
+        self._apply()
+
+    # --- feedback --------------------------------------------------------------------------------
+
+    def setFeedback(self, flag: bool = True) -> None:
+        """Set whether getFeedback returns anything."""
+        self._has_feedback = bool(flag)
+
+    def getFeedback(self) -> tuple[Triple, Triple, Triple, Triple] | None:
+        """Return force, torque on the first body, then the second; about their centres."""
+        if not self._has_feedback:
+            return None
+        if not self.is_live:
+            raise StateError(f'{type(self).__name__} is not attached or enabled: it has no force')
+        self.world.sync()
+        total = np.zeros((4, 3))
+        for joint in self._made:
+            total += np.array(joint.feedback())
+        return triple(total[0]), triple(total[1]), triple(total[2]), triple(total[3])
+
+
+def _unmake(world: Any, made: list[Any]) -> None:
+    for joint in made:
+        if world.engine.joints.get(joint.key) is joint:
+            world.engine.remove_joint(joint)
+    made.clear()

@@ -1,0 +1,134 @@
+"""Joints of ODE that hold nothing: angular and linear motors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.validation import finite_vector, number_from, whole_number
+from sim_bridge.ode import constants as ode
+from sim_bridge.ode.joints import Joint
+from sim_bridge.ode.mass import Triple, triple
+
+
+class _Motor(Joint):
+    """Motors along one to three axes, each fixed on the world (0), the first or second body."""
+
+    def setNumAxes(self, num: int) -> None:
+        """Set the number of axes, 0 to 3."""
+        number_from('num', num, 0, 3, type(self).__name__, 'a whole number from 0 to 3')
+        self.axis_count = whole_number('num', num)
+        self._restart()
+
+    def getNumAxes(self) -> int:
+        """Return the number of axes."""
+        return self.axis_count
+
+    def setAxis(self, anum: int, rel: int, axis: Vector) -> None:
+        """Set an axis, world; rel: fixed on the world (0), the first (1) or second body (2)."""
+        for name, value in (('anum', anum), ('rel', rel)):
+            if value not in (0, 1, 2):
+                raise InvalidValueError(name, value, '0, 1 or 2', type(self).__name__)
+        self._relative[anum] = rel
+        self._fix_axis(anum, max(rel - 1, 0), axis)
+        if rel == 0:
+            direction = finite_vector('axis', axis, 3, type(self).__name__)
+            self._fixed[anum] = direction / np.linalg.norm(direction)
+
+    def getAxis(self, anum: int) -> Triple:
+        """Return an axis, world."""
+        if self._relative.get(anum) == 0:
+            return triple(self._fixed[anum])
+        return self._axis(anum)
+
+    def getAxisRel(self, anum: int) -> int:
+        """Return what an axis is fixed on."""
+        return self._relative.get(anum, 0)
+
+    @property
+    def _relative(self) -> dict[int, int]:
+        return self.__dict__.setdefault('_relative_', {})
+
+    @property
+    def _fixed(self) -> dict[int, FloatArray]:
+        return self.__dict__.setdefault('_fixed_', {})
+
+    def _sides(self) -> list[str]:
+        """Return the sides that the axes are fixed on, as the engine calls them."""
+        sides = []
+        for number in range(self.axis_count):
+            rel = self._relative.get(number)
+            if rel is None:
+                raise StateError(f'{type(self).__name__} has no axis {number}: call setAxis')
+            if rel == 0 and None not in self.bodies:
+                raise InvalidValueError(
+                    'rel', 0, '1 or 2 between two bodies: an axis is fixed on one of them',
+                    type(self).__name__)
+            of_world = 'first' if self.bodies[0] is None else 'second'
+            sides.append(of_world if rel == 0 else ('first', 'second')[rel - 1])
+        return sides
+
+
+class AMotor(_Motor):
+    """Motors and stops about one to three axes."""
+
+    def setMode(self, mode: int) -> None:
+        """Set the mode, AMotorUser or AMotorEuler."""
+        if mode not in (ode.AMotorUser, ode.AMotorEuler):
+            raise InvalidValueError('mode', mode, 'AMotorUser or AMotorEuler', 'AMotor')
+        self.__dict__['_mode_'] = mode
+        if mode == ode.AMotorEuler:
+            self.axis_count = 3
+        self._restart()
+
+    def getMode(self) -> int:
+        """Return the mode."""
+        return int(self.__dict__.get('_mode_', ode.AMotorUser))
+
+    def setAngle(self, anum: int, angle: float) -> None:
+        """Say what an angle of the user mode is now [rad]."""
+        if self.getMode() == ode.AMotorEuler:
+            raise StateError('AMotor: in Euler mode angles are measured')
+        axes = self._synced()
+        self._offset[anum] = angle - self.sign * (axes[anum].q if axes else 0.0)
+        self._apply()
+
+    def getAngle(self, anum: int) -> float:
+        """Return an angle [rad]."""
+        return self._position(anum)
+
+    def getAngleRate(self, anum: int) -> float:
+        """Return the rate of an angle [rad/s]."""
+        return self._rate(anum)
+
+    def addTorques(self, torque0: float, torque1: float = 0.0, torque2: float = 0.0) -> None:
+        """Add torques about the axes for the next step [N m]."""
+        self._add_efforts(torque0, torque1, torque2)
+
+    def _add(self) -> list[Any]:
+        if not self.axis_count:
+            return []
+        engine, (first, second) = self.world.engine, self._links()
+        if self.getMode() == ode.AMotorEuler:
+            return [engine.add_angular_motor(
+                first, second, np.array([self.getAxis(0), self.getAxis(2)]), euler=True)]
+        axes = np.array([self.getAxis(number) for number in range(self.axis_count)])
+        return [engine.add_angular_motor(first, second, axes, fixed_on=self._sides())]
+
+
+class LMotor(_Motor):
+    """Motors and stops along one to three axes."""
+
+    def _add(self) -> list[Any]:
+        made = []
+        for number, side in enumerate(self._sides()):
+            (first, second), axis = self._links(), self.getAxis(number)
+            if side == 'second':
+                # the engine's axis is fixed on its first link; both turn around
+                first, second, axis = second, first, triple(-np.array(axis))
+            made.append(self.world.engine.add_joint(
+                'slider_motor', first, second, self._anchor(0), axis, tree=False))
+        return made

@@ -1,0 +1,78 @@
+"""Contacts that a user makes for the next step, handed to the engine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.made_contacts import MADE, MadeContacts, make_made_contacts
+from sim_bridge.engine.data.surfaces import SURFACE_LAW_SIZE, Surfaces
+
+
+class Made(NamedTuple):
+    """
+    m contacts that are made, in any order, and their laws.
+
+    geometry: (m, 2) numbers. point: (m, 3) [m]. normal: (m, 3) unit, the way the first is pushed.
+    gap: (m,) [m]. direction: (m, 3) first direction of friction, zero for any. motion: (m, 2)
+    wanted velocities of the first surface [m/s]. law: (m,) rows of laws. laws: (k, 19) as
+    Surfaces.law. Vectors are in world axes.
+    """
+
+    geometry: np.ndarray
+    point: np.ndarray
+    normal: np.ndarray
+    gap: np.ndarray
+    direction: np.ndarray
+    motion: np.ndarray
+    law: np.ndarray
+    laws: np.ndarray
+
+
+class MadeRoom:
+    """The engine's room for contacts that are made: none until the first."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.contacts: MadeContacts = make_made_contacts(0)
+        self.laws = np.zeros((0, SURFACE_LAW_SIZE))
+        """The last rows of Surfaces.law, which are kept for them."""
+
+    def grow(self, made: Made) -> bool:
+        """Make room for these; return whether arrays are others now."""
+        few, short = len(self.contacts.law) < len(made.law), len(self.laws) < len(made.laws)
+        if few:
+            self.contacts = make_made_contacts(2 * len(made.law))
+        if short:
+            self.laws = np.zeros((2 * len(made.laws), SURFACE_LAW_SIZE))
+        return few or short
+
+    def clear(self) -> None:
+        """Drop the contacts."""
+        self.contacts.size[COUNT] = 0
+
+    def fill(self, made: Made, surfaces: Surfaces) -> None:
+        """Write the contacts, in the engine's order, and their laws; there is room."""
+        first = len(surfaces.law) - len(self.laws)
+        self.laws[: len(made.laws)] = made.laws
+        surfaces.law[first:] = self.laws
+        is_turned = made.geometry[:, 0] > made.geometry[:, 1]
+        sign = np.where(is_turned, -1.0, 1.0)[:, None]
+        pair = np.sort(made.geometry, axis=1)
+        order = np.lexsort((pair[:, 1], pair[:, 0]))
+        count, own = len(order), self.contacts
+        own.size[COUNT] = count
+        own.geometry[:count] = pair = pair[order]
+        is_first = np.ones(count, bool)
+        is_first[1:] = (pair[1:] != pair[:-1]).any(axis=1)
+        own.feature[:count] = MADE + np.arange(count) - np.maximum.accumulate(
+            np.where(is_first, np.arange(count), 0))
+        own.law[:count] = first + made.law[order]
+        own.point[:count], own.gap[:count] = made.point[order], made.gap[order]
+        # the second direction, normal × first, stays, and the velocity along it turns around
+        own.normal[:count] = (sign * made.normal)[order]
+        own.direction[:count] = (sign * made.direction)[order]
+        own.motion[:count, 0] = made.motion[order, 0]
+        own.motion[:count, 1] = (sign[:, 0] * made.motion[:, 1])[order]

@@ -1,0 +1,98 @@
+"""Contacts that a user makes for one step, after ODE's contact joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import Vector
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_number, finite_vector, instance_of, items_of
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.shapes.material import ContactMaterial
+from sim_bridge.simulation.made_contacts import Made
+from sim_bridge.simulation.simulation import Simulation
+
+_SLACK = 1e-6  # of the length of unit vectors
+
+
+@dataclass(frozen=True, eq=False)
+class MadeContact:
+    """
+    A contact for the next step of `World.step`, whatever touches.
+
+    a, b: the geometries whose links push each other; whether they are enabled does not matter, but
+    they are on two bodies of which forces move one at least.
+    point: (3,) [m], world. normal: (3,) unit, world, the way a is pushed. depth: overlap [m],
+    negative for a gap.
+    material: the law. Its `motion` and `motion2` are velocities of a's surface relative to b's
+    along `direction` and normal × that. What it leaves open is that of two default materials.
+    Adhesion, directions in frames, 'box' friction, functions of friction, depth factors,
+    reduction, contact areas and solve types are those of pairs of materials only.
+    direction: (3,) first direction of friction, world, made orthogonal to the normal; None: any.
+
+    Raises InvalidValueError for values outside these.
+    """
+
+    a: Geometry
+    b: Geometry
+    point: Vector
+    normal: Vector
+    depth: float
+    material: ContactMaterial = ContactMaterial()
+    direction: Vector | None = None
+
+    def __post_init__(self) -> None:
+        """Check what does not depend on a world."""
+        place = 'contact'
+        for name in ('a', 'b'):
+            instance_of(name, getattr(self, name), Geometry, 'a geometry', place)
+        instance_of('material', self.material, ContactMaterial, 'a ContactMaterial', place)
+        finite_number('depth', self.depth, place)
+        object.__setattr__(self, 'point', finite_vector('point', self.point, 3, place))
+        normal = finite_vector('normal', self.normal, 3, place)
+        if abs(np.linalg.norm(normal) - 1.0) > _SLACK:
+            raise InvalidValueError('normal', tuple(normal.tolist()), 'a unit vector', place)
+        object.__setattr__(self, 'normal', normal)
+        if self.direction is not None:
+            object.__setattr__(
+                self, 'direction', finite_vector('direction', self.direction, 3, place))
+
+
+def made_of(simulation: Simulation, contacts: Iterable[MadeContact]) -> Made | None:
+    """
+    Return contacts as a step of the simulation as it is now takes them; None for none.
+
+    Raises InvalidValueError for what is no contact between two bodies of this world.
+    """
+    if isinstance(contacts, tuple) and not contacts:
+        return None
+    given: list[MadeContact] = list(items_of('contacts', contacts, MadeContact, 'MadeContacts'))
+    if not given:
+        return None
+    law_of: dict[Any, int] = {}
+    rows: list[np.ndarray] = []
+    for contact in given:
+        for name in ('a', 'b'):
+            one: Geometry = getattr(contact, name)
+            if one.link.robot.simulation is not simulation:
+                raise InvalidValueError(name, one, 'a geometry of this world', 'contact')
+        if contact.material not in law_of:
+            law_of[contact.material] = len(rows)
+            rows.append(simulation.materials.law_of(contact.material))
+    geometry = np.array([(each.a.index, each.b.index) for each in given], np.int64)
+    body = simulation.geometry.body[geometry]
+    for row in np.flatnonzero(body[:, 0] == body[:, 1]):
+        raise InvalidValueError(
+            'b', given[row].b, f'a geometry of another body than {given[row].a!r}', 'contact')
+    materials = [each.material for each in given]
+    return Made(
+        geometry, np.array([each.point for each in given]),
+        np.array([each.normal for each in given]), np.array([-each.depth for each in given]),
+        np.array([(0.0, 0.0, 0.0) if each.direction is None else each.direction
+                  for each in given]),
+        np.array([(each.motion or 0.0, each.motion2 or 0.0) for each in materials]),
+        np.array([law_of[each] for each in materials]), np.array(rows))
