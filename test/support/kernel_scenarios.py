@@ -222,6 +222,10 @@ def hollow_shapes(watch):
         for place in ((0.05, 0.02, 0.1), (0.3, 0.0, 0.3)):
             with watch():
                 sb.distance(other, (place, TURNED), cone, (ORIGIN, UNTURNED))
+    # the nearest point of a bar jumps from corner to corner where the lines of the bore pass it
+    with watch():
+        sb.distance(sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring,
+                    (ORIGIN, UNTURNED))
 
 
 def distances(watch):
