@@ -196,6 +196,13 @@ def surfaces(watch):
         fast.set_base_velocity((40.0, 5.0, -70.0))
         with watch():
             world.step()
+    # over a rough field, a face lies ahead of a body that touches another one
+    rough = sb.World()
+    rough.add_body(sb.HeightField(heights, (2.0, 2.0)), motion='static')
+    flying = rough.add_body(sb.Sphere(0.02), mass=1.0, position=(-0.58553328, -0.15501922, 0.07))
+    flying.set_base_velocity((-53.37805667829307, -42.78359872046709, -70.0))
+    with watch():
+        rough.step()
 
 
 def hollow_shapes(watch):
@@ -213,6 +220,10 @@ def hollow_shapes(watch):
     for other in (ring, sb.Sphere(0.05)):
         with watch():
             sb.distance(other, ((0.05, 0.02, 0.1), TURNED), cone, (ORIGIN, UNTURNED))
+    # the nearest point of a bar jumps from corner to corner where the lines of the bore pass it
+    with watch():
+        sb.distance(sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring,
+                    (ORIGIN, UNTURNED))
 
 
 def distances(watch):
