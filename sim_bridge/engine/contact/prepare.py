@@ -40,7 +40,7 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
         law = surfaces.law[laws.law[contact]]
         laws.model[contact] = int(law[surface.MODEL])
         normal = load3(contacts.normal, contact, 0)
-        wanted, belt = relative_motion(ws, geometry, surfaces, a, b, normal)
+        wanted, belt = motions_of_surfaces(ws, geometry, surfaces, a, b, normal)
         set_frame(law, (law[surface.MOTION], law[surface.MOTION2]), normal, wanted, belt,
                   laws.frame[contact], laws.target[contact])
         set_bounds(law, h, laws.radius[contact])
@@ -68,7 +68,7 @@ def to_world(ws, geometry, number, vector):
 
 
 @subroutine
-def relative_motion(ws, geometry, surfaces, a, b, normal):
+def motions_of_surfaces(ws, geometry, surfaces, a, b, normal):
     """
     Return the friction direction of two geometries, and the velocity of b's surface less a's.
 

@@ -39,7 +39,7 @@ def reduce_points(table):
             continue
         loser, kept = contact, pairs.kept[at]
         gain = contacts.gap[kept] - contacts.gap[contact]
-        is_wider = distance(contacts, pairs, contact, first) > distance(
+        is_wider = centre_distance(contacts, pairs, contact, first) > centre_distance(
             contacts, pairs, kept, first)
         if gain > touching or (gain >= -touching and is_wider):
             pairs.kept[at], loser = contact, kept
@@ -63,11 +63,11 @@ def find_extents(table):
         first = pairs.first[contact]
         if first >= 0:
             pairs.extent[first] = max(
-                pairs.extent[first], distance(contacts, pairs, contact, first))
+                pairs.extent[first], centre_distance(contacts, pairs, contact, first))
 
 
 @kernel
-def distance(contacts, pairs, contact, first):
+def centre_distance(contacts, pairs, contact, first):
     """Return the distance of a contact's point from the centre of its pair [m]."""
     return norm(sub(load3(contacts.point, contact, 0), load3(pairs.center, first, 0)))
 

@@ -12,7 +12,7 @@ from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.area import share_areas
 from sim_bridge.engine.contact.body_pairs import bits_of, count_points, REACH
 from sim_bridge.engine.contact.islands import bodies_of
-from sim_bridge.engine.contact.prepare import along_surface, relative_motion, set_frame
+from sim_bridge.engine.contact.prepare import along_surface, motions_of_surfaces, set_frame
 from sim_bridge.engine.contact.reduce import reduce_points
 from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
@@ -103,7 +103,7 @@ def set_directions(ws, geometry, surfaces, contacts, laws, contact):
     if side == 0.0:
         first, second = geometry.flags[a] & STATIC, geometry.flags[b] & STATIC
         side = float(second - first) / STATIC
-    wanted, belt = relative_motion(ws, geometry, surfaces, a, b, normal)
+    wanted, belt = motions_of_surfaces(ws, geometry, surfaces, a, b, normal)
     if surfaces.refine[row] & surface.DIRECTED != 0:
         body, wanted = surfaces.direction_body[row], load3(surfaces.refined, row, surface.AXIS)
         if body >= 0:

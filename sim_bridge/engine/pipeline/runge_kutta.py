@@ -72,7 +72,7 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
             if not is_within_stops(model.q_of_v, model.limits, ws.q):
                 return done
             normalize_quaternions(model.kind, model.q_index, ws.q)
-            time = world.fields(table).time[START] + (float(done) + share_of(tableau, stage)) * h
+            time = world.fields(table).time[START] + (float(done) + time_share(tableau, stage)) * h
             find_slopes(model, state, ws, table, time, ws.q_slopes[stage], ws.v_slopes[stage])
         combine(state.q, ws.q_slopes, tableau, STAGES, h, ws.q)
         combine(state.v, ws.v_slopes, tableau, STAGES, h, ws.v)
@@ -103,7 +103,7 @@ def combine(start, slopes, tableau, stage, h, value_out):
 
 
 @kernel
-def share_of(tableau, stage):
+def time_share(tableau, stage):
     """Return after which share of the step a stage is."""
     total = 0.0
     for earlier in range(stage):
