@@ -120,9 +120,12 @@ def _actuated(
 ) -> dict[Robot, dict[str, int]]:
     """Return the coordinates of the actuated joints of each robot, by name."""
     expected = 'robots of the problem, with names of joints'
-    chosen = {robot: robot.actuated_joints for robot in problem.coordinates}
+    chosen: dict[Robot, Sequence[str]] = {
+        robot: robot.actuated_joints for robot in problem.coordinates}
     if joints is not None:
-        chosen = dict(instance_of('joints', joints, Mapping, expected))
+        if not isinstance(joints, Mapping):
+            raise InvalidValueError('joints', joints, expected)
+        chosen = dict(joints)
     found = {}
     for robot, names in chosen.items():
         instance_of('joints', robot, Robot, expected)

@@ -251,7 +251,7 @@ class ContactProblem:
             if given is not None:
                 array = real_array(what, given, f'an array {shape}', '')
                 if array.shape not in (shape, (len(jacobian),)):
-                    raise InvalidValueError(f'shape of {what}', array.shape, shape)
+                    raise InvalidValueError(f'shape of {what}', array.shape, str(shape))
                 push += jacobian.T @ array.ravel()
         return push
 
