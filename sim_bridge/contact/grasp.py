@@ -66,7 +66,7 @@ def least_effort(
     """
     least = _checked_epsilon(epsilon, len(checked_problem(problem).gap))[problem.pushes]
     columns, mu = _force_columns(problem, truth('friction', friction))
-    mu = mu * (1.0 - _checked_margin(friction_margin))
+    mu = mu * (1.0 - _checked_margin(friction_margin, friction))
     count, per = len(least), 3 if friction else 1
     every = np.concatenate([columns, problem.K.T], axis=1)
     needed = problem.bias_forces - problem.efforts
@@ -207,9 +207,11 @@ def _checked_epsilon(epsilon: object, count: int) -> np.ndarray:
     return np.broadcast_to(array, (count,)).copy()
 
 
-def _checked_margin(value: object) -> float:
+def _checked_margin(value: object, has_friction: bool) -> float:
     expected = 'a share from 0 to less than 1'
     margin = finite_number('friction_margin', value, '', expected)
     if not 0.0 <= margin < 1.0:
         raise InvalidValueError('friction_margin', value, expected)
+    if margin > 0.0 and not has_friction:
+        raise InvalidValueError('friction_margin', value, '0 without friction, or friction=True')
     return margin
