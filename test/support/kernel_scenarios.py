@@ -211,10 +211,11 @@ def hollow_shapes(watch):
     world = sb.World()
     lower = [ring, cone, sb.TriangleMesh(*sheet(1, 1.0))]
     upper = [sb.Cylinder(0.19, 0.3), sb.Box((0.15, 0.2, 0.2)), ring]
-    for number, (target, shape) in enumerate(zip(lower, upper, strict=True)):
+    heights = 0.0, 0.05, 0.045
+    for number, (target, shape, z) in enumerate(zip(lower, upper, heights, strict=True)):
         place = np.array((float(number), 0.0, 0.0))
         world.add_body(target, motion='static', position=place)
-        world.add_body(shape, mass=1.0, position=place + (0.01, 0.0, 0.05 * number))
+        world.add_body(shape, mass=1.0, position=place + (0.01, 0.0, z))
     with watch():
         world.step()
     for other in (ring, sb.Sphere(0.05)):
