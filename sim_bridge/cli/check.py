@@ -79,8 +79,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     completed(parser.add_argument(
         'file', metavar='FILE',
-        help='a shipped robot by its name; a URDF, xacro or OpenPLX file; a scene or parameter '
-        'file'),
+        help='a shipped robot by its name; a URDF, xacro, body or OpenPLX file; a scene or '
+        'parameter file'),
         completers.descriptions)
     parser.add_argument('--json', action='store_true', help='print all as JSON')
     parser.add_argument(

@@ -65,7 +65,7 @@ def robot_data(
     findings: gets warnings of collision meshes that cannot be read. fixed_base, collisions: as of
     `World.load_urdf`.
     """
-    is_fixed = description.root == _WORLD if fixed_base is None else fixed_base
+    is_fixed = description.fixed_base if fixed_base is None else fixed_base
     poses = link_poses(description)
     shapes = () if collisions == 'none' else read_shapes(
         description, findings, collisions, WARNING)

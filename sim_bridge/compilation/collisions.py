@@ -6,9 +6,8 @@ Primitives stay primitives; meshes become convex hulls, or triangle meshes by ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sim_bridge.description.model import ContactDescription, GeometryDescription, RobotDescription
@@ -21,13 +20,10 @@ from sim_bridge.foundation.validation import one_of
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
 from sim_bridge.shapes.placed import Placed
-from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from sim_bridge.shapes.shapes import PRIMITIVES, Shape
 
 HULL, MESH = 'hull', 'mesh'
 _PATHS_SHOWN = 8
-_PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType({
-    'box': lambda x, y, z: Box((x, y, z)), 'sphere': Sphere, 'cylinder': Cylinder,
-    'capsule': Capsule})
 
 
 class LinkShape(NamedTuple):
@@ -103,8 +99,8 @@ def _shape(
     severity: str,
 ) -> Shape | None:
     """Return the shape of a collision element; None, with a finding, for an unread mesh."""
-    if geometry.kind in _PRIMITIVES:
-        return _PRIMITIVES[geometry.kind](*geometry.size)
+    if geometry.kind in PRIMITIVES:
+        return PRIMITIVES[geometry.kind](*geometry.size)
     place = place.child('geometry/mesh', geometry.line)
     if not geometry.path:
         paths = list(geometry.searched)

@@ -31,7 +31,6 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.placed import Placed
 
-_WORLD = 'world'
 _STOP_ERP = 0.2  # share of the overshoot of a rigid stop that one step corrects
 
 
@@ -119,7 +118,7 @@ def compile_robot(
     joints whose parameters do not go together.
     """
     if fixed_base is None:
-        fixed_base = description.root == _WORLD
+        fixed_base = description.fixed_base
     fixed_base = fixed_base or not description.links
     base = engine.GROUND if fixed_base else engine.KINEMATIC if is_kinematic else engine.FREE
     return _Compiler(description, base, shapes, mount).compile()

@@ -9,6 +9,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from sim_bridge.contact.solution import (
+    checked_problem,
     ContactSolution,
     reduce_problem,
     ReducedProblem,
@@ -111,7 +112,7 @@ def next_step(problem: ContactProblem) -> NextStep:
     InvalidValueError for a problem of another time step than the world's, and where robots or
     joints were added or removed since.
     """
-    world = instance_of('world', problem.world, World, 'a world')
+    world = instance_of('world', checked_problem(problem).world, World, 'a world')
     if problem.time_step != world.time_step:
         raise InvalidValueError(
             'time_step', problem.time_step, f"the world's, {world.time_step} s")

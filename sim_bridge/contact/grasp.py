@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_bridge.contact.admm import minimise
 from sim_bridge.contact.reference import project_cones
+from sim_bridge.contact.solution import checked_problem
 from sim_bridge.foundation.errors import InfeasibleError, InvalidValueError
 from sim_bridge.foundation.validation import finite_number, instance_of, real_array, truth
 from sim_bridge.robots.robot import Robot
@@ -63,9 +64,9 @@ def least_effort(
     force and torque that are missing at least. Raises InvalidValueError for invalid arguments and
     contacts with other friction than circular cones, UnknownNameError for an unknown joint.
     """
-    least = _checked_epsilon(epsilon, len(problem.gap))[problem.pushes]
+    least = _checked_epsilon(epsilon, len(checked_problem(problem).gap))[problem.pushes]
     columns, mu = _force_columns(problem, truth('friction', friction))
-    mu = mu * (1.0 - _checked_margin(friction_margin))
+    mu = mu * (1.0 - _checked_margin(friction_margin, friction))
     count, per = len(least), 3 if friction else 1
     every = np.concatenate([columns, problem.K.T], axis=1)
     needed = problem.bias_forces - problem.efforts
@@ -118,11 +119,16 @@ def _actuated(
     problem: ContactProblem, joints: Mapping[Robot, Sequence[str]] | None
 ) -> dict[Robot, dict[str, int]]:
     """Return the coordinates of the actuated joints of each robot, by name."""
-    chosen = joints if joints is not None else {
+    expected = 'robots of the problem, with names of joints'
+    chosen: dict[Robot, Sequence[str]] = {
         robot: robot.actuated_joints for robot in problem.coordinates}
+    if joints is not None:
+        if not isinstance(joints, Mapping):
+            raise InvalidValueError('joints', joints, expected)
+        chosen = dict(joints)
     found = {}
     for robot, names in chosen.items():
-        instance_of('joints', robot, Robot, 'robots of the problem, with names of joints')
+        instance_of('joints', robot, Robot, expected)
         if robot not in problem.coordinates:
             raise InvalidValueError('joints', robot, 'a robot of the problem')
         found[robot] = dict(
@@ -201,9 +207,11 @@ def _checked_epsilon(epsilon: object, count: int) -> np.ndarray:
     return np.broadcast_to(array, (count,)).copy()
 
 
-def _checked_margin(value: object) -> float:
+def _checked_margin(value: object, has_friction: bool) -> float:
     expected = 'a share from 0 to less than 1'
     margin = finite_number('friction_margin', value, '', expected)
     if not 0.0 <= margin < 1.0:
         raise InvalidValueError('friction_margin', value, expected)
+    if margin > 0.0 and not has_friction:
+        raise InvalidValueError('friction_margin', value, '0 without friction, or friction=True')
     return margin

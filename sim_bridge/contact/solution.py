@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.foundation.validation import instance_of
 from sim_bridge.world.contact_problem import ContactProblem
 from sim_bridge.world.sparse import sparse_product
 
@@ -171,9 +172,15 @@ class ReducedProblem(NamedTuple):
                 values[second:])
 
 
+def checked_problem(problem: ContactProblem) -> ContactProblem:
+    """Return a contact problem; raise InvalidValueError for anything else."""
+    return instance_of(
+        'problem', problem, ContactProblem, 'a problem, as World.contact_problem returns it')
+
+
 def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> ReducedProblem:
     """Return a problem in the impulses alone; without friction coefficients of contacts are 0."""
-    closed, which = problem.closed, np.flatnonzero(problem.pushes)
+    closed, which = checked_problem(problem).closed, np.flatnonzero(problem.pushes)
     laws = closed.joint_laws
     rows = (3 * which[:, None] + np.arange(3)).ravel()
     models = np.array([problem.friction_models[k] for k in which], dtype=object)

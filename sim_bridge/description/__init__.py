@@ -1,9 +1,10 @@
 """
-Robot descriptions: URDF, xacro, SDF and YAML read, checked and returned as plain data.
+Robot descriptions: URDF, xacro, SDF, body files and YAML read, checked, returned as plain data.
 
 Imports `shapes`, `foundation`, and of the engine only the kinds of joints; no array of it.
 """
 
+from sim_bridge.description.load import check_description, examine_description, load_description
 from sim_bridge.description.mechanism.loops import gap, link_poses, Mobility, mobility
 from sim_bridge.description.mechanism.sensors import add_sensors
 from sim_bridge.description.report import DescriptionError, Finding, Report
@@ -12,11 +13,6 @@ from sim_bridge.description.resources import (
     resolve_uri,
     share_directory,
     shipped_robots,
-)
-from sim_bridge.description.urdf.load import (
-    check_description,
-    examine_description,
-    load_description,
 )
 from sim_bridge.description.yaml.constraints import add_extra_joints
 from sim_bridge.description.yaml.drives import drives_from_mapping

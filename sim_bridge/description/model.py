@@ -154,8 +154,9 @@ class GeometryDescription:
     One visual or collision element.
 
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
-    'capsule' (likewise) or 'mesh' (size: scale x y z, `filename` as written in the file, `path`
-    where it is, '' if it is not found, and then `searched`, where it was looked for).
+    'capsule' (likewise), 'cone' (likewise, its apex at +z) or 'mesh' (size: scale x y z,
+    `filename` as written in the file, `path` where it is, '' if it is not found, and then
+    `searched`, where it was looked for).
     """
 
     kind: str
@@ -593,6 +594,9 @@ class RobotDescription:
     constraints: joints that close loops of the tree. crawlers: links that are continuous tracks.
     drives: of wheels; the drive of tracks follows from the crawlers. controller_files: paths of
     the files of ros2_control's controllers, by how the description names them.
+    is_welded: whether the file fixes the root link to the world. base_pose: of the root link in
+    the world, where the file gives one. positions: of one-axis joints at the start, by name [rad
+    or m]; those that the file gives.
     """
 
     name: str
@@ -607,6 +611,14 @@ class RobotDescription:
     crawlers: tuple[CrawlerDescription, ...] = ()
     drives: tuple[DriveDescription, ...] = ()
     controller_files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    is_welded: bool = False
+    base_pose: Pose = Pose()
+    positions: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def fixed_base(self) -> bool:
+        """Whether the root link is fixed to the world, if nothing else is said."""
+        return self.is_welded or self.root == 'world'
 
     def __repr__(self) -> str:
         """Show the name, the source and the sizes."""

@@ -31,7 +31,8 @@ from sim_bridge.foundation.errors import (
 
 PACKAGE = 'sim_bridge'
 OPENPLX_SUFFIX = '.openplx'
-ROBOT_SUFFIXES = ('.urdf', '.xacro', OPENPLX_SUFFIX)
+BODY_SUFFIX = '.body'
+ROBOT_SUFFIXES = ('.urdf', '.xacro', BODY_SUFFIX, OPENPLX_SUFFIX)
 
 # what names a robot; filled with the names of those that ship
 _ROBOT = 'the name of a shipped robot ({}), the path of a file that exists, or a package:// URI'

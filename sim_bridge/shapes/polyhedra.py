@@ -300,28 +300,35 @@ class HeightField(_SetOnce):
             raise InvalidValueError(
                 'shape', self, 'one of finite volume, such as a HeightField with a bottom, where '
                 'a mass is asked for')
-        return solid_mass_properties(*_closed_field(self), density)
+        return solid_mass_properties(
+            *closed_down(*field_surface(self), self.bottom), density)
 
 
-def _closed_field(field: HeightField) -> tuple[FloatArray, IntArray]:
-    """Return vertices and triangles of a height field with sides and a flat underside."""
+def field_surface(field: HeightField) -> tuple[FloatArray, IntArray]:
+    """Return vertices and triangles of a height field, counter-clockwise seen from above."""
     rows, columns = field.heights.shape
     x, y = np.meshgrid(*(np.linspace(-0.5 * length, 0.5 * length, count)
                          for length, count in zip(field.size, (columns, rows), strict=True)))
-    top = np.stack([x, y, field.heights], axis=-1).reshape(-1, 3)
-    below = top.copy()
-    below[:, 2] = field.bottom
     number = np.arange(rows * columns).reshape(rows, columns)
     a, b, c, d = (part.ravel() for part in (
         number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
-    upper = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
-    # counter-clockwise seen from above
-    border = np.concatenate([
-        number[0, :-1], number[:-1, -1], number[-1, :0:-1], number[:0:-1, 0]])
-    following, down = np.roll(border, -1), rows * columns
-    sides = [np.stack([border, border + down, following + down], axis=1),
-             np.stack([border, following + down, following], axis=1)]
-    return np.concatenate([top, below]), np.concatenate([upper, upper[:, ::-1] + down, *sides])
+    return (np.stack([x, y, field.heights], axis=-1).reshape(-1, 3),
+            np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]))
+
+
+def closed_down(
+    vertices: FloatArray, triangles: IntArray, bottom: float
+) -> tuple[FloatArray, IntArray]:
+    """Return an open surface with sides down from its border and a flat underside."""
+    below, down = vertices.copy(), len(vertices)
+    below[:, 2] = bottom
+    edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    both = edges @ np.array([(down, 1), (1, down)])
+    start, end = edges[~np.isin(both[:, 0], both[:, 1])].T
+    return np.concatenate([vertices, below]), np.concatenate([
+        triangles, triangles[:, ::-1] + down,
+        np.stack([start, start + down, end + down], axis=1),
+        np.stack([start, end + down, end], axis=1)])
 
 
 def solid_mass_properties(

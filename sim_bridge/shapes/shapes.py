@@ -8,8 +8,10 @@ ones, as URDF writes them. All shapes are immutable, so that they can be shared.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import math
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -420,3 +422,9 @@ def _set_number_or_zero(shape: Shape, name: str, value: object) -> None:
     if number < 0.0:
         raise InvalidValueError(name, value, expected, place)
     object.__setattr__(shape, name, number)
+
+
+PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType({
+    'box': lambda x, y, z: Box((x, y, z)), 'sphere': Sphere, 'cylinder': Cylinder,
+    'capsule': Capsule, 'cone': Cone})
+"""What makes the shapes of descriptions, by the names of their kinds, from their sizes."""

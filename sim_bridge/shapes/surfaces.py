@@ -8,7 +8,13 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
+from sim_bridge.shapes.polyhedra import (
+    closed_down,
+    ConvexHull,
+    field_surface,
+    HeightField,
+    TriangleMesh,
+)
 from sim_bridge.shapes.shapes import (
     Box,
     Capsule,
@@ -60,8 +66,10 @@ def surface(shape: Shape, sides: int = 32) -> Surface:
         return revolved(np.array(
             [(low, -half), (bottom, -half), (upper, half), (high, half), (low, -half)]), sides)
     if isinstance(shape, HeightField):
-        return _terrain(shape)
-    if isinstance(shape, (ConvexHull, TriangleMesh)):
+        return _terrain(*field_surface(shape), shape.bottom)
+    if isinstance(shape, TriangleMesh):
+        return _terrain(shape.vertices, shape.triangles, shape.bottom)
+    if isinstance(shape, ConvexHull):
         return Surface(shape.vertices, shape.triangles)
     raise InvalidValueError('shape', shape, 'a shape with a finite surface')
 
@@ -89,14 +97,8 @@ def _arc(start: float, end: float, count: int) -> FloatArray:
     return np.stack([np.where(radii < 1e-12, 0.0, radii), np.sin(angles)], axis=1)
 
 
-def _terrain(shape: HeightField) -> Surface:
-    rows, columns = shape.heights.shape
-    x = np.linspace(-0.5, 0.5, columns) * shape.size[0]
-    y = np.linspace(-0.5, 0.5, rows) * shape.size[1]
-    number = np.arange(rows * columns).reshape(rows, columns)
-    low_low, low_high = number[:-1, :-1].ravel(), number[:-1, 1:].ravel()
-    high_low, high_high = number[1:, :-1].ravel(), number[1:, 1:].ravel()
-    return Surface(
-        np.stack([*np.meshgrid(x, y), shape.heights], axis=-1).reshape(-1, 3),
-        np.concatenate([np.stack([low_low, low_high, high_high], axis=1),
-                        np.stack([low_low, high_high, high_low], axis=1)]))
+def _terrain(vertices: FloatArray, triangles: IntArray, bottom: float | None) -> Surface:
+    """Return a surface, closed down to the bottom where there is one."""
+    if bottom is None:
+        return Surface(vertices, triangles)
+    return Surface(*closed_down(vertices, triangles, bottom))

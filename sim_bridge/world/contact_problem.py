@@ -147,7 +147,11 @@ class ContactProblem:
         self, impulses: np.ndarray, law_impulses: np.ndarray | None = None,
         turning_impulses: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return (nv,) v⁺ for λ (nc, 3) along the contacts' axes, ν (k,) and τ (t, 3)."""
+        """
+        Return (nv,) v⁺ for λ (nc, 3) along the contacts' axes, ν (k,) and τ (t, 3).
+
+        Raises InvalidValueError for arrays of other shapes.
+        """
         push = self.factor.T @ self._generalized(impulses, law_impulses, turning_impulses)
         return self.v_held + self.factor @ push
 
@@ -239,11 +243,17 @@ class ContactProblem:
         turning_impulses: np.ndarray | None,
     ) -> np.ndarray:
         """Return (nv,) J3ᵀ λ + Lᵀ ν + J_turnᵀ τ."""
-        push = self.J3.T @ np.ravel(impulses)
-        if law_impulses is not None:
-            push = push + self.joint_laws.jacobian.T @ law_impulses
-        if turning_impulses is not None:
-            push = push + self.J_turn.T @ np.ravel(turning_impulses)
+        push = np.zeros(len(self.v))
+        laws = self.joint_laws.jacobian
+        for what, given, jacobian, shape in (
+                ('impulses', impulses, self.J3, (len(self.gap), 3)),
+                ('law_impulses', law_impulses, laws, (len(laws),)),
+                ('turning_impulses', turning_impulses, self.J_turn, (len(self.turning), 3))):
+            if given is not None:
+                array = real_array(what, given, f'an array {shape}', '')
+                if array.shape not in (shape, (len(jacobian),)):
+                    raise InvalidValueError(f'shape of {what}', array.shape, str(shape))
+                push += jacobian.T @ array.ravel()
         return push
 
     @cached_property

@@ -136,6 +136,11 @@ def interpolate(
     if shares.ndim > 1 or not np.isfinite(shares).all():
         raise InvalidValueError('share', share, 'a finite number, or many', _place(subject))
     change = difference(subject, q, q2)
+    counts = {len(shares), len(change)} if shares.ndim and change.ndim == 2 else set()
+    if len(counts - {1}) == 2:
+        raise InvalidValueError(
+            'rows', f'{len(shares)} of share, {len(change)} of q and q2',
+            'as many of each, or one', _place(subject))
     return integrate(subject, (shares[:, None] if shares.ndim else shares) * change, q, out=out)
 
 

@@ -21,8 +21,8 @@ from sim_bridge.description.openplx.mapping.records import (
     MappedRobot,
     MappedScene,
 )
-from sim_bridge.description.openplx.write.urdf import urdf_text
 from sim_bridge.description.report import Findings, Place, SceneError
+from sim_bridge.description.urdf.write import urdf_text
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix

@@ -68,7 +68,7 @@ class RobotRegistry:
         """Add a robot of a checked description; as `World.add_robot`."""
         instance_of('description', description, RobotDescription,
                     'a RobotDescription, which load_description returns')
-        joint_positions = checked_positions(joint_positions)
+        joint_positions = {**description.positions, **checked_positions(joint_positions)}
         fixed_base = truth_or_none('fixed_base', fixed_base)
         self_collision = truth_or_none('self_collision', options.self_collision)
         shapes: tuple[LinkShape, ...] = ()

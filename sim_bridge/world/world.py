@@ -36,6 +36,7 @@ from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import (
     check_keywords,
     items_of,
@@ -264,12 +265,12 @@ class World(DeclaredAttributes):
         material: Material | str | None = None,
     ) -> Robot:
         """
-        Read a URDF or xacro file, or XML text, and add the robot.
+        Read a URDF, xacro or body file, or XML text, and add the robot.
 
         path_or_xml: path of the file, or its text; or the name of a robot that is shipped.
         name: unique in the world; if None, the name in the file, numbered if it is in use.
         fixed_base: whether the root link is welded to the world; None: only if its name is
-            'world'.
+            'world', or as a body file says.
         position, orientation: of the root link's frame in the world [m; quaternion x y z w].
         joint_positions: initial positions of one-axis joints by name [rad or m]. The other joints
             start at 0, or at the stop nearest to 0; where that leaves a loop open, near there.
@@ -297,6 +298,28 @@ class World(DeclaredAttributes):
         return self.registry.add_robot(
             description, name, fixed_base, (position, orientation), joint_positions,
             CollisionOptions(collisions, missing_meshes, self_collision, srdf, material))
+
+    def load_body(
+        self,
+        path: str | Path,
+        name: str | None = None,
+        fixed_base: bool | None = None,
+        position: Vector | None = None,
+        orientation: Vector | None = None,
+        **options: Any,
+    ) -> Robot:
+        """
+        Read a body file of Choreonoid and add the robot; docs/choreonoid.md says what is read.
+
+        fixed_base: None: where the root link's joint is fixed. position, orientation: of the root
+        link; None: as in the file. The other arguments are those of `load_urdf`, which reads body
+        files too, and raises what this does.
+        """
+        base = load_description(path, package_paths=options.get('package_paths', ())).base_pose
+        return self.load_urdf(
+            path, name, fixed_base, base.position if position is None else position,
+            quaternion_from_matrix(base.rotation) if orientation is None else orientation,
+            **options)
 
     def add_robot(
         self,

@@ -134,8 +134,8 @@ def test_run_passes_options_to_the_simulator():
 
 @pytest.mark.parametrize('verb', ['run', 'node', ('record', '-o', 'x', '--duration', '1')])
 @pytest.mark.parametrize(('arguments', 'said'), [
-    (['rovr'], "unknown robot 'rovr'.*Did you mean 'rover'.*arm, clock, delta"),
-    (['rovr.urdf'], "robot = 'rovr.urdf'.*arm, clock, delta.*did you mean 'rover'"),
+    (['rovr'], "unknown robot 'rovr'.*Did you mean 'rover'.*arm, biped, clock"),
+    (['rovr.urdf'], "robot = 'rovr.urdf'.*arm, biped, clock.*did you mean 'rover'"),
     (['package://bot/rover.urdf'], "package 'bot' is not found"),
     (['-p', 'rat:=5'], "unknown parameter 'rat'.*Did you mean 'rate'"),
     (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge', though in .*pd_controller"),

@@ -276,6 +276,23 @@ def test_wrong_biases_and_contacts_of_other_worlds_are_refused():
         other.contact_problem(contacts)
 
 
+def test_wrong_problems_and_impulses_are_named():
+    """Take what World.contact_problem returns, and impulses in rows of contacts."""
+    world = cubes()
+    problem = world.contact_problem(world.find_contacts())
+    for call in (sb.contact.solve, sb.contact.solve_primal, sb.contact.solve_dual,
+                 sb.contact.solve_reference, sb.contact.next_step, sb.contact.least_effort):
+        with pytest.raises(InvalidValueError, match='problem = .*World.contact_problem'):
+            call(world)
+    count = len(problem.gap)
+    with pytest.raises(InvalidValueError, match=rf'shape of impulses = \(3, {count}\)'):
+        problem.velocity(np.zeros((3, count)))
+    with pytest.raises(InvalidValueError, match='shape of law_impulses'):
+        problem.velocity(np.zeros((count, 3)), np.zeros(4))
+    with pytest.raises(InvalidValueError, match='joints = .*with names of joints'):
+        sb.contact.least_effort(problem, joints=['x'])
+
+
 def test_contacts_found_before_other_robots_went_are_of_the_same_bodies():
     """Give the rows of the bodies that touched, whose geometries have other numbers now."""
     world = cubes()

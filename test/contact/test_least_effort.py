@@ -164,6 +164,8 @@ def test_a_margin_keeps_forces_off_the_edges():
     for wrong in (1.0, -0.1, 'much'):
         with pytest.raises(sb.InvalidValueError, match='friction_margin = .* a share from 0'):
             sb.contact.least_effort(problem, friction=True, friction_margin=wrong)
+    with pytest.raises(sb.InvalidValueError, match='friction_margin = 0.3.*without friction'):
+        sb.contact.least_effort(problem, friction_margin=0.3)
 
 
 def test_contacts_outside_the_problem_are_named():

@@ -202,7 +202,7 @@ def test_unknown_robots(tmp_path):
         'a/' + 'b' * 5000,
     ):
         with pytest.raises(
-                InvalidValueError, match=r'expected the name of a shipped robot \(arm, clock'):
+                InvalidValueError, match=r'expected the name of a shipped robot \(arm, biped'):
             find_robot(path)
     with pytest.raises(InvalidValueError, match="package 'nobody' is not found"):
         find_robot('package://nobody/a.urdf')

@@ -38,6 +38,18 @@ def test_solids_enclose_their_volume(name):
         [vertices.min(axis=0), vertices.max(axis=0)], shape.bounds, atol=1e-3)
 
 
+def test_meshes_of_terrain_reach_down_to_their_bottom():
+    """Close an open mesh by sides and a flat underside, and leave one without a margin open."""
+    vertices = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0.3), (0, 1, 0.3)])
+    triangles = [(0, 1, 2), (0, 2, 3)]
+    drawn = surface(sb.TriangleMesh(vertices, triangles, 0.5))
+    a, b, c = (drawn.vertices[drawn.triangles[:, k]] for k in range(3))
+    assert np.einsum('ij,ij->i', a, np.cross(b, c)).sum() / 6 == pytest.approx(0.65)
+    edges = drawn.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    assert sorted(edges.tolist()) == sorted(edges[:, ::-1].tolist())
+    assert len(surface(sb.TriangleMesh(vertices, triangles)).triangles) == 2
+
+
 def test_a_plane_has_no_surface_to_draw():
     """Refuse what has no end."""
     with pytest.raises(sb.InvalidValueError, match='finite surface'):

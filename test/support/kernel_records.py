@@ -13,6 +13,7 @@ from typing import Any
 from kernel_pairs import differing
 import numpy as np
 
+from sim_bridge.compiler import direct
 from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.kernel import Kernel
@@ -197,6 +198,8 @@ class Recorder:
                 entry, arguments, lambda: call(entry, *arguments)))
             patch.setattr(Entry, 'prepare', prepare_watched)
             patch.setattr(Call, '__call__', repeat_watched)
+            # what takes numpy's arrays in machine code falls back to calls, which are seen
+            patch.setattr(direct, 'is_possible', lambda: False)
             patch.setattr(Call, 'replace', replace_watched)
             patch.setattr(Stepper, 'advance', lambda stepper, *how: (
                 self._advance if self._is_watching else advance)(stepper, *how))

@@ -196,6 +196,13 @@ def surfaces(watch):
         fast.set_base_velocity((40.0, 5.0, -70.0))
         with watch():
             world.step()
+    # over a rough field, a face lies ahead of a body that touches another one
+    rough = sb.World()
+    rough.add_body(sb.HeightField(heights, (2.0, 2.0)), motion='static')
+    flying = rough.add_body(sb.Sphere(0.02), mass=1.0, position=(-0.58553328, -0.15501922, 0.07))
+    flying.set_base_velocity((-53.37805667829307, -42.78359872046709, -70.0))
+    with watch():
+        rough.step()
 
 
 def hollow_shapes(watch):
@@ -204,15 +211,20 @@ def hollow_shapes(watch):
     world = sb.World()
     lower = [ring, cone, sb.TriangleMesh(*sheet(1, 1.0))]
     upper = [sb.Cylinder(0.19, 0.3), sb.Box((0.15, 0.2, 0.2)), ring]
-    for number, (target, shape) in enumerate(zip(lower, upper, strict=True)):
+    heights = 0.0, 0.05, 0.045
+    for number, (target, shape, z) in enumerate(zip(lower, upper, heights, strict=True)):
         place = np.array((float(number), 0.0, 0.0))
         world.add_body(target, motion='static', position=place)
-        world.add_body(shape, mass=1.0, position=place + (0.01, 0.0, 0.05 * number))
+        world.add_body(shape, mass=1.0, position=place + (0.01, 0.0, z))
     with watch():
         world.step()
     for other in (ring, sb.Sphere(0.05)):
         with watch():
             sb.distance(other, ((0.05, 0.02, 0.1), TURNED), cone, (ORIGIN, UNTURNED))
+    # the nearest point of a bar jumps from corner to corner where the lines of the bore pass it
+    with watch():
+        sb.distance(sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring,
+                    (ORIGIN, UNTURNED))
 
 
 def distances(watch):

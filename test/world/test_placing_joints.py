@@ -107,7 +107,7 @@ def test_placed_joints_survive_copies_and_resets_and_old_snapshots_do_not_fit():
     assert other.state_hash() == world.state_hash()
     world.restore(saved)
     assert world.state_hash() == after
-    with pytest.raises(sb.InvalidValueError, match='the same joints'):
+    with pytest.raises(sb.InvalidValueError, match='geometries and joints'):
         world.restore(before)
     world.reset()
     world.step(100)

@@ -26,8 +26,6 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.foundation.rotation import matrix_from_axis_angle
 
-# a root link of this name stands still
-_GROUND = 'world'
 # singular values of the loops' Jacobian, relative to the greatest, that count as zero
 _RANK_TOLERANCE = 1e-9
 
@@ -79,7 +77,7 @@ def link_poses(
 
 def rigid_groups(description: RobotDescription) -> dict[str, str]:
     """Return, by link, the first link of those it is fixed to; '' is the world, also as a link."""
-    leader = {description.root: '' if description.root == _GROUND else description.root, '': ''}
+    leader = {description.root: '' if description.fixed_base else description.root, '': ''}
     for joint in parents_first(description):
         is_fixed = joint.type is JointType.FIXED
         leader[joint.child] = leader[joint.parent] if is_fixed else joint.child

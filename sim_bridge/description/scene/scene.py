@@ -32,6 +32,7 @@ Scenes: what is in a world, as YAML.
       robots:
         left:
           urdf: arm                      # a shipped robot's name, a path, package://…
+                                         # of a URDF, xacro or body file
           namespace: left                # of its ROS topics; its name if absent
           position: [0, 0.5, 0]
           fixed_base: true

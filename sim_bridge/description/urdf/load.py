@@ -18,15 +18,7 @@ from sim_bridge.description.mechanism.constraints import attach
 from sim_bridge.description.mechanism.sensors import with_sensors
 from sim_bridge.description.mechanism.tree import check_mimic_limits, check_tree, resolve_mimics
 from sim_bridge.description.model import RobotDescription, SensorDescription
-from sim_bridge.description.report import (
-    DescriptionError,
-    ERROR,
-    Findings,
-    Place,
-    Report,
-    unknown,
-    WARNING,
-)
+from sim_bridge.description.report import ERROR, Findings, Place, Report, unknown, WARNING
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
@@ -45,63 +37,16 @@ from sim_bridge.description.urdf.schema import (
 from sim_bridge.description.urdf.sensors import read_sensors
 from sim_bridge.description.xml.document import Document, Element, parse_document, read_source
 from sim_bridge.description.xml.schema import clean, clean_or_drop
-from sim_bridge.description.yaml.constraints import add_extra_joints
-from sim_bridge.foundation.validation import items_of
 
 
-def load_description(
+def examine_urdf(
     source: str | Path,
-    *,
-    xacro_args: Mapping[str, object] | None = None,
-    package_paths: Iterable[str | Path] = (),
-    extra_sensors: Iterable[SensorDescription] = (),
-    extra_joints: str | Path | Mapping[str, object] | None = None,
-) -> RobotDescription:
-    """
-    Read a robot description.
-
-    source: the path of a .urdf or .xacro file, or XML text.
-    xacro_args: the values of the xacro file's arguments, by name.
-    package_paths: where to look for `package://` files, before the places the environment names.
-    extra_sensors: devices to add to those the description declares.
-    extra_joints: a YAML file, or a mapping as it would hold, of joints that close loops.
-
-    Raises DescriptionError, with every defect in its `report`, if the description cannot be
-    simulated, or else the extra joints cannot. Warnings are in the description's own `report`.
-    Raises InvalidValueError for arguments of another type.
-    """
-    description, report = examine_description(
-        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)
-    if description is None or not report.ok:
-        raise DescriptionError(report)
-    description = replace(description, report=report)
-    return description if extra_joints is None else add_extra_joints(description, extra_joints)
-
-
-def check_description(
-    source: str | Path,
-    *,
-    xacro_args: Mapping[str, object] | None = None,
-    package_paths: Iterable[str | Path] = (),
-    extra_sensors: Iterable[SensorDescription] = (),
-) -> Report:
-    """Return the report of a description; defects do not raise DescriptionError."""
-    return examine_description(
-        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)[1]
-
-
-def examine_description(
-    source: str | Path,
-    *,
-    xacro_args: Mapping[str, object] | None = None,
-    package_paths: Iterable[str | Path] = (),
-    extra_sensors: Iterable[SensorDescription] = (),
+    xacro_args: Mapping[str, object] | None,
+    package_paths: Iterable[str | Path],
+    extra_sensors: Iterable[SensorDescription],
 ) -> tuple[RobotDescription | None, Report]:
-    """Return the readable part of a description, None if there is none, and its report."""
+    """Return what a URDF or xacro file, or XML text, describes; as `examine_description`."""
     findings = Findings()
-    package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
-    extra_sensors = items_of(
-        'sensors', extra_sensors, SensorDescription, 'SensorDescriptions')
     name, data = read_source(source, findings)
     label = name
     document = None if data is None else parse_document(data, findings)

@@ -58,8 +58,8 @@ _WORDS = {
     'type': ('joint_type', 'jointType'),
     'link1': ('link1_name', 'link1Name'),
     'link2': ('link2_name', 'link2Name'),
-    'position1': ('link1_local_pos', 'link1LocalPos'),
-    'position2': ('link2_local_pos', 'link2LocalPos'),
+    'position1': ('link1_local_pos', 'link1LocalPos', 'translation_in_link1'),
+    'position2': ('link2_local_pos', 'link2LocalPos', 'translation_in_link2'),
     'axis': ('jointAxis', 'joint_axis'),
 }
 _LISTS = ('joints', 'extra_joints', 'extraJoints')
@@ -80,7 +80,8 @@ def add_extra_joints(
     """
     findings = Findings()
     label, _, content = read_document(source, findings)
-    declared = [] if content is None else list(_read(Section(content, 'file', findings), findings))
+    declared = [] if content is None else list(
+        read_joints(Section(content, 'file', findings), findings))
     extra = attach(declared, description, findings, description.constraints)
     report = findings.report(label)
     if not report.ok:
@@ -94,7 +95,8 @@ def add_extra_joints(
     )
 
 
-def _read(document: Section, findings: Findings) -> Iterator[Declared]:
+def read_joints(document: Section, findings: Findings) -> Iterator[Declared]:
+    """Yield the loop joints of a document."""
     given = [name for name in _LISTS if document.has(name)]
     name = given[0] if given else _LISTS[0]
     if not given:

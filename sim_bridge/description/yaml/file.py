@@ -12,6 +12,8 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.yaml_text import load_yaml, TextLoader, YamlTextError
 
+_MERGE = 'tag:yaml.org,2002:merge'
+
 
 class MappingWithLines(dict[Any, Any]):
     """A mapping of a YAML file. lines: of its keys, from 1."""
@@ -25,13 +27,17 @@ class _Loader(TextLoader):
     """Builds mappings that know their lines and refuse a key given twice."""
 
     def construct_yaml_map(self, node: yaml.MappingNode) -> MappingWithLines:
-        """Return a mapping, whole."""
+        """Return a mapping, whole; its own keys override those that it merges (`<<`)."""
+        count = sum(key_node.tag != _MERGE for key_node, _ in node.value)
         self.flatten_mapping(node)
-        mapping = MappingWithLines()
-        for key_node, value_node in node.value:
+        mapping, own = MappingWithLines(), set()
+        for number, (key_node, value_node) in enumerate(node.value):
             self.check_key(key_node)
             key = self.construct_object(key_node, deep=True)
-            if key in mapping:
+            is_own = number >= len(node.value) - count
+            if is_own and key not in own:
+                own.add(key)
+            elif is_own:
                 raise yaml.constructor.ConstructorError(
                     None, None, f'the key {key!r} is given twice', key_node.start_mark)
             mapping[key] = self.construct_object(value_node, deep=True)

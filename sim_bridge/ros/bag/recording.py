@@ -23,6 +23,7 @@ from std_msgs.msg import String
 from sim_bridge.description import find_robot
 from sim_bridge.description.force_fields import name_of
 from sim_bridge.description.model import RobotDescription
+from sim_bridge.description.resources import BODY_SUFFIX
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.foundation.version import __version__
 from sim_bridge.robots.robot import Robot
@@ -163,7 +164,8 @@ class Recording(Journal):
     ) -> None:
         """Record that a robot or object was added, with all data needed to add it again."""
         self.note('spawn', name=robot.name, made=None if position is None else {
-            'description': portable_description(robot.description),
+            'description': _body_file(robot.description) or portable_description(
+                robot.description),
             'namespace': None if loaded is None else loaded.namespace,
             'position': [float(each) for each in position],
             'orientation': [float(each) for each in orientation],
@@ -280,13 +282,20 @@ def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[
 
 
 def _files(robot: Robot) -> set[str | None]:
-    """Return the files of a robot's controllers and the mesh files of its collision shapes."""
+    """Return the files of a robot's controllers, its body file, its collision shapes' meshes."""
     if robot.description is None:
         return set()
     links = robot.description.links.values()
     meshes = [
         shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
-    return {*meshes, *robot.description.controller_files.values()}
+    return {*meshes, _body_file(robot.description),
+            *robot.description.controller_files.values()}
+
+
+def _body_file(description: RobotDescription) -> str | None:
+    """Return the path of a robot's body file, whose URDF lacks what URDF lacks; else None."""
+    path = Path(description.source)
+    return str(path.resolve()) if path.suffix == BODY_SUFFIX else None
 
 
 def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:

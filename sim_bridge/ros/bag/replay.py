@@ -18,7 +18,7 @@ from rclpy.qos import QoSProfile
 
 from sim_bridge.description.openplx.bundles import installed_bundles, VARIABLE
 from sim_bridge.description.openplx.mapping.records import MappedScene
-from sim_bridge.description.resources import OPENPLX_SUFFIX
+from sim_bridge.description.resources import BODY_SUFFIX, OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import (
     brief,
     DamagedBagError,
@@ -418,8 +418,8 @@ def _parameters(setup: Setup) -> SimulatorParameters:
     # commands come when they took effect: there is nobody to wait for
     parameters = checked(SimulatorParameters, {**setup.parameters, 'lockstep': []})
     is_own = parameters.robot or parameters.robot_description or not parameters.world
-    # an OpenPLX file is read again: it is among the files
-    if is_own and not parameters.robot.endswith(OPENPLX_SUFFIX):
+    # these files are read again: they are among the files
+    if is_own and not parameters.robot.endswith((BODY_SUFFIX, OPENPLX_SUFFIX)):
         # the robot beside those of a world comes last
         last = next(reversed(setup.descriptions.values()), '')
         return replace(parameters, robot='', robot_description=last)

@@ -17,7 +17,7 @@ from sim_bridge.description import find_robot
 from sim_bridge.description.gravity import AnyGravity, PointGravity
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
-from sim_bridge.description.resources import OPENPLX_SUFFIX
+from sim_bridge.description.resources import BODY_SUFFIX, OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import brief, coded, ErrorCode, InvalidValueError
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.ros.params.initial_values import initial_values
@@ -30,7 +30,7 @@ from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.world.openplx import OpenPlxScene
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
-SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml', OPENPLX_SUFFIX)
+SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml', BODY_SUFFIX, OPENPLX_SUFFIX)
 
 
 @dataclass(frozen=True)

@@ -320,6 +320,8 @@ _ROW, _POSE = np.zeros(7), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     (lambda: dynamics.jacobian(_ARM, 'tool'), "'tool'.*tool0"),
     (lambda: dynamics.integrate('x', _ROW), "robot_or_world = 'x'"),
     (lambda: dynamics.interpolate(_ARM, _ROW, _ROW, 'x'), "share = 'x'"),
+    (lambda: dynamics.interpolate(_ARM, np.zeros((3, 7)), _ROW, np.zeros(4)),
+     "rows = '4 of share, 3 of q and q2'"),
     (lambda: dynamics.random_configuration(_ARM, 1, -1), 'count = -1'),
     (lambda: dynamics.random_configuration(_ARM, 'x'), r"seed = 'x' \(robot 'arm'\)"),
     (lambda: dynamics.random_configuration(_ARM, -1), 'seed = -1'),

@@ -317,6 +317,24 @@ def test_a_function_that_fails_leaves_the_world_as_it_was():
         world.step()
 
 
+def test_fields_follow_masses_and_leave_what_is_disabled():
+    """Pull by the mass there is, keep what acted before, and wake nothing that is disabled."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    body = world.add_body(sb.Sphere(0.1), 'body', mass=1.0)
+    link = body.root_link
+    world.add_force_field(sb.UniformField(acceleration=(1.0, 0.0, 0.0)))
+    world.add_force_field(lambda x, v, m, t: (0.0, m, 0.0))
+    world.step()
+    link.m = 2.0
+    np.testing.assert_allclose(link.last_force, (1.0, 1.0, 0.0))
+    world.step()
+    np.testing.assert_allclose(link.last_force, (2.0, 2.0, 0.0))
+    body.disable()
+    place = link.p.copy()
+    world.step(10)
+    np.testing.assert_array_equal(link.p, place)
+
+
 def test_what_is_no_field_is_refused():
     """Name the value, the place, and what is possible."""
     world, other = sb.World(), sb.World()

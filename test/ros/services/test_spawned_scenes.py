@@ -97,7 +97,8 @@ def test_scenes_come_and_go_with_their_signals(graph, start, file, tmp_path):
     assert result(simulation('DeleteEntity', entity='one')) == 1
     graph.wait(lambda: not [each for each in topics_of(graph) if each.startswith('/one/')
                             and 'outputs' not in each], 'the end of its topics')
-    assert not graph.node.get_publishers_info_by_topic(f'/one/outputs/{TURNING}')
+    graph.wait(lambda: not graph.node.get_publishers_info_by_topic(f'/one/outputs/{TURNING}'),
+               'the end of its outputs, which the test itself listens to')
     again = simulation.spawn(str(file), name='one')
     assert again['entity_name'] == 'one', again
     graph.wait_for_next(turns['one'])

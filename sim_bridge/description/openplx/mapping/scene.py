@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 
 from sim_bridge.description.gravity import Gravity, PointGravity
+from sim_bridge.description.load import load_description
 from sim_bridge.description.mechanism.inertia import check_joints
 from sim_bridge.description.model import (
     ConstraintDescription,
@@ -64,7 +65,6 @@ from sim_bridge.description.openplx.mapping.strength import Strength, strength_o
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.values import vector
 from sim_bridge.description.report import DescriptionError, Findings, Report
-from sim_bridge.description.urdf.load import load_description
 from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.material import ContactMaterial
 from sim_bridge.shapes.placed import Placed

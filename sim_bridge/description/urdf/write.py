@@ -1,4 +1,4 @@
-"""A robot of a scene as URDF, for those who publish its frames and draw it."""
+"""A robot that no URDF describes as URDF, for those who publish its frames and draw it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Comment, Element, SubElement
 import numpy as np
 
 from sim_bridge.description.model import (
+    GeometryDescription,
     JointDescription,
     JointDynamics,
     JointLimits,
@@ -26,22 +27,23 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.rotation import matrix_from_quaternion, rpy_from_matrix
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
-from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, PRIMITIVES, Shape, Sphere
 
 _UNBOUNDED, _FREE = JointLimits(), JointDynamics()
 _TRIANGLE = np.dtype([('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')])
 
 
 def urdf_text(
-    robot: RobotDescription, shapes: Iterable[tuple[str, Placed]], mesh_folder: Path | None = None
+    robot: RobotDescription, shapes: Iterable[tuple[str, Placed]] = (),
+    mesh_folder: Path | None = None,
 ) -> str:
     """
     Return the tree of a robot as URDF: links, what they look like, joints.
 
-    shapes: by link. mesh_folder: where triangles are written to, as STL files named after their
-    contents, which the text refers to; None: they are left out. Where URDF wants joint and link in
-    one place a frame without mass is between them. Joints that close loops are left out, and a
-    ball joint floats: comments say so.
+    shapes: by link, beside those of the description. mesh_folder: where triangles are written to,
+    as STL files named after their contents, which the text refers to; None: they are left out.
+    Where URDF wants joint and link in one place a frame without mass is between them. Joints that
+    close loops are left out, and a ball joint floats: comments say so.
     """
     return _Writer(robot, mesh_folder).text(list(shapes))
 
@@ -73,11 +75,23 @@ class _Writer:
             SubElement(inertial, 'inertia', {
                 f'i{a}{b}': _number(own.inertia['xyz'.index(a), 'xyz'.index(b)])
                 for a, b in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')})
+        for tag, geometries in (('visual', link.visuals), ('collision', link.collisions)):
+            for geometry in geometries:
+                self._described(element, tag, geometry)
         for placed in shapes:
             touches = placed.enabled and not placed.sensor
             pose = Pose(np.array(placed.position), matrix_from_quaternion(placed.orientation))
             for kind in ('visual', 'collision') if touches else ('visual',):
                 self._geometry(element, kind, placed.shape, pose)
+
+    def _described(self, link: Element, tag: str, geometry: GeometryDescription) -> None:
+        if geometry.kind != 'mesh':
+            self._geometry(link, tag, PRIMITIVES[geometry.kind](*geometry.size), geometry.pose)
+            return
+        element = SubElement(link, tag)
+        _origin(element, geometry.pose)
+        SubElement(SubElement(element, 'geometry'), 'mesh', filename=geometry.filename,
+                   scale=_numbers(geometry.size))
 
     def _geometry(self, link: Element, kind: str, shape: Shape, pose: Pose) -> None:
         if isinstance(shape, Capsule):
