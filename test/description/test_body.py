@@ -240,6 +240,17 @@ def test_unknown_keys_are_reported_with_their_line(tmp_path):
     assert (finding.severity, finding.attribute, finding.line) == ('warning', 'motorParams', 8)
 
 
+def test_joint_ids_given_twice_are_reported(tmp_path):
+    """Warn of each joint whose id another one has; they keep the order of the file."""
+    moving = 'parent: A, jointType: revolute, mass: 1, inertia: [1, 0, 0, 1, 0, 1], jointId: 4'
+    text = HEADER + ('links:\n  - {name: A, jointType: fixed}\n'
+                     f'  - {{name: B, {moving}}}\n  - {{name: C, {moving}}}\n')
+    findings = check_description(body(tmp_path, text)).findings
+    assert [(each.code, each.line) for each in findings] == [
+        ('duplicate-id', 5), ('duplicate-id', 6)]
+    assert list(load_description(body(tmp_path, text)).joints) == ['B', 'C']
+
+
 def test_merged_keys_are_overridden(tmp_path):
     """Take a link from another one by YAML's merge key, and refuse a key given twice."""
     text = HEADER + ('links:\n  - &a {name: A, jointType: fixed}\n'
