@@ -34,8 +34,8 @@ class BallJoint(_Anchored):
     kind = 'ball'
 
 
-class _Turning(_Anchored):
-    """A joint with an axis that turns."""
+class _WithAxis(Joint):
+    """A joint with one axis."""
 
     axis_count = 1
 
@@ -46,6 +46,26 @@ class _Turning(_Anchored):
     def getAxis(self) -> Triple:
         """Return the axis, world."""
         return self._axis(0)
+
+
+class _Sliding(_WithAxis):
+    """A joint that slides along its axis."""
+
+    def getPosition(self) -> float:
+        """Return the position [m]."""
+        return self._position()
+
+    def getPositionRate(self) -> float:
+        """Return its rate [m/s]."""
+        return self._rate()
+
+    def addForce(self, force: float) -> None:
+        """Add a force along the axis for the next step [N]."""
+        self._add_efforts(force)
+
+
+class _Turning(_WithAxis, _Anchored):
+    """A joint that turns about its axis, through an anchor."""
 
     def getAngle(self) -> float:
         """Return the angle, -pi to pi [rad]."""
@@ -66,48 +86,16 @@ class HingeJoint(_Turning):
         self._add_efforts(torque)
 
 
-class PistonJoint(_Turning):
+class PistonJoint(_Sliding, _Turning):
     """Slides along an axis and turns about it; its parameters: first of the sliding."""
 
     kind, axis_count = 'piston', 2
 
-    def getPosition(self) -> float:
-        """Return the position [m]."""
-        return self._position()
 
-    def getPositionRate(self) -> float:
-        """Return its rate [m/s]."""
-        return self._rate()
-
-    def addForce(self, force: float) -> None:
-        """Add a force along the axis for the next step [N]."""
-        self._add_efforts(force)
-
-
-class SliderJoint(Joint):
+class SliderJoint(_Sliding):
     """Slides along an axis."""
 
-    kind, axis_count = 'slider', 1
-
-    def setAxis(self, axis: Vector) -> None:
-        """Set the axis, world; the position is 0 there."""
-        self._fix_axis(0, 0 if self.bodies[0] is not None else 1, axis)
-
-    def getAxis(self) -> Triple:
-        """Return the axis, world."""
-        return self._axis(0)
-
-    def getPosition(self) -> float:
-        """Return the position [m]."""
-        return self._position()
-
-    def getPositionRate(self) -> float:
-        """Return its rate [m/s]."""
-        return self._rate()
-
-    def addForce(self, force: float) -> None:
-        """Add a force for the next step [N]."""
-        self._add_efforts(force)
+    kind = 'slider'
 
 
 class UniversalJoint(_Anchored):

@@ -165,6 +165,26 @@ def test_slider_with_motor_and_stop():
     assert slider.getParam(ode.ParamLoStop) == -0.2
 
 
+def test_piston():
+    """Push a ball along the axis about which it turns: p = a t² / 2, and the turn goes on."""
+    world = ode.World()
+    body, mass = ode.Body(world), ode.Mass()
+    mass.setSphereTotal(1.0, 0.1)
+    body.setMass(mass)
+    joint = ode.PistonJoint(world)
+    joint.attach(body, None)
+    joint.setAnchor((0.0, 0.0, 0.0))
+    joint.setAxis((0.0, 0.0, 1.0))
+    body.setAngularVel((0.0, 0.0, 2.0))
+    for _ in range(100):
+        joint.addForce(2.0)
+        world.step(0.01)
+    assert joint.getPosition() == pytest.approx(1.0, abs=1e-9)
+    assert joint.getPositionRate() == pytest.approx(2.0, abs=1e-9)
+    assert joint.getAngle() == pytest.approx(2.0, abs=1e-9)
+    assert body.getPosition() == pytest.approx((0.0, 0.0, 1.0), abs=1e-9)
+
+
 def test_linear_motor():
     """Drive the first body along an axis, relative to what the axis is fixed on."""
     world = new_world((0.0, 0.0, 0.0))
