@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_number, items_of
 from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.owners import World
 from sim_bridge.simulation.contact_search import ContactSearch, FoundPoints
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.bodies import Body, geometry_numbers
 from sim_bridge.world.contact_points import contact_points, ContactPoints
 
@@ -41,15 +42,21 @@ class PairTable:
 
 
 class ContactQueries:
-    """Queries of one world between steps."""
+    """Queries of the contacts and distances of one world between steps."""
 
-    def __init__(self, world: Any, search: ContactSearch):
-        """Ask about the geometries of a world by its search."""
-        self._world = world
-        self._geometries: list[Geometry] = world.geometries
-        self._search = search
+    def __init__(self, world: World, simulation: Simulation):
+        """Ask about the geometries of a world."""
+        self._world, self._simulation = world, simulation
 
-    def contacts(
+    @property
+    def _search(self) -> ContactSearch:
+        return self._simulation.handles.search
+
+    @property
+    def _geometries(self) -> list[Geometry]:
+        return self._world.geometries
+
+    def near(
         self, margin: float, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
     ) -> ContactPoints:
         """Find contact points; as `World.find_contacts`."""

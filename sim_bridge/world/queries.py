@@ -17,10 +17,13 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import checked_pose, GivenPose, real_array
 from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.owners import World
 from sim_bridge.shapes.shape_records import pose_row, shape_record
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.contact_search import ContactSearch, measurer_of
 from sim_bridge.simulation.handles import make_probe, Probe
+from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.world.bodies import Body, geometries_of, numbers_of_all
 
 _SAME = 1e-9  # depths that differ by less are one [m]
 _ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
@@ -70,70 +73,64 @@ def distance(shape_a: Shape, pose_a: GivenPose, shape_b: Shape, pose_b: GivenPos
     return _measure(probe.handle, (shape_a, 0), (shape_b, 1))
 
 
-def distance_between(
-    handle: Handle, a: Iterable[Geometry], b: Iterable[Geometry]
-) -> Distance:
-    """
-    Measure geometries of a world: the nearest pair of `a` and `b`, or the deepest in contact.
+class GeometryQueries:
+    """Queries of one world about pairs of geometries, and about shapes that are in no world."""
 
-    handle: of the world. Raises InvalidValueError if there are no geometries, and for pairs
-    without a distance.
-    """
-    first, second = list(a), list(b)
-    if not first or not second:
-        raise InvalidValueError('geometries', [*first, *second], 'at least one on either side')
-    found = [
-        _measure(handle, (one.shape, one.index), (other.shape, other.index))
-        for one in first for other in second]
-    return min(found, key=lambda measured: measured.distance)
+    def __init__(self, world: World, simulation: Simulation):
+        """Ask about the geometries of a world."""
+        self._world, self._simulation = world, simulation
 
+    def distance(self, a: Body, b: Body) -> Distance:
+        """Measure the nearest pair, or the deepest in contact; as `World.distance`."""
+        handle = self._simulation.handles.probe
+        first, second = geometries_of('a', a, self._world), geometries_of('b', b, self._world)
+        if not first or not second:
+            raise InvalidValueError(
+                'geometries', [*first, *second], 'at least one on either side')
+        found = [
+            _measure(handle, (one.shape, one.index), (other.shape, other.index))
+            for one in first for other in second]
+        return min(found, key=lambda measured: measured.distance)
 
-def overlapping(
-    shape: Shape, position: Vector, orientation: Vector,
-    geometries: Iterable[Geometry],
-) -> list[Geometry]:
-    """
-    Return the geometries that a shape at a pose touches or intersects.
+    def overlaps(self, shape: Shape, position: Vector, orientation: Vector) -> list[Geometry]:
+        """Return the geometries that a shape touches or intersects; as `World.overlaps`."""
+        probe, near = _probe_near(shape, position, orientation, self._world.geometries)
+        return [
+            one for row, one in enumerate(near, 1)
+            if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
 
-    A plane or a height field never overlaps another.
-    """
-    probe, near = _probe_near(shape, position, orientation, geometries)
-    return [
-        one for row, one in enumerate(near, 1)
-        if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
+    def overlap_contacts(
+        self, shape: Shape, position: Vector, orientation: Vector, skip: Body | Iterable[Body]
+    ) -> list[OverlapContact]:
+        """Find the contacts of a shape, in the order of geometries; as its namesake in `World`."""
+        skipped = set(numbers_of_all('skip', skip, self._world).tolist())
+        probe, near = _probe_near(shape, position, orientation, [
+            one for number, one in enumerate(self._world.geometries) if number not in skipped])
+        pairs = np.array([(0, row) for row in range(1, len(near) + 1)], np.int64).reshape(-1, 2)
+        search = ContactSearch(probe.handle)
+        deepest, patches = search.distances(pairs), search.between(pairs, 0.0)
+        found = []
+        for row, one in enumerate(near):
+            own = [OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap))
+                   for pair, point_a, point_b, normal, gap in zip(*patches, strict=True)
+                   if pair[1] == row + 1 and gap <= 0.0]
+            _, point_a, point_b, normal, gap = (array[row] for array in deepest)
+            # a patch holds no point of what is wholly inside of a mesh
+            if gap <= 0.0 and max((each.depth for each in own), default=-1.0) < -gap - _SAME:
+                own.insert(0, OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap)))
+            found += own
+        return found
 
-
-def overlap_contacts(
-    shape: Shape, position: Vector, orientation: Vector, geometries: Iterable[Geometry],
-) -> list[OverlapContact]:
-    """Return the contacts of a shape at a pose with geometries, in their order."""
-    probe, near = _probe_near(shape, position, orientation, geometries)
-    pairs = np.array([(0, row) for row in range(1, len(near) + 1)], np.int64).reshape(-1, 2)
-    search = ContactSearch(probe.handle)
-    deepest, patches = search.distances(pairs), search.between(pairs, 0.0)
-    found = []
-    for row, one in enumerate(near):
-        own = [OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap))
-               for pair, point_a, point_b, normal, gap in zip(*patches, strict=True)
-               if pair[1] == row + 1 and gap <= 0.0]
-        _, point_a, point_b, normal, gap = (array[row] for array in deepest)
-        # a patch holds no point of what is wholly inside of a mesh
-        if gap <= 0.0 and max((each.depth for each in own), default=-1.0) < -gap - _SAME:
-            own.insert(0, OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap)))
-        found += own
-    return found
-
-
-def overlapping_boxes(
-    box: Matrix, boxes: FloatArray, geometries: Iterable[Geometry]
-) -> list[Geometry]:
-    """Return the geometries whose box, a row of (ng, 6), overlaps a box (2, 3)."""
-    expected = '(2, 3): the least corner and the greatest [m]'
-    corners = real_array('box', box, expected, 'overlapping')
-    if corners.shape != (2, 3) or not (corners[0] <= corners[1]).all():
-        raise InvalidValueError('box', box, expected, 'overlapping')
-    meets = (boxes[:, :3] <= corners[1]).all(axis=1) & (boxes[:, 3:] >= corners[0]).all(axis=1)
-    return [one for one, is_there in zip(geometries, meets, strict=True) if is_there]
+    def overlapping(self, box: Matrix) -> list[Geometry]:
+        """Return the geometries whose bounding box overlaps a box; as `World.overlapping`."""
+        boxes = self._simulation.handles.search.boxes()
+        expected = '(2, 3): the least corner and the greatest [m]'
+        corners = real_array('box', box, expected, 'overlapping')
+        if corners.shape != (2, 3) or not (corners[0] <= corners[1]).all():
+            raise InvalidValueError('box', box, expected, 'overlapping')
+        meets = (boxes[:, :3] <= corners[1]).all(axis=1) & (boxes[:, 3:] >= corners[0]).all(axis=1)
+        return [one for one, is_there in zip(self._world.geometries, meets, strict=True)
+                if is_there]
 
 
 def _probe_near(

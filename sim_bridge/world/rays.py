@@ -14,8 +14,10 @@ from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import name_set, real_array, truth
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
+from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
-from sim_bridge.simulation.ray_search import RaySearch, Struck
+from sim_bridge.simulation.ray_search import Struck
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.bodies import Body, numbers_of_all
 
 _FARTHEST = 1e100  # whose square is still a number
@@ -106,9 +108,9 @@ class RayHits(DeclaredAttributes, Sequence[RayHit | None]):
 class RayQueries:
     """Queries of one world by segments, between steps."""
 
-    def __init__(self, world: Any, search: RaySearch):
-        """Ask about the geometries of a world by its search."""
-        self._world, self._search = world, search
+    def __init__(self, world: World, simulation: Simulation):
+        """Ask about the geometries of a world."""
+        self._world, self._simulation = world, simulation
 
     def cast(
         self, p0: object, p1: object, *, groups: Iterable[str] | None,
@@ -124,8 +126,8 @@ class RayQueries:
             raise InvalidValueError('p1', f'{ends.shape} beside {starts.shape}', expected)
         starts, ends = np.broadcast_arrays(np.atleast_2d(starts), np.atleast_2d(ends))
         ways = ends - starts
-        search = self._search.every if truth('every', every) else self._search.nearest
-        struck = search(
+        rays = self._simulation.handles.rays
+        struck = (rays.every if truth('every', every) else rays.nearest)(
             np.hstack([starts, ways]), self._allowed(groups, skip, only), truth('cull', cull),
             truth('sensors', sensors))
         return self._shown(struck, np.linalg.norm(ways, axis=1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,19 +15,12 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
 from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.force_fields import ForceField
-from sim_bridge.description.gravity import (
-    AnyGravity,
-    gravity_of,
-    gravity_row,
-    GravityFunction,
-    PointGravity,
-)
+from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunction, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
-from sim_bridge.engine.data.loops import GONE
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
@@ -37,16 +29,8 @@ from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Setta
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
-from sim_bridge.foundation.validation import (
-    check_keywords,
-    items_of,
-    truth,
-    truth_or_none,
-    whole_number,
-)
+from sim_bridge.foundation.validation import check_keywords, items_of, truth, whole_number
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.joints.added_motor import axis_of, motor_beside
-from sim_bridge.robots.joints.arguments import described_spec, motor_spec
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
@@ -60,7 +44,7 @@ from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, W
 from sim_bridge.simulation.settings import checked, Settings
 from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
-from sim_bridge.world.bodies import Body, exclude, geometries_of, numbers_of_all
+from sim_bridge.world.bodies import Body, exclude
 from sim_bridge.world.connections import are_connected
 from sim_bridge.world.contact_events import (
     ContactFunction,
@@ -73,18 +57,12 @@ from sim_bridge.world.contact_problem import contact_problem, ContactProblem
 from sim_bridge.world.contact_queries import ContactQueries, Pair
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
-from sim_bridge.world.force_fields import add_force_field, remove_force_field, set_force_field
+from sim_bridge.world.force_fields import WorldFields
 from sim_bridge.world.joint_groups import JointGroups
+from sim_bridge.world.joints import WorldJoints
 from sim_bridge.world.made_contacts import made_of, MadeContact
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
-from sim_bridge.world.queries import (
-    Distance,
-    distance_between,
-    overlap_contacts,
-    OverlapContact,
-    overlapping,
-    overlapping_boxes,
-)
+from sim_bridge.world.queries import Distance, GeometryQueries, OverlapContact
 from sim_bridge.world.rays import RayHit, RayHits, RayQueries
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
@@ -92,9 +70,9 @@ from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import AFTER, BEFORE, StepHook, StepHooks
 from sim_bridge.world.world_record import (
     check_picklable,
-    functions_of,
     record_of,
     restore_record,
+    WorldParts,
     WorldRecord,
 )
 
@@ -121,8 +99,9 @@ class World(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_listeners', 'hooks', 'joint_groups', 'loader', 'materials', 'openplx', 'registry',
-        'robots', 'simulation', 'tree')
+        '_contacts', '_fields', '_joints', '_listeners', '_queries', '_rays', 'hooks',
+        'joint_groups', 'loader', 'materials', 'openplx', 'registry', 'robots', 'simulation',
+        'tree')
     internal_names = DeclaredAttributes.internal_names | {
         'census', 'hooks', 'loader', 'registry', 'simulation', 'tree', 'units'}
     advice = {
@@ -186,19 +165,24 @@ class World(DeclaredAttributes):
 
     def _begin(self, settings: Settings, gravity: FloatArray) -> None:
         """Begin empty; gravity: (8,) as the engine's Model has it, used in place."""
-        self.simulation = Simulation(settings, gravity)
-        self.tree = SpanningTree(self.simulation)
-        self.hooks = StepHooks(self, self.simulation)
-        self._listeners = WorldListeners(self, self.simulation)
-        self.registry = RobotRegistry(self, self.simulation, self.tree)
+        self.simulation = simulation = Simulation(settings, gravity)
+        self.tree = SpanningTree(simulation)
+        self.registry = RobotRegistry(self, simulation, self.tree)
+        self.hooks = StepHooks(self, simulation)
+        self._joints = WorldJoints(simulation, self.tree, self.registry)
+        self._listeners = WorldListeners(self, simulation)
+        self._fields = WorldFields(simulation)
+        self._queries = GeometryQueries(self, simulation)
+        self._contacts = ContactQueries(self, simulation)
+        self._rays = RayQueries(self, simulation)
         self.robots: Mapping[str, Robot] = self.registry.robots
         """Robots and bodies by name, in the order in which they were added."""
         self.joint_groups = JointGroups(self.tree)
         """Named groups of joints, which are enabled, disabled and removed together."""
-        self.loader = SceneLoader(self, self.simulation, self.registry, self.tree)
+        self.loader = SceneLoader(self, simulation, self.registry, self.tree)
         self.openplx: Mapping[str, OpenPlxScene] = MappingProxyType(self.loader.scenes)
         """The OpenPLX scenes by name, in the order in which they were loaded."""
-        self.materials: MaterialTable = self.simulation.materials
+        self.materials: MaterialTable = simulation.materials
         """The materials by name, and what happens between two of them."""
 
     def copy(self) -> World:
@@ -232,9 +216,13 @@ class World(DeclaredAttributes):
         return _from_record, (type(self), record)
 
     def _record(self) -> WorldRecord:
-        return record_of(self.simulation, self.tree, self.registry, self.loader)._replace(
-            hooks=self.hooks.records(), listeners=self._listeners.records(),
-            joint_groups=self.joint_groups.records())
+        return record_of(self._parts)
+
+    @property
+    def _parts(self) -> WorldParts:
+        return WorldParts(
+            self.simulation, self.tree, self.registry, self.loader, self.joint_groups, self.hooks,
+            self._listeners)
 
     def __repr__(self) -> str:
         """Show the time, and the numbers of parts."""
@@ -556,22 +544,10 @@ class World(DeclaredAttributes):
         joint. Velocities that it does not allow are removed, as in an impact. Raises
         InvalidValueError for invalid arguments, and StateError if `tree` is True but not possible.
         """
-        links = self.tree.own_links(first, second, 'add_joint')
-        if compliance is None:
-            erp = self.erp if erp is None else erp
-            cfm = self.cfm if cfm is None else cfm
-        tree = truth_or_none('tree', tree, 'add_joint')
-        collide = truth('collide', collide, 'add_joint')
-        spec = described_spec(
-            kind, links, anchor, axis, axis2, normal=normal, anchor2=anchor2, erp=erp, cfm=cfm,
-            compliance=compliance, suspension=suspension)
-        spec = replace(spec, name=self.tree.free_name(name, kind))
-        with self.registry.all_or_nothing():
-            joint = self.tree.add(spec, tree)
-            one, other = links
-            if not collide and spec.holds and one is not None and other is not None:
-                self.simulation.separate(one.slot, other.slot)
-        return joint
+        return self._joints.add(
+            kind, first, second, name, tree, collide, anchor=anchor, axis=axis, axis2=axis2,
+            normal=normal, anchor2=anchor2, erp=erp, cfm=cfm, compliance=compliance,
+            suspension=suspension)
 
     def add_angular_motor(
         self,
@@ -601,11 +577,7 @@ class World(DeclaredAttributes):
 
         Raises InvalidValueError for invalid arguments.
         """
-        links = self.tree.own_links(first, second, 'add_angular_motor')
-        key = self.tree.free_name(name, 'angular_motor')
-        spec = motor_spec(key, links, axes, fixed_on, euler)
-        with self.registry.all_or_nothing():
-            return self.tree.constrain(key, spec)
+        return self._joints.add_angular_motor(first, second, axes, fixed_on, euler, name)
 
     def add_motor(
         self, axis: Axis | Joint | ConstraintJoint, *, name: str | None = None
@@ -623,21 +595,12 @@ class World(DeclaredAttributes):
 
         Raises InvalidValueError for invalid arguments.
         """
-        own = axis_of(axis)
-        spec = motor_beside(own)
-        self.tree.own_links(spec.first.link, spec.second.link, 'add_motor')
-        spec = replace(spec, name=self.tree.free_name(name, spec.type))
-        with self.registry.all_or_nothing():
-            motor = self.tree.constrain(spec.name, spec)
-            # with its turns
-            motor.axes[0].seat.states('q')[:] = own.q
-        return motor
+        return self._joints.add_motor(axis, name)
 
     @property
     def broken_joints(self) -> list[str]:
         """Names of the joints that do nothing any more; see `ConstraintJoint.is_broken`."""
-        broken = self.state.loop_broken & GONE
-        return [key for key, gone in zip(self.simulation.constraints, broken, strict=True) if gone]
+        return self._joints.broken()
 
     def attach_joint(
         self, joint: ConstraintJoint, first: Link | Robot | None, second: Link | Robot | None
@@ -650,7 +613,7 @@ class World(DeclaredAttributes):
         links it tied collide again, if it kept those it ties from that. Raises InvalidValueError
         for links as `add_joint`, and StateError for a joint of a tree or of a robot's description.
         """
-        self.tree.attach(joint, self.tree.own_links(first, second, 'attach_joint'))
+        self._joints.attach(joint, first, second)
 
     def are_connected(
         self, a: Link | Robot, b: Link | Robot | None, *, excluding: Iterable[str] = ()
@@ -671,8 +634,7 @@ class World(DeclaredAttributes):
         Raises InvalidValueError for anything `add_joint` never returned, and UnknownNameError for
         a joint that is not, or no longer, of this world.
         """
-        with self.registry.all_or_nothing():
-            self.tree.remove(joint)
+        self._joints.remove(joint)
 
     # --- what touches what -----------------------------------------------------------------------
 
@@ -757,9 +719,7 @@ class World(DeclaredAttributes):
         Raises InvalidValueError for what is of another world or without geometry, or if both are
         planes or height fields.
         """
-        return distance_between(
-            self.simulation.handles.probe, geometries_of('a', a, self),
-            geometries_of('b', b, self))
+        return self._queries.distance(a, b)
 
     def find_contacts(
         self,
@@ -784,7 +744,7 @@ class World(DeclaredAttributes):
         Points are ordered by pair. Raises InvalidValueError for what is not of this world or has
         no geometries, for two planes or height fields, and for a negative margin.
         """
-        return self._queries.contacts(margin, a, b, pairs)
+        return self._contacts.near(margin, a, b, pairs)
 
     def find_distances(
         self,
@@ -799,7 +759,7 @@ class World(DeclaredAttributes):
         Returns one point per pair, as `distance` measures it: the nearest, or the deepest in
         contact; `gap` is the signed distance. a, b, pairs, errors: as for `find_contacts`.
         """
-        return self._queries.distances(a, b, pairs)
+        return self._contacts.distances(a, b, pairs)
 
     def contact_problem(
         self,
@@ -826,10 +786,6 @@ class World(DeclaredAttributes):
         return contact_problem(
             self, self.simulation, self.save(), contacts, time_step, bias, joint_laws)
 
-    @property
-    def _queries(self) -> ContactQueries:
-        return ContactQueries(self, self.simulation.handles.search)
-
     def overlaps(
         self,
         shape: Shape,
@@ -842,7 +798,7 @@ class World(DeclaredAttributes):
         It does not matter whether geometries are enabled, or which collide. Planes and height
         fields do not overlap each other.
         """
-        return overlapping(shape, position, orientation, self.geometries)
+        return self._queries.overlaps(shape, position, orientation)
 
     def overlap_contacts(
         self,
@@ -859,9 +815,7 @@ class World(DeclaredAttributes):
         meshes and height fields, where each point has the depth along its own normal, at least
         that. skip: robots, links or geometries to leave out.
         """
-        skipped = set(numbers_of_all('skip', skip, self).tolist())
-        return overlap_contacts(shape, position, orientation, [
-            one for number, one in enumerate(self.geometries) if number not in skipped])
+        return self._queries.overlap_contacts(shape, position, orientation, skip)
 
     def overlapping(self, box: Matrix) -> list[Geometry]:
         """
@@ -870,7 +824,7 @@ class World(DeclaredAttributes):
         box: (2, 3) its least and its greatest corner [m], along the world's axes. Bounding boxes
         are along these, too; that of a plane is endless.
         """
-        return overlapping_boxes(box, self.simulation.handles.search.boxes(), self.geometries)
+        return self._queries.overlapping(box)
 
     def raycast(
         self,
@@ -922,10 +876,6 @@ class World(DeclaredAttributes):
         """
         return self._rays.cast(
             p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors, every=every)
-
-    @property
-    def _rays(self) -> RayQueries:
-        return RayQueries(self, self.simulation.handles.rays)
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -991,9 +941,7 @@ class World(DeclaredAttributes):
     @property
     def functions(self) -> list[tuple[str, object]]:
         """The functions of Python that act on it, each with what it is: ('gravity', function)."""
-        return functions_of(
-            self.materials.save(), self.simulation.fields.save(), self.hooks.records(),
-            self._listeners.records())
+        return self._parts.functions
 
     def warm_up(self) -> None:
         """Compile or load every kernel of a running simulation; the world does not change."""
@@ -1023,12 +971,7 @@ class World(DeclaredAttributes):
         `PointGravity(center, strength, exponent)` acts on each link at its centre of mass. So does
         a function of the position (3,) that returns an acceleration (3,) [m/s²].
         """
-        function = self.simulation.fields.gravity
-        if function is not None:
-            return function
-        view = self.simulation.gravity.view()
-        view.flags.writeable = False
-        return gravity_of(view)
+        return self._fields.gravity
 
     @gravity.setter
     def gravity(self, value: AnyGravity) -> None:
@@ -1051,20 +994,20 @@ class World(DeclaredAttributes):
         Steps evaluate it in their middle, to second order. Fields are part of snapshots. Raises
         InvalidValueError. See docs/force_fields.md.
         """
-        return add_force_field(self.simulation, field, name, links)
+        return self._fields.add(field, name, links)
 
     def set_force_field(self, name: str, field: ForceField) -> None:
         """Replace a field; it acts on the same links. Raises UnknownNameError."""
-        set_force_field(self.simulation, name, field)
+        self._fields.replace(name, field)
 
     def remove_force_field(self, name: str) -> None:
         """Remove a field; raises UnknownNameError."""
-        remove_force_field(self.simulation, name)
+        self._fields.remove(name)
 
     @property
     def force_fields(self) -> Mapping[str, ForceField]:
         """The fields of force by name."""
-        return {name: each.field for name, each in self.simulation.fields.placed.items()}
+        return self._fields.by_name
 
     integrator: Settable[str, str] = _setting(
         'integrator', "The integration method: 'midpoint' or 'rk5'.")
@@ -1130,8 +1073,5 @@ def _from_record(kind: type[World], record: WorldRecord) -> World:
     """Return a new world of a class, as a record says."""
     world = kind.__new__(kind)
     world._begin(record.settings, np.zeros(GRAVITY_SIZE))
-    restore_record(record, world, world.simulation, world.tree, world.registry, world.loader)
-    world.joint_groups.restore(record.joint_groups)
-    world.hooks.restore(record.hooks)
-    world._listeners.restore(record.listeners)
+    restore_record(record, world, world._parts)
     return world

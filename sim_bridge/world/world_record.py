@@ -32,11 +32,12 @@ from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.simulation.snapshots import Snapshot
-from sim_bridge.world.contact_events import ListenerRecord
+from sim_bridge.world.contact_events import ListenerRecord, WorldListeners
+from sim_bridge.world.joint_groups import JointGroups
 from sim_bridge.world.openplx import SceneLoader, SceneRecord
 from sim_bridge.world.robot_registry import RobotRegistry
 from sim_bridge.world.spanning_tree import SpanningTree
-from sim_bridge.world.step_hooks import HookRecord
+from sim_bridge.world.step_hooks import HookRecord, StepHooks
 
 _LinkName = tuple[str, str]
 """The name of a link's robot, and its own."""
@@ -84,30 +85,47 @@ class WorldRecord(NamedTuple):
     last_numbers: Mapping[str, int]
     worst: np.ndarray
     snapshot: Snapshot
-    openplx: tuple[SceneRecord, ...] = ()
-    joint_groups: Mapping[str, Sequence[str]] = {}
-    hooks: tuple[HookRecord, ...] = ()
-    listeners: tuple[ListenerRecord, ...] = ()
+    openplx: tuple[SceneRecord, ...]
+    joint_groups: Mapping[str, Sequence[str]]
+    hooks: tuple[HookRecord, ...]
+    listeners: tuple[ListenerRecord, ...]
 
 
-def record_of(
-    simulation: Simulation, tree: SpanningTree, registry: RobotRegistry, loader: SceneLoader
-) -> WorldRecord:
+class WorldParts(NamedTuple):
+    """The parts of a world that have a record."""
+
+    simulation: Simulation
+    tree: SpanningTree
+    registry: RobotRegistry
+    loader: SceneLoader
+    joint_groups: JointGroups
+    hooks: StepHooks
+    listeners: WorldListeners
+
+    @property
+    def functions(self) -> list[tuple[str, object]]:
+        """The functions of Python that act on the world, each with what it is there."""
+        return functions_of(
+            self.simulation.materials.save(), self.simulation.fields.save(), self.hooks.records(),
+            self.listeners.records())
+
+
+def record_of(parts: WorldParts) -> WorldRecord:
     """Return the record of a world; what is constant is shared with it, the rest copied."""
+    simulation, tree, registry, loader, joint_groups, hooks, listeners = parts
     return WorldRecord(
         simulation.settings, tuple(map(_robot_record, registry.robots.values())),
         tuple((_joint_record(seat.spec), seat.by_second) for seat in tree.mounted.values()),
         {key: (_joint_record(seat.spec), seat.start)
          for key, seat in simulation.constraints.items()},
         simulation.admitted, dict(registry.last_numbers), simulation.worst.copy(),
-        snapshots.save(simulation), tuple(each.record for each in loader.scenes.values()))
+        snapshots.save(simulation), tuple(each.record for each in loader.scenes.values()),
+        joint_groups.records(), hooks.records(), listeners.records())
 
 
-def restore_record(
-    record: WorldRecord, world: World, simulation: Simulation, tree: SpanningTree,
-    registry: RobotRegistry, loader: SceneLoader,
-) -> None:
-    """Add everything that a record has to an empty world."""
+def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None:
+    """Add everything that a record has to an empty world, whose parts are given."""
+    simulation, tree, registry, loader, joint_groups, hooks, listeners = parts
     simulation.materials.restore(record.snapshot.settings.materials)
     for each in record.robots:
         slot = RobotSlot(each.name, each.description, each.blueprint, each.collisions)
@@ -131,6 +149,9 @@ def restore_record(
     simulation.worst[:] = record.worst
     loader.restore(record.openplx)
     snapshots.restore(simulation, record.snapshot)
+    joint_groups.restore(record.joint_groups)
+    hooks.restore(record.hooks)
+    listeners.restore(record.listeners)
 
 
 def functions_of(
