@@ -14,8 +14,9 @@ from sim_bridge.foundation.rotation import (
     rotation_vector,
 )
 from sim_bridge.foundation.validation import checked_pose
+from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.part import carry_bodies, move_over, Part
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 
 

@@ -18,7 +18,8 @@ from sim_bridge.robots.shape_changes import change_shape, check_present, remove_
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometrySlot
 
 

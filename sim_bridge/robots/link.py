@@ -25,7 +25,7 @@ from sim_bridge.robots.shape_changes import add_shape
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.simulation import Dirty
+from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
 
 _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sim_bridge.compilation.mass_properties import checked_mass, inertial_of, properties_of
 from sim_bridge.description.model import Inertial
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import LinkSlot
 
 

@@ -11,8 +11,9 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.placed import as_placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane
+from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.rollback import all_or_nothing
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometryPlace, GeometrySlot, LinkSlot
 
 _ROTATION, _POSITION = slice(0, 9), slice(9, 12)

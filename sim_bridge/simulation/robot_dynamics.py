@@ -70,7 +70,7 @@ class Operation:
         self._direct = Direct(
             at_one, [Operand(number, owner.sizes[name], default)
                      for number, (name, default) in enumerate(inputs.items(), self._first)],
-            result, shape, (self._simulation, '_thread'), self._compute_rows)
+            result, shape, (self._simulation.thread_guard, 'holder'), self._compute_rows)
         self.compute = self._direct.run
 
     def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray | float:

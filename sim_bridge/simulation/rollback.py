@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from sim_bridge.engine.data.parts import parameters
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.simulation import Simulation
 
 
 @contextmanager
@@ -21,11 +22,13 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     simulation.check_thread()
     simulation.settle()
     objects = [
-        simulation, *simulation.slots.values(), *simulation.links, *simulation.geometries,
+        simulation, *simulation.parts, *simulation.slots.values(), *simulation.links,
+        *simulation.geometries,
         *simulation.constraints.values(), simulation.fields, simulation.listeners,
         *(each for each in others if not isinstance(each, dict))]
     tables: list[dict[Any, Any]] = [
-        simulation.slots, simulation.constraints, simulation.separated, simulation.apart,
+        simulation.slots, simulation.constraints, simulation.exclusions.links,
+        simulation.exclusions.geometries,
         simulation.fields.placed,
         *(each for each in others if isinstance(each, dict))]
     arrays = [*simulation.state, *simulation.model, *parameters(simulation.loops).values()]

@@ -18,9 +18,11 @@ from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.material_table import SavedTable
 from sim_bridge.simulation.applied_forces import SavedForces
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
+from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.exclusions import LinkPair
 from sim_bridge.simulation.force_fields import SavedFields
 from sim_bridge.simulation.settings import Settings
-from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
 from sim_bridge.simulation.slots import GeometryPlace, LinkMedium
 
@@ -191,11 +193,12 @@ def _settings(simulation: Simulation) -> UserSettings:
         simulation.materials.save(), simulation.groups.save(),
         tuple((geometry.groups, geometry.weighs, geometry.place)
               for geometry in simulation.geometries),
-        tuple(simulation.separated), tuple(link.medium for link in simulation.links),
+        tuple(simulation.exclusions.links), tuple(link.medium for link in simulation.links),
         tuple(link.inertial for link in simulation.links),
         _joint_settings(simulation), simulation.settings,
         tuple(slot.sleep for slot in simulation.slots.values()),
-        tuple(frozenset(geometry.index for geometry in pair) for pair in simulation.apart),
+        tuple(frozenset(geometry.index for geometry in pair)
+              for pair in simulation.exclusions.geometries),
         simulation.fields.save(), simulation.last_applied.save(simulation.links))
 
 
@@ -224,9 +227,7 @@ def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
             geometry.groups = names
             simulation.regroup()
     pairs = [frozenset(geometries[number] for number in pair) for pair in apart]
-    if separated != tuple(simulation.separated) or pairs != list(simulation.apart):
-        simulation.separated = dict.fromkeys(separated)
-        simulation.apart = dict.fromkeys(pairs)
+    if simulation.exclusions.replace(separated, pairs):
         simulation.mark(Dirty.GEOMETRY)
     for link, medium, inertial in zip(simulation.links, media, inertials, strict=True):
         link.medium = medium

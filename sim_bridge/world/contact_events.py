@@ -19,7 +19,8 @@ from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.contact_listeners import Heard, Listener, Side
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.simulation import Simulation
 
 EVENTS = {'impact': IMPACT, 'contact': CONTACT, 'separation': SEPARATION}
 _NAMES = {bit: name for name, bit in EVENTS.items()}

@@ -209,10 +209,7 @@ class RobotRegistry:
         for joint in list(self._tree.joints.values()):
             if robot in [link.robot for link in (joint.link1, joint.link2) if link is not None]:
                 self._tree.remove(joint)
-        separated = self._simulation.separated
-        for pair in list(separated):
-            if robot.name in [name for name, _ in pair]:
-                del separated[pair]
+        self._simulation.exclusions.forget_robot(robot.name)
         self._simulation.materials.forget_frames(robot.name)
         self._simulation.expel(robot.slot)
         del self._robots[robot.name]

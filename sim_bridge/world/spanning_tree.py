@@ -21,7 +21,9 @@ from sim_bridge.robots.joints.mounted import MountedSeat
 from sim_bridge.robots.joints.spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.exclusions import link_pair
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 
 
@@ -144,8 +146,7 @@ class SpanningTree:
             raise StateError(f"{joint.place} is of a robot's description, and stays on its links")
         before = joint.link1, joint.link2
         joint.attach(links)
-        apart = {(link.robot.name, link.name) for link in before if link is not None}
-        if len(apart) == 2 and tuple(sorted(apart)) in self._simulation.separated:
+        if self._are_separate(*before):
             for pair, is_separate in ((before, False), (links, True)):
                 one, other = pair
                 if one is not None and other is not None:
@@ -164,6 +165,11 @@ class SpanningTree:
                 self._simulation.separate(first.slot, second.slot)
 
     # --- inside ----------------------------------------------------------------------------------
+
+    def _are_separate(self, one: Link | None, other: Link | None) -> bool:
+        """Return whether two links were kept from touching each other."""
+        return (one is not None and other is not None
+                and link_pair(one.slot, other.slot) in self._simulation.exclusions.links)
 
     def _match_velocities(self, spec: JointSpec) -> None:
         """Remove the velocities that a new tree joint does not allow from its links."""

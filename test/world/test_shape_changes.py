@@ -220,7 +220,7 @@ def test_pairs_of_geometries_are_excluded():
     world.exclude(high, ground), world.exclude(ground, low)
     world.remove(body)
     world.step()
-    assert len(world.simulation.apart) == 0
+    assert len(world.simulation.exclusions.geometries) == 0
 
 
 def test_a_world_of_excluded_geometries_finds_no_contacts():

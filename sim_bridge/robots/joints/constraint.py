@@ -24,7 +24,8 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.robots.joints.arguments import direction
 from sim_bridge.robots.joints.free_axes import FreeAxes
 from sim_bridge.robots.joints.spec import JointSpec
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.simulation import Simulation
 
 Softness = tuple[float | tuple[float, ...], float | tuple[float, ...]]
 """ERP [1] and CFM [m/(N s), rad/(N m s)] of a joint: a number for all rows, or one for each."""

@@ -1,0 +1,80 @@
+"""The arrays of geometries and materials of a simulation, and the handle for contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sim_bridge.engine.collision.build import build_geometry
+from sim_bridge.engine.data import geometry as columns
+from sim_bridge.engine.data.contact_points import Contacts
+from sim_bridge.engine.data.fields import Fields
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.model import Options
+from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.shapes.material_table import MaterialTable
+from sim_bridge.simulation.contact_listeners import ContactListeners
+from sim_bridge.simulation.exclusions import Exclusions
+from sim_bridge.simulation.groups import CollisionGroups
+from sim_bridge.simulation.handles import ContactHandles, make_contact_handles
+from sim_bridge.simulation.made_contacts import MadeRoom
+from sim_bridge.simulation.robot_arrays import RobotArrays
+from sim_bridge.simulation.slots import GeometrySlot, RobotSlot
+
+
+class ContactArrays:
+    """
+    What finding and solving contacts takes.
+
+    geometry, surfaces: as the engine has them. handles: for contact queries, with the reports of
+    solvers. made: room for contacts that users make.
+    """
+
+    def __init__(self) -> None:
+        """Begin without arrays."""
+        self.made = MadeRoom()
+        self.geometry: Geometry
+        self.surfaces: Surfaces
+        self.handles: ContactHandles
+
+    def build_geometry(
+        self, slots: Mapping[str, RobotSlot], exclusions: Exclusions, materials: MaterialTable,
+        groups: CollisionGroups,
+    ) -> None:
+        """Build the arrays of all geometries, carrying over what was set."""
+        geometries = [geometry for slot in slots.values() for geometry in slot.geometries]
+        self.geometry = build_geometry(
+            [geometry.record(materials) for geometry in geometries], exclusions.bodies(slots),
+            [(one.index, other.index) for one, other in exclusions.geometries])
+        self.write_groups(geometries, groups)
+        for slot in slots.values():
+            slot.bind_geometries(self.geometry)
+
+    def write_groups(self, geometries: Sequence[GeometrySlot], groups: CollisionGroups) -> None:
+        """Write which geometries leave each other alone by their groups."""
+        bits = groups.bits(geometry.groups for geometry in geometries)
+        for row, geometry in enumerate(geometries):
+            self.geometry.group[row], self.geometry.mask[row] = bits[geometry.groups]
+
+    def renew_surfaces(self, materials: MaterialTable) -> None:
+        """Build the table of contact laws."""
+        self.surfaces = materials.surfaces(self.made.laws)
+
+    def connect(
+        self, robots: RobotArrays, options: Options, fields: Fields, listeners: ContactListeners,
+        geometries: Sequence[GeometrySlot],
+    ) -> None:
+        """Pass all arrays to the engine."""
+        state = robots.state
+        self.handles = make_contact_handles(
+            robots.model, options, state, self.geometry, self.surfaces, robots.loops, fields,
+            listeners.part(geometries, len(state.contact_gap)), self.made.contacts)
+        listeners.connect(self.handles.probe.part(Contacts), fields.time)
+
+    def stop_tracks(self, geometries: Sequence[GeometrySlot]) -> bool:
+        """Stop the surfaces of crawlers; return whether any moved."""
+        rows = [geometry.index for geometry in geometries
+                if geometry.link.track_axis is not None]
+        if not rows or not self.geometry.track[rows, columns.TRACK_SPEED].any():
+            return False
+        self.geometry.track[rows, columns.TRACK_SPEED] = 0.0
+        return True

@@ -1,0 +1,126 @@
+"""The arrays of all robots and constraints of a simulation, joined into one model and state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from sim_bridge.engine.data.loops import Loops, make_loops
+from sim_bridge.engine.data.model import Model, REST_STEPS, SAMPLES
+from sim_bridge.engine.data.state import DISABLED, make_state, State
+from sim_bridge.engine.pipeline.join import join_models
+from sim_bridge.simulation import assembly
+from sim_bridge.simulation.assembly import Sites
+from sim_bridge.simulation.constraint import Constraint
+from sim_bridge.simulation.link_medium import with_media
+from sim_bridge.simulation.records import Sleep
+from sim_bridge.simulation.sleeping import sample_count, sleep_rows
+from sim_bridge.simulation.slots import LinkSlot, RobotSlot, with_pulled
+
+# room for contacts that a world of geometries starts with, and more for each of them
+_LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
+
+
+class RobotArrays:
+    """
+    What is joined of the robots' parts and the constraints.
+
+    model, state, loops: as the engine has them. sites: the frames that are observed.
+    """
+
+    def __init__(self, gravity: np.ndarray):
+        """Begin with no robot. gravity: (8,) as the engine's Model has it, used in place."""
+        self._gravity = gravity
+        self.model: Model = join_models([], gravity)[0]
+        self.state: State = make_state(self.model)
+        self.loops: Loops
+        self.sites: Sites
+
+    def join(
+        self, slots: Sequence[RobotSlot], joints: Sequence[Constraint], sleep: Sleep | None, *,
+        keeps_loop_forces: bool,
+    ) -> None:
+        """
+        Join the robots' arrays, carrying over what they hold; all bodies are awake.
+
+        sleep: of robots that say nothing of it. keeps_loop_forces: whether the constraints are
+        those of the last step.
+        """
+        geometries, before = sum(len(slot.geometries) for slot in slots), self.state
+        # geometries keep their numbers, and what touched goes on touching
+        room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
+        room = max(room, assembly.contact_room(before))
+        axes = sum(joint.axis_count for joint in joints)
+        model, self.state, parts = assembly.assemble(
+            slots, self._gravity, room, len(joints), axes, sample_count(slots, sleep))
+        assembly.copy_contacts(before, self.state)
+        if keeps_loop_forces:
+            self.state.loop_wrench[:] = before.loop_wrench
+        else:
+            self.state.yield_wrench[:] = 0.0
+        first = 0
+        for slot, part in zip(slots, parts, strict=True):
+            slot.bind(part)
+            slot.first_geometry = first
+            first += len(slot.geometries)
+        self.model = _with_links(model, _links_of(slots))
+        self.sites = assembly.gather_sites(slots)
+        self.loops = make_loops([joint.record() for joint in joints], self.model)
+        first = 0
+        for number, joint in enumerate(joints):
+            joint.bind(self.loops, self.state, number, first)
+            first += joint.axis_count
+        self.wake()
+        self.state.sampled[:] = 0
+
+    def renew_media(self, links: Sequence[LinkSlot]) -> bool:
+        """Update the media around the links; return whether other calls are needed."""
+        kinds = self.model.kind.copy()
+        before, self.model = self.model, _with_links(self.model, links)
+        return self.model is not before or not np.array_equal(kinds, self.model.kind)
+
+    def initial(self, slots: Iterable[RobotSlot]) -> tuple[State, np.ndarray]:
+        """Return the state and the joint frames that `restart` goes back to."""
+        return assembly.initial_state(slots, self.model, self.state)
+
+    def restart(self, state: State, frame: np.ndarray) -> None:
+        """Go back to an initial state; joints are controlled as they are, from there."""
+        control, axis_control = self.state.control.copy(), self.state.axis_control.copy()
+        assembly.restore_state(state, self.state)
+        assembly.start_control(self.model, control, self.state)
+        self.state.axis_control[:] = axis_control
+        self.model.frame[:] = frame
+
+    def make_room(self, slots: Iterable[RobotSlot], contacts: int) -> None:
+        """Make room for so many contacts in the state; its other arrays are unchanged."""
+        self.state = assembly.with_contact_room(self.state, contacts)
+        for slot in slots:
+            slot.bind(slot.part._replace(state=self.state))
+
+    def fits_sleep(self, slots: Sequence[RobotSlot], sleep: Sleep | None) -> bool:
+        """Return whether the state has room for the velocities that deciding on sleep takes."""
+        return sample_count(slots, sleep) == len(self.state.sample)
+
+    def set_sleep(self, slots: Sequence[RobotSlot], sleep: Sleep | None, time_step: float) -> bool:
+        """Write when bodies fall asleep; return whether any rests or may do so."""
+        rows = sleep_rows(slots, sleep, time_step, len(self.model.kind))
+        if not np.array_equal(rows[:, SAMPLES:], self.model.sleep[:, SAMPLES:]):
+            # what was kept is in other rows now
+            self.state.sampled[:] = 0
+        self.model.sleep[:] = rows
+        return bool(self.model.sleep[:, REST_STEPS].any() or (self.state.idle < 0).any())
+
+    def wake(self) -> None:
+        """Wake all bodies but those that are disabled."""
+        idle = self.state.idle
+        idle[idle != DISABLED] = 0
+
+
+def _links_of(slots: Iterable[RobotSlot]) -> list[LinkSlot]:
+    return [link for slot in slots for link in slot.links]
+
+
+def _with_links(model: Model, links: Sequence[LinkSlot]) -> Model:
+    """Return a model with what acts on the links: the media around them, and gravity."""
+    return with_pulled(with_media(model, links), (link for link in links if link.medium.gravity))
