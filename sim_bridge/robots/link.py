@@ -8,16 +8,26 @@ from typing import Any, Final
 import numpy as np
 
 from sim_bridge.compilation.mass_properties import checked_inertia, checked_mass, inertial_of
-from sim_bridge.description.model import Inertial, LinkDescription
+from sim_bridge.description.model import Inertial, JointType, LinkDescription
 from sim_bridge.engine.pipeline import observe
-from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
+from sim_bridge.foundation.arrays import Coordinates, FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import truth
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.joints.joint import Joint
-from sim_bridge.robots.link_in_tree import LinkInTree
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.link_in_tree import (
+    joint_above,
+    joint_axis,
+    joint_number,
+    joint_offset,
+    joint_type_of,
+    joints_of,
+    limit_of_joint,
+    of_joint,
+    sibling_of,
+)
 from sim_bridge.robots.mass_properties import set_inertial, update_from_shapes
 from sim_bridge.robots.moving_frame import MovingFrame
 from sim_bridge.robots.owners import Robot
@@ -28,6 +38,7 @@ from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
 
+_ROTATIONAL = (JointType.REVOLUTE, JointType.CONTINUOUS)
 _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 
 
@@ -37,7 +48,7 @@ def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
     return ReadOnly(lambda link: link._site()[columns].copy(), doc)
 
 
-class Link(LinkInTree, MovingFrame):
+class Link(MovingFrame):
     """
     A link, after Choreonoid's.
 
@@ -96,6 +107,70 @@ class Link(LinkInTree, MovingFrame):
     def R(self) -> FloatArray:
         """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
         return self._site()[_R].reshape(3, 3).copy()
+
+    attitude = ReadOnly[FloatArray](
+        'R', '(3, 3) rotation of the frame: the same as R, as frames are those of the file.')
+
+    # --- tree ------------------------------------------------------------------------------------
+
+    is_root = ReadOnly[bool](
+        lambda link: link.parent is None, "Whether it is the root of its robot's tree.")
+
+    @property
+    def child(self) -> Link | None:
+        """The first of its children, None for a leaf."""
+        return self.children[0] if self.children else None
+
+    @property
+    def sibling(self) -> Link | None:
+        """The next child of its parent, None for the last one."""
+        return sibling_of(self)
+
+    @property
+    def joints(self) -> list[Joint | ConstraintJoint]:
+        """
+        All joints that it is the first or second link of; ODE's dBodyGetJoint.
+
+        Those of its robot's tree, those of `World.add_joint`, motors, and broken ones.
+        """
+        return joints_of(self)
+
+    joint_id = ReadOnly[int](joint_number, """
+        Number of the joint to its parent, which `Robot.joint` and arrays as q go by.
+
+        -1 if that has not one axis, and for a root.
+        """)
+    joint_type = ReadOnly[JointType](
+        joint_type_of,
+        'Type of the joint to its parent; of a root FIXED or FLOATING, as its base is.')
+    is_fixed_joint = ReadOnly[bool](
+        lambda link: link.joint_type is JointType.FIXED, 'Whether nothing moves at the joint.')
+    is_free_joint = ReadOnly[bool](
+        lambda link: link.joint_type is JointType.FLOATING, 'Whether all directions are free.')
+    is_rotational_joint = ReadOnly[bool](
+        lambda link: link.joint_type in _ROTATIONAL, 'Whether the joint turns about one axis.')
+    is_slide_joint = ReadOnly[bool](
+        lambda link: link.joint_type is JointType.PRISMATIC, 'Whether it slides along one.')
+    a = ReadOnly[FloatArray](
+        joint_axis,
+        "(3,) unit vector of the joint's axis, link axes; zero if it has not one axis.")
+    d = ReadOnly[FloatArray]('a', '(3,) likewise, of a joint that slides.')
+    b = ReadOnly[FloatArray](
+        joint_offset, "(3,) position of its joint in the parent's frame [m]; zero for a root.")
+
+    q = of_joint('q', 'Position of the joint to its parent [rad or m]; as `Joint.q`.')
+    dq = of_joint('dq', 'Velocity of that joint [rad/s or m/s].')
+    u = of_joint('u', 'Applied effort of that joint [N m or N].')
+    ddq = ReadOnly[Coordinates](
+        lambda link: joint_above(link).ddq,
+        'Acceleration of the joint to its parent [rad/s² or m/s²]; a copy.')
+    q_lower = limit_of_joint('lower', -1.0, 'Lower position limit [rad or m]; -inf for none.')
+    q_upper = limit_of_joint('upper', 1.0, 'Upper position limit [rad or m]; inf for none.')
+    dq_upper = limit_of_joint('velocity_limit', 1.0, 'The velocity limit [rad/s or m/s].')
+    dq_lower = ReadOnly[float](
+        lambda link: -link.dq_upper, 'The velocity limit backwards [rad/s or m/s].')
+
+    # --- mass and medium -------------------------------------------------------------------------
 
     @property
     def m(self) -> float:
@@ -212,6 +287,8 @@ class Link(LinkInTree, MovingFrame):
     def inertia_coefficients(self, value: Vector) -> None:
         self._set_rates('inertia_coefficients', value, '1')
 
+    # --- pushes ----------------------------------------------------------------------------------
+
     @property
     def last_force(self) -> FloatArray:
         """
@@ -261,6 +338,13 @@ class Link(LinkInTree, MovingFrame):
     def add_rel_torque(self, tau: Vector) -> None:
         """Apply a torque (3,) [N m] given in the link's axes; as `add_torque`."""
         self.add_torque(self.R @ self._vector('torque', tau))
+
+    # --- geometries ------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[Shape, ...]:
+        """The shapes of its collision geometries."""
+        return tuple(geometry.shape for geometry in self.geometries)
 
     def add_geometry(
         self, shape: Shape | Placed, material: Material | str | None = None

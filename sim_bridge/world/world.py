@@ -99,7 +99,7 @@ class World(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_contacts', '_fields', '_joints', '_listeners', '_queries', '_rays', 'hooks',
+        '_contacts', '_force_fields', '_joints', '_listeners', '_queries', '_rays', 'hooks',
         'joint_groups', 'loader', 'materials', 'openplx', 'registry', 'robots', 'simulation',
         'tree')
     internal_names = DeclaredAttributes.internal_names | {
@@ -171,7 +171,7 @@ class World(DeclaredAttributes):
         self.hooks = StepHooks(self, simulation)
         self._joints = WorldJoints(simulation, self.tree, self.registry)
         self._listeners = WorldListeners(self, simulation)
-        self._fields = WorldFields(simulation)
+        self._force_fields = WorldFields(simulation)
         self._queries = GeometryQueries(self, simulation)
         self._contacts = ContactQueries(self, simulation)
         self._rays = RayQueries(self, simulation)
@@ -971,7 +971,7 @@ class World(DeclaredAttributes):
         `PointGravity(center, strength, exponent)` acts on each link at its centre of mass. So does
         a function of the position (3,) that returns an acceleration (3,) [m/s²].
         """
-        return self._fields.gravity
+        return self._force_fields.gravity
 
     @gravity.setter
     def gravity(self, value: AnyGravity) -> None:
@@ -994,20 +994,20 @@ class World(DeclaredAttributes):
         Steps evaluate it in their middle, to second order. Fields are part of snapshots. Raises
         InvalidValueError. See docs/force_fields.md.
         """
-        return self._fields.add(field, name, links)
+        return self._force_fields.add(field, name, links)
 
     def set_force_field(self, name: str, field: ForceField) -> None:
         """Replace a field; it acts on the same links. Raises UnknownNameError."""
-        self._fields.replace(name, field)
+        self._force_fields.replace(name, field)
 
     def remove_force_field(self, name: str) -> None:
         """Remove a field; raises UnknownNameError."""
-        self._fields.remove(name)
+        self._force_fields.remove(name)
 
     @property
     def force_fields(self) -> Mapping[str, ForceField]:
         """The fields of force by name."""
-        return self._fields.by_name
+        return self._force_fields.by_name
 
     integrator: Settable[str, str] = _setting(
         'integrator', "The integration method: 'midpoint' or 'rk5'.")
