@@ -14,25 +14,17 @@ from sim_bridge.engine.pipeline.join import Offsets
 from sim_bridge.foundation.arrays import FloatArray, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-from sim_bridge.foundation.names import ByName, counted
-from sim_bridge.foundation.rotation import matrix_from_quaternion
-from sim_bridge.foundation.validation import (
-    checked_pose,
-    finite_vector,
-    positive_number,
-    real_array,
-    truth,
-)
-from sim_bridge.robots.body_type import body_type, set_body_type, velocity_towards
+from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.validation import real_array, truth
+from sim_bridge.robots.base import Base
+from sim_bridge.robots.body_type import body_type, set_body_type
 from sim_bridge.robots.crawler import Crawler
-from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
-from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import StepHook, World
+from sim_bridge.robots.parts import RobotParts
 from sim_bridge.sensors.devices import Device, ImuSensor
-from sim_bridge.sensors.kinds import DEVICES
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
@@ -73,8 +65,8 @@ class Robot(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_commands', '_crawlers', '_devices', '_joints', '_links', '_place', '_world',
-        'description', 'geometries', 'joint_names', 'loop_joints', 'name', 'simulation', 'slot')
+        '_base', '_commands', '_parts', '_place', '_world', 'description', 'geometries',
+        'joint_names', 'loop_joints', 'name', 'simulation', 'slot')
     internal_names = DeclaredAttributes.internal_names | {
         'blueprint', 'leave', 'offsets', 'remember', 'set_commands', 'simulation', 'site', 'slot'}
     advice = {
@@ -92,40 +84,12 @@ class Robot(DeclaredAttributes):
         self.name: Final = slot.name
         self.description: Final = slot.description
         self.joint_names: Final = list(slot.blueprint.joint_names)
-        self.loop_joints: dict[str, ConstraintJoint] = {}
+        self._place = f'robot {self.name!r}'
+        self._parts = parts = RobotParts(self, slot, self._place)
+        self.loop_joints = parts.loop_joints
         """The joints that close its loops, by name; `joint` returns them too."""
-        self._place = place = f'robot {self.name!r}'
-        description = slot.description
-        self._links = ByName('link', place, {
-            key: Link(self, link, slot.link(key)) for key, link in description.links.items()})
-        self._joints: ByName[Joint] = ByName('joint', place)
-        above: dict[str, tuple[Link, Joint]] = {}
-        for joint_description in description.joints.values():
-            parent = self._links[joint_description.parent]
-            child = self._links[joint_description.child]
-            joint = Joint(TreeSeat(self, joint_description, parent, child))
-            self._joints[joint.name] = joint
-            above[child.name] = parent, joint
-            parent.children.append(child)
-        self.geometries: list[Geometry] = []
-        for own in slot.geometries:
-            link = self._links[own.link.name]
-            link.geometries.append(Geometry(link, own))
-            self.geometries.append(link.geometries[-1])
-        self._crawlers: ByName[Crawler] = ByName('crawler', place)
-        for each in description.crawlers:
-            link = self._links[each.link]
-            self._crawlers[each.name] = Crawler(link, link.geometries, each)
-        tracks = {crawler.link.name: crawler for crawler in self._crawlers.values()}
-        for key, link in self._links.items():
-            parent_link, own_joint = above.get(key, (None, None))
-            link.connect(parent_link, own_joint, tracks.get(key))
-        self._devices: ByName[Device] = ByName('sensor', place)
-        for sensor in description.sensors:
-            self._devices[sensor.name] = DEVICES[sensor.kind](
-                sensor, self._links[sensor.link], self.name, simulation.seed,
-                simulation.time_step)
-        slot.devices[:] = self._devices.values()
+        self.geometries = parts.geometries
+        self._base = Base(simulation, slot, self._place)
         self._commands = JointCommands(simulation, slot, self.joint)
 
     def before_step(self, function: Callable[[Robot], object]) -> StepHook:
@@ -143,7 +107,7 @@ class Robot(DeclaredAttributes):
 
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""
-        sizes = (f'{counted(len(self._links), "link")}, '
+        sizes = (f'{counted(len(self._parts.links), "link")}, '
                  f'{counted(len(self.joint_names), "one-axis joint")}')
         base = f'base {self.motion}'
         if self.slot.is_removed:
@@ -169,7 +133,7 @@ class Robot(DeclaredAttributes):
     @property
     def actuated_joints(self) -> list[str]:
         """Names of the one-axis joints that do not follow another joint by a mimic law."""
-        return [name for name in self.joint_names if self._joints[name].mimic is None]
+        return [name for name in self.joint_names if self._parts.joints[name].mimic is None]
 
     # --- coordinates -----------------------------------------------------------------------------
 
@@ -286,12 +250,7 @@ class Robot(DeclaredAttributes):
         s; the time step if None. Raises InvalidValueError for an invalid pose, and for a base that
         is not kinematic.
         """
-        if self.motion != 'kinematic':
-            raise InvalidValueError(
-                'motion', self.motion, "'kinematic', for what is moved", self._place)
-        duration = self.simulation.time_step if dt is None else positive_number(
-            'dt', dt, 'a positive number [s]', self._place)
-        self.set_base_velocity(*velocity_towards(self.slot, position, orientation, duration))
+        self._base.move_to(position, orientation, dt)
 
     @property
     def gravity_mode(self) -> bool:
@@ -314,23 +273,7 @@ class Robot(DeclaredAttributes):
         position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for
         an invalid pose, and for a robot whose base is mounted on a joint.
         """
-        p, quat = checked_pose(position, orientation, self._place)
-        mount = self.slot.blueprint.mount
-        if mount is not None:
-            raise InvalidValueError(
-                'base pose', (*p.tolist(), *quat.tolist()),
-                f'a robot that does not hang on joint {mount.name!r}',
-                self._place)
-        if not self._links:
-            return
-        model, state, at = self.slot.part
-        if self.fixed_base:
-            rotation = matrix_from_quaternion(quat)
-            model.frame[at.body] = [*rotation.ravel(), *p]
-        else:
-            state.q[at.q : at.q + 7] = [*p, *quat]
-        # also wakes what lay on it
-        self.simulation.invalidate()
+        self._base.set_pose(position, orientation)
 
     def set_base_velocity(
         self, linear: Vector,
@@ -342,14 +285,7 @@ class Robot(DeclaredAttributes):
         linear: of its origin [m/s]. angular: rad/s. Both in world axes. Raises InvalidValueError
         for values that are not finite, and for a base that is fixed or mounted on a joint.
         """
-        v = finite_vector('linear velocity', linear, 3, self._place)
-        w = finite_vector('angular velocity', angular, 3, self._place)
-        if self.fixed_base or self.slot.blueprint.mount is not None:
-            raise InvalidValueError(
-                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
-                self._place)
-        _, state, at = self.slot.part
-        state.v[at.v : at.v + 6] = [*v, *w]
+        self._base.set_velocity(linear, angular)
 
     is_asleep = ReadOnly[bool](
         'slot.is_asleep',
@@ -396,12 +332,12 @@ class Robot(DeclaredAttributes):
     @property
     def links(self) -> list[Link]:
         """All links in the order of the description."""
-        return list(self._links.values())
+        return list(self._parts.links.values())
 
     @property
     def joints(self) -> list[Joint]:
         """All joints of its tree, fixed ones too, in the order of the description."""
-        return list(self._joints.values())
+        return list(self._parts.joints.values())
 
     @property
     def root_link(self) -> Link:
@@ -410,7 +346,7 @@ class Robot(DeclaredAttributes):
 
     def link(self, name: str | int) -> Link:
         """Return a link by name, or by its number in `links`; raises UnknownNameError."""
-        return self._links[self._name_at('link', name, list(self._links))]
+        return self._parts.links[self._name_at('link', name, list(self._parts.links))]
 
     def joint(self, name: str | int) -> Joint | ConstraintJoint:
         """
@@ -421,12 +357,12 @@ class Robot(DeclaredAttributes):
         key = self._name_at('joint', name, self.joint_names)
         if isinstance(key, str) and key in self.loop_joints:
             return self.loop_joints[key]
-        return self._joints[key]
+        return self._parts.joints[key]
 
     @property
     def attached_joints(self) -> list[Joint | ConstraintJoint]:
         """The joints of its links, each once: also those of the world; as `Link.joints`."""
-        every = {id(joint): joint for link in self._links.values() for joint in link.joints}
+        every = {id(joint): joint for link in self._parts.links.values() for joint in link.joints}
         return list(every.values())
 
     @property
@@ -441,15 +377,15 @@ class Robot(DeclaredAttributes):
     @property
     def crawlers(self) -> tuple[Crawler, ...]:
         """All crawlers, in the order of the description."""
-        return tuple(self._crawlers.values())
+        return tuple(self._parts.crawlers.values())
 
     def crawler(self, name: str) -> Crawler:
         """Return a crawler by name; raises UnknownNameError."""
-        return self._crawlers[name]
+        return self._parts.crawlers[name]
 
     def device(self, name: str) -> Device:
         """Return a device by name; raises UnknownNameError."""
-        return self._devices[name]
+        return self._parts.devices[name]
 
     @overload
     def devices(self) -> list[Device]: ...
@@ -466,9 +402,9 @@ class Robot(DeclaredAttributes):
         if not isinstance(kind, type):
             raise InvalidValueError('kind', kind, 'a class of devices', self._place)
         if kind is Device:
-            return list(self._devices.values())
+            return list(self._parts.devices.values())
         every: list[Device] = []
-        for device in self._devices.values():
+        for device in self._parts.devices.values():
             every.append(device)
             if isinstance(device, ImuSensor):
                 every += [device.gyro, device.accelerometer]
@@ -476,7 +412,7 @@ class Robot(DeclaredAttributes):
 
     def initialize_device_states(self) -> None:
         """Restart all devices as `World.reset` does: their noise, and when they sample."""
-        for device in self._devices.values():
+        for device in self._parts.devices.values():
             device.reset(self.simulation.seed)
         self.simulation.forget_observations()
 
@@ -491,14 +427,14 @@ class Robot(DeclaredAttributes):
     @property
     def mass(self) -> float:
         """Mass of all links [kg]."""
-        return float(sum(link.m for link in self._links.values()))
+        return float(sum(link.m for link in self._parts.links.values()))
 
     @property
     def center_of_mass(self) -> FloatArray:
         """(3,) centre of mass of all links [m], world; the root's origin if there is no mass."""
         if self.mass == 0.0:
             return self.root_link.p
-        moments = [link.m * link.wc for link in self._links.values()]
+        moments = [link.m * link.wc for link in self._parts.links.values()]
         return np.asarray(sum(moments)) / self.mass
 
     # --- internal, not listed by `dir` -----------------------------------------------------------

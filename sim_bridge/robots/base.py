@@ -1,0 +1,58 @@
+"""The base of a robot in a world: its pose, its velocity, and how it is moved."""
+
+from __future__ import annotations
+
+from sim_bridge.foundation.arrays import Vector
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.validation import checked_pose, finite_vector, positive_number
+from sim_bridge.robots.body_type import body_type, velocity_towards
+from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.slots import RobotSlot
+
+
+class Base:
+    """The base of one robot."""
+
+    def __init__(self, simulation: Simulation, slot: RobotSlot, place: str):
+        """Move the base of a slot. place: the robot, for errors."""
+        self._simulation, self._slot, self._place = simulation, slot, place
+
+    def set_pose(self, position: Vector, orientation: Vector) -> None:
+        """Set the pose of the root link's frame; as `Robot.set_base_pose`."""
+        slot = self._slot
+        p, quat = checked_pose(position, orientation, self._place)
+        if slot.blueprint.mount is not None:
+            raise InvalidValueError(
+                'base pose', (*p.tolist(), *quat.tolist()),
+                f'a robot that does not hang on joint {slot.blueprint.mount.name!r}', self._place)
+        if not slot.links:
+            return
+        model, state, at = slot.part
+        if slot.blueprint.fixed_base:
+            model.frame[at.body] = [*matrix_from_quaternion(quat).ravel(), *p]
+        else:
+            state.q[at.q : at.q + 7] = [*p, *quat]
+        # also wakes what lay on it
+        self._simulation.invalidate()
+
+    def set_velocity(self, linear: Vector, angular: Vector) -> None:
+        """Set the velocity of the root link; as `Robot.set_base_velocity`."""
+        v = finite_vector('linear velocity', linear, 3, self._place)
+        w = finite_vector('angular velocity', angular, 3, self._place)
+        if self._slot.blueprint.fixed_base or self._slot.blueprint.mount is not None:
+            raise InvalidValueError(
+                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
+                self._place)
+        _, state, at = self._slot.part
+        state.v[at.v : at.v + 6] = [*v, *w]
+
+    def move_to(self, position: Vector, orientation: Vector, dt: float | None) -> None:
+        """Set the velocity towards a pose; as `Robot.move_to`."""
+        motion = body_type(self._slot)
+        if motion != 'kinematic':
+            raise InvalidValueError(
+                'motion', motion, "'kinematic', for what is moved", self._place)
+        duration = self._simulation.time_step if dt is None else positive_number(
+            'dt', dt, 'a positive number [s]', self._place)
+        self.set_velocity(*velocity_towards(self._slot, position, orientation, duration))
