@@ -1,8 +1,7 @@
 """Contacts of the pairs with a hollow shape."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.clip.reduce import sort_candidates
-from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
+from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, pair_of
 from sim_bridge.engine.collision.hollow.bore import collide_bore
 from sim_bridge.engine.collision.hollow.outside import (
     collide_outside,
@@ -14,6 +13,7 @@ from sim_bridge.engine.collision.mesh.surface import (
     collide_convex_surface,
     keep_candidates,
     make_room,
+    write_candidates,
 )
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
@@ -54,14 +54,7 @@ def collide_hollow_pairs(
         count = collide_hollow(geometry, upper, lower, limit, scratch_inout)
         count = keep_candidates(
             geometry, a, b, count, scratch_inout.most_points[0], scratch_inout)
-        sort_candidates(count, scratch_inout)
-        for k in range(count):
-            contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
-            store3(contacts_inout.point, first + k, 0, load3(scratch_inout.candidate_point, k, 0))
-            store3(contacts_inout.normal, first + k, 0,
-                   scale(sign, load3(scratch_inout.candidate_normal, k, 0)))
-            contacts_inout.gap[first + k] = scratch_inout.candidate_gap[k]
-        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+        write_candidates(row, first, count, sign, scratch_inout, contacts_inout)
 
 
 @kernel

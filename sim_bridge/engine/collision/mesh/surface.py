@@ -94,14 +94,7 @@ def collide_surface_pairs(
         most = scratch_inout.most_points[0]
         if geometry.shape[other] != PLANE or count > most:
             count = keep_candidates(geometry, a, b, count, most, scratch_inout)
-        sort_candidates(count, scratch_inout)
-        for k in range(count):
-            contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
-            store3(contacts_inout.point, first + k, 0, load3(scratch_inout.candidate_point, k, 0))
-            store3(contacts_inout.normal, first + k, 0,
-                   scale(sign, load3(scratch_inout.candidate_normal, k, 0)))
-            contacts_inout.gap[first + k] = scratch_inout.candidate_gap[k]
-        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+        write_candidates(row, first, count, sign, scratch_inout, contacts_inout)
 
 
 @subroutine
@@ -305,6 +298,19 @@ def make_room(geometry, a, b, count, scratch_inout):
     if count + scratch_inout.most_points[0] <= CANDIDATES:
         return count
     return keep_candidates(geometry, a, b, count, KEPT_BETWEEN, scratch_inout)
+
+
+@kernel
+def write_candidates(row, first, count, sign, scratch_inout, contacts_inout):
+    """Write the candidates in order as a pair's contact points; sign: of their normals."""
+    sort_candidates(count, scratch_inout)
+    for k in range(count):
+        contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
+        store3(contacts_inout.point, first + k, 0, load3(scratch_inout.candidate_point, k, 0))
+        store3(contacts_inout.normal, first + k, 0,
+               scale(sign, load3(scratch_inout.candidate_normal, k, 0)))
+        contacts_inout.gap[first + k] = scratch_inout.candidate_gap[k]
+    keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
 
 
 @subroutine
