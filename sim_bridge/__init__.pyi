@@ -56,6 +56,7 @@ from sim_bridge.shapes.shapes import Plane as Plane
 from sim_bridge.shapes.shapes import Shape as Shape
 from sim_bridge.shapes.shapes import Sphere as Sphere
 from sim_bridge.simulation.records import Sleep as Sleep
+from sim_bridge.simulation.step_hooks import StepHook as StepHook
 from sim_bridge.trajectory.follower import Gains as Gains
 from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollower
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
@@ -76,5 +77,4 @@ from sim_bridge.world.queries import distance as distance
 from sim_bridge.world.queries import OverlapContact as OverlapContact
 from sim_bridge.world.rays import RayHit as RayHit
 from sim_bridge.world.rays import RayHits as RayHits
-from sim_bridge.world.step_hooks import StepHook as StepHook
 from sim_bridge.world.world import World as World

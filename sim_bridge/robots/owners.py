@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sim_bridge.robots.joints.joint import Joint as Joint
     from sim_bridge.robots.link import Link as Link
     from sim_bridge.robots.robot import Robot as Robot
-    from sim_bridge.world.step_hooks import StepHook as StepHook
     from sim_bridge.world.world import World as World
 else:
-    ConstraintJoint = Joint = Link = Robot = StepHook = World = Any
+    ConstraintJoint = Joint = Link = Robot = World = Any

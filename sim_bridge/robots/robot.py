@@ -22,13 +22,14 @@ from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
-from sim_bridge.robots.owners import StepHook, World
+from sim_bridge.robots.owners import World
 from sim_bridge.robots.parts import RobotParts
 from sim_bridge.sensors.devices import Device, ImuSensor
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
 from sim_bridge.simulation.slots import removed, RobotSlot
+from sim_bridge.simulation.step_hooks import AFTER, BEFORE, StepHook
 
 _Kind = TypeVar('_Kind', bound=Device)
 
@@ -99,11 +100,11 @@ class Robot(DeclaredAttributes):
         Choreonoid's BodyCustomizer: joint efforts by a formula, as `robot.u = -k * robot.q`. In a
         copy of the world the function gets the copy's robot. Removing the robot ends it.
         """
-        return self._world.hooks.add('before', function, self)
+        return self.simulation.hooks.add(BEFORE, function, self, self.slot)
 
     def after_step(self, function: Callable[[Robot], object]) -> StepHook:
         """Call a function of the robot after each step; as `before_step`."""
-        return self._world.hooks.add('after', function, self)
+        return self.simulation.hooks.add(AFTER, function, self, self.slot)
 
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""

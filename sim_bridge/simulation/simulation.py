@@ -72,6 +72,7 @@ from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
 from sim_bridge.simulation.robot_arrays import RobotArrays
 from sim_bridge.simulation.settings import Settings, SOLVERS
 from sim_bridge.simulation.slots import body_of_direction, GeometrySlot, LinkSlot, RobotSlot
+from sim_bridge.simulation.step_hooks import StepHooks
 from sim_bridge.simulation.stepper import Stepper
 from sim_bridge.simulation.thread_guard import ThreadGuard
 
@@ -147,6 +148,7 @@ class Simulation:
         self.groups = CollisionGroups(self.regroup)
         self.fields = ForceFields()
         self.listeners = ContactListeners()
+        self.hooks = StepHooks(self.guard)
         self.applied = AppliedForces()
         self.admitted = 0
         """How many robots were ever added."""

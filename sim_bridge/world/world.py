@@ -44,6 +44,7 @@ from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, W
 from sim_bridge.simulation.settings import checked, Settings
 from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.simulation.step_hooks import AFTER, BEFORE, StepHook
 from sim_bridge.world.bodies import Body, exclude
 from sim_bridge.world.connections import are_connected
 from sim_bridge.world.contact_events import (
@@ -67,7 +68,7 @@ from sim_bridge.world.rays import RayHit, RayHits, RayQueries
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
-from sim_bridge.world.step_hooks import AFTER, BEFORE, StepHook, StepHooks
+from sim_bridge.world.step_hooks import HookedSteps
 from sim_bridge.world.world_record import (
     check_picklable,
     record_of,
@@ -99,11 +100,11 @@ class World(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_contacts', '_force_fields', '_joints', '_listeners', '_queries', '_rays', 'hooks',
+        '_contacts', '_force_fields', '_hooked', '_joints', '_listeners', '_queries', '_rays',
         'joint_groups', 'loader', 'materials', 'openplx', 'registry', 'robots', 'simulation',
         'tree')
     internal_names = DeclaredAttributes.internal_names | {
-        'census', 'hooks', 'loader', 'registry', 'simulation', 'tree', 'units'}
+        'census', 'loader', 'registry', 'simulation', 'tree', 'units'}
     advice = {
         **{name: f'it is chosen when a world is made; make another World({name}=...)' for name in (
             'time_step', 'seed')},
@@ -168,7 +169,7 @@ class World(DeclaredAttributes):
         self.simulation = simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(simulation)
         self.registry = RobotRegistry(self, simulation, self.tree)
-        self.hooks = StepHooks(self, simulation)
+        self._hooked = HookedSteps(self, simulation)
         self._joints = WorldJoints(simulation, self.tree, self.registry)
         self._listeners = WorldListeners(self, simulation)
         self._force_fields = WorldFields(simulation)
@@ -221,8 +222,8 @@ class World(DeclaredAttributes):
     @property
     def _parts(self) -> WorldParts:
         return WorldParts(
-            self.simulation, self.tree, self.registry, self.loader, self.joint_groups, self.hooks,
-            self._listeners)
+            self.simulation, self.tree, self.registry, self.loader, self.joint_groups,
+            self._hooked, self._listeners)
 
     def __repr__(self) -> str:
         """Show the time, and the numbers of parts."""
@@ -913,7 +914,7 @@ class World(DeclaredAttributes):
         simulation = self.simulation
         try:
             if simulation.is_guarded:
-                self.hooks.step(n, contacts)
+                self._hooked.take(n, contacts)
             else:
                 simulation.step(n, made_of(simulation, contacts))
         except DivergenceError:
@@ -927,16 +928,16 @@ class World(DeclaredAttributes):
         What it sets and pushes counts in that step. A copy of the world has the hook too; it gets
         the copy as its argument. See docs/events.md.
         """
-        return self.hooks.add(BEFORE, function, self)
+        return self.simulation.hooks.add(BEFORE, function, self)
 
     def after_step(self, function: Callable[[World], object]) -> StepHook:
         """Call a function of the world after each step; as `before_step`."""
-        return self.hooks.add(AFTER, function, self)
+        return self.simulation.hooks.add(AFTER, function, self)
 
     @property
     def step_hooks(self) -> tuple[StepHook, ...]:
         """What is called before and after each step, in order."""
-        return tuple(self.hooks.hooks)
+        return self.simulation.hooks.present
 
     @property
     def functions(self) -> list[tuple[str, object]]:

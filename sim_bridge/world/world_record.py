@@ -37,7 +37,7 @@ from sim_bridge.world.joint_groups import JointGroups
 from sim_bridge.world.openplx import SceneLoader, SceneRecord
 from sim_bridge.world.robot_registry import RobotRegistry
 from sim_bridge.world.spanning_tree import SpanningTree
-from sim_bridge.world.step_hooks import HookRecord, StepHooks
+from sim_bridge.world.step_hooks import HookedSteps, HookRecord
 
 _LinkName = tuple[str, str]
 """The name of a link's robot, and its own."""
@@ -99,7 +99,7 @@ class WorldParts(NamedTuple):
     registry: RobotRegistry
     loader: SceneLoader
     joint_groups: JointGroups
-    hooks: StepHooks
+    hooks: HookedSteps
     listeners: WorldListeners
 
     @property
