@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from sim_bridge.description.model import RobotDescription
 
-SOUND, DEFECTIVE, UNUSABLE = 0, 1, 2
+SOUND, DEFECTIVE = 0, 1
 # m: a gap below this is rounding, also of values that were written with few digits
 _CLOSED = 1e-6
 

@@ -14,7 +14,6 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
 from sim_bridge.description.openplx.mapping.signals import TARGET_DISTANCE
 from sim_bridge.foundation.arrays import Coordinates, Number, Vector
@@ -25,21 +24,19 @@ from sim_bridge.foundation.validation import finite_number, finite_vector, real_
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
+from sim_bridge.world.connectors import ConnectorScene, motion_of_connector
 from sim_bridge.world.switches import company_of, ENABLE, is_driven, motor_of, set_gains, Switch
 
 Reading = Coordinates
 _Made = TypeVar('_Made', 'Input', 'Output')
 
 
-class Scene(Protocol):
+class Scene(ConnectorScene, Protocol):
     """The scene that signals are of: an `OpenPlxScene`."""
 
     @property
     def is_whole(self) -> bool:
         """Whether all of it is still in the world."""
-
-    def link(self, path: str) -> Link:
-        """Return the link of a body."""
 
     def joint(self, path: str) -> Joint | ConstraintJoint:
         """Return the joint of a mate."""
@@ -52,9 +49,6 @@ class Scene(Protocol):
 
     def settings(self, path: str) -> AxisSettings:
         """Return what the file says of the axis on which an interaction acts."""
-
-    def place(self, pose: Pose) -> Pose:
-        """Return a frame of the scene's world in the world."""
 
 
 class Input(DeclaredAttributes):
@@ -407,83 +401,10 @@ def _of_body(scene: Scene, signal: Signal, read: Callable[[Link], np.ndarray]) -
     return lambda: read(link)
 
 
-class _Point:
-    """A connector that moves with a body, or stands in the world of the scene."""
-
-    def __init__(self, scene: Scene, signal: Signal, number: int):
-        frame = signal.frames[number] if number < len(signal.frames) else None
-        self._link = scene.link(frame.body) if frame is not None and frame.body else None
-        at = None if frame is None else frame.pose
-        if at is not None and self._link is None:
-            at = scene.place(at)
-        self._p = np.zeros(3) if at is None else at.position
-        self._R = np.eye(3) if at is None else at.rotation
-
-    @property
-    def p(self) -> np.ndarray:
-        link = self._link
-        return self._p if link is None else link.p + link.R @ self._p
-
-    @property
-    def R(self) -> np.ndarray:
-        return self._R if self._link is None else self._link.R @ self._R
-
-    @property
-    def w(self) -> np.ndarray:
-        return np.zeros(3) if self._link is None else self._link.w
-
-    @property
-    def v(self) -> np.ndarray:
-        link = self._link
-        return np.zeros(3) if link is None else link.v + np.cross(link.w, link.R @ self._p)
-
-    @property
-    def dw(self) -> np.ndarray:
-        return np.zeros(3) if self._link is None else self._link.dw
-
-    @property
-    def dv(self) -> np.ndarray:
-        link = self._link
-        if link is None:
-            return np.zeros(3)
-        arm, w = link.R @ self._p, link.w
-        return link.dv + np.cross(link.dw, arm) + np.cross(w, np.cross(w, arm))
-
-
-def _of_point(scene: Scene, signal: Signal, what: str) -> _Read:
-    """
-    Return the motion of a connector as an observer on the other one sees it, in its axes.
-
-    Position, velocity and acceleration in a frame that moves: Siciliano et al., Robotics, 2009,
-    section 3.1 and 7.1; Coriolis and Euler terms among them.
-    """
-    own, other = _Point(scene, signal, 0), _Point(scene, signal, 1)
-
-    def read() -> np.ndarray:
-        away = own.p - other.p
-        axes = other.R.T
-        if what == 'p':
-            return axes @ away
-        if what == 'rpy':
-            return rpy_from_matrix(axes @ own.R)
-        w = other.w
-        if what == 'w':
-            return axes @ (own.w - w)
-        v = own.v - other.v - np.cross(w, away)
-        if what == 'v':
-            return axes @ v
-        if what == 'dw':
-            return axes @ (own.dw - other.dw - np.cross(w, own.w))
-        return axes @ (own.dv - other.dv - np.cross(other.dw, away)
-                       - np.cross(w, np.cross(w, away)) - 2.0 * np.cross(w, v))
-
-    return read
-
-
 def _motion(what: str, of_body: Callable[[Link], np.ndarray]) -> Callable[[Scene, Signal], _Read]:
     """Return the reader of what both bodies and connectors have."""
     return lambda scene, signal: (
-        _of_point(scene, signal, what) if signal.model == 'MateConnector'
+        motion_of_connector(scene, signal, what) if signal.model == 'MateConnector'
         else _of_body(scene, signal, of_body))
 
 

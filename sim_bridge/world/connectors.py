@@ -1,0 +1,100 @@
+"""The motion of connectors of an OpenPLX scene relative to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from sim_bridge.description.model import Pose
+from sim_bridge.description.openplx.mapping.records import Signal
+from sim_bridge.foundation.rotation import rpy_from_matrix
+from sim_bridge.robots.link import Link
+
+
+class ConnectorScene(Protocol):
+    """The scene that connectors are of."""
+
+    def link(self, path: str) -> Link:
+        """Return the link of a body."""
+
+    def place(self, pose: Pose) -> Pose:
+        """Return a frame of the scene's world in the world."""
+
+
+class _Connector:
+    """A connector that moves with a body, or stands in the world of the scene."""
+
+    def __init__(self, scene: ConnectorScene, signal: Signal, number: int):
+        frame = signal.frames[number] if number < len(signal.frames) else None
+        self._link = scene.link(frame.body) if frame is not None and frame.body else None
+        at = None if frame is None else frame.pose
+        if at is not None and self._link is None:
+            at = scene.place(at)
+        self._p = np.zeros(3) if at is None else at.position
+        self._R = np.eye(3) if at is None else at.rotation
+
+    @property
+    def p(self) -> np.ndarray:
+        link = self._link
+        return self._p if link is None else link.p + link.R @ self._p
+
+    @property
+    def R(self) -> np.ndarray:
+        return self._R if self._link is None else self._link.R @ self._R
+
+    @property
+    def w(self) -> np.ndarray:
+        return np.zeros(3) if self._link is None else self._link.w
+
+    @property
+    def v(self) -> np.ndarray:
+        link = self._link
+        return np.zeros(3) if link is None else link.v + np.cross(link.w, link.R @ self._p)
+
+    @property
+    def dw(self) -> np.ndarray:
+        return np.zeros(3) if self._link is None else self._link.dw
+
+    @property
+    def dv(self) -> np.ndarray:
+        link = self._link
+        if link is None:
+            return np.zeros(3)
+        arm, w = link.R @ self._p, link.w
+        return link.dv + np.cross(link.dw, arm) + np.cross(w, np.cross(w, arm))
+
+
+def motion_of_connector(
+    scene: ConnectorScene, signal: Signal, what: str
+) -> Callable[[], np.ndarray]:
+    """
+    Return the reader of the motion of a connector as an observer on the other one sees it.
+
+    In the axes of that. what: 'p', 'rpy', 'v', 'w', 'dv' or 'dw'.
+
+    Position, velocity and acceleration in a frame that moves: Siciliano et al., Robotics, 2009,
+    section 3.1 and 7.1; Coriolis and Euler terms among them.
+    """
+    own, other = _Connector(scene, signal, 0), _Connector(scene, signal, 1)
+
+    def read() -> np.ndarray:
+        away = own.p - other.p
+        axes = other.R.T
+        if what == 'p':
+            return axes @ away
+        if what == 'rpy':
+            return rpy_from_matrix(axes @ own.R)
+        w = other.w
+        if what == 'w':
+            return axes @ (own.w - w)
+        v = own.v - other.v - np.cross(w, away)
+        if what == 'v':
+            return axes @ v
+        if what == 'dw':
+            return axes @ (own.dw - other.dw - np.cross(w, own.w))
+        return axes @ (own.dv - other.dv - np.cross(other.dw, away)
+                       - np.cross(w, np.cross(w, away)) - 2.0 * np.cross(w, v))
+
+    return read
