@@ -17,12 +17,12 @@ import numpy as np
 
 from sim_bridge.compilation.collisions import HULL, LinkShape, read_shapes
 from sim_bridge.description import gap, link_poses, mobility
+from sim_bridge.description.drives import DriveDescription
 from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.mechanism.inertia import motion_subspace
 from sim_bridge.description.mechanism.tree import parents_first
 from sim_bridge.description.model import (
     ConstraintDescription,
-    DriveDescription,
     JointDescription,
     JointLimits,
     JointType,

@@ -16,7 +16,7 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import finite_vector
 
 if TYPE_CHECKING:
-    from sim_bridge.description.model import DriveDescription
+    from sim_bridge.description.drives import DriveDescription
     from sim_bridge.robots.crawler import Crawler
     from sim_bridge.robots.robot import Robot
 

@@ -17,7 +17,7 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from sim_bridge.description.model import DriveDescription, WheelDescription
+    from sim_bridge.description.drives import DriveDescription, WheelDescription
 
 Twist = tuple[float, float, float]
 

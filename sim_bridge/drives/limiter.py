@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.description.model import SpeedLimits
+from sim_bridge.description.drives import SpeedLimits
 
 # of a velocity
 _ROUNDING = 1e-13

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.model import DriveDescription, WheelDescription
+from sim_bridge.description.drives import DriveDescription, WheelDescription
 
 if TYPE_CHECKING:
     from sim_bridge.robots.crawler import Crawler

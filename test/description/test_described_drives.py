@@ -16,7 +16,7 @@ from sim_bridge.description import (
     drives_from_mapping,
     load_description,
 )
-from sim_bridge.description.model import ODOMETRY_COVARIANCE
+from sim_bridge.description.drives import ODOMETRY_COVARIANCE
 
 SIDES = {
     'left_wheel_names': ['front_left', 'rear_left'],

@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import sim_bridge as sb
+from sim_bridge.description.drives import DriveDescription, SteeringDescription, WheelDescription
 from sim_bridge.description.mechanism.drives import differential, mecanum, omni, steered
-from sim_bridge.description.model import DriveDescription, SteeringDescription, WheelDescription
 from sim_bridge.drives.kinematics import FixedWheels, kinematics_of, SteeredWheels
 from sim_bridge.drives.odometry import moved_pose, Odometry, PlanarPose
 from sim_bridge.drives.tracks import tracked_drive

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim_bridge.description.model import SpeedLimits
+from sim_bridge.description.drives import SpeedLimits
 from sim_bridge.drives.limiter import SpeedLimiter
 
 

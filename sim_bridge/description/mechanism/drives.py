@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.description.drives import DriveDescription, SteeringDescription, WheelDescription
 from sim_bridge.description.mechanism.loops import link_poses
-from sim_bridge.description.model import (
-    DriveDescription,
-    JointType,
-    RobotDescription,
-    SteeringDescription,
-    WheelDescription,
-)
+from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.description.report import Findings, Place, unknown
 
 if TYPE_CHECKING:

@@ -11,13 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 import math
 
+from sim_bridge.description.drives import DriveDescription, SpeedLimits, WheelDescription
 from sim_bridge.description.mechanism.drives import differential, mecanum, steered
-from sim_bridge.description.model import (
-    DriveDescription,
-    RobotDescription,
-    SpeedLimits,
-    WheelDescription,
-)
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Element

@@ -17,7 +17,8 @@ from sim_bridge.description.yaml.file import MappingWithLines, read_mapping
 from sim_bridge.description.yaml.section import Section
 
 if TYPE_CHECKING:
-    from sim_bridge.description.model import DriveDescription, RobotDescription
+    from sim_bridge.description.drives import DriveDescription
+    from sim_bridge.description.model import RobotDescription
 
 # what stands in for each type that is not a drive
 _PUBLISHED = (

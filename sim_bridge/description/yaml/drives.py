@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 import math
 
+from sim_bridge.description.drives import DriveDescription, ODOMETRY_COVARIANCE, SpeedLimits
 from sim_bridge.description.mechanism.drives import (
     check_drives,
     differential,
@@ -28,12 +29,7 @@ from sim_bridge.description.mechanism.drives import (
     steered,
     wheel_radius,
 )
-from sim_bridge.description.model import (
-    DriveDescription,
-    ODOMETRY_COVARIANCE,
-    RobotDescription,
-    SpeedLimits,
-)
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.errors import close_match
