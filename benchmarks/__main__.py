@@ -28,6 +28,7 @@ from benchmarks import (
     stack,
     stand,
     step,
+    view,
 )
 
 _BENCHMARKS = {
@@ -47,6 +48,8 @@ _BENCHMARKS = {
     'collision': collision.run,
     'broad_phase': broad_phase.run,
     'rays': rays.run,
+    # what the page costs
+    'view': view.run,
 }
 # on the ROS graph: only where ROS 2 is, and only when asked for
 _ROS_BENCHMARKS = ('bridge', 'messages')

@@ -26,11 +26,15 @@ FILES = {
     'openplx.txt': 'openplx',
     'build.txt': 'build',
     'ros.txt': 'ros',
+    'view.txt': 'view',
     'ros-test.txt': 'ros-test',
     'lint.txt': 'lint',
     'bench.txt': 'bench',
+    'meshes.txt': 'meshes',
     'test.txt': 'test',
     'pictures.txt': 'pictures',
+    'browser.txt': 'browser',
+    'docs.txt': 'docs',
 }
 PROJECT = 'sim-bridge'
 

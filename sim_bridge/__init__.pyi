@@ -34,11 +34,16 @@ from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor
 from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
 from sim_bridge.sensors.magnetometer import MagnetometerSensor as MagnetometerSensor
+from sim_bridge.sensors.places import AirPressureSensor as AirPressureSensor
+from sim_bridge.sensors.places import AltimeterSensor as AltimeterSensor
+from sim_bridge.sensors.places import PoseSensor as PoseSensor
 from sim_bridge.sensors.scanners import LidarSensor as LidarSensor
 from sim_bridge.sensors.scanners import RangeSensor as RangeSensor
 from sim_bridge.shapes import materials as materials
+from sim_bridge.shapes import meshes as meshes
 from sim_bridge.shapes.friction_functions import PairFriction as PairFriction
 from sim_bridge.shapes.friction_functions import TouchingPair as TouchingPair
+from sim_bridge.shapes.line import Line as Line
 from sim_bridge.shapes.material import ContactMaterial as ContactMaterial
 from sim_bridge.shapes.material import Material as Material
 from sim_bridge.shapes.placed import Placed as Placed

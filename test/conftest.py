@@ -96,6 +96,12 @@ def pytest_unconfigure(config):
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """Start one worker more than there are processors: tests of nodes wait now and then."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config, specs):
     """Before workers of pytest-xdist start, compile what else every one of them would compile."""
     subprocess.run([sys.executable, '-m', 'sim_bridge', 'compile'], cwd=REPOSITORY, check=True)
@@ -139,6 +145,15 @@ def fixed_and_free(robots: dict[str, object]) -> list:
 def example_robots() -> dict[str, Path]:
     """All URDFs of `example-robot-data` by name, such as 'panda/panda'."""
     return example_urdfs()
+
+
+@pytest.fixture(scope='session')
+def robots_folder(example_robots) -> Path:
+    """Return the folder of `example-robot-data` that holds the robots."""
+    path = next(iter(example_robots.values()))
+    while path.name != 'robots' or path.parent.name != 'example-robot-data':
+        path = path.parent
+    return path
 
 
 @pytest.fixture(scope='session')

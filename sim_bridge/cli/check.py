@@ -24,7 +24,7 @@ from sim_bridge.description import (
 )
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.report import Findings, Place, Report
-from sim_bridge.description.resources import OPENPLX_SUFFIX
+from sim_bridge.description.resources import find_scene, OPENPLX_SUFFIX, PROJECT_SUFFIX
 from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.foundation.errors import InvalidValueError
@@ -58,6 +58,7 @@ exit status:
 for example:
   sim_bridge check arm                              # a shipped robot
   sim_bridge check your.xacro --xacro-arg arm:=left --package-path ~/src
+  sim_bridge check gallery/dominoes                 # a shipped scene
   sim_bridge check config/world_table.yaml          # a scene, with its robots
   sim_bridge check crane.openplx --model Crane      # poses, and how SNAP found them
   sim_bridge check my.params.yaml                   # parameters of nodes
@@ -79,9 +80,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     completed(parser.add_argument(
         'file', metavar='FILE',
-        help='a shipped robot by its name; a URDF, xacro, body or OpenPLX file; a scene or '
-        'parameter file'),
-        completers.descriptions)
+        help='a shipped robot or scene by its name; a URDF, xacro, body or OpenPLX file; a scene, '
+        'a project of Choreonoid or a parameter file'),
+        completers.robots)
     parser.add_argument('--json', action='store_true', help='print all as JSON')
     parser.add_argument(
         '--all', action='store_true', help=f'show lists of more than {MOST} lines whole')
@@ -95,7 +96,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Print what is in the file, and the report; return the exit status."""
-    path = Path(args.file)
+    path = find_scene(args.file)
+    if path.suffix == PROJECT_SUFFIX and path.is_file():
+        return _show(_check_scene(path), args)
     if path.suffix in _YAML and path.is_file():
         return _show(_check_yaml(path), args)
     path = find_robot(args.file, package_paths=args.package_path)
@@ -171,7 +174,7 @@ def _check_scene(path: Path) -> _Checked:
         scene = read_scene(path)
     except DescriptionError as err:
         return _Checked(err.report, {'kind': 'scene', 'scene': None})
-    report, robots = Report(str(path)), {}
+    report, robots = scene.report, {}
     for each in scene.robots:
         options: Mapping[str, Any] = each.arguments
         description, own = examine_description(

@@ -11,7 +11,12 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sim_bridge.description.resources import ROBOT_SUFFIXES, shipped_robots
+from sim_bridge.description.resources import (
+    gallery_scenes,
+    ROBOT_SUFFIXES,
+    SCENE_SUFFIXES,
+    shipped_robots,
+)
 from sim_bridge.ros.params.parameter_files import names_of_nodes
 
 Completer = Callable[..., Iterable[str]]
@@ -40,14 +45,16 @@ def script(shell: str) -> str:
 
 
 def robots(prefix: str, **_: Any) -> Iterable[str]:
-    """Complete the names of shipped robots, and files that describe one."""
-    own = [] if '/' in prefix else [name for name in shipped_robots() if name.startswith(prefix)]
-    return [*own, *_files(prefix, ROBOT_SUFFIXES)]
+    """Complete the names of shipped robots and scenes, and files that describe one."""
+    own = [] if '/' in prefix else shipped_robots()
+    return [*(name for name in (*own, *gallery_scenes()) if name.startswith(prefix)),
+            *_files(prefix, (*ROBOT_SUFFIXES, *SCENE_SUFFIXES))]
 
 
-def descriptions(prefix: str, **_: Any) -> Iterable[str]:
-    """Complete whatever `check` reads: robots and YAML files."""
-    return [*robots(prefix), *yaml_files(prefix)]
+def scenes(prefix: str, **_: Any) -> Iterable[str]:
+    """Complete the names of shipped scenes, and files that may hold one."""
+    return [*(name for name in gallery_scenes() if name.startswith(prefix)),
+            *_files(prefix, SCENE_SUFFIXES)]
 
 
 def yaml_files(prefix: str, **_: Any) -> Iterable[str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from typing import TextIO
+from typing import TextIO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # how often the status is written where it cannot be refreshed in place [s]
 PLAIN_PERIOD_S = 10.0
 
-_ERASE_LINE = '\r\x1b[2K'
+_ERASE_LINE, _ERASE_ABOVE = '\r\x1b[2K', '\x1b[1A\x1b[2K'
 
 
 class Console:
@@ -35,10 +38,16 @@ class Console:
         self._write(f'{self._erase()}{text}\n{self._status}')
 
     def status(self, text: str) -> None:
-        """Show `text` as the status; in a plain stream, if it is time for the next line."""
+        """
+        Show `text` as the status; in a plain stream, if it is time for the next line.
+
+        In a terminal it may have several lines.
+        """
         if self.is_terminal:
-            erase = self._erase()
-            self._status = text[:shutil.get_terminal_size().columns - 1]
+            erase, size = self._erase(), shutil.get_terminal_size()
+            # what is scrolled away could not be erased
+            lines = text.split('\n')[:max(size.lines - 1, 1)]
+            self._status = '\n'.join(line[:size.columns - 1] for line in lines)
             self._write(erase + self._status)
         elif time.monotonic() >= self._next_plain:
             self._next_plain = time.monotonic() + PLAIN_PERIOD_S
@@ -50,8 +59,19 @@ class Console:
             self._status = ''
             self._write('\n')
 
+    def bar(self) -> Progress:
+        """Return bars of rich on this terminal, which go away when they are stopped."""
+        # takes a tenth of a second to import
+        from rich.console import Console as RichConsole
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        return Progress(
+            TextColumn('{task.description}', markup=False), BarColumn(), TimeRemainingColumn(),
+            console=RichConsole(file=self._stream), transient=True)
+
     def _erase(self) -> str:
-        return _ERASE_LINE if self._status else ''
+        above = self._status.count('\n')
+        return _ERASE_LINE + above * _ERASE_ABOVE if self._status else ''
 
     def _write(self, text: str) -> None:
         if self.is_closed:

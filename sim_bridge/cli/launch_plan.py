@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 from sim_bridge.description import find_robot, load_description, share_directory
+from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.description.resources import has_ros_package
 from sim_bridge.foundation.errors import brief, close_match, InvalidValueError
 from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
@@ -21,11 +22,11 @@ from sim_bridge.ros.params.parameter_files import parameters_in
 from sim_bridge.ros.params.parameter_table import from_flat
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.params.robot_parameters import (
-    controller_for,
-    CONTROLLERS,
     DEFAULT_CONTROLLER,
     is_openplx,
     parameter_file_beside,
+    parameter_file_of_scene,
+    project_parameters,
     robots_of,
 )
 
@@ -51,7 +52,9 @@ ARGUMENTS = (
         'package_paths',
         'folders of packages, with : between, where package:// and $(find) look first'),
     Argument(
-        'world', 'scene file: ground, objects, materials and robots, each with a namespace'),
+        'world',
+        'scene file: ground, objects, materials and robots, each with a namespace; or '
+        'gallery/NAME'),
     Argument(
         'params',
         'parameter file of all nodes; goes before quadruped.params.yaml that lies beside '
@@ -66,8 +69,8 @@ ARGUMENTS = (
     Argument('paused', 'start paused', 'false', _BOOLEAN),
     Argument(
         'controller',
-        'who moves the robot; empty: the one that the parameter file beside it is for, else '
-        f'{DEFAULT_CONTROLLER}', '', ('', *CONTROLLERS, 'none')),
+        'who moves the robot; empty: what the scene says, or the one that the parameter file '
+        f'beside it is for, else {DEFAULT_CONTROLLER}', '', ('', *CONTROLLERS, NO_CONTROLLER)),
     Argument(
         'record',
         'record all topics and commands to a bag: true, for a folder of its own here named after '
@@ -85,6 +88,7 @@ ARGUMENTS = (
     Argument(
         'rviz', 'also show all in RViz, which needs robot_state_publisher:=true', 'false',
         _BOOLEAN),
+    Argument('view', 'open the live page, and print its address', 'false', _BOOLEAN),
 )
 
 
@@ -144,18 +148,23 @@ class _Planner:
             if is_needed:
                 _require(argument, package)
         self._packages = [path for path in chosen['package_paths'].split(os.pathsep) if path]
-        self._robots = list(robots_of(chosen['world'], chosen['robot']))
-        for _, robot in self._robots:
+        self._robots = list(robots_of(chosen['world'], chosen['robot'], self._packages))
+        for _, robot, _ in self._robots:
             find_robot(robot, package_paths=self._packages)
-        own = [robot for namespace, robot in self._robots if not namespace]
-        self._simulator_files = self._files(*own)
-        values: dict[str, Any] = {}
+        own = [robot for namespace, robot, _ in self._robots if not namespace]
+        self._simulator_files = self._files(*own, in_scene=True)
+        # what the user gives goes before what a project says
+        project = project_parameters(chosen['world'])
+        values: dict[str, Any] = {**project}
         for file in self._simulator_files:
             values.update(parameters_in(file, f'/{self._namespace}/sim_bridge'.replace('//', '/')))
         numbers = {
             name: _number(name, chosen[name]) for name in ('rate', 'real_time_factor')
             if chosen[name]}
-        self._given = numbers | {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
+        if chosen['params']:
+            project = {name: values[name] for name in project}
+        files = {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
+        self._given = project | numbers | files
         # the node itself warns of unknown names
         self._values = from_flat(SimulatorParameters, values | self._given, lambda text: None)
 
@@ -167,14 +176,13 @@ class _Planner:
         if self._has_state_publisher and self._values.publish_link_tf:
             remarks.append(
                 'publish_link_tf is switched off: robot_state_publisher publishes the links')
-        for namespace, robot in self._robots:
+        for namespace, robot, controller in self._robots:
             space = '/'.join(filter(None, (self._namespace, namespace)))
-            if chosen['controller'] != 'none':
-                kind = chosen['controller'] or controller_for(robot, self._packages)
-                name = f'{kind}_controller'
+            if NO_CONTROLLER not in (chosen['controller'], controller):
+                name = f'{chosen["controller"] or controller}_controller'
+                files = self._files(robot, in_scene=bool(namespace))
                 processes.append(Process(
-                    name, space, [*self._files(robot), self._sim_time],
-                    [f'sim_bridge.control.{name}']))
+                    name, space, [*files, self._sim_time], [f'sim_bridge.control.{name}']))
             if self._has_state_publisher:
                 urdf = load_description(
                     find_robot(robot, package_paths=self._packages),
@@ -204,6 +212,8 @@ class _Planner:
             **self._given}
         if self._packages:
             values['package_paths'] = self._packages
+        if chosen['view'] == 'true':
+            values['view'] = True
         if chosen['record'] != 'false':
             values['record'] = _folder(chosen['record'])
         if self._has_state_publisher:  # or there would be two of each
@@ -214,9 +224,11 @@ class _Planner:
             'sim_bridge', self._namespace, [*self._simulator_files, values],
             ['sim_bridge', 'node'])
 
-    def _files(self, *robots: str) -> list[str]:
+    def _files(self, *robots: str, in_scene: bool) -> list[str]:
         """Return the parameter files of a node for some robots; later before earlier."""
-        found = (parameter_file_beside(robot, self._packages) for robot in robots)
+        found = [parameter_file_beside(robot, self._packages) for robot in robots]
+        if in_scene:
+            found.append(parameter_file_of_scene(self._chosen['world']))
         beside = [str(file) for file in found if file is not None]
         given = self._chosen['params']
         if given:

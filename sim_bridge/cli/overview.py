@@ -34,7 +34,7 @@ from sim_bridge.description.model import (
     SensorDescription,
 )
 from sim_bridge.description.report import Findings, WARNING
-from sim_bridge.description.scene.scene import SceneBody, SceneDescription
+from sim_bridge.description.scene.model import SceneBody, SceneDescription
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
@@ -94,6 +94,7 @@ def robot_data(
 def scene_data(scene: SceneDescription, robots: Mapping[str, Data]) -> Data:
     """Return what was read of a scene; robots: what was read of each, by its name there."""
     return {
+        'description': scene.description,
         'gravity': gravity_data(scene.gravity),
         'force_fields': [
             {'name': each.name, 'type': type(each.field).__name__, 'line': each.line,
@@ -106,6 +107,13 @@ def scene_data(scene: SceneDescription, robots: Mapping[str, Data]) -> Data:
             {'name': each.name, 'namespace': each.namespace, 'file': each.urdf,
              'robot': robots.get(each.name), 'line': each.line}
             for each in scene.robots],
+        'joints': [
+            {'name': each.name, 'type': each.kind, 'line': each.settings.own.place('').line,
+             'between': list(each.between) or None, 'beside': each.beside[0] or None}
+            for each in scene.joints],
+        'settings': {} if scene.settings is None else {
+            name: dict(value) if isinstance(value, Mapping) else value
+            for name, value in scene.settings.items.items()},
     }
 
 

@@ -41,14 +41,19 @@ def scene_text(scene: Data, most: int | None = MOST) -> str:
     gravity = "the simulator's" if scene['gravity'] is None else (
         gravity_text(scene['gravity']))
     ground = 'none' if scene['ground'] is None else f'at height {scene["ground"].get("height", 0)}'
-    lines = [*_wrapped(f'gravity: {gravity}; ground: {ground}')]
+    lines = [*_wrapped(scene['description']), *_wrapped(f'gravity: {gravity}; ground: {ground}')]
     fields = [f'{each["name"]} ({each["type"]})' for each in scene['force_fields']]
     if fields:
         lines += _wrapped(f'fields of force: {", ".join(fields)}', '  ')
+    if scene['settings']:
+        settings = [f'{name} {value}' for name, value in scene['settings'].items()]
+        lines += _wrapped(f'run by: {", ".join(settings)}', '  ')
     if scene['materials']:
         lines += _wrapped(f'materials: {", ".join(scene["materials"])}', '  ')
     if scene['objects']:
         lines += ['', 'objects', *_abridged([_body(each) for each in scene['objects']], most)]
+    if scene['joints']:
+        lines += ['', 'joints', *_abridged([_joined(each) for each in scene['joints']], most)]
     for each in scene['robots']:
         lines += ['', *_wrapped(
             f'robot {each["name"]!r} in namespace {each["namespace"]!r}, from {each["file"]}')]
@@ -218,6 +223,12 @@ def _body(body: Data) -> str:
         ('mass', 'kg'), ('density', 'kg/m³')) if body[name] is not None), '')
     shapes = ', '.join(each.replace('_', ' ') for each in body['shapes'])
     return f'{body["name"]}  {body["motion"]}: {shapes}{mass}'
+
+
+def _joined(joint: Data) -> str:
+    beside = joint['beside']
+    ties = f'beside {beside}' if beside else f'of {" and ".join(joint["between"])}'
+    return f'{joint["name"]}  {joint["type"]} {ties}'
 
 
 def _kilograms(mass: float) -> str:

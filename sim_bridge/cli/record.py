@@ -14,10 +14,16 @@ from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.progress import Work
 from sim_bridge.cli.simulated import add_simulated, check_simulated, parameters_of
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.foundation.names import counted
-from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
+from sim_bridge.ros.params.robot_parameters import (
+    DEFAULT_ROBOT,
+    parameter_file_beside,
+    parameter_file_of_scene,
+    project_parameters,
+)
 
 if TYPE_CHECKING:
     from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -79,17 +85,13 @@ def run(args: argparse.Namespace) -> int:
         console.line(f'warning: {text}')
     begun = time.monotonic()
 
-    def show(time_s: float) -> None:
-        factor = time_s / (time.monotonic() - begun)
-        console.status(f'{time_s:.1f} s simulated | {factor:.1f} x real time')
-
     try:
-        state_hash = recording.run(args.duration, show)
+        with Work(console, 'simulated', args.duration) as work:
+            state_hash = recording.run(args.duration, lambda time_s: work(
+                time_s, f'{time_s / (time.monotonic() - begun):.1f} x real time'))
     except (RecordingError, SimulationError) as err:
-        console.end_status()
         print(f'sim_bridge record: {err}', file=sys.stderr)
         return FAILED
-    console.end_status()
     took, recorder = time.monotonic() - begun, recording.recorder
     console.line(
         f'{args.output}: {args.duration:g} s in {took:.1f} s ({args.duration / took:.1f} x real '
@@ -113,8 +115,8 @@ def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParamete
     node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
     robot = args.robot or ('' if args.world else DEFAULT_ROBOT)
     beside = parameter_file_beside(robot, args.package_path) if robot else None
-    values: dict[str, object] = {}
-    for file in (beside, args.params):
+    values = project_parameters(args.world or '')
+    for file in (beside, parameter_file_of_scene(args.world or ''), args.params):
         if file is not None:
             values.update(parameters_in(file, node))
     values.update(parameters_of(args))

@@ -12,6 +12,7 @@ from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.progress import Work
 from sim_bridge.foundation.names import counted
 
 SAME, DIFFERENT = 0, 1
@@ -53,20 +54,21 @@ def run(args: argparse.Namespace) -> int:
     require_ros('sim_bridge replay')
     set_prefix()
     from sim_bridge.foundation.version import __version__
+    from sim_bridge.ros.bag.reader import Bag
     from sim_bridge.ros.bag.replay import replay
 
     console = Console(sys.stdout)
     begun = time.monotonic()
-    verdict = replay(Path(args.bag), lambda time_s: console.status(f'{time_s:.1f} s replayed'))
-    console.end_status()
+    with Work(console, 'replayed', Bag(Path(args.bag)).duration) as work:
+        verdict = replay(Path(args.bag), work)
     took = time.monotonic() - begun
     console.line(
         f'{counted(verdict.ticks, "control step")}, {counted(verdict.commands, "input")} in '
         f'{took:.1f} s; as recorded: {counted(verdict.messages, "message")}, '
         f'{counted(verdict.hashes, "state hash", "state hashes")}'
         + (f', the last {verdict.state_hash}' if verdict.state_hash else ''))
-    if verdict.note:
-        console.line(f'warning: {verdict.note}')
+    for said in filter(None, (verdict.note, verdict.left_out)):
+        console.line(f'warning: {said}')
     if verdict.difference:
         version = '' if verdict.version == __version__ else (
             f' (recorded by version {verdict.version}, replayed by {__version__})')

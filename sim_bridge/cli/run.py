@@ -16,6 +16,7 @@ from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.page_address import PageAddress
 from sim_bridge.cli.simulated import (
     add_simulated,
     check_simulated,
@@ -24,9 +25,11 @@ from sim_bridge.cli.simulated import (
     params_arguments,
     ros_arguments,
 )
+from sim_bridge.cli.status_screen import screen
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
+from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.foundation.names import counted
-from sim_bridge.ros.params.robot_parameters import CONTROLLERS, DEFAULT_CONTROLLER
+from sim_bridge.ros.params.robot_parameters import DEFAULT_CONTROLLER
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
 
@@ -45,7 +48,8 @@ _FIRST_STATUS_S = 1.5
 
 _EPILOG = """\
 A file quadruped.params.yaml beside quadruped.urdf holds what the nodes take where that robot is
-simulated; --params and -p go before it. Every robot of a --world is controlled in its namespace.
+simulated, as one beside a scene does; --params and -p go before it. Every robot of a scene is
+controlled in its namespace.
 Only nodes on this machine are discovered; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it.
 
 The exit code is 0 if all processes ended as they were told to; if one ended by
@@ -56,7 +60,9 @@ for example:
   sim_bridge run quadruped --paused                      # ros2 service call /sim_bridge/resume …
   sim_bridge run your.urdf --controller none -p publish_truth:=true
   sim_bridge run package://bot/urdf/bot.xacro --package-path ~/src --xacro-arg arm:=left
+  sim_bridge run gallery/dominoes                        # sim_bridge gallery lists these scenes
   sim_bridge run --world config/world_table.yaml --duration 10
+  sim_bridge run quadruped --view                        # and look at it in a browser
   sim_bridge run arm -- --ros-args --log-level debug     # what follows -- goes to the simulator
 """
 
@@ -74,9 +80,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_simulated(parser)
     parser.add_argument(
-        '--controller', choices=(*CONTROLLERS, 'none'),
-        help='default: the one that the parameter file beside the robot is for, else '
-        f'{DEFAULT_CONTROLLER}'
+        '--controller', choices=(*CONTROLLERS, NO_CONTROLLER),
+        help='default: what the scene says, or the one that the parameter file beside the robot '
+        f'is for, else {DEFAULT_CONTROLLER}'
     )
     parser.add_argument(
         '--real-time-factor',
@@ -94,7 +100,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         '--record', metavar='BAG',
         help='record all topics and commands to this folder, or beside it where it exists',
     ), completers.folders)
+    parser.add_argument('--view', action='store_true', help='open the live page, in a browser')
+    add_page(parser)
     parser.set_defaults(run=run, forwards=True)
+
+
+def add_page(parser: argparse.ArgumentParser) -> None:
+    """Add `--port` and `--no-browser`."""
+    parser.add_argument(
+        '--port', type=int, metavar='N', help='port of the live page (default: any that is free)')
+    parser.add_argument(
+        '--no-browser', dest='browser', action='store_false',
+        help='print the address of the live page only')
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,12 +127,15 @@ def run(args: argparse.Namespace) -> int:
     os.environ.update(discovery_defaults(os.environ))
     check_simulated(args)
     console = Console(sys.stdout)
-    robots = [namespace for namespace, *_ in controlled(args)]
-    watched = robots[0] if robots else ''
+    robots = {
+        namespace: controller for namespace, controller, _ in controlled(args, args.controller)}
+    moved = [name for name, controller in robots.items() if controller != NO_CONTROLLER]
+    watched = next(iter((*moved, *robots)), '')
     # a paused simulator gets no commands: there is nothing to answer
-    is_commanded = args.controller != 'none' and bool(robots) and not args.paused
+    is_commanded = bool(moved) and not args.paused
     return supervise(
-        build_commands(args), args.namespace, args.duration, console, watched, is_commanded)
+        build_commands(args), args.namespace, args.duration, console, watched, is_commanded,
+        opens_browser=args.browser)
 
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -125,23 +145,24 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     Raises DescriptionError for a scene file with errors.
     """
     python = [sys.executable, '-m']
-    robots = list(controlled(args))
+    robots = list(controlled(args, args.controller))
     # the user's parameters come last, and so override those beside the robot
     beside = [item for name, _, own in robots if not name for item in own]
     commands = {
         'simulator': [
             *python, 'sim_bridge', 'node', '--ros-args', *ros_arguments(
                 args, beside, real_time_factor=args.real_time_factor, paused=args.paused or None,
-                record=args.record), *args.forwarded,
+                record=args.record, view=args.view or None, view_port=args.port),
+            *args.forwarded,
         ],
     }
-    if args.controller != 'none':
-        for name, controller, own in robots:
-            module = f'sim_bridge.control.{args.controller or controller}_controller'
-            namespace = '/'.join(filter(None, (args.namespace.strip('/'), name)))
-            commands[f'{name} controller'.strip()] = [
-                *python, module, '--ros-args', *namespace_arguments(namespace), *own,
-                *params_arguments(args.params)]
+    for name, controller, own in robots:
+        if controller == NO_CONTROLLER:
+            continue
+        namespace = '/'.join(filter(None, (args.namespace.strip('/'), name)))
+        commands[f'{name} controller'.strip()] = [
+            *python, f'sim_bridge.control.{controller}_controller', '--ros-args',
+            *namespace_arguments(namespace), *own, *params_arguments(args.params)]
     return commands
 
 
@@ -152,25 +173,28 @@ def supervise(
     console: Console,
     robot: str = '',
     is_commanded: bool = False,
+    opens_browser: bool = False,
 ) -> int:
     """
     Run `commands` until one ends, a signal comes or the time is over; return the exit code.
 
     namespace: of the simulator node among the commands. duration: in real time, from the first
     message, or command if `is_commanded` [s]; None for no end. robot: namespace within `namespace`
-    of the one to watch.
+    of the one to watch. opens_browser: whether to open the live page, if there is one, in a
+    browser; only on a terminal with a display.
     """
+    page = PageAddress(console, opens_browser)
     environment = {**os.environ, 'PYTHONUNBUFFERED': '1', ENDS_WITH_STDIN: '1'}
     if console.is_terminal:
         environment.setdefault('RCUTILS_COLORIZED_OUTPUT', '1')
-    with Supervisor(commands, environment, console.line) as supervisor:
+    with Supervisor(commands, environment, page.line) as supervisor:
         names = ' and '.join(commands)
         console.line(f'starting {names}')
         # imported while the children start
         from sim_bridge.cli.watch import Watch
 
         with Watch(namespace, robot) as watch:
-            reason, code = _follow(supervisor, watch, duration, console, is_commanded)
+            reason, code = _follow(supervisor, watch, duration, console, is_commanded, page)
         console.end_status()
         console.line(f'{reason}; ending {names}')
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
@@ -184,7 +208,7 @@ def supervise(
 
 def _follow(
     supervisor: Supervisor, watch: Watch, duration: float | None, console: Console,
-    is_commanded: bool,
+    is_commanded: bool, page: PageAddress,
 ) -> tuple[str, int]:
     """Show the status until there is a reason to end; return the reason and the exit code."""
     begun, first_message, next_status = time.monotonic(), None, math.inf
@@ -225,14 +249,16 @@ def _follow(
                 return f'no command within {START_LIMIT_S:g} s', 1
         if now >= next_status:
             next_status = now + _STATUS_PERIOD_S
-            console.status(describe(watch.look()))
+            seen = watch.look()
+            console.status((screen if console.is_terminal else describe)(seen, page.url))
 
 
-def describe(progress: Progress) -> str:
-    """Return the status of the simulator in one line."""
+def describe(progress: Progress, page: str = '') -> str:
+    """Return the status of the simulator in one line; page: address of its live page."""
     told = progress.pacing
     parts = [
         ', '.join(progress.robots) or 'simulator',
+        page,
         progress.condition,
         f'{progress.time_s:.1f} s simulated',
         f'joint_states at {progress.rate_hz:.1f} Hz' if progress.rate_hz else None,

@@ -9,13 +9,20 @@ from pathlib import Path
 
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
-from sim_bridge.description.resources import find_robot
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.description.controllers import NO_CONTROLLER
+from sim_bridge.description.resources import (
+    find_robot,
+    find_scene,
+    names_gallery_scene,
+    SCENE_SUFFIXES,
+)
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.ros.params.parameter_files import check_parameter_name, parameter_in, parameters_in
 from sim_bridge.ros.params.robot_parameters import (
-    controller_for,
     DEFAULT_ROBOT,
     parameter_file_beside,
+    parameter_file_of_scene,
+    project_parameters,
     robots_of,
 )
 
@@ -23,6 +30,34 @@ ROBOT_HELP = (
     'a shipped robot by its name, a URDF, xacro or OpenPLX file by its path or as package://…')
 
 _ROS_ARGS, _END_OF_ROS_ARGS = '--ros-args', '--'
+
+
+class _RobotOrScene(argparse.Action):
+    """Takes a robot, or a scene as the world."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.scene = None
+        if isinstance(values, str) and (
+                values.endswith(SCENE_SUFFIXES) or names_gallery_scene(values)):
+            if namespace.world:
+                parser.error(f'--world {namespace.world} and the scene {values}: give one')
+            try:
+                namespace.world = namespace.scene = scene_argument(values)
+            except argparse.ArgumentTypeError as err:
+                parser.error(str(err))
+        else:
+            namespace.robot = values
+
+
+def scene_argument(text: str) -> str:
+    """Return the file of a scene that an argument names; raises ArgumentTypeError."""
+    try:
+        return str(find_scene(text)) if text else ''
+    except SimBridgeError as err:
+        raise argparse.ArgumentTypeError(str(err)) from None
 
 
 def add_description(parser: argparse.ArgumentParser) -> None:
@@ -45,11 +80,14 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def add_simulated(parser: argparse.ArgumentParser) -> None:
     """Add `robot`, `--world`, `--params`, `-p`, `--rate`, `--namespace`, `add_description`'s."""
     completed(parser.add_argument(
-        'robot', nargs='?',
-        help=f'{ROBOT_HELP} (default: {DEFAULT_ROBOT}, or none with --world)'), completers.robots)
+        'robot', nargs='?', action=_RobotOrScene,
+        help=f'{ROBOT_HELP}; or a scene: gallery/NAME, a YAML file or a project of Choreonoid '
+        f'(default: {DEFAULT_ROBOT}, or none with --world)'), completers.robots)
     completed(parser.add_argument(
-        '--world', metavar='FILE', help='scene file: ground, objects, materials and robots'),
-        completers.yaml_files)
+        '--world', metavar='FILE', type=scene_argument,
+        help='scene file: ground, objects, materials and robots; gallery/NAME; or a project of '
+        'Choreonoid'),
+        completers.scenes)
     completed(parser.add_argument(
         '--params', metavar='FILE', help='YAML file with parameters of the nodes'),
         completers.yaml_files)
@@ -58,6 +96,7 @@ def add_simulated(parser: argparse.ArgumentParser) -> None:
         help='a parameter of the simulator; may be repeated'), completers.parameters)
     parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
     parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of all topics')
+    parser.set_defaults(scene=None)
     add_description(parser)
     add_model(parser)
 
@@ -68,6 +107,8 @@ def check_simulated(args: argparse.Namespace) -> None:
 
     Raises InvalidValueError or UnknownNameError.
     """
+    if args.scene not in (None, args.world):
+        raise InvalidValueError('--world', args.world, f'none beside the scene {args.scene}')
     if args.robot:
         find_robot(args.robot, package_paths=args.package_path)
     if args.params:
@@ -92,13 +133,17 @@ def ros_arguments(
     """
     Return the ROS arguments, without --ros-args, of a simulator node.
 
-    beside: those of the parameter files beside robots, which the user's go before. more: further
-    parameters; None for those that are not given.
+    beside: those of the parameter files beside robots, before which a scene's go, and the user's.
+    more: further parameters; None for those that are not given.
     """
     values = {**parameters_of(args), **{k: v for k, v in more.items() if v is not None}}
     words = [f'{name}:={_as_yaml(value)}' for name, value in values.items()]
+    project = [item for name, value in project_parameters(args.world or '').items()
+               for item in ('-p', f'{name}:={_as_yaml(value)}')]
     return [
-        *namespace_arguments(args.namespace), *beside, *params_arguments(args.params),
+        *namespace_arguments(args.namespace), *project, *beside,
+        *params_arguments(parameter_file_of_scene(args.world or '')),
+        *params_arguments(args.params),
         *(item for word in (*words, *args.parameter) for item in ('-p', word))]
 
 
@@ -112,11 +157,20 @@ def params_arguments(file: str | Path | None) -> list[str]:
     return ['--params-file', str(file)] if file else []
 
 
-def controlled(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield namespace, controller and parameter file, as arguments, of every robot to control."""
-    for namespace, robot in robots_of(args.world or '', args.robot or ''):
-        beside = parameter_file_beside(robot, args.package_path)
-        yield namespace, controller_for(robot, args.package_path), params_arguments(beside)
+def controlled(
+    args: argparse.Namespace, controller: str | None = None
+) -> Iterator[tuple[str, str, list[str]]]:
+    """
+    Yield namespace, controller and parameter files, as arguments, of every robot to control.
+
+    controller: for all of them; None for that of each, which may be NO_CONTROLLER.
+    """
+    world = args.world or ''
+    for namespace, robot, own in robots_of(world, args.robot or '', args.package_path):
+        kind = NO_CONTROLLER if NO_CONTROLLER in (controller, own) else controller or own
+        yield namespace, kind, [
+            *params_arguments(parameter_file_beside(robot, args.package_path)),
+            *params_arguments(parameter_file_of_scene(world) if namespace else None)]
 
 
 def _ros_parameters(forwarded: Sequence[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -35,6 +35,7 @@ class Progress:
     condition: str = ''  # what the node says in a word or two: 'running', 'paused' …
     compiling: str = ''  # what the node says of the kernels that it compiles, if it does
     pacing: dict[str, str] = field(default_factory=dict)  # the node's figures about it
+    warnings: tuple[str, ...] = ()  # what the node warns of at present
     topic_count: int = 0
     publisher_count: int = 0  # of joint_states: more than one means another simulator
 
@@ -128,6 +129,11 @@ class Watch:
                 self.progress.pacing = {item.key: item.value for item in status.values}
             elif status.name == f'{name}: kernels':
                 self.progress.compiling = status.message
+        own = [each for each in message.status if each.name.startswith(f'{name}: ')]
+        if own:
+            self.progress.warnings = tuple(
+                f'{each.name.removeprefix(f"{name}: ")}: {each.message}' for each in own
+                if each.level > DiagnosticStatus.OK)
         prefix = f'{name}: commands of '
         robots = [s.name.removeprefix(prefix) for s in message.status if s.name.startswith(prefix)]
         self.progress.robots = tuple(robots) or self.progress.robots

@@ -1,12 +1,12 @@
 """
 The shapes of a robot that collide, from its URDF.
 
-Primitives stay primitives; meshes become convex hulls, or triangle meshes by choice.
+Primitives stay primitives; each mesh becomes a convex hull, or by choice several or its triangles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -18,11 +18,14 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import one_of
 from sim_bridge.shapes.material import Material
-from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
+from sim_bridge.shapes.mesh_cache import hull_of_file, hulls_of_file, mesh_of_file
+from sim_bridge.shapes.meshes.kept import kept_hulls
 from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 from sim_bridge.shapes.shapes import PRIMITIVES, Shape
 
-HULL, MESH = 'hull', 'mesh'
+HULL, HULLS, MESH, NONE = 'hull', 'hulls', 'mesh', 'none'
+CHOICES = HULL, HULLS, MESH, NONE
 _PATHS_SHOWN = 8
 
 
@@ -68,40 +71,47 @@ def read_shapes(
     """
     Return the shapes of all links.
 
-    meshes: 'hull', the convex hull of each; 'mesh', its triangles.
+    meshes: 'hull', the convex hull of each; 'hulls', a convex decomposition of each, all under the
+    name of its element; 'mesh', its triangles.
     missing_meshes: whether a mesh that is not found or cannot be read is noted as an 'error' or as
     a 'warning' among the findings; it collides with nothing. Raises InvalidValueError for other
     words.
     """
     one_of('missing_meshes', missing_meshes, (ERROR, WARNING))
-    read = hull_of_file if meshes == HULL else mesh_of_file
     materials: dict[ContactDescription, Material] = {}
     shapes = []
     for link in description.links.values():
-        material = _material(description.name, link.name, link.contact, materials)
+        material: Material | str | None = _material(
+            description.name, link.name, link.contact, materials) or link.material or None
         for geometry in link.collisions:
             place = Place('link/collision', link.name, geometry.line)
-            shape = _shape(geometry, read, place, findings, missing_meshes)
-            if shape is not None:
-                shapes.append(LinkShape(link.name, Placed(
+            found = _shapes(geometry, meshes, place, findings, missing_meshes)
+            shapes += [
+                LinkShape(link.name, Placed(
                     shape, geometry.pose.position.tolist(),
                     quaternion_from_matrix(geometry.pose.rotation).tolist(), geometry.name,
                     material, friction_direction=link.contact.direction),
-                    link.contact.direction_link))
+                    link.contact.direction_link)
+                for shape in found]
     return tuple(shapes)
 
 
-def _shape(
-    geometry: GeometryDescription,
-    read: Callable[[str, Sequence[float]], Shape],
-    place: Place,
-    findings: Findings,
-    severity: str,
-) -> Shape | None:
-    """Return the shape of a collision element; None, with a finding, for an unread mesh."""
+def _shapes(
+    geometry: GeometryDescription, meshes: str, place: Place, findings: Findings, severity: str
+) -> tuple[Shape, ...]:
+    """Return the shapes of a collision element; none, with a finding, of an unread mesh."""
     if geometry.kind in PRIMITIVES:
-        return PRIMITIVES[geometry.kind](*geometry.size)
+        return (PRIMITIVES[geometry.kind](*geometry.size),)
     place = place.child('geometry/mesh', geometry.line)
+    if geometry.surface is not None:
+        try:
+            if meshes == HULL and not geometry.is_terrain:
+                return (ConvexHull(geometry.surface.vertices),)
+            mesh = TriangleMesh(*geometry.surface)
+            return (mesh,) if meshes == MESH or geometry.is_terrain else kept_hulls(mesh)
+        except InvalidValueError as err:
+            findings.error('bad-geometry', place, str(err))
+            return ()
     if not geometry.path:
         paths = list(geometry.searched)
         more = f' and {len(paths) - _PATHS_SHOWN} more' if len(paths) > _PATHS_SHOWN else ''
@@ -111,12 +121,15 @@ def _shape(
         if severity == ERROR:
             # the reader of the description has warned of it
             findings.error('mesh-not-found', place, message, 'filename', geometry.filename)
-        return None
+        return ()
     try:
-        return read(geometry.path, geometry.size)
+        if meshes == HULLS:
+            return hulls_of_file(geometry.path, geometry.size, geometry.part)
+        read = hull_of_file if meshes == HULL else mesh_of_file
+        return (read(geometry.path, geometry.size, geometry.part),)
     except InvalidValueError as err:
         findings.add(severity, 'mesh-unreadable', place, str(err), 'filename', geometry.filename)
-        return None
+        return ()
 
 
 def _material(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -16,11 +16,18 @@ from sim_bridge.compilation.mass_properties import (
     MaterialOf,
     properties_of,
 )
-from sim_bridge.description.model import Inertial, LinkDescription, MOTIONS, RobotDescription
+from sim_bridge.description.mechanism.sensors import add_sensors
+from sim_bridge.description.model import (
+    Inertial,
+    LinkDescription,
+    MOTIONS,
+    RobotDescription,
+    SensorDescription,
+)
 from sim_bridge.description.report import Report
 from sim_bridge.foundation.arrays import Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector, one_of
+from sim_bridge.foundation.validation import finite_vector, items_of, one_of
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import as_placed, Placed
 from sim_bridge.shapes.polyhedra import HeightField
@@ -38,6 +45,7 @@ class BodySpec:
     density: float | None = None
     motion: str = 'dynamic'
     material: Material | str | None = None
+    sensors: Iterable[SensorDescription] = ()
 
 
 def describe_body(
@@ -59,7 +67,30 @@ def describe_body(
     description = RobotDescription(
         name=name, root=name, links=MappingProxyType({name: link}),
         joints=MappingProxyType({}), sensors=(), report=Report(place))
+    sensors = items_of('sensors', spec.sensors, SensorDescription, 'descriptions of sensors')
+    if sensors:
+        description = _with_sensors(description, sensors, shapes)
     return description, shapes_on(name, shapes)
+
+
+def _with_sensors(
+    description: RobotDescription, sensors: Iterable[SensorDescription],
+    shapes: Iterable[Placed],
+) -> RobotDescription:
+    """Return the description with sensors on its link; raises DescriptionError."""
+    own, link = {placed.name for placed in shapes}, description.root
+    for sensor in sensors:
+        for name in sensor.collisions:
+            if name not in own:
+                raise InvalidValueError(
+                    'collisions', name, f'names of shapes of the body: {", ".join(sorted(own))}',
+                    f'sensor {sensor.name!r}')
+    # its shapes are not those of the description
+    extended = add_sensors(description, [
+        replace(sensor, link=sensor.link or link, collisions=()) for sensor in sensors])
+    watched = {sensor.name: sensor.collisions for sensor in sensors}
+    return replace(extended, sensors=tuple(
+        replace(sensor, collisions=watched[sensor.name]) for sensor in extended.sensors))
 
 
 def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:

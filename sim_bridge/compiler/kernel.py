@@ -4,8 +4,9 @@ Kernels: functions of the subset of Python that docs/kernels.md describes.
 `kernel` is inlined where it is called, and its sums and products become part of the calling
 expression where it is nothing but `return expression`; `subroutine` is called: for what is large
 and used in several places. `entry.entry` can be called from Python too, and a `stage.Stage` is
-compiled on its own. Called from Python, kernels and subroutines run as the Python functions that
-they are.
+compiled on its own. `lanes` is a kernel that computes the same for several items, in straight
+lines of code: units that hold one compute such things side by side in vectors. Called from Python,
+kernels and subroutines run as the Python functions that they are.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ class Kernel:
     __name__: str
     __qualname__: str
 
-    def __init__(self, function: Callable[..., Any], *, is_inlined: bool):
+    def __init__(
+        self, function: Callable[..., Any], *, is_inlined: bool, has_lanes: bool = False
+    ):
         """Wrap a Python function."""
-        self.function, self.is_inlined = function, is_inlined
+        self.function, self.is_inlined, self.has_lanes = function, is_inlined, has_lanes
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -51,6 +54,11 @@ class Kernel:
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Make a function a kernel that is inlined into those that call it."""
     return Kernel(function, is_inlined=True)
+
+
+def lanes(function: Callable[..., Any]) -> Kernel:
+    """Make a function a kernel that is inlined, and its unit one that computes in vectors."""
+    return Kernel(function, is_inlined=True, has_lanes=True)
 
 
 def subroutine(function: Callable[..., Any]) -> Kernel:

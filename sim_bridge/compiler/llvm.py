@@ -15,9 +15,16 @@ import threading
 from typing import Any, BinaryIO
 
 # Passes up to inlining, mem2reg, loop-invariant motion and unrolling. More of them compile twice
-# as long and give slower steps: docs/decisions/0015 has the figures. No vectorizers.
+# as long and give slower steps: docs/decisions/0015 has the figures. No vectorizers, but for units
+# with lanes.
 _LEVEL = 1
 _CODE_LEVEL = 2
+
+LANES = '; lanes'
+"""First line of a text in which equal operations side by side become those of vectors."""
+
+# of the vectors: wider ones slow the processor down for a while when they are first used
+_WIDTH = '"prefer-vector-width"="256" "min-legal-vector-width"="0"'
 
 # the LLVM of earlier versions has another syntax
 _LEAST_VERSION = 0, 45
@@ -79,11 +86,13 @@ def compile_text(
     machine's. level: of optimisation, 0 to 3.
     """
     binding, machine = _binding(), _machine(processor or _processor())
+    if text.startswith(LANES):
+        text = text.replace(' nounwind {', f' nounwind {_WIDTH} {{')
     module = binding.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
     options = binding.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_vectorization, options.slp_vectorization = False, text.startswith(LANES)
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)

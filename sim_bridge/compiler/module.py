@@ -8,6 +8,7 @@ from sim_bridge.compiler.expressions import struct_of
 from sim_bridge.compiler.function import Function
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import INT, Kind, NONE, TABLE, Value
+from sim_bridge.compiler.llvm import LANES
 from sim_bridge.compiler.source import body_of
 from sim_bridge.compiler.statements import emit_body, emit_return
 
@@ -41,7 +42,8 @@ class Module:
 
     def text(self) -> str:
         """Return the module as LLVM reads it."""
-        return '\n'.join([*self._declarations, *self._texts, _METADATA])
+        head = [LANES] if any(kernel.has_lanes for kernel in self.kernels) else []
+        return '\n'.join([*head, *self._declarations, *self._texts, _METADATA])
 
     def declare(self, declaration: str) -> None:
         """Declare a function outside the module."""

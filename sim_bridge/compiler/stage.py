@@ -49,15 +49,12 @@ class Callback:
     """
     A function of Python that kernels call as a stage, at `address`, as long as this object lives.
 
-    What it raises is kept in `error`, and the kernels get -1: they are to end early. The
-    interpreter's lock is held meanwhile.
+    The interpreter's lock is held meanwhile.
     """
 
-    def __init__(self, function: Callable[[int], None]):
-        """Wrap a function of a phase."""
+    def __init__(self, function: Callable[[int], int]):
+        """Wrap a function of a phase, which does not raise: kernels cannot."""
         self._function = function
-        self.error: BaseException | None = None
-        """The first that was raised since it was taken."""
         self._call = _CALLED(self.function)
         address = ctypes.cast(self._call, ctypes.c_void_p).value
         assert address is not None
@@ -65,18 +62,8 @@ class Callback:
         Stage._by_address[address] = self
 
     def function(self, table: Any, phase: int) -> int:
-        """Call the function; return 0, or -1 if it raises."""
-        try:
-            self._function(phase)
-        except BaseException as err:  # noqa: BLE001 - kernels cannot raise; the caller does
-            self.error = self.error or err
-            return -1
-        return 0
-
-    def take_error(self) -> BaseException | None:
-        """Return what was raised since this was called last."""
-        error, self.error = self.error, None
-        return error
+        """Call the function."""
+        return self._function(phase)
 
 
 _CALLED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)

@@ -185,9 +185,10 @@ class JointController(Generic[Parameters]):
             self._node.get_logger().error(f'cannot control this robot: {err}')
             return
         realtime.settle_process()
+        told, joints = loop.controlled.robot.name, ', '.join(loop.controlled.joints)
         self._node.get_logger().info(
-            f'ready to control {loop.controlled.robot.name!r}: {", ".join(loop.controlled.joints)}'
-        )
+            f'ready to control {told!r}: {joints}' if joints else
+            f'{told!r} has no joint to control')
 
     def _control(self, description: str) -> _Loop:
         """Return the control of a robot; raises a SimBridgeError if it cannot be controlled."""
@@ -223,6 +224,9 @@ class JointController(Generic[Parameters]):
         loop = self._loop
         if loop is None:
             self._node.get_logger().info('waiting for robot_description', **once_in(5.0))
+            return
+        if not loop.controlled.joints:
+            # as of a vehicle with tracks
             return
         try:
             state = self._reader.read(data)

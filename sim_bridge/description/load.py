@@ -9,7 +9,7 @@ from pathlib import Path
 from sim_bridge.description.mechanism.sensors import with_sensors
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, Report
-from sim_bridge.description.resources import BODY_SUFFIX, shipped_robots
+from sim_bridge.description.resources import BODY_SUFFIXES, shipped_robots
 from sim_bridge.description.urdf.load import examine_urdf
 from sim_bridge.description.urdf.meshes import with_mesh_files
 from sim_bridge.description.xml.document import is_xml_text
@@ -28,7 +28,7 @@ def load_description(
     """
     Read a robot description.
 
-    source: the path of a .urdf, .xacro or .body file, or XML text.
+    source: the path of a .urdf, .xacro, .body or .wrl file, or XML text.
     xacro_args: the values of the xacro file's arguments, by name.
     package_paths: where to look for `package://` files, before the places the environment names.
     extra_sensors: devices to add to those the description declares.
@@ -91,4 +91,4 @@ def _body_file(source: str | Path) -> Path | None:
     path = Path(source)
     if not path.suffix and not path.parent.name:
         path = shipped_robots().get(str(source), path)
-    return path if path.suffix == BODY_SUFFIX else None
+    return path if path.suffix.lower() in BODY_SUFFIXES else None

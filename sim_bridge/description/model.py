@@ -24,6 +24,7 @@ from sim_bridge.description.drives import DriveDescription
 from sim_bridge.description.report import Report
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.names import counted
+from sim_bridge.shapes.mesh_files import MeshArrays
 
 
 def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
@@ -98,6 +99,9 @@ class SensorKind(enum.Enum):
     LIDAR = 'lidar'
     CONTACT = 'contact'
     MAGNETOMETER = 'magnetometer'
+    ALTIMETER = 'altimeter'
+    AIR_PRESSURE = 'air_pressure'
+    POSE = 'pose'
 
 
 SCANNING = frozenset({SensorKind.RANGE, SensorKind.LIDAR})
@@ -157,7 +161,11 @@ class GeometryDescription:
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
     'capsule' (likewise), 'cone' (likewise, its apex at +z) or 'mesh' (size: scale x y z,
     `filename` as written in the file, `path` where it is, '' if it is not found, and then
-    `searched`, where it was looked for).
+    `searched`, where it was looked for; `part`: the name of what is taken of it, '' for all).
+    surface: of a mesh that is in the description itself; it is scaled already. is_terrain: whether
+    it is never replaced by its convex hull. color: red, green, blue, opacity, 0 to 1, None where
+    the file gives none. texture: the picture on it as written in the file, `texture_path` where
+    it is; '' for none.
     """
 
     kind: str
@@ -167,6 +175,12 @@ class GeometryDescription:
     filename: str = ''
     path: str = ''
     searched: tuple[str, ...] = ()
+    part: str = ''
+    surface: MeshArrays | None = None
+    is_terrain: bool = False
+    color: tuple[float, float, float, float] | None = None
+    texture: str = ''
+    texture_path: str = ''
     line: int = 0
 
 
@@ -194,7 +208,11 @@ class ContactDescription:
 
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
-    """A URDF link. gravity: whether it acts on the link."""
+    """
+    A link. gravity: whether it acts on the link.
+
+    material: the name of its contact material; '' for none.
+    """
 
     name: str
     inertial: Inertial | None = None
@@ -202,6 +220,7 @@ class LinkDescription:
     collisions: tuple[GeometryDescription, ...] = ()
     contact: ContactDescription = ContactDescription()
     gravity: bool = True
+    material: str = ''
     line: int = 0
 
 
@@ -454,8 +473,9 @@ class SensorDescription:
     noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …;
     'range'; absent: none. scan: of range sensors and lidars, their rays. collisions: of contact
     sensors, the names of those of the link that they watch; () for all. magnetic_field: of
-    magnetometers, that of the world [T], world axes; as Gazebo has it by default. frame_id, topic:
-    ROS overrides, '' for the defaults. truth: also publish the noise-free twin.
+    magnetometers, that of the world [T], world axes; as Gazebo has it by default.
+    reference_altitude: of air pressure sensors, that of the world's origin above the sea [m].
+    frame_id, topic: ROS overrides, '' for the defaults. truth: also publish the noise-free twin.
     """
 
     name: str
@@ -471,6 +491,7 @@ class SensorDescription:
     scan: ScanDescription = ScanDescription()
     collisions: tuple[str, ...] = ()
     magnetic_field: tuple[float, float, float] = (5.5645e-6, 22.8758e-6, -42.3884e-6)
+    reference_altitude: float = 0.0
     frame_id: str = ''
     topic: str = ''
     truth: bool = False
@@ -490,7 +511,8 @@ class RobotDescription:
     the files of ros2_control's controllers, by how the description names them.
     is_welded: whether the file fixes the root link to the world. base_pose: of the root link in
     the world, where the file gives one. positions: of one-axis joints at the start, by name [rad
-    or m]; those that the file gives.
+    or m]; those that the file gives. files: that it was read from, by full path. joint_ids: of
+    the joints that Choreonoid's files number, by name.
     """
 
     name: str
@@ -508,6 +530,8 @@ class RobotDescription:
     is_welded: bool = False
     base_pose: Pose = Pose()
     positions: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    files: tuple[str, ...] = ()
+    joint_ids: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def fixed_base(self) -> bool:

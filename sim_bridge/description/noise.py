@@ -8,7 +8,7 @@ from sim_bridge.description.numbers import Numbers
 AXES = ('x', 'y', 'z')
 KINDS = ('none', 'gaussian', 'gaussian_quantized')
 
-# the quantities of each kind of sensor: of three channels, x, y and z, but 'range' of one
+# the quantities of each kind of sensor: of three channels, x, y and z, or of one
 QUANTITIES = {
     SensorKind.FORCE_TORQUE: ('force', 'torque'),
     SensorKind.GYRO: ('angular_velocity',),
@@ -18,8 +18,11 @@ QUANTITIES = {
     SensorKind.LIDAR: ('range',),
     SensorKind.CONTACT: (),
     SensorKind.MAGNETOMETER: ('magnetic_field',),
+    SensorKind.ALTIMETER: ('vertical_position', 'vertical_velocity'),
+    SensorKind.AIR_PRESSURE: ('pressure',),
+    SensorKind.POSE: ('position',),
 }
-WITHOUT_AXES = frozenset({'range'})
+WITHOUT_AXES = frozenset({'range', 'vertical_position', 'vertical_velocity', 'pressure'})
 
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 KEYS = {

@@ -1,5 +1,5 @@
 """
-Where files are: meshes and packages named by a description, and the robots this package ships.
+Where files are: meshes and packages named by a description, and the robots and scenes that ship.
 
 `foreign.packages` says where packages are looked for.
 """
@@ -31,13 +31,18 @@ from sim_bridge.foundation.errors import (
 
 PACKAGE = 'sim_bridge'
 OPENPLX_SUFFIX = '.openplx'
-BODY_SUFFIX = '.body'
-ROBOT_SUFFIXES = ('.urdf', '.xacro', BODY_SUFFIX, OPENPLX_SUFFIX)
+# Choreonoid's, and OpenHRP's, which it reads too
+BODY_SUFFIXES = ('.body', '.wrl')
+ROBOT_SUFFIXES = ('.urdf', '.xacro', *BODY_SUFFIXES, OPENPLX_SUFFIX)
 
 # what names a robot; filled with the names of those that ship
 _ROBOT = 'the name of a shipped robot ({}), the path of a file that exists, or a package:// URI'
 
-_SCENE_SUFFIXES = ('.yaml', '.yml')
+PROJECT_SUFFIX = '.cnoid'
+SCENE_SUFFIXES = ('.yaml', '.yml', PROJECT_SUFFIX)
+PARAMETERS_SUFFIX = '.params.yaml'
+# of the names of scenes that ship
+GALLERY = 'gallery/'
 _NO_SCENE = (
     "a robot. If this is a scene, name it as the world: by --world, or by 'world' among launch "
     'arguments and parameters')
@@ -53,7 +58,7 @@ def has_ros_package(name: str) -> bool:
 
 def share_directory() -> Path:
     """
-    Return the folder that holds this package's launch, config and urdf folders.
+    Return the folder that holds this package's launch, config, gallery and urdf folders.
 
     It is in the ament index after a build with colcon, beside the package in a source checkout,
     and under `<prefix>/share` after an installation by pip. Raises UnknownNameError if it is in
@@ -89,7 +94,7 @@ def find_robot(
     text = os.path.expanduser(given)
     found = resolve_uri(text, base=base, package_paths=package_paths)
     if found is not None:
-        if found.suffix in _SCENE_SUFFIXES:
+        if found.suffix in SCENE_SUFFIXES:
             raise InvalidValueError('robot', given, _NO_SCENE)
         return found
     shipped = shipped_robots()
@@ -123,6 +128,35 @@ def shipped_robots() -> dict[str, Path]:
     return {
         file.name.split('.')[0]: file
         for file in sorted(folder.iterdir()) if file.suffix in ROBOT_SUFFIXES
+    }
+
+
+def find_scene(name_or_path: str | Path) -> Path:
+    """
+    Return the file of a scene: one that ships for gallery/NAME, else the given path.
+
+    Raises UnknownNameError, with the names of those that ship.
+    """
+    given = str(name_or_path)
+    if not names_gallery_scene(given):
+        return Path(name_or_path)
+    shipped = gallery_scenes()
+    if given not in shipped:
+        raise UnknownNameError('scene', given, shipped, str(share_directory() / GALLERY))
+    return shipped[given]
+
+
+def names_gallery_scene(text: str) -> bool:
+    """Return whether a text is the name of a scene of the gallery, or should be one."""
+    return text.startswith(GALLERY) and not text.endswith(SCENE_SUFFIXES)
+
+
+def gallery_scenes() -> dict[str, Path]:
+    """Return the files of the scenes that this package ships, by name: gallery/NAME."""
+    return {
+        f'{GALLERY}{file.stem}': file
+        for file in sorted((share_directory() / GALLERY).glob('*.yaml'))
+        if not file.name.endswith(PARAMETERS_SUFFIX)
     }
 
 

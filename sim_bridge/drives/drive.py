@@ -215,7 +215,9 @@ class _Joints:
                     place)
         for joints, control in ((wheels, 'velocity'), (steering, 'position')):
             for name in joints:
-                robot.joint(name).control = control
+                # a motor that runs already, as a scene says, runs on until the first command
+                if robot.joint(name).control != control:
+                    robot.joint(name).control = control
         self._robot = robot
         self._wheels = np.array([names.index(name) for name in wheels], int)
         self._steering = np.array([names.index(name) for name in steering], int)

@@ -1,5 +1,5 @@
 """
-Reads a mesh file inside the confined process: STL, OBJ, DAE and PLY, by trimesh.
+Reads a mesh file inside the confined process: STL, OBJ, DAE, PLY, glTF and OFF, by trimesh.
 
 SciPy and Pillow are hidden from trimesh: it takes twice as long to import with them, and needs
 them for what is done to meshes later, and for pictures.
@@ -7,7 +7,6 @@ them for what is done to meshes later, and for pictures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import io
 import struct
 import sys
@@ -19,6 +18,8 @@ for _name in ('scipy', 'PIL'):
 
 import numpy as np  # noqa: E402
 import trimesh  # noqa: E402
+
+from sim_bridge.foreign.vertices import merge_vertices  # noqa: E402
 
 # it gets the content of the file, and all modules are imported before
 MAY_READ = False
@@ -39,7 +40,7 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
     suffix = request['suffix']
     is_dae = suffix == '.dae'
-    content = io.BytesIO(_plain_dae(data) if is_dae else _readable(suffix, data))
+    content = io.BytesIO(plain_dae(data) if is_dae else readable(suffix, data))
     scene = trimesh.load_scene(
         content, file_type=suffix[1:], process=False, skip_materials=True)
     for part in scene.geometry.values():
@@ -51,28 +52,17 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     return fields, vertices.astype('=f8').tobytes() + triangles.astype('=i8').tobytes()
 
 
-def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> Sequence[np.ndarray]:
-    """Return the surface with coincident vertices merged, without the triangles that collapse."""
-    if not len(triangles):
-        return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
-    # as np.unique(vertices, axis=0), in a third of the time
-    order = np.lexsort(vertices.T[::-1])
-    ordered = vertices[order]
-    is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
-    number = np.empty(len(vertices), np.int64)
-    number[order] = np.cumsum(is_new) - 1
-    vertices, triangles = ordered[is_new], number[triangles]
-    a, b, c = triangles.T
-    return vertices, triangles[(a != b) & (b != c) & (c != a)]
+def plain_dae(data: bytes, *, looks: bool = False) -> bytes:
+    """
+    Return a DAE file without what pycollada stumbles over, or would never end with.
 
-
-def _plain_dae(data: bytes) -> bytes:
-    """Return a DAE file without what pycollada stumbles over, or would never end with."""
+    looks: whether materials stay.
+    """
     root = ElementTree.fromstring(data)
     for parent in root.iter():
         for child in list(parent):
             # defects in materials would make it drop meshes
-            if _tag(child) in _LOOKS:
+            if _tag(child) in _LOOKS and not looks:
                 parent.remove(child)
         # it would read nan as 0; of the letters of numbers only nan and inf have an n
         if _tag(parent) == 'float_array' and 'n' in (parent.text or '').lower():
@@ -113,9 +103,9 @@ def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition('}')[2]
 
 
-def _readable(suffix: str, data: bytes) -> bytes:
+def readable(suffix: str, data: bytes) -> bytes:
     """Return a file as trimesh reads it, its text in UTF-8; raises ValueError for no STL."""
-    if suffix == '.ply':
+    if suffix in ('.ply', '.glb'):
         return data
     if suffix == '.stl' and len(data) >= _STL_HEADER.size:
         (count,) = _STL_HEADER.unpack_from(data)
@@ -137,7 +127,7 @@ def _readable(suffix: str, data: bytes) -> bytes:
 def _warm_up() -> None:
     """Read a file of each format, which imports what is imported late."""
     triangle = trimesh.Trimesh(np.eye(3), [[0, 1, 2]], process=False)
-    for suffix in ('stl', 'obj', 'ply', 'dae'):
+    for suffix in ('stl', 'obj', 'ply', 'dae', 'glb', 'off'):
         content: Any = triangle.export(file_type=suffix)
         read({'suffix': f'.{suffix}'}, content.encode() if isinstance(content, str) else content)
 

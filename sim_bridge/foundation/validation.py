@@ -70,13 +70,13 @@ def is_floats(value: object, size: int) -> TypeGuard[FloatArray]:
 
 def finite_rows(what: str, value: object, size: int, place: str) -> FloatArray:
     """Return a value as (size,) or (N, size) finite floats; else raise InvalidValueError."""
-    if np.ndim(value) == 2:  # type: ignore[arg-type]
-        expected = f'rows of {size} finite numbers'
-        array = real_array(what, value, expected, place)
-        if array.shape[1] != size or not np.isfinite(array).all():
-            raise InvalidValueError(what, value, expected, place)
-        return array
-    return finite_vector(what, value, size, place, f'{size} finite numbers, or rows of so many')
+    expected = f'{size} finite numbers, or rows of so many'
+    if numbers(what, value, expected, place).ndim != 2:
+        return finite_vector(what, value, size, place, expected)
+    array = real_array(what, value, expected, place)
+    if array.shape[1] != size or not np.isfinite(array).all():
+        raise InvalidValueError(what, value, expected, place)
+    return array
 
 
 def finite_number(

@@ -8,7 +8,13 @@ A program for these bindings runs with `from sim_bridge import ode`. The physics
 
 from sim_bridge.ode.body import Body as Body
 from sim_bridge.ode.collide import areConnected as areConnected
+from sim_bridge.ode.collide import areConnectedExcluding as areConnectedExcluding
 from sim_bridge.ode.collide import collide as collide
+from sim_bridge.ode.collide import connectingJoints as connectingJoints
+from sim_bridge.ode.compound_joints import DBallJoint as DBallJoint
+from sim_bridge.ode.compound_joints import DHingeJoint as DHingeJoint
+from sim_bridge.ode.compound_joints import PRJoint as PRJoint
+from sim_bridge.ode.compound_joints import PUJoint as PUJoint
 from sim_bridge.ode.constants import *  # noqa: F403
 from sim_bridge.ode.contact import Contact as Contact
 from sim_bridge.ode.contact_joint import ContactJoint as ContactJoint
@@ -24,6 +30,9 @@ from sim_bridge.ode.joint_types import UniversalJoint as UniversalJoint
 from sim_bridge.ode.joints import Joint as Joint
 from sim_bridge.ode.joints import JointGroup as JointGroup
 from sim_bridge.ode.mass import Mass as Mass
+from sim_bridge.ode.more_shapes import GeomConvex as GeomConvex
+from sim_bridge.ode.more_shapes import GeomHeightfield as GeomHeightfield
+from sim_bridge.ode.more_shapes import HeightfieldData as HeightfieldData
 from sim_bridge.ode.motors import AMotor as AMotor
 from sim_bridge.ode.motors import LMotor as LMotor
 from sim_bridge.ode.shapes import GeomBox as GeomBox
@@ -42,6 +51,7 @@ from sim_bridge.ode.spaces import QuadTreeSpace as QuadTreeSpace
 from sim_bridge.ode.spaces import SimpleSpace as SimpleSpace
 from sim_bridge.ode.spaces import Space as Space
 from sim_bridge.ode.spaces import SpaceBase as SpaceBase
+from sim_bridge.ode.spaces import SweepAndPruneSpace as SweepAndPruneSpace
 from sim_bridge.ode.world import World as World
 
 

@@ -7,17 +7,25 @@ import weakref
 
 import numpy as np
 
+from sim_bridge.engine.pipeline import observe
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
-from sim_bridge.foundation.validation import finite_vector, truth, unit_quaternion
-from sim_bridge.ode.mass import Mass, Triple, triple
-from sim_bridge.ode.world import check_world, HANDLE, rotation_of, serial, World
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.foundation.validation import finite_vector, truth
+from sim_bridge.ode.damping import Damping, WithDamping
+from sim_bridge.ode.mass import Mass, rotation_of, Triple, triple, turned_by
+from sim_bridge.ode.resting import AutoDisable
+from sim_bridge.ode.world import check_world, HANDLE, serial, World
+from sim_bridge.simulation.records import Sleep
 
 _PLACE = 'Body'
+# position, rotation, v and w in an observed site
+_SITE = [slice(first, first + count) for first, count in (
+    (observe.SITE_POSITION, 3), (observe.SITE_ROTATION, 9), (observe.SITE_V, 3),
+    (observe.SITE_W, 3))]
 
 
-class Body:
+class Body(AutoDisable, WithDamping):
     """
     A body whose origin is its centre of mass; other attributes are the user's.
 
@@ -36,8 +44,9 @@ class Body:
         self._own = [np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)]
         self._force, self._torque = np.zeros(3), np.zeros(3)
         self._gravity, self._motion, self._is_enabled = True, 'dynamic', True
+        self._damped: Damping | None = None
+        self._sleep: tuple[bool, Sleep] | None = None
         self._made: dict[str, Any] = {}
-        self._key: Any = None
         self._modes: dict[str, Any] = {'rotation': 0, 'axis': (0.0, 0.0, 0.0)}
         self.world.admit_body(self)
         weakref.finalize(self, world.expel, self._made).atexit = False
@@ -49,33 +58,33 @@ class Body:
         """The engine's body, None before it is made."""
         return self._made.get('robot')
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether the engine's body must be made, or made anew."""
-        return self.robot is None or self._key != self._present_key()
+    def renew(self) -> None:
+        """Have the engine's body made anew."""
+        self.world.renew(self)
 
-    def _present_key(self) -> Any:
-        return tuple((number, geom.version) for number, geom in list(self.geoms.items()))
-
-    def make(self) -> None:
-        """Make the engine's body, in the place of an older one."""
+    def begin(self) -> dict[str, Any]:
+        """Return what the engine's body is made of, and remove an older one."""
         p, R, v, w = self._own = self._state()
-        engine = self.world.engine
         if self.robot is not None:
-            engine.remove(self._made.pop('robot'))
-        geoms = list(self.geoms.values())
-        shapes = [placed for geom in geoms for placed in geom.placed()]
-        robot = engine.add_body(
-            shapes or [HANDLE], f'body {self.number}', mass=self._mass.mass,
-            inertia=np.array(self._mass.I), center_of_mass=(0.0, 0.0, 0.0), position=p,
-            orientation=quaternion_from_matrix(R), linear_velocity=v, angular_velocity=w)
-        self._made['robot'], self._key = robot, self._present_key()
+            self.world.engine.remove(self._made.pop('robot'))
+        shapes = [placed for geom in list(self.geoms.values()) for placed in geom.placed()]
+        return {'shapes': shapes or [HANDLE], 'name': f'body {self.number}',
+                'mass': self._mass.mass, 'inertia': np.array(self._mass.I),
+                'center_of_mass': (0.0, 0.0, 0.0), 'position': p,
+                'orientation': quaternion_from_matrix(R), 'linear_velocity': v,
+                'angular_velocity': w}
+
+    def take(self, robot: Any) -> None:
+        """Take the engine's body that was made of `begin`."""
+        self._made['robot'] = robot
         if not self._gravity:
             robot.gravity_mode = False
         self._set_motion()
-        for geom in geoms:
-            if geom.placed():
-                geom.bind(self.world, robot.root_link.geometries[shapes.index(geom.placed()[0])])
+        if self._sleep is not None:
+            self._set_sleep()
+        geometries = {each.name: each for each in robot.root_link.geometries}
+        for geom in list(self.geoms.values()):
+            geom.bind(geometries.get(geom.name))
 
     def _set_motion(self) -> None:
         robot, motion = self.robot, self._motion if self._is_enabled else 'static'
@@ -90,15 +99,23 @@ class Body:
         robot = self.robot
         if robot is None:
             return self._own
-        link = robot.root_link
-        moving = self._own[2:] if robot.motion == 'static' else [link.v, link.w]
-        return [link.p, link.R, *moving]
+        row = robot.site(robot.root_link)
+        p, R, v, w = (row[each].copy() for each in _SITE)
+        if robot.motion == 'static':
+            v, w = self._own[2:]
+        return [p, R.reshape(3, 3), v, w]
+
+    def pose(self) -> tuple[FloatArray, FloatArray]:
+        """Return position (3,) [m] and rotation (3, 3)."""
+        p, R, *_ = self._state()
+        return p, R
 
     def _put(self, number: int, value: FloatArray) -> None:
         """Set one of position, rotation, v and w."""
         self._own = [*self._state()]
         self._own[number] = value
         robot = self.robot
+        self.world.found.clear()
         if robot is None:
             return
         if number < 2:
@@ -115,11 +132,42 @@ class Body:
             link.add_torque(self._torque)
         self._force, self._torque = np.zeros(3), np.zeros(3)
 
-    def damp(self, linear: float, angular: float) -> None:
-        """Scale the velocities."""
-        if self._motion == 'dynamic' and self._is_enabled:
-            link = self.robot.root_link
-            self.robot.set_base_velocity(linear * link.v, angular * link.w)
+    def damp(self) -> None:
+        """Damp the velocities after a step."""
+        damping = self._damping()
+        if not damping.acts or self._motion != 'dynamic' or not self._is_enabled:
+            return
+        v, w = self._state()[2:]
+        damped = damping.damped(v, w)
+        if damped[0] is not v or damped[1] is not w:
+            self.robot.set_base_velocity(*damped)
+
+    def _damping(self) -> Damping:
+        return self._damped or self.world._damping()
+
+    def _damp_by(self, damping: Damping) -> None:
+        self._damped = damping
+
+    def setDampingDefaults(self) -> None:
+        """Damp it as the world says again."""
+        self._damped = None
+
+    def _resting(self) -> tuple[bool, Sleep]:
+        return self._sleep or self.world._resting()
+
+    def _rest(self, flag: bool, sleep: Sleep) -> None:
+        self._sleep = flag, sleep
+        self._set_sleep()
+
+    def setAutoDisableDefaults(self) -> None:
+        """Let it fall asleep as the world says again."""
+        self._sleep = None
+        self._set_sleep()
+
+    def _set_sleep(self) -> None:
+        if self.robot is not None:
+            flag, sleep = self._sleep or (None, None)
+            self.robot.sleep = sleep if flag else flag
 
     # --- pose and motion -------------------------------------------------------------------------
 
@@ -141,8 +189,7 @@ class Body:
 
     def setQuaternion(self, q: Any) -> None:
         """Set the rotation by a quaternion w x y z."""
-        w, x, y, z = finite_vector('quaternion', q, 4, _PLACE, 'four numbers w x y z').tolist()
-        self._put(1, matrix_from_quaternion(unit_quaternion((x, y, z, w), _PLACE)))
+        self._put(1, turned_by(q, _PLACE))
 
     def getQuaternion(self) -> tuple[float, float, float, float]:
         """Return the quaternion w x y z."""
@@ -335,3 +382,10 @@ class Body:
     def getNumJoints(self) -> int:
         """Return the number of joints at it."""
         return len(self.joints)
+
+    def getJoint(self, index: int) -> Any:
+        """Return one of the joints at it, in the order in which they were made."""
+        joints = sorted(self.joints, key=lambda joint: joint.number)
+        if not 0 <= index < len(joints):
+            raise IndexError(f'index is {index!r}; expected 0 to {len(joints) - 1}')
+        return joints[index]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ode.body import Body
 from sim_bridge.ode.contact import Contact
-from sim_bridge.ode.geoms import GeomObject
+from sim_bridge.ode.geoms import GeomObject, make_all, Touch
+from sim_bridge.ode.joints import Joint
+from sim_bridge.ode.mass import triple
 from sim_bridge.ode.shapes import GeomRay, GeomTransform
 from sim_bridge.ode.world import World
 
+Found = tuple[list[float], list[float], float]
+"""Point [m], normal into the first, depth [m]."""
 # gap that counts as none, so that what rests does not lose contact by rounding [m]
 _TOUCHING = 1e-6
 _apart: list[World] = []
@@ -28,32 +35,92 @@ def collide(geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
             raise InvalidValueError(name, geom, 'a geom that is no space', 'collide')
     if geom1.body is not None and geom1.body is geom2.body:
         return []
+    told = _told(geom1, geom2)
+    if told is not None:
+        return [_contact(point, normal, depth, geom1, geom2) for point, normal, depth in told]
     world = _world_of(geom1, geom2)
     if isinstance(geom1, GeomRay) or isinstance(geom2, GeomRay):
         return _meet(world, geom1, geom2)
-    # all are made before any is asked for
-    for geom in (geom1, geom2):
-        geom.geometry_in(world)
-    a, b = geom1.geometry_in(world), geom2.geometry_in(world)
-    if a is None or b is None or a.shape.is_endless and b.shape.is_endless:
-        return []
-    return [_contact(each.position, each.normal, max(-each.gap, 0.0), geom1, geom2)
-            for each in world.engine.find_contacts(_TOUCHING, pairs=[(a, b)])]
+    found = world.found.get((geom1.number, geom2.number))
+    if found is None:
+        found = _find(world, [(geom1, geom2)])[geom1.number, geom2.number]
+    return [_contact(point, normal, depth, geom1, geom2) for point, normal, depth in found]
+
+
+def find_together(pairs: list[tuple[GeomObject, GeomObject]]) -> list[World]:
+    """Find the contacts of pairs of geoms before `collide` asks; return the worlds that know."""
+    asked: dict[World, list[tuple[GeomObject, GeomObject]]] = {}
+    for geom1, geom2 in pairs:
+        if geom1.body is not None or geom2.body is not None:
+            asked.setdefault(_world_of(geom1, geom2), []).append((geom1, geom2))
+    for world, own in asked.items():
+        found = _find(world, own)
+        world.found.update(found)
+    return list(asked)
+
+
+def _find(
+    world: World, pairs: list[tuple[GeomObject, GeomObject]]
+) -> dict[tuple[int, int], list[Found]]:
+    """Return what is found of each pair."""
+    make_all(world, [geom for pair in pairs for geom in pair])
+    found: dict[tuple[int, int], list[Found]] = {
+        (one.number, other.number): [] for one, other in pairs}
+    geometries = [[geom.geometry_in(world) for geom in pair] for pair in pairs]
+    of_numbers = {
+        (a.index, b.index): (one.number, other.number)
+        for (a, b), (one, other) in zip(geometries, pairs, strict=True)
+        if a is not None and b is not None and not (a.shape.is_endless and b.shape.is_endless)}
+    if not of_numbers:
+        return found
+    asked = np.sort(np.array([*of_numbers]), axis=1)
+    points = world.engine.simulation.handles.search.between(
+        asked[np.lexsort((asked[:, 1], asked[:, 0]))], _TOUCHING)
+    middles = (0.5 * (points.points_a + points.points_b)).tolist()
+    for (a, b), middle, normal, gap in zip(
+            points.pairs.tolist(), middles, points.normals.tolist(), points.gaps.tolist(),
+            strict=True):
+        own = of_numbers.get((a, b))
+        if own is None:
+            own, normal = of_numbers[b, a], [-each for each in normal]
+        found[own].append((middle, normal, max(-gap, 0.0)))
+    return found
+
+
+def _told(geom1: GeomObject, geom2: GeomObject) -> list[Touch] | None:
+    """Return what a geom of the user's class says, if one is."""
+    own = geom1.meet(geom2)
+    if own is not None:
+        return own
+    other = geom2.meet(geom1)
+    if other is None:
+        return None
+    return [(point, -np.array(normal), depth) for point, normal, depth in other]
 
 
 def areConnected(body1: Body | None, body2: Body | None) -> bool:
     """Return whether a joint connects two bodies."""
-    if body1 is None or body2 is None:
-        return False
-    return any(body2 in joint.bodies for joint in body1.joints)
+    return body1 is not None and body2 is not None and bool(connectingJoints(body1, body2))
+
+
+def areConnectedExcluding(body1: Body | None, body2: Body | None, joint_type: int) -> bool:
+    """Return whether a joint of another type than a JointType… connects two bodies."""
+    return any(joint.getType() != joint_type for joint in connectingJoints(body1, body2))
+
+
+def connectingJoints(body1: Body | None, body2: Body | None) -> list[Joint]:
+    """Return the joints that connect two bodies; None, of one at most: the environment."""
+    one, other = (body2, body1) if body1 is None else (body1, body2)
+    if one is None:
+        return []
+    return [joint for joint in one.joints if other in joint.bodies and (
+        other is not None or None in joint.bodies)]
 
 
 def _contact(
-    position: Any, normal: Any, depth: float, geom1: GeomObject, geom2: GeomObject
+    position: Vector, normal: Vector, depth: float, geom1: GeomObject, geom2: GeomObject
 ) -> Contact:
-    contact = Contact()
-    contact.setContactGeomParams(position, normal, depth, _named(geom1), _named(geom2))
-    return contact
+    return Contact.at(triple(position), triple(normal), depth, _named(geom1), _named(geom2))
 
 
 def _named(geom: GeomObject) -> Any:
@@ -69,7 +136,7 @@ def _meet(world: World, geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
     if target is None:
         return []
     world.sync()
-    hit = world.engine.raycast(*ray.segment(), only=target)
+    hit = world.engine.raycast(*ray.segment(), only=target, cull=ray.getBackfaceCull())
     if hit is None:
         return []
     return [_contact(hit.point, hit.normal, hit.distance, geom1, geom2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 import weakref
 
@@ -9,17 +10,27 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
-from sim_bridge.foundation.validation import finite_vector, unit_quaternion
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.ode.body import Body
-from sim_bridge.ode.mass import Triple, triple
-from sim_bridge.ode.world import GROUP, rotation_of, serial, World
+from sim_bridge.ode.mass import rotation_of, Triple, triple, turned_by
+from sim_bridge.ode.world import GROUP, serial, World
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Shape
 
 _ALL = 0xFFFFFFFF
 Place = tuple[FloatArray, FloatArray]
 """Rotation (3, 3) and position (3,)."""
+Touch = tuple[Vector, Vector, float]
+"""Point [m], normal into the first, depth [m]."""
+_HERE: Place = (np.eye(3), np.zeros(3))
+
+
+def _composed(place: Place, local: Place) -> Place:
+    """Return a place in another one."""
+    if local is _HERE:
+        return place
+    return place[0] @ local[0], place[1] + place[0] @ local[1]
 
 
 class GeomObject:
@@ -38,9 +49,10 @@ class GeomObject:
             raise NotImplementedError("GeomObject can't be used directly")
         self.number, self.version = serial(), 0
         self._own: Place = (np.eye(3), np.zeros(3))
-        self._offset: Place = (np.eye(3), np.zeros(3))
+        self._offset = _HERE
         self._category, self._collide, self._is_enabled = _ALL, _ALL, True
         self._bound: Any = None
+        self._outer: Any = lambda: None
         self._alone: weakref.WeakKeyDictionary[World, dict[str, Any]] = (
             weakref.WeakKeyDictionary())
         self._keys: weakref.WeakKeyDictionary[World, int] = weakref.WeakKeyDictionary()
@@ -70,15 +82,32 @@ class GeomObject:
         shape = self.shape()
         if shape is None:
             return []
-        R, p = self._local()
-        return [Placed(shape, p, quaternion_from_matrix(R), f'geom {self.number}', mass=False,
+        R, p = _composed(self._local(), self._inside())
+        return [Placed(shape, p, quaternion_from_matrix(R), self.name, mass=False,
                        groups={GROUP})]
+
+    @property
+    def name(self) -> str:
+        """Name of the engine's geometry."""
+        return f'geom {self.number}'
 
     def _local(self) -> Place:
         return self._offset
 
-    def bind(self, world: World, geometry: Any) -> None:
-        """Take the engine's geometry on a body."""
+    def _inside(self) -> Place:
+        """Return where the shape is in the geom."""
+        return _HERE
+
+    def meet(self, other: GeomObject) -> list[Touch] | None:
+        """
+        Return where it touches another geom: points [m], normals into this one, depths [m].
+
+        A class of the user overrides this, and `half_extents`. None leaves it to the shapes.
+        """
+        return None
+
+    def bind(self, geometry: Any) -> None:
+        """Take the engine's geometry on a body, None for a ray."""
         self._bound = geometry
 
     def geometry_in(self, world: World) -> Any:
@@ -88,35 +117,51 @@ class GeomObject:
         if self.body is not None:
             world.sync()
             return self._bound
+        if self.is_missing_in(world):
+            make_all(world, [self])
+        return self._alone[world]['robot'].root_link.geometries[0]
+
+    def is_missing_in(self, world: World) -> bool:
+        """Return whether its own body must be made in a world."""
+        return self.body is None and self.shape() is not None and (
+            self._keys.get(world) != self.version)
+
+    def begin(self, world: World) -> dict[str, Any]:
+        """Return what its own body in a world is made of, and remove an older one."""
+        if 'robot' in self._alone.get(world, ()):
+            world.engine.remove(self._alone[world].pop('robot'))
+        R, p = _composed(self.pose(), self._inside())
+        shape = self.shape()
+        assert shape is not None
+        return {'shapes': [Placed(shape, name=self.name, groups={GROUP})],
+                'name': self.name, 'motion': 'static', 'position': p,
+                'orientation': quaternion_from_matrix(R)}
+
+    def take(self, world: World, robot: Any) -> None:
+        """Take the engine's body that was made of `begin`."""
         made = self._alone.get(world)
         if made is None:
             made = self._alone[world] = {}
             weakref.finalize(self, world.expel, made).atexit = False
-        if 'robot' not in made or self._keys.get(world) != self.version:
-            if 'robot' in made:
-                world.engine.remove(made.pop('robot'))
-            R, p = self.pose()
-            made_of = self.placed()[0]
-            made['robot'] = world.engine.add_body(
-                [Placed(made_of.shape, name=made_of.name, groups={GROUP})],
-                f'geom {self.number}', motion='static', position=p,
-                orientation=quaternion_from_matrix(R))
-            self._keys[world] = self.version
-        return made['robot'].root_link.geometries[0]
+        made['robot'], self._keys[world] = robot, self.version
 
     def changed(self) -> None:
         """Handle another shape or place on the body."""
         self.version += 1
+        if self.body is not None:
+            self.body.renew()
+        for world in self._alone:
+            world.found.clear()
+        outer = self._outer()
+        if outer is not None:
+            outer.changed()
 
     def pose(self) -> Place:
         """Return rotation and position in the world."""
         if self.body is None:
-            R, p = self._own
-            own, shift = self._local()
-            return R @ own, p + R @ shift
-        R = np.array(self.body.getRotation()).reshape(3, 3)
-        own, shift = self._local()
-        return R @ own, np.array(self.body.getPosition()) + R @ shift
+            return _composed(self._own, self._local())
+        p, R = self.body.pose()
+        return _composed((R, p), self._local())
 
     # --- body and pose ---------------------------------------------------------------------------
 
@@ -127,10 +172,12 @@ class GeomObject:
             raise InvalidValueError('body', body, 'a Body or None', type(self).__name__)
         if self.body is not None:
             self.body.geoms.pop(self.number, None)
+            self.body.renew()
             self._own = self.pose()
-        self._offset, self.body = (np.eye(3), np.zeros(3)), body
+        self._offset, self.body = _HERE, body
         if body is not None:
             body.geoms[self.number] = self
+            weakref.finalize(self, _lose, weakref.ref(body)).atexit = False
         self.changed()
 
     def getBody(self) -> Body | None:
@@ -153,10 +200,14 @@ class GeomObject:
 
     def _move(self, R: FloatArray, p: FloatArray) -> None:
         self._own = R, p
-        R, p = self.pose()
-        for made in self._alone.values():
+        R, p = _composed(self.pose(), self._inside())
+        for world, made in self._alone.items():
+            world.found.clear()
             if 'robot' in made:
                 made['robot'].set_base_pose(p, quaternion_from_matrix(R))
+        outer = self._outer()
+        if outer is not None:
+            outer.changed()
 
     def getPosition(self) -> Triple:
         """Return the position [m]."""
@@ -176,8 +227,7 @@ class GeomObject:
     def setQuaternion(self, q: Any) -> None:
         """Set the rotation by a quaternion w x y z."""
         self._require_place('rotation')
-        w, x, y, z = finite_vector('quaternion', q, 4, type(self).__name__).tolist()
-        self._turn(matrix_from_quaternion(unit_quaternion((x, y, z, w), type(self).__name__)))
+        self._turn(turned_by(q, type(self).__name__))
 
     def getQuaternion(self) -> tuple[float, float, float, float]:
         """Return the quaternion w x y z."""
@@ -208,12 +258,61 @@ class GeomObject:
 
     def clearOffset(self) -> None:
         """Put it at the body's origin."""
-        self._offset = np.eye(3), np.zeros(3)
+        self._offset = _HERE
         self.changed()
 
-    def _require_body(self) -> None:
+    def isOffset(self) -> bool:
+        """Return whether it has a place of its own on its body."""
+        return self._offset is not _HERE
+
+    def setOffsetQuaternion(self, q: Any) -> None:
+        """Set the rotation on the body by a quaternion w x y z."""
+        self.setOffsetRotation(turned_by(q, type(self).__name__).ravel())
+
+    def getOffsetQuaternion(self) -> tuple[float, float, float, float]:
+        """Return the rotation on the body, w x y z."""
+        x, y, z, w = quaternion_from_matrix(self._offset[0]).tolist()
+        return w, x, y, z
+
+    def setOffsetWorldPosition(self, pos: Vector) -> None:
+        """Put it at a position in the world [m], on its body."""
+        body = self._require_body()
+        self.setOffsetPosition(body.getPosRelPoint(pos))
+
+    def setOffsetWorldRotation(self, R: Any) -> None:
+        """Turn it to a rotation in the world, on its body."""
+        body = self._require_body()
+        turned = body.pose()[1].T @ rotation_of(R, type(self).__name__)
+        self.setOffsetRotation(turned.ravel())
+
+    def setOffsetWorldQuaternion(self, q: Any) -> None:
+        """Turn it to a quaternion w x y z in the world, on its body."""
+        self.setOffsetWorldRotation(turned_by(q, type(self).__name__).ravel())
+
+    def _require_body(self) -> Body:
         if self.body is None:
             raise ValueError('a geom has an offset on a body only: call setBody first')
+        return self.body
+
+    # --- points and vectors ----------------------------------------------------------------------
+
+    def getRelPointPos(self, p: Vector) -> Triple:
+        """Return the world position of a point of the geom."""
+        R, place = self.pose()
+        return triple(place + R @ finite_vector('point', p, 3, type(self).__name__))
+
+    def getPosRelPoint(self, p: Vector) -> Triple:
+        """Return a point of the world in the geom's axes."""
+        R, place = self.pose()
+        return triple(R.T @ (finite_vector('point', p, 3, type(self).__name__) - place))
+
+    def vectorToWorld(self, v: Vector) -> Triple:
+        """Turn a vector of the geom's axes into world axes."""
+        return triple(self.pose()[0] @ finite_vector('vector', v, 3, type(self).__name__))
+
+    def vectorFromWorld(self, v: Vector) -> Triple:
+        """Turn a vector of world axes into the geom's axes."""
+        return triple(self.pose()[0].T @ finite_vector('vector', v, 3, type(self).__name__))
 
     # --- collisions ------------------------------------------------------------------------------
 
@@ -271,3 +370,20 @@ class GeomObject:
     def isEnabled(self) -> bool:
         """Return whether it collides."""
         return self._is_enabled
+
+
+def make_all(world: World, geoms: Iterable[GeomObject]) -> None:
+    """Make in a world what geoms lack there, all together."""
+    world.sync()
+    missing = [geom for geom in dict.fromkeys(geoms) if geom.is_missing_in(world)]
+    if missing:
+        made = world.engine.add_bodies([geom.begin(world) for geom in missing])
+        for geom, robot in zip(missing, made, strict=True):
+            geom.take(world, robot)
+
+
+def _lose(reference: weakref.ref[Body]) -> None:
+    """Have a body made anew that has lost a geom."""
+    body = reference()
+    if body is not None:
+        body.renew()

@@ -28,10 +28,18 @@ class _Anchored(Joint):
         return self._anchor(1)
 
 
-class BallJoint(_Anchored):
+class SoftJoint(Joint):
+    """A joint with an ERP and a CFM of its own: ParamERP, ParamCFM."""
+
+    def _apply(self) -> None:
+        super()._apply()
+        self._soften(self.getParam(ode.ParamERP), self.getParam(ode.ParamCFM))
+
+
+class BallJoint(SoftJoint, _Anchored):
     """Turns about the anchor in all directions."""
 
-    kind = 'ball'
+    kind, _type = 'ball', ode.JointTypeBall
 
 
 class _WithAxis(Joint):
@@ -79,7 +87,7 @@ class _Turning(_WithAxis, _Anchored):
 class HingeJoint(_Turning):
     """Turns about an axis."""
 
-    kind = 'hinge'
+    kind, _type = 'hinge', ode.JointTypeHinge
 
     def addTorque(self, torque: float) -> None:
         """Add a torque for the next step [N m]."""
@@ -89,19 +97,19 @@ class HingeJoint(_Turning):
 class PistonJoint(_Sliding, _Turning):
     """Slides along an axis and turns about it; its parameters: first of the sliding."""
 
-    kind, axis_count = 'piston', 2
+    kind, axis_count, _type = 'piston', 2, ode.JointTypePiston
 
 
 class SliderJoint(_Sliding):
     """Slides along an axis."""
 
-    kind = 'slider'
+    kind, _type = 'slider', ode.JointTypeSlider
 
 
 class UniversalJoint(_Anchored):
     """Turns about axis 1, fixed on the first body, and axis 2, fixed on the second."""
 
-    kind, axis_count = 'universal', 2
+    kind, axis_count, _type = 'universal', 2, ode.JointTypeUniversal
 
     def setAxis1(self, axis: Vector) -> None:
         """Set axis 1, world."""
@@ -127,6 +135,10 @@ class UniversalJoint(_Anchored):
         """Return the angle about axis 2 [rad]."""
         return self._angle(1)
 
+    def getAngles(self) -> tuple[float, float]:
+        """Return both angles [rad]."""
+        return self._angle(), self._angle(1)
+
     def getAngle1Rate(self) -> float:
         """Return its rate [rad/s]."""
         return self._rate()
@@ -146,7 +158,7 @@ class UniversalJoint(_Anchored):
 class Hinge2Joint(UniversalJoint):
     """As universal, for axes at any angle, with a suspension along axis 1: a wheel's."""
 
-    kind = 'hinge2'
+    kind, _type = 'hinge2', ode.JointTypeHinge2
 
     def _suspension(self) -> tuple[float, float]:
         return (self.getParam(ode.ParamSuspensionERP), self.getParam(ode.ParamSuspensionCFM))
@@ -162,10 +174,10 @@ class Hinge2Joint(UniversalJoint):
         return options
 
 
-class FixedJoint(Joint):
+class FixedJoint(SoftJoint):
     """Holds two bodies as they are."""
 
-    kind = 'fixed'
+    kind, _type = 'fixed', ode.JointTypeFixed
 
     def setFixed(self) -> None:
         """Hold them as they are now."""
@@ -175,7 +187,12 @@ class FixedJoint(Joint):
 class Plane2DJoint(Joint):
     """Holds a body in the plane z = 0, about z alone."""
 
-    kind, axis_count, sign = 'planar', 3, 1.0
+    kind, axis_count, _type = 'planar', 3, ode.JointTypePlane2D
+
+    @property
+    def sign(self) -> float:
+        """Of its coordinates to those of the engine's joint."""
+        return 1.0
 
     def setXParam(self, param: int, value: float) -> None:
         """Set a parameter of the motion along x."""

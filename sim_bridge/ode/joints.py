@@ -11,19 +11,23 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError, StateError
-from sim_bridge.foundation.validation import finite_number, finite_vector, real_array
+from sim_bridge.foundation.validation import finite_number, finite_vector, number_from, real_array
 from sim_bridge.ode import constants as ode
 from sim_bridge.ode.body import Body
+from sim_bridge.ode.made import ContactRow
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.world import check_world, serial, World
 
 _NAMES = {
     ode.ParamLoStop: 'ParamLoStop', ode.ParamHiStop: 'ParamHiStop', ode.ParamVel: 'ParamVel',
+    ode.ParamLoVel: 'ParamLoVel', ode.ParamHiVel: 'ParamHiVel',
     ode.ParamFMax: 'ParamFMax', ode.ParamFudgeFactor: 'ParamFudgeFactor',
     ode.ParamBounce: 'ParamBounce', ode.ParamCFM: 'ParamCFM', ode.ParamStopERP: 'ParamStopERP',
     ode.ParamStopCFM: 'ParamStopCFM', ode.ParamSuspensionERP: 'ParamSuspensionERP',
-    ode.ParamSuspensionCFM: 'ParamSuspensionCFM'}
+    ode.ParamSuspensionCFM: 'ParamSuspensionCFM', ode.ParamERP: 'ParamERP'}
 _DEFAULTS = {ode.ParamLoStop: -math.inf, ode.ParamHiStop: math.inf, ode.ParamFudgeFactor: 1.0}
+_ERPS = (ode.ParamStopERP, ode.ParamSuspensionERP, ode.ParamERP)
+_CFMS = (ode.ParamStopCFM, ode.ParamSuspensionCFM, ode.ParamCFM)
 _SAME = 1e-9  # distance of two anchors that count as one [m]
 
 
@@ -60,8 +64,7 @@ class Joint:
     kind = ''
     """What `World.add_joint` calls it."""
     axis_count = 0
-    sign = -1.0
-    """Of its coordinates to those of the engine's joint, whose are the second body's."""
+    _type = ode.JointTypeNone
 
     def __init__(self, world: World, jointgroup: JointGroup | None = None) -> None:
         """Make it; it does nothing before it is attached."""
@@ -71,8 +74,6 @@ class Joint:
             raise InvalidValueError('jointgroup', jointgroup, 'a JointGroup or None')
         self.world, self.number = check_world(world), serial()
         self.bodies: tuple[Body | None, Body | None] = (None, None)
-        self.is_stale = True
-        """Whether it must be made anew."""
         self._made: list[Any] = []
         self._params: dict[int, float] = {}
         self._efforts = np.zeros(3)
@@ -81,10 +82,16 @@ class Joint:
         self._directions: dict[int, tuple[int, FloatArray]] = {}
         self._is_enabled, self._is_over, self._has_feedback = True, False, False
         self._step = 0.0
+        self._end: Any = None
         world.admit_joint(self)
+        self.renew()
         if jointgroup is not None:
             jointgroup.add_joint(self)
-        weakref.finalize(self, _unmake, world, self._made).atexit = False
+
+    @property
+    def sign(self) -> float:
+        """Of its coordinates to those of the engine's joint, whose are the second body's."""
+        return -1.0
 
     # --- life ------------------------------------------------------------------------------------
 
@@ -104,7 +111,8 @@ class Joint:
 
     def enable(self) -> None:
         """Let it act again."""
-        self._is_enabled = self.is_stale = True
+        self._is_enabled = True
+        self.renew()
 
     def disable(self) -> None:
         """Let it do nothing."""
@@ -131,9 +139,15 @@ class Joint:
         for body in self.bodies:
             if body is not None:
                 body.joints.add(self)
-        place = next((body.getPosition() for body in self.bodies if body), (0.0, 0.0, 0.0))
-        self._fix_anchor(np.array(place))
-        self.is_stale = True
+        self._begin()
+
+    def getType(self) -> int:
+        """Return its JointType… number."""
+        return self._type
+
+    def getNumBodies(self) -> int:
+        """Return to how many bodies it is attached."""
+        return sum(body is not None for body in self.bodies)
 
     def getBody(self, index: int) -> Body | None:
         """Return the first (0) or second (1) body."""
@@ -153,11 +167,13 @@ class Joint:
                 raise InvalidValueError(_NAMES[name], value, 'a number', place)
         else:
             value = finite_number(_NAMES[name], value, place)
-        if name == ode.ParamCFM and value != 0.0:
-            raise InvalidValueError('ParamCFM', value, '0, since motors are rigid here', place)
+        if name in _CFMS:
+            number_from(_NAMES[name], value, 0.0, math.inf, place, 'a number of at least 0')
+        if name in _ERPS:
+            number_from(_NAMES[name], value, 0.0, 1.0, place, 'a share from 0 to 1')
         self._params[param] = value
         if name in (ode.ParamSuspensionERP, ode.ParamSuspensionCFM):
-            self.is_stale = True
+            self.renew()
         self._apply()
 
     def getParam(self, param: int) -> float:
@@ -166,9 +182,9 @@ class Joint:
         return self._params.get(param, self._default(name))
 
     def _default(self, name: int) -> float:
-        if name in (ode.ParamStopERP, ode.ParamSuspensionERP):
+        if name in _ERPS:
             return self.world.getERP()
-        if name in (ode.ParamStopCFM, ode.ParamSuspensionCFM):
+        if name in _CFMS:
             return self.world.getCFM()
         return _DEFAULTS.get(name, 0.0)
 
@@ -194,11 +210,14 @@ class Joint:
                 self.sign * (each - offset) for each in (low, high))
             axis.bounce, axis.stop_erp = value(ode.ParamBounce), value(ode.ParamStopERP)
             axis.stop_cfm = value(ode.ParamStopCFM)
-            most = value(ode.ParamFMax)
-            axis.control = 'velocity' if most > 0.0 else 'effort'
+            most, cfm = value(ode.ParamFMax), value(ode.ParamCFM)
+            axis.control = 'effort' if most == 0.0 else 'servo' if cfm > 0.0 else 'velocity'
             if most > 0.0:
                 axis.max_effort = most
                 axis.target_velocity = self.sign * value(ode.ParamVel)
+            if most > 0.0 and cfm > 0.0:
+                # ODE's row, v = vel - CFM F, is a damper about the wanted velocity
+                axis.kp, axis.kd = 0.0, 1.0 / cfm
 
     def _axes(self) -> list[Any]:
         return [axis for joint in self._made for axis in joint.axes][:self.axis_count]
@@ -224,6 +243,11 @@ class Joint:
             self._efforts[number] += finite_number('effort', effort, type(self).__name__)
 
     # --- anchors and axes ------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Put the anchor where the first of its bodies is."""
+        place = next((body.getPosition() for body in self.bodies if body), (0.0, 0.0, 0.0))
+        self._fix_anchor(np.array(place))
 
     def _fix_anchor(self, point: Vector) -> None:
         place = finite_vector('anchor', point, 3, type(self).__name__)
@@ -260,12 +284,18 @@ class Joint:
 
     # --- in the engine ---------------------------------------------------------------------------
 
+    def renew(self) -> None:
+        """Have the engine's joint made anew."""
+        self.world.renew(self)
+
     def make(self) -> None:
         """Make the engine's joint, if it acts."""
         if self.is_live and not self._made:
+            if self._end is None:
+                self._end = weakref.finalize(self, _unmake, self.world, self._made)
+                self._end.atexit = False
             self._made += self._add()
             self._apply()
-        self.is_stale = False
 
     def _add(self) -> list[Any]:
         anchor, anchor2 = (np.array(self._anchor(number)) for number in (0, 1))
@@ -284,19 +314,22 @@ class Joint:
 
     def unmake(self) -> None:
         """Remove the engine's joint, if there is one; its coordinates go on from here."""
+        self._drop()
+        self.renew()
+
+    def _drop(self) -> None:
         for number, axis in enumerate(self._axes()):
             self._offset[number] += self.sign * axis.q
         _unmake(self.world, self._made)
-        self.is_stale = True
 
-    def prepare_step(self, time_step: float) -> Iterable[Any]:
+    def prepare_step(self, time_step: float) -> Iterable[ContactRow]:
         """Write efforts, wake what a moving body is tied to; return contacts."""
         if not self.is_live:
             return ()
         if self._step != time_step:
             self._step = time_step
             if self._depends_on_step():
-                self.unmake()
+                self._drop()
                 self.make()
         one, other = self.bodies
         if one is not None and other is not None and one.is_stopped != other.is_stopped:
@@ -320,10 +353,13 @@ class Joint:
 
     def reset_softness(self) -> None:
         """Take the world's ERP and CFM."""
+        self._soften(self.world.getERP(), self.world.getCFM())
+        self._apply()
+
+    def _soften(self, erp: float, cfm: float) -> None:
         for joint in self._made:
             if joint.type not in ('angular_motor', 'slider_motor'):
-                joint.erp, joint.cfm = self.world.getERP(), self.world.getCFM()
-        self._apply()
+                joint.erp, joint.cfm = erp, cfm
 
     # --- feedback --------------------------------------------------------------------------------
 

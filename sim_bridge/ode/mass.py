@@ -8,7 +8,8 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector, positive_number
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.validation import finite_vector, positive_number, unit_quaternion
 from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 Triple = tuple[float, float, float]
@@ -18,6 +19,21 @@ def triple(values: Any) -> Triple:
     """Return three numbers."""
     x, y, z = map(float, values)
     return x, y, z
+
+
+def turned_by(quaternion: object, place: str) -> FloatArray:
+    """Return (3, 3) of a quaternion w x y z of any length but zero; else raise."""
+    expected = 'a quaternion w x y z of non-zero length'
+    given = finite_vector('quaternion', quaternion, 4, place, expected)
+    return matrix_from_quaternion(unit_quaternion(np.roll(given, -1), place, 'x y z w'))
+
+
+def rotation_of(values: Any, place: str) -> np.ndarray:
+    """Return (3, 3) of nine numbers by rows; raise InvalidValueError for no rotation."""
+    R = finite_vector('rotation', values, 9, place, 'nine numbers by rows').reshape(3, 3)
+    if abs(R @ R.T - np.eye(3)).max() > 1e-4 or np.linalg.det(R) < 0.0:
+        raise InvalidValueError('rotation', tuple(R.ravel().tolist()), 'a rotation', place)
+    return R
 
 
 class Mass:
@@ -117,6 +133,32 @@ class Mass:
         inertia = self._inertia - _of_point(self._mass, self._center)
         self._center = self._center + shift
         self._inertia = inertia + _of_point(self._mass, self._center)
+
+    def rotate(self, R: Vector) -> None:
+        """Turn what has the mass about the origin; R: nine numbers by rows."""
+        turn = rotation_of(R, 'Mass')
+        self._center = turn @ self._center
+        self._inertia = turn @ self._inertia @ turn.T
+
+    def check(self) -> bool:
+        """Return whether a body can have it: a mass, and an inertia that some body has."""
+        own = self._inertia - _of_point(self._mass, self._center)
+        least, middle, greatest = np.linalg.eigvalsh(own).tolist()
+        return self._mass > 0.0 and least > 0.0 and least + middle >= (1.0 - 1e-9) * greatest
+
+    def setTrimesh(self, density: float, mesh: Any) -> None:
+        """Take the solid inside a GeomTriMesh or TriMeshData; its centre is where it is."""
+        shape = getattr(mesh, 'mesh', None) or mesh.shape()
+        own = shape.mass_properties(
+            positive_number('density', density, 'a positive number [kg/m³]', 'Mass'))
+        center = np.array(own.center_of_mass)
+        self._mass, self._center = own.mass, center
+        self._inertia = own.inertia + _of_point(own.mass, center)
+
+    def setTrimeshTotal(self, total_mass: float, mesh: Any) -> None:
+        """Take such a solid of a mass [kg]."""
+        self.setTrimesh(1.0, mesh)
+        self.adjust(total_mass)
 
     def add(self, b: Mass) -> None:
         """Add another mass."""

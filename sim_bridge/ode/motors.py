@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector, number_from, whole_number
 from sim_bridge.ode import constants as ode
 from sim_bridge.ode.joints import Joint
+from sim_bridge.ode.made import ContactRow
 from sim_bridge.ode.mass import Triple, triple
 
 
@@ -63,17 +65,14 @@ class _Motor(Joint):
             rel = self._relative.get(number)
             if rel is None:
                 raise StateError(f'{type(self).__name__} has no axis {number}: call setAxis')
-            if rel == 0 and None not in self.bodies:
-                raise InvalidValueError(
-                    'rel', 0, '1 or 2 between two bodies: an axis is fixed on one of them',
-                    type(self).__name__)
-            of_world = 'first' if self.bodies[0] is None else 'second'
-            sides.append(of_world if rel == 0 else ('first', 'second')[rel - 1])
+            sides.append(('world', 'first', 'second')[rel])
         return sides
 
 
 class AMotor(_Motor):
     """Motors and stops about one to three axes."""
+
+    _type = ode.JointTypeAMotor
 
     def setMode(self, mode: int) -> None:
         """Set the mode, AMotorUser or AMotorEuler."""
@@ -120,15 +119,26 @@ class AMotor(_Motor):
 
 
 class LMotor(_Motor):
-    """Motors and stops along one to three axes."""
+    """Motors along one to three axes, through the middle of both bodies."""
+
+    _type = ode.JointTypeLMotor
+
+    def prepare_step(self, time_step: float) -> Iterable[ContactRow]:
+        """Place the motors where the bodies are now."""
+        for number, joint in enumerate(self._made if self.is_live else ()):
+            axis = self.getAxis(number)
+            if None not in self.bodies or not np.allclose(joint.axis, axis, atol=1e-12):
+                joint.axis, joint.anchor = axis, self._middle()
+        return super().prepare_step(time_step)
+
+    def _middle(self) -> FloatArray:
+        places = [body.getPosition() for body in self.bodies if body is not None]
+        return np.mean(places, axis=0)
 
     def _add(self) -> list[Any]:
-        made = []
-        for number, side in enumerate(self._sides()):
-            (first, second), axis = self._links(), self.getAxis(number)
-            if side == 'second':
-                # the engine's axis is fixed on its first link; both turn around
-                first, second, axis = second, first, triple(-np.array(axis))
-            made.append(self.world.engine.add_joint(
-                'slider_motor', first, second, self._anchor(0), axis, tree=False))
-        return made
+        first, second = self._links()
+        # where axes turn, they are placed anew for each step
+        self._sides()
+        return [self.world.engine.add_joint(
+            'slider_motor', first, second, self._middle(), self.getAxis(number), tree=False)
+            for number in range(self.axis_count)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+import weakref
 
 import numpy as np
 
@@ -242,6 +243,16 @@ class GeomRay(GeomObject):
         """Return the length [m]."""
         return self._length
 
+    _culls = False
+
+    def setBackfaceCull(self, cull: bool) -> None:
+        """Set whether it passes through the back of triangles, and out of solids."""
+        self._culls = bool(cull)
+
+    def getBackfaceCull(self) -> bool:
+        """Return whether it does."""
+        return self._culls
+
     def set(self, p: Vector, u: Vector) -> None:
         """Set the start [m] and the direction."""
         z = finite_vector('direction', u, 3, 'GeomRay')
@@ -280,7 +291,7 @@ class GeomTransform(GeomObject):
             raise ValueError('only placeable geoms can be encapsulated by a GeomTransform')
         if geom.space is not None or geom.body is not None:
             raise ValueError('the encapsulated geom must be in no space and on no body')
-        self.geom = geom
+        self.geom, geom._outer = geom, weakref.ref(self)
         self.changed()
 
     def getGeom(self) -> GeomObject | None:
@@ -309,6 +320,9 @@ class GeomTransform(GeomObject):
             return R, p
         own, shift = self.geom._own
         return R @ own, p + R @ shift
+
+    def _inside(self) -> Place:
+        return super()._inside() if self.geom is None else self.geom._inside()
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return those of the geom."""

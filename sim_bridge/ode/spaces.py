@@ -10,10 +10,13 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ode.collide import find_together
 from sim_bridge.ode.geoms import GeomObject
+from sim_bridge.ode.world import World
 
 Near = Callable[[Any, GeomObject, GeomObject], Any]
 """What is called with an argument and two geoms that may touch."""
+_BLOCK = 128  # rows that are compared at once
 
 
 class SpaceBase(GeomObject):
@@ -78,10 +81,8 @@ class SpaceBase(GeomObject):
         """Call back with each pair of geoms whose bounds overlap and whose bits allow it."""
         geoms = list(self)
         bounds = bounds_of(geoms)
-        for at, geom in enumerate(geoms):
-            for other in np.flatnonzero(_overlap(bounds[at], bounds[:at])):
-                if geoms[other].may_meet(geom):
-                    callback(arg, geoms[other], geom)
+        _meet([(geoms[other], geoms[at]) for at, other in _overlaps(bounds, bounds)
+               if other < at and geoms[other].may_meet(geoms[at])], arg, callback)
 
     def getAABB(self) -> tuple[float, float, float, float, float, float]:
         """Return the bounds of all geoms."""
@@ -112,6 +113,15 @@ class HashSpace(SpaceBase):
         return self._levels
 
 
+class SweepAndPruneSpace(SpaceBase):
+    """A space with an order of axes, which does not matter here."""
+
+    def __init__(self, axisorder: int = 0, space: Any = None) -> None:
+        """Make an empty one."""
+        super().__init__(space)
+        self.axisorder = axisorder
+
+
 class QuadTreeSpace(SpaceBase):
     """A space with dimensions, which do not matter here."""
 
@@ -129,21 +139,54 @@ def Space(space_type: int = 0) -> SpaceBase:
 
 
 def bounds_of(geoms: list[GeomObject]) -> FloatArray:
-    """Return (n, 6) the bounds of geoms."""
-    return np.array([geom.getAABB() for geom in geoms]).reshape(-1, 6)
+    """Return (n, 6) the bounds of geoms: least and greatest x, y and z [m]."""
+    rows = np.empty((len(geoms), 6))
+    on_bodies: dict[World, list[int]] = {}
+    for number, geom in enumerate(geoms):
+        if geom.body is None or geom.shape() is None:
+            rows[number] = geom.getAABB()
+        else:
+            on_bodies.setdefault(geom.body.world, []).append(number)
+    for world, numbers in on_bodies.items():
+        # all at once
+        world.sync()
+        boxes = world.engine.simulation.handles.search.boxes()
+        at = [geoms[number].geometry_in(world).index for number in numbers]
+        rows[numbers] = boxes[at].reshape(-1, 2, 3).transpose(0, 2, 1).reshape(-1, 6)
+    return rows
 
 
-def _overlap(one: FloatArray, others: FloatArray) -> np.ndarray:
-    return np.asarray(
-        ((one[::2] <= others[:, 1::2]) & (others[:, ::2] <= one[1::2])).all(axis=1))
+def _overlaps(ones: FloatArray, others: FloatArray) -> list[list[int]]:
+    """Return the rows of all pairs of bounds that overlap, in ascending order."""
+    pairs: list[list[int]] = []
+    for first in range(0, len(ones), _BLOCK):
+        block = ones[first:first + _BLOCK]
+        is_near = np.ones((len(block), len(others)), bool)
+        for low in (0, 2, 4):
+            is_near &= block[:, low, None] <= others[:, low + 1]
+            is_near &= others[:, low] <= block[:, low + 1, None]
+        pairs += (np.argwhere(is_near) + (first, 0)).tolist()
+    return pairs
+
+
+def _meet(pairs: list[tuple[GeomObject, GeomObject]], arg: Any, callback: Near) -> None:
+    """Call back with pairs, whose contacts are found together."""
+    worlds = find_together([pair for pair in pairs if not (pair[0].is_space or pair[1].is_space)])
+    try:
+        for one, other in pairs:
+            callback(arg, one, other)
+    finally:
+        for world in worlds:
+            world.found.clear()
 
 
 def collide2(geom1: GeomObject, geom2: GeomObject, arg: Any, callback: Near) -> None:
     """Call back with each pair of a geom of one space, or one geom, and one of another."""
+    for what, geom in (('geom1', geom1), ('geom2', geom2)):
+        if not isinstance(geom, GeomObject):
+            raise InvalidValueError(what, geom, 'a geom or a space', 'collide2')
     sides = [list(geom) if isinstance(geom, SpaceBase) else [geom] for geom in (geom1, geom2)]
     bounds = [bounds_of(side) for side in sides]
-    for at, geom in enumerate(sides[0]):
-        for other in np.flatnonzero(_overlap(bounds[0][at], bounds[1])):
-            beside = sides[1][other]
-            if geom is not beside and geom.may_meet(beside):
-                callback(arg, geom, beside)
+    near = [(sides[0][at], sides[1][other]) for at, other in _overlaps(*bounds)]
+    _meet([(one, other) for one, other in near if one is not other and one.may_meet(other)],
+          arg, callback)

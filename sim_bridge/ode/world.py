@@ -6,12 +6,13 @@ from itertools import count
 from typing import Any
 import weakref
 
-import numpy as np
-
 from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector, number_from, truth
+from sim_bridge.foundation.validation import finite_vector, number_from
+from sim_bridge.ode.damping import Damping, WithDamping
+from sim_bridge.ode.made import ContactRow, made_of
 from sim_bridge.ode.mass import Triple, triple
+from sim_bridge.ode.resting import AutoDisable
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Sphere
 from sim_bridge.simulation.records import Sleep
@@ -31,7 +32,7 @@ def serial() -> int:
     return next(_SERIAL)
 
 
-class World:
+class World(AutoDisable, WithDamping):
     """
     Bodies and joints, and the step that advances them.
 
@@ -47,9 +48,12 @@ class World:
         self._bodies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._joints: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._gone: list[Any] = []
+        self._stale: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.found: dict[tuple[int, int], list[Any]] = {}
+        """What `Space.collide` found in advance of pairs of geoms, by their numbers."""
         self._sleep, self._flag = Sleep(), False
         self._layer, self._most = 0.0, float('inf')
-        self._linear_damping = self._angular_damping = 0.0
+        self._damped = Damping()
         self._environment: Any = None
         self._iterations = 20
 
@@ -108,67 +112,18 @@ class World:
         """Return that overlap."""
         return self._layer
 
-    def setAutoDisableFlag(self, flag: bool) -> None:
-        """Set whether bodies at rest fall asleep, those that exist too."""
-        self._flag = truth('flag', bool(flag))
-        self._apply_sleep()
+    def _resting(self) -> tuple[bool, Sleep]:
+        return self._flag, self._sleep
 
-    def getAutoDisableFlag(self) -> bool:
-        """Return whether they do."""
-        return self._flag
+    def _rest(self, flag: bool, sleep: Sleep) -> None:
+        self._flag, self._sleep = flag, sleep
+        self.engine.sleep = sleep if flag else None
 
-    def _apply_sleep(self, **changed: float) -> None:
-        own = {name: getattr(self._sleep, name) for name in ('linear', 'angular', 'steps', 'time')}
-        self._sleep = Sleep(**(own | changed))
-        self.engine.sleep = self._sleep if self._flag else None
+    def _damping(self) -> Damping:
+        return self._damped
 
-    def setAutoDisableLinearThreshold(self, threshold: float) -> None:
-        """Set the speed of rest [m/s]."""
-        self._apply_sleep(linear=threshold)
-
-    def getAutoDisableLinearThreshold(self) -> float:
-        """Return the speed of rest."""
-        return self._sleep.linear
-
-    def setAutoDisableAngularThreshold(self, threshold: float) -> None:
-        """Set the angular speed of rest [rad/s]."""
-        self._apply_sleep(angular=threshold)
-
-    def getAutoDisableAngularThreshold(self) -> float:
-        """Return the angular speed of rest."""
-        return self._sleep.angular
-
-    def setAutoDisableSteps(self, steps: int) -> None:
-        """Set for how many steps a body must rest."""
-        self._apply_sleep(steps=steps)
-
-    def getAutoDisableSteps(self) -> int:
-        """Return how many steps."""
-        return self._sleep.steps
-
-    def setAutoDisableTime(self, time: float) -> None:
-        """Set for how long a body must rest [s]."""
-        self._apply_sleep(time=time)
-
-    def getAutoDisableTime(self) -> float:
-        """Return how long."""
-        return self._sleep.time
-
-    def setLinearDamping(self, scale: float) -> None:
-        """Set the share of the velocity that each body loses in a step, 0 to 1."""
-        self._linear_damping = number_from('scale', scale, 0.0, 1.0, 'World', 'a share, 0 to 1')
-
-    def getLinearDamping(self) -> float:
-        """Return that share."""
-        return self._linear_damping
-
-    def setAngularDamping(self, scale: float) -> None:
-        """Set the share of the angular velocity that each body loses in a step, 0 to 1."""
-        self._angular_damping = number_from('scale', scale, 0.0, 1.0, 'World', 'a share, 0 to 1')
-
-    def getAngularDamping(self) -> float:
-        """Return that share."""
-        return self._angular_damping
+    def _damp_by(self, damping: Damping) -> None:
+        self._damped = damping
 
     def impulseToForce(self, stepsize: float, impulse: Vector) -> Triple:
         """Return the force of a step [N] that gives an impulse [N s]."""
@@ -191,16 +146,16 @@ class World:
         if wanted != settings:
             engine.simulation.configure(wanted)
         self.sync()
-        contacts: list[Any] = []
+        self.found.clear()
+        contacts: list[ContactRow] = []
         for joint in list(self._joints.values()):
             contacts += joint.prepare_step(stepsize)
         bodies = list(self._bodies.values())
         for body in bodies:
             body.push()
-        engine.step(1, contacts)
-        if self._linear_damping or self._angular_damping:
-            for body in bodies:
-                body.damp(1.0 - self._linear_damping, 1.0 - self._angular_damping)
+        engine.step(1, made_of(engine.simulation, contacts))
+        for body in bodies:
+            body.damp()
         for joint in list(self._joints.values()):
             joint.finish_step()
 
@@ -208,18 +163,28 @@ class World:
 
     def sync(self) -> None:
         """Make in the engine what was added or changed since, and remove what is gone."""
+        if not self._gone and not self._stale:
+            return
+        self.found.clear()
         for robot in self._gone:
             self.engine.remove(robot)
         self._gone.clear()
-        bodies = [body for body in list(self._bodies.values()) if body.is_stale]
-        joints = [joint for joint in list(self._joints.values())
-                  if joint.is_stale or any(body in bodies for body in joint.bodies)]
-        for joint in joints:
-            joint.unmake()
-        for body in bodies:
-            body.make()
-        for joint in joints:
-            joint.make()
+        stale = sorted(self._stale, key=lambda each: each.number)
+        bodies = [each for each in stale if each.number in self._bodies]
+        joints = {each.number: each for each in stale if each.number in self._joints}
+        joints.update((joint.number, joint) for body in bodies for joint in body.joints)
+        for number in sorted(joints):
+            joints[number].unmake()
+        made = self.engine.add_bodies([body.begin() for body in bodies])
+        for body, robot in zip(bodies, made, strict=True):
+            body.take(robot)
+        for number in sorted(joints):
+            joints[number].make()
+        self._stale.clear()
+
+    def renew(self, one: Any) -> None:
+        """Make a body or joint anew before the next step or query."""
+        self._stale.add(one)
 
     def environment(self) -> Any:
         """Return the engine's geometry that stands for what never moves."""
@@ -230,6 +195,7 @@ class World:
     def admit_body(self, body: Any) -> None:
         """Add a body, which is made in the next step or query."""
         self._bodies[body.number] = body
+        self.renew(body)
 
     def admit_joint(self, joint: Any) -> None:
         """Add a joint."""
@@ -258,11 +224,3 @@ def check_world(world: object) -> World:
     if not isinstance(world, World):
         raise InvalidValueError('world', world, 'a World')
     return world
-
-
-def rotation_of(values: Any, place: str) -> np.ndarray:
-    """Return (3, 3) of nine numbers by rows; raise InvalidValueError for no rotation."""
-    R = finite_vector('rotation', values, 9, place, 'nine numbers by rows').reshape(3, 3)
-    if abs(R @ R.T - np.eye(3)).max() > 1e-4 or np.linalg.det(R) < 0.0:
-        raise InvalidValueError('rotation', tuple(R.ravel().tolist()), 'a rotation', place)
-    return R

@@ -16,6 +16,7 @@ from sim_bridge.foundation.validation import finite_vector, name_set, truth
 from sim_bridge.robots.owners import Link, Robot
 from sim_bridge.robots.shape_changes import change_shape, check_present, remove_shape
 from sim_bridge.shapes.material import Material
+from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.dirty import Dirty
@@ -30,6 +31,8 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
 
     def write(geometry: Geometry, value: object) -> None:
         is_set = truth(name, value, geometry.place)
+        if bit == SENSOR and not is_set and geometry._placed.shape.is_sensor:
+            raise InvalidValueError(name, value, 'True, of a line', geometry.place)
         flags, index = geometry._arrays.flags, geometry.slot.index
         flags[index] = flags[index] | bit if is_set else flags[index] & ~bit
         if bit == SENSOR and flags[index] & STATIC:
@@ -80,17 +83,17 @@ class Geometry(DeclaredAttributes):
     @property
     def p(self) -> FloatArray:
         """(3,) position of the shape's frame [m], world."""
-        return self.link.p + self.link.R @ np.array(self.slot.shape.placed.position)
+        return self.link.p + self.link.R @ np.array(self._placed.position)
 
     @property
     def R(self) -> FloatArray:
         """(3, 3) rotation of the shape's frame: takes vectors in its axes to world axes."""
-        return self.link.R @ self.slot.shape.placed.rotation
+        return self.link.R @ self._placed.rotation
 
     @property
     def position(self) -> FloatArray:
         """(3,) position of the shape's frame on the link [m]; can be set."""
-        return np.array(self.slot.shape.placed.position)
+        return np.array(self._placed.position)
 
     @position.setter
     def position(self, value: Vector) -> None:
@@ -99,7 +102,7 @@ class Geometry(DeclaredAttributes):
     @property
     def orientation(self) -> FloatArray:
         """(4,) orientation of the shape's frame on the link, quaternion x y z w; can be set."""
-        return np.array(self.slot.shape.placed.orientation)
+        return np.array(self._placed.orientation)
 
     @orientation.setter
     def orientation(self, value: Vector) -> None:
@@ -112,7 +115,7 @@ class Geometry(DeclaredAttributes):
 
         One that a file gives in the axes of another link is read in these.
         """
-        direction = self.slot.shape.placed.friction_direction
+        direction = self._placed.friction_direction
         return None if direction is None else np.array(direction)
 
     @friction_direction.setter
@@ -183,7 +186,7 @@ class Geometry(DeclaredAttributes):
         other along x. row, column: of the grid that the block begins at. The mass of the body
         stays as it is. Raises InvalidValueError for another shape, or a block that does not fit.
         """
-        shape, simulation = self.slot.shape.placed.shape, self._simulation
+        shape, simulation = self._placed.shape, self._simulation
         if not isinstance(shape, HeightField):
             raise InvalidValueError('shape', shape, 'a HeightField', self.place)
         block = shape.checked_block(heights, row, column, self.place)
@@ -204,6 +207,11 @@ class Geometry(DeclaredAttributes):
     def _simulation(self) -> Simulation:
         check_present(self.slot)
         return self.link.robot.simulation
+
+    @property
+    def _placed(self) -> Placed:
+        check_present(self.slot)
+        return self.slot.shape.placed
 
     @property
     def _arrays(self) -> GeometryArrays:

@@ -13,6 +13,7 @@ from sim_bridge.engine.pipeline import observe
 from sim_bridge.foundation.arrays import Coordinates, FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.html import table
 from sim_bridge.foundation.validation import truth
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
@@ -96,6 +97,15 @@ class Link(MovingFrame):
             x, y, z = self.p.tolist()
             place = f' at ({x:.4g}, {y:.4g}, {z:.4g})'
         return f'<Link {self.name!r} of {self.robot.name!r}{place}>'
+
+    def _repr_html_(self) -> str:
+        """Return a table of mass and motion, for notebooks; the title of what is removed."""
+        title = f'Link {self.name!r} of {self.robot.name!r}'
+        if self.slot.robot.is_removed:
+            return table(f'{title}, removed', (), ())
+        return table(title, (), (
+            ('mass m [kg]', self.m), ('position p [m]', self.p), ('velocity v [m/s]', self.v),
+            ('angular velocity w [rad/s]', self.w), ('shapes', len(self.geometries))))
 
     p = _observed(observe.SITE_POSITION, "(3,) position of the frame's origin [m], world.")
     v = _observed(observe.SITE_V, "(3,) velocity of the frame's origin [m/s], world axes.")

@@ -14,7 +14,8 @@ from sim_bridge.engine.pipeline.join import Offsets
 from sim_bridge.foundation.arrays import FloatArray, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.html import table
+from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.validation import real_array, truth
 from sim_bridge.robots.base import Base
 from sim_bridge.robots.body_type import body_type, set_body_type
@@ -116,6 +117,16 @@ class Robot(DeclaredAttributes):
         elif self.slot.carrier is not None:
             base = f'base on {self.slot.carrier.robot.name!r}'
         return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, {base}>'
+
+    def _repr_html_(self) -> str:
+        """Return a table of the one-axis joints, for notebooks; the title of what is removed."""
+        title = repr(self).strip('<>')
+        if self.slot.is_removed:
+            return table(title, (), ())
+        rows = zip(
+            self.joint_names, self.q, self.dq, self.u, self.lower, self.upper, self.effort_limits,
+            strict=True)
+        return table(title, ('joint', 'q', 'dq', 'u', 'lower', 'upper', 'effort limit'), rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a pickle or a copy keeps: the world, and the name in it."""
@@ -373,7 +384,8 @@ class Robot(DeclaredAttributes):
 
     def extra_joint(self, index: int) -> ConstraintJoint:
         """Return a joint of `extra_joints`; raises UnknownNameError."""
-        return self.loop_joints[self._name_at('extra joint', index, list(self.loop_joints))]
+        joints = ByName('extra joint', self._place, self.loop_joints)
+        return joints[self._name_at('extra joint', index, list(joints))]
 
     @property
     def crawlers(self) -> tuple[Crawler, ...]:

@@ -18,6 +18,7 @@ from sim_bridge.description.model import SensorDescription
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import StateError, UnknownNameError
+from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import ByName
 from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
@@ -34,7 +35,7 @@ _ATTRIBUTES = {
 # in steps: 35 years at 1 kHz; longer ones would be no integers of the machine
 _LONGEST_PERIOD = 1 << 40
 
-Saved = tuple[int, dict[str, tuple[FloatArray, FloatArray, NoiseState]]]
+Saved = tuple[int, dict[str, tuple[FloatArray, FloatArray, NoiseState | None]]]
 
 
 class UnknownQuantityError(UnknownNameError, AttributeError):  # type: ignore[misc]
@@ -145,7 +146,9 @@ class Device(Reading):
     kind: ClassVar[int]
     """What it measures, as `readings` numbers it."""
     has_axes: ClassVar[bool] = True
-    """Whether each quantity has three channels x, y and z."""
+    """Whether each quantity has three channels x, y and z; else all have equally many."""
+    exact: ClassVar[Mapping[str, int]] = {}
+    """Quantities without noise, which come last, and their sizes."""
 
     def __init__(
         self,
@@ -164,7 +167,8 @@ class Device(Reading):
         size = self.size_of(description)
         self.memory = memory = _make_memory(size) if memory is None else memory
         place = f'{type(self).__name__} {description.name!r}'
-        sizes = dict.fromkeys(self.quantities, 3 if self.has_axes else size)
+        width = 3 if self.has_axes else size // len(self.quantities)
+        sizes = {**dict.fromkeys(self.quantities, width), **self.exact}
         super().__init__(sizes, memory.sample[0], place)
         self.description: Final = description
         self.name: Final = description.name
@@ -178,7 +182,7 @@ class Device(Reading):
         self._noise = ByName('quantity', place, {
             quantity: Noise(description.noise, quantity, seed=seed,
                             names=(robot_name, self.name), sample_rate=self.update_rate,
-                            count=None if self.has_axes else size)
+                            count=None if self.has_axes else width)
             for quantity in self.quantities
         })
         self.noises = self._list_noises()
@@ -201,6 +205,11 @@ class Device(Reading):
         return (f'<{type(self).__name__} {self.name!r} on {self.link.name!r}, '
                 f'{self.update_rate:.6g} Hz>')
 
+    def _repr_html_(self) -> str:
+        """Return a table of the latest sample and its truth, for notebooks."""
+        return table(repr(self).strip('<>'), ('quantity', 'measured', 'truth'), [
+            (name, values, self.truth[name]) for name, values in self._values.items()])
+
     @property
     def is_silent(self) -> bool:
         """Whether it has no noise, so that only the last sample of some steps is needed."""
@@ -208,7 +217,8 @@ class Device(Reading):
 
     def _list_noises(self) -> list[tuple[Noise, int]]:
         return [
-            (noise, 3 * number) for number, noise in enumerate(self._noise.values())
+            (noise, number * len(self[quantity]))
+            for number, (quantity, noise) in enumerate(self._noise.items())
             if not noise.is_silent]
 
     sample_step = ReadOnly[int](
@@ -264,12 +274,15 @@ class Device(Reading):
             noise.reset(seed)
             self[quantity][:] = np.nan
             self.truth[quantity][:] = np.nan
+        for quantity in self.exact:
+            self[quantity][:] = self.truth[quantity][:] = np.nan
 
     def save(self) -> Saved:
         """Return the samples and the state of the noise, for `restore`."""
         return self.sample_step, {
-            quantity: (self[quantity].copy(), self.truth[quantity].copy(), noise.state())
-            for quantity, noise in self._noise.items()
+            quantity: (self[quantity].copy(), self.truth[quantity].copy(),
+                       self._noise[quantity].state() if quantity in self._noise else None)
+            for quantity in (*self._noise, *self.exact)
         }
 
     def restore(self, saved: Saved) -> None:
@@ -278,7 +291,8 @@ class Device(Reading):
         for quantity, (measured, truth, state) in values.items():
             self[quantity][:] = measured
             self.truth[quantity][:] = truth
-            self._noise[quantity].restore(state)
+            if state is not None:
+                self._noise[quantity].restore(state)
 
 
 class ForceSensor(Device):

@@ -12,6 +12,7 @@ from sim_bridge.sensors.devices import (
     RateGyroSensor,
 )
 from sim_bridge.sensors.magnetometer import MagnetometerSensor
+from sim_bridge.sensors.places import AirPressureSensor, AltimeterSensor, PoseSensor
 from sim_bridge.sensors.scanners import LidarSensor, RangeSensor
 
 DEVICES: dict[SensorKind, type[Device]] = {
@@ -23,4 +24,7 @@ DEVICES: dict[SensorKind, type[Device]] = {
     SensorKind.LIDAR: LidarSensor,
     SensorKind.CONTACT: ContactSensor,
     SensorKind.MAGNETOMETER: MagnetometerSensor,
+    SensorKind.ALTIMETER: AltimeterSensor,
+    SensorKind.AIR_PRESSURE: AirPressureSensor,
+    SensorKind.POSE: PoseSensor,
 }

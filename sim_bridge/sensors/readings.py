@@ -34,8 +34,13 @@ RANGE = 4
 LIDAR = 5
 CONTACT = 6
 MAGNETOMETER = 7
+ALTIMETER = 8
+AIR_PRESSURE = 9
+POSE = 10
 
-SIZES = {FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10, RANGE: 1, CONTACT: 7, MAGNETOMETER: 3}
+SIZES = {
+    FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10, RANGE: 1, CONTACT: 7, MAGNETOMETER: 3,
+    ALTIMETER: 2, AIR_PRESSURE: 1, POSE: 7}
 """How many numbers each measures; a lidar one for each ray."""
 
 # where an IMU's angular velocity and acceleration begin, behind its orientation

@@ -8,7 +8,7 @@ frame. A distance is inf where nothing is within range, and -inf where it is bel
 housing of a sensor does not blind it.
 
 A contact sensor has the numbers of the geometries that it watches instead, a magnetometer the
-magnetic field of the world [T].
+magnetic field of the world [T], an air pressure sensor the altitude of the world's origin [m].
 """
 
 from __future__ import annotations
@@ -25,12 +25,22 @@ from sim_bridge.engine.collision.ray.cast import CULLED, nearest, NOTHING, plant
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.math.mat3 import load_m, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, store_v, sub, ZERO
-from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
+from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION, SITE_V
 from sim_bridge.sensors.columns import KIND, PERIOD, SAMPLE_AT, SCAN_AT, SCAN_SIZE, SITE, SIZE
-from sim_bridge.sensors.readings import CONTACT, MAGNETOMETER, RANGE
+from sim_bridge.sensors.readings import (
+    AIR_PRESSURE,
+    ALTIMETER,
+    CONTACT,
+    MAGNETOMETER,
+    put_quaternion,
+    RANGE,
+)
 
 # a scan: least and greatest distance, resolution, rays
 LEAST, GREATEST, RESOLUTION, BEAMS = range(4)
+
+# of the standard atmosphere: pressure [Pa], and share of the temperature that a metre takes [1/m]
+_SEA_LEVEL, _LAPSE = 101325.0, 0.0065 / 288.15
 
 STEP = 1
 """Word of the call that says after which step."""
@@ -47,7 +57,7 @@ def scan_all(
     `step_and_sample.advance`. allowed: as of `ray.cast`, (0,).
     """
     geometry, scratch = world.geometry(table), world.collision(table)
-    scene, is_planted = (0, geometry.body.shape[0], 0, 0.0), False
+    scene, is_planted = (geometry.body.shape[0], 0, 0, 0.0), False
     for k in range(device.shape[0]):
         if scans(device[k, KIND]) and step % device[k, PERIOD] == 0:
             site, size = device[k, SITE], device[k, SIZE]
@@ -58,9 +68,9 @@ def scan_all(
                 feel(world.state(table), world.options(table).time_step, watched, R, p, values,
                      size)
                 continue
-            if device[k, KIND] == MAGNETOMETER:
-                field = floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE])
-                store_v(values, size, mul_tv(R, load_v(field, 0)))
+            if device[k, KIND] >= MAGNETOMETER:
+                scan = floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE])
+                tell_place(device[k, KIND], R, p, site_row[site, SITE_V + 2], scan, values, size)
                 continue
             if not is_planted:
                 scene, is_planted = plant(
@@ -80,6 +90,22 @@ def scan_all(
                     values[size] = min(values[size], distance)
                 else:
                     values[size + ray] = distance
+
+
+@kernel
+def tell_place(kind, R, p, rate, scan, value_out, at):
+    """Write what follows from where the sensor is; rate: of its height [m/s]."""
+    if kind == MAGNETOMETER:
+        store_v(value_out, at, mul_tv(R, load_v(scan, 0)))
+    elif kind == ALTIMETER:
+        value_out[at], value_out[at + 1] = p[2], rate
+    elif kind == AIR_PRESSURE:
+        # of the troposphere, as Gazebo's AirPressureSensor computes it
+        share = max(1.0 - _LAPSE * (p[2] + scan[0]), 0.0)
+        value_out[at] = _SEA_LEVEL * math.pow(share, 5.2561)
+    else:
+        store_v(value_out, at, p)
+        put_quaternion(value_out, at + 3, R)
 
 
 @kernel

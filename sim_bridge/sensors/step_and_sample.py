@@ -16,7 +16,7 @@ from sim_bridge.compiler.memory import floats_at, ints_at, run_call
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import START
-from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_CONVERGED, NOT_FINITE
+from sim_bridge.engine.pipeline.step import DONE, NOT_CONVERGED
 from sim_bridge.sensors.columns import (
     IS_SILENT,
     KIND,
@@ -36,10 +36,10 @@ from sim_bridge.sensors.readings import IMU, LIDAR, RANGE, take_reading
 from sim_bridge.sensors.scan import GREATEST, LEAST, RESOLUTION, scans
 from sim_bridge.sensors.scan import STEP as SCAN_STEP
 
-# what `advance` returns first, beside NOT_FINITE, NO_ROOM and INTERRUPTED of `step`
+# what `advance` returns first, beside what `step` does
 NO_DRAWS = 4  # the devices that are due have used up their random numbers
 
-# how a call begins: anew, after NO_ROOM, or after NO_DRAWS
+# how a call begins: anew, after NO_ROOM or NOT_COMPILED, or after NO_DRAWS
 ANEW, GO_ON, SAMPLE = 0, 1, 2
 
 # rows of the places of calls, the last of zeros where nothing scans; the words of the first two
@@ -101,7 +101,7 @@ def advance(
             status, done = step_some(
                 table, place, at, stop - at, step_inout, smooth_inout, progress_inout)
             at += done
-            if status == NOT_FINITE or status == NO_ROOM or status == INTERRUPTED:
+            if status != DONE and status != NOT_CONVERGED:
                 return status, at - first, is_observed
         is_sampling = True
     note_worst(world.options(table), world.state(table), world.solution(table), progress_inout,

@@ -1,4 +1,9 @@
-"""Mesh files: STL, OBJ, DAE and PLY, read by `foreign.mesh_reader` in a process of its own."""
+"""
+Mesh files.
+
+STL, OBJ, DAE, PLY, glTF and OFF are read by `foreign.mesh_reader` in a process of its own, VRML97
+by `vrml_files`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,8 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 
-FORMATS = ('.stl', '.obj', '.dae', '.ply')
+VRML_SUFFIX = '.wrl'
+FORMATS = ('.stl', '.obj', '.dae', '.ply', '.glb', '.gltf', '.off', VRML_SUFFIX)
 
 # of one file; the largest mesh of a known robot, 29 MB of DAE, takes 5 s and 0.6 GB
 LIMITS = Limits(seconds=30.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
@@ -31,19 +37,24 @@ class MeshArrays(NamedTuple):
     triangles: IntArray
 
 
-def start_reading() -> None:
-    """Start what reads mesh files, within `sharing`, so that it is ready for the first of them."""
-    start(_READER, LIMITS)
+def start_reading(path: str | Path) -> None:
+    """Start what reads such a file, within `sharing`, so that it is ready for the first one."""
+    if not str(path).lower().endswith(VRML_SUFFIX):
+        start(_READER, LIMITS)
 
 
-def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0)) -> MeshArrays:
+def load_mesh(
+    path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = ''
+) -> MeshArrays:
     """
     Read a mesh file; all its parts become one surface.
 
+    part: the name of a node of a VRML file, which is read alone; '' for all.
+
     scale: along the axes; where it mirrors, triangles are reversed, so that their normals still
     point outwards. The unit of a DAE file is applied; its up axis is ignored, as in RViz and
-    Gazebo. Raises InvalidValueError, naming the file, if it is missing, unreadable or without
-    triangles.
+    Gazebo, and so is that of glTF, which is y. A .gltf file must hold its data itself. Raises
+    InvalidValueError, naming the file, if it is missing, unreadable or without triangles.
     """
     if not isinstance(path, (str, Path)):
         raise InvalidValueError('mesh file', path, 'a path')
@@ -51,15 +62,20 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0)) -> MeshArrays:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise InvalidValueError('mesh file', str(path), f'one of {", ".join(FORMATS)}')
+    if part and suffix != VRML_SUFFIX:
+        raise InvalidValueError(
+            'part', part, f'none: only {VRML_SUFFIX} files have such', f'mesh {path}')
     try:
-        data = read_file(path, DATA_BYTES)
+        if suffix == VRML_SUFFIX:
+            mesh = _of_vrml(path, part)
+        else:
+            counts, arrays = read_apart(
+                _READER, LIMITS, {'suffix': suffix}, read_file(path, DATA_BYTES))
+            mesh = _arrays(counts, arrays)
     except OSError as err:
         reason = f' ({err.strerror})' if err.strerror else ''
         raise InvalidValueError(
             'mesh file', str(path), f'a file that can be read{reason}') from err
-    try:
-        counts, arrays = read_apart(_READER, LIMITS, {'suffix': suffix}, data)
-        mesh = _arrays(counts, arrays)
     except ReadingError as err:
         raise InvalidValueError('mesh file', str(path), f'a sound mesh file ({err})') from err
     if not len(mesh.triangles):
@@ -67,6 +83,17 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0)) -> MeshArrays:
     if not np.isfinite(mesh.vertices).all():
         raise InvalidValueError('mesh file', str(path), 'a file with finite coordinates')
     return _scaled(mesh, scale, path)
+
+
+def _of_vrml(path: Path, part: str) -> MeshArrays:
+    # imported here, since few meshes are of this format
+    from sim_bridge.foreign.vrml.text import VrmlError
+    from sim_bridge.shapes.vrml_files import surface_of_file
+
+    try:
+        return MeshArrays(*surface_of_file(path, part))
+    except VrmlError as err:
+        raise ReadingError(str(err)) from err
 
 
 def _arrays(counts: Mapping[str, object], data: bytes) -> MeshArrays:

@@ -30,7 +30,8 @@ class Placed:
     position [m], orientation (quaternion x y z w): of the shape's frame in the link's.
     name: of the geometry; numbered if ''.
     material: itself or its name; None: what the rest of the body has.
-    sensor: report contacts, but push nothing. enabled: whether it touches anything at all.
+    sensor: report contacts, but push nothing; a `Line` always is one. enabled: whether it touches
+        anything at all.
     groups: names of the collision groups it belongs to.
     surface_velocity: (3,) of the surface relative to the link, in the shape's axes [m/s]: a belt.
     friction_direction: (3,) ODE's fdir1, in the shape's axes: along it, friction and slip are
@@ -88,6 +89,8 @@ class Placed:
             object.__setattr__(self, name, tuple(vector.tolist()))
         for name in ('sensor', 'enabled', 'mass'):
             object.__setattr__(self, name, truth(name, getattr(self, name), place))
+        if self.shape.is_sensor:
+            object.__setattr__(self, 'sensor', True)
         object.__setattr__(self, 'groups', name_set('groups', self.groups, place))
 
     @property

@@ -23,6 +23,8 @@ from sim_bridge.foundation.validation import (
     real_array,
     whole_number,
 )
+from sim_bridge.shapes.half_edges import HalfEdges
+from sim_bridge.shapes.height_images import load_brightness
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
@@ -103,15 +105,15 @@ class ConvexHull(_Polyhedron):
 
     @classmethod
     def from_file(
-        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0)
+        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = ''
     ) -> ConvexHull:
         """Return the hull of a mesh file; see `mesh_files.load_mesh`."""
         with sharing():
-            start_reading()
+            start_reading(path)
             # imported while the other process imports what it needs
             import scipy.spatial  # noqa: F401
 
-            return cls(load_mesh(path, scale).vertices)
+            return cls(load_mesh(path, scale, part).vertices)
 
     @cached_property
     def polytope(self) -> Polytope:
@@ -171,10 +173,10 @@ class TriangleMesh(_Polyhedron):
     @classmethod
     def from_file(
         cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0),
-        bottom_margin: float | None = None,
+        bottom_margin: float | None = None, part: str = '',
     ) -> TriangleMesh:
         """Return the mesh of a file; see `mesh_files.load_mesh`."""
-        return cls(*load_mesh(path, scale), bottom_margin)
+        return cls(*load_mesh(path, scale, part), bottom_margin)
 
     @property
     def bottom(self) -> float | None:
@@ -185,15 +187,12 @@ class TriangleMesh(_Polyhedron):
     @cached_property
     def is_closed(self) -> bool:
         """Whether every edge is shared by two triangles of the same orientation."""
-        _, number = np.unique(self.vertices, axis=0, return_inverse=True)
-        corners = number.reshape(-1)[self.triangles]
-        edges = np.concatenate([corners[:, [k, (k + 1) % 3]] for k in range(3)])
-        edges = edges[edges[:, 0] != edges[:, 1]]
-        forth = edges[np.lexsort(edges.T)]
-        back = edges[:, ::-1]
-        back = back[np.lexsort(back.T)]
-        is_single = (np.diff(forth, axis=0) != 0).any(axis=1).all()
-        return bool(is_single and np.array_equal(forth, back))
+        return self.half_edges.is_closed
+
+    @cached_property
+    def half_edges(self) -> HalfEdges:
+        """The neighbours of its triangles, computed when first needed."""
+        return HalfEdges(self.vertices, self.triangles)
 
     def mass_properties(self, density: float) -> MassProperties:
         """
@@ -246,6 +245,20 @@ class HeightField(_SetOnce):
             if bottom > grid.min():
                 raise InvalidValueError('bottom', bottom, expected, 'HeightField')
         self.bottom = bottom
+
+    @classmethod
+    def from_image(
+        cls, path: str | Path, size: Vector, bottom: float | None = None
+    ) -> HeightField:
+        """
+        Return a field of the brightness of a picture; see `height_images.load_brightness`.
+
+        size: lengths along x and y, and height of white above black, which is 0 [m], as in an SDF
+        `heightmap`. The middles of its pixels are the grid; its upper border is at the greatest y.
+        """
+        x, y, z = positive_vector(
+            'size', size, 3, 'HeightField', 'lengths along x, y and z, positive [m]').tolist()
+        return cls(z * load_brightness(path), (x, y), bottom)
 
     def __repr__(self) -> str:
         """Show the size."""

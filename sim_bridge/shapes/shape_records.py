@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.engine.collision.build import GeometryRecord
+from sim_bridge.engine.data.geometry import ENABLED, LINE
+from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
 from sim_bridge.shapes.shapes import HollowCone, HollowCylinder, Shape
 
 
 def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
     """Return the engine's record of a shape; others: further fields of the record."""
+    if isinstance(shape, Line):
+        flags = others.pop('flags', ENABLED) | LINE
+        return GeometryRecord(shape=shape.kind, vertices=shape.ends, flags=flags, **others)
     polyhedron = shape if isinstance(shape, (ConvexHull, TriangleMesh)) else None
     has_triangles = polyhedron is not None and len(polyhedron.triangles) > 0
     return GeometryRecord(

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import math
+import sys
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple, TYPE_CHECKING
 
@@ -58,6 +59,11 @@ class Shape(ABC):
         """Whether it goes on for ever, so that only static bodies can have it."""
         return False
 
+    @property
+    def is_sensor(self) -> bool:
+        """Whether its geometries can be nothing but sensors."""
+        return False
+
     @abstractmethod
     def mass_properties(self, density: float) -> MassProperties:
         """
@@ -91,8 +97,12 @@ class _Symmetric(Shape):
         except OverflowError:
             volume, moments, height = math.inf, (0.0, 0.0, 0.0), 0.0
         mass = density * volume
-        if not all(math.isfinite(mass * moment) for moment in (1.0, *moments)):
-            raise InvalidValueError('shape', self, 'one whose mass and inertia are finite')
+        # what is less has lost its digits
+        is_sound = mass >= sys.float_info.min and all(
+            math.isfinite(mass * moment) for moment in (1.0, *moments))
+        if not is_sound:
+            raise InvalidValueError(
+                'shape', self, 'one whose mass and inertia are finite, and not nearly 0')
         return MassProperties(mass, np.array([0.0, 0.0, height]), mass * np.diag(moments))
 
 

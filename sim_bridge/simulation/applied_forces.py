@@ -11,6 +11,7 @@ from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.simulation.slots import LinkSlot
 
 _NONE = np.zeros(6)
+_NO_PUSHES = np.zeros((0, 6))
 
 SavedForces = np.ndarray | tuple[np.ndarray, np.ndarray]
 """(n, 6) of links in order; or of bodies the wrenches (nb, 6) and poses (nb, 12) of a step."""
@@ -31,10 +32,12 @@ class AppliedForces:
         """Forget the last step."""
         self._left: tuple[np.ndarray, np.ndarray] | None = None
         self._rows: Mapping[LinkSlot, np.ndarray] = {}
+        self._pushes = _NO_PUSHES
 
     def look(self, ws: Workspace) -> None:
         """Look at the step that was taken last; ws: the workspace of steps."""
         self._left = ws.wrench.copy(), ws.pose.copy()
+        self._pushes = _lines(*self._left)
 
     def find(self, links: Sequence[LinkSlot], model: Model) -> None:
         """Sum up what acted, while links and model are those of the step."""
@@ -42,6 +45,15 @@ class AppliedForces:
             rows = _applied(model, *self._left)
             self._rows = {link: rows[link.body] for link in links}
             self._left = None
+
+    def pushes(self) -> np.ndarray:
+        """
+        Return (n, 6) a point [m] and the force [N], world axes, for each body that was pushed.
+
+        Fields push too, gravity does not. The point is that of the force's line which is next to
+        the body's origin; of pure torques there is none.
+        """
+        return self._pushes
 
     def of(self, link: LinkSlot) -> np.ndarray:
         """Return (6,) force [N] and torque about the body's centre of mass [N m], world axes."""
@@ -60,6 +72,16 @@ class AppliedForces:
             self._left = saved
         else:
             self._rows = dict(zip(links, saved, strict=True))
+
+
+def _lines(wrench: np.ndarray, pose: np.ndarray) -> np.ndarray:
+    """Return (n, 6) the lines of forces; wrench: (nb, 6) torque about the origin, force."""
+    pushed = np.flatnonzero(wrench[:, 3:].any(axis=1))
+    if not len(pushed):
+        return _NO_PUSHES
+    torque, force = wrench[pushed, :3], wrench[pushed, 3:]
+    squares = np.einsum('ij,ij->i', force, force)[:, None]
+    return np.hstack([pose[pushed, 9:12] + np.cross(force, torque) / squares, force])
 
 
 def _applied(model: Model, wrench: np.ndarray, pose: np.ndarray) -> np.ndarray:

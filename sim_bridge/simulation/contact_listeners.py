@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.compiler.stage import Callback
 from sim_bridge.engine.contact.listen import LISTEN
 from sim_bridge.engine.data.contact_points import Contacts, COUNT
 from sim_bridge.engine.data.fields import NOW
@@ -21,6 +20,7 @@ from sim_bridge.engine.data.listening import (
     SECOND,
     SEPARATION,
 )
+from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 
 Side = RobotSlot | LinkSlot | GeometrySlot | str | None
@@ -67,12 +67,10 @@ class Listener:
 class ContactListeners:
     """The listeners of a simulation, in order, and the call of them in a step."""
 
-    def __init__(self) -> None:
+    def __init__(self, calls: PythonCalls) -> None:
         """Begin with none."""
         self.listeners: list[Listener] = []
-        self.callback = Callback(self._call)
-        self.is_calling = False
-        """Whether listeners are being called."""
+        self.callback = calls.callback(self._tell, reads=True)
         self._part = no_listening()
         # those of the part, though some may be removed while they are told
         self._told: tuple[Listener, ...] = ()
@@ -105,20 +103,7 @@ class ContactListeners:
         self.listeners = [
             each for each in self.listeners if each.first not in gone and each.second not in gone]
 
-    def raise_error(self) -> None:
-        """Raise what a listener has raised."""
-        error = self.callback.take_error()
-        if error is not None:
-            raise error
-
-    def _call(self, phase: int) -> None:
-        self.is_calling = True
-        try:
-            self._tell()
-        finally:
-            self.is_calling = False
-
-    def _tell(self) -> None:
+    def _tell(self, phase: int) -> None:
         part, contacts, time = self._part, self._contacts, float(self._time[NOW])
         count = int(contacts.size[COUNT])
         pairs, keep = contacts.geometry[:count], part.keep

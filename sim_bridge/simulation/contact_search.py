@@ -17,7 +17,12 @@ from sim_bridge.engine.collision.probe import (
     measure_pairs,
 )
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
-from sim_bridge.engine.collision.stage import DETECT_CONVEX, DETECT_HOLLOW, DETECT_SURFACE
+from sim_bridge.engine.collision.stage import (
+    DETECT_CONVEX,
+    DETECT_HOLLOW,
+    DETECT_LINE,
+    DETECT_SURFACE,
+)
 from sim_bridge.engine.data.collision_scratch import (
     CollisionScratch,
     make_collision_scratch,
@@ -25,7 +30,7 @@ from sim_bridge.engine.data.collision_scratch import (
 )
 from sim_bridge.engine.data.contact_points import Contacts, make_contacts
 from sim_bridge.engine.data.contact_problem import make_problem
-from sim_bridge.engine.data.geometry import Geometry, HEIGHT_FIELD, HOLLOW, MESH, PLANE
+from sim_bridge.engine.data.geometry import Geometry, HEIGHT_FIELD, HOLLOW, LINE, MESH, PLANE
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
@@ -40,7 +45,8 @@ class FoundPoints(NamedTuple):
     Points of pairs of geometries. pairs: (n, 2) numbers, the lower first.
 
     points_a, points_b: (n, 3) on the surface of each [m], world. normals: (n, 3) from b to a.
-    gaps: (n,) signed distances along the normals [m].
+    gaps: (n,) signed distances along the normals [m]; of lines minus the depth
+    along them.
     """
 
     pairs: np.ndarray
@@ -60,22 +66,22 @@ class ContactSearch:
     def near(self, margin: float) -> FoundPoints:
         """Find the points of all pairs that may collide in a step, up to a gap of `margin` [m]."""
         if len(self._geometry.shape) < 2:
-            return _points_of(make_contacts(0), 0)
+            return _points_of(make_contacts(0), 0, self._geometry)
         while True:
             count = search_near(self._handle, margin)
             if count >= 0:
-                return _points_of(self._handle.part(Contacts), count)
+                return _points_of(self._handle.part(Contacts), count, self._geometry)
             self._make_room(int(self._handle.part(CollisionScratch).counts[PairCount.FOUND]))
 
     def between(self, pairs: np.ndarray, margin: float) -> FoundPoints:
         """Find the points of pairs (n, 2) of geometries, the lower number first."""
         if not len(pairs):
-            return _points_of(make_contacts(0), 0)
+            return _points_of(make_contacts(0), 0, self._geometry)
         self._make_room(len(pairs), least_points=0)
         while True:
             count = search_pairs(self._handle, pairs, margin)
             if count >= 0:
-                return _points_of(self._handle.part(Contacts), count)
+                return _points_of(self._handle.part(Contacts), count, self._geometry)
             self._make_room(len(pairs))
 
     def distances(self, pairs: np.ndarray) -> FoundPoints:
@@ -109,8 +115,9 @@ class ContactSearch:
     @cached_property
     def _handle(self) -> Handle:
         """The handle with own scratch, and the stages that its geometries need."""
-        shapes = np.unique(self._geometry.shape)
-        stages: dict[str, Stage] = {}
+        is_line = (self._geometry.flags & LINE) != 0
+        shapes = np.unique(self._geometry.shape[~is_line])
+        stages: dict[str, Stage] = {'detect_line': DETECT_LINE} if is_line.any() else {}
         if any(not is_closed(a, b) for a in shapes for b in shapes if PLANE < max(a, b) < MESH):
             stages['detect_convex'] = DETECT_CONVEX
         if ((shapes >= MESH) & (shapes != HOLLOW)).any():
@@ -145,10 +152,11 @@ def measurer_of(shapes: np.ndarray) -> Entry:
     return measure_convex_pairs if (shapes < MESH).all() else measure_pairs
 
 
-def _points_of(contacts: Contacts, count: int) -> FoundPoints:
-    """Copy the first points out of an array of contacts."""
+def _points_of(contacts: Contacts, count: int, geometry: Geometry) -> FoundPoints:
+    """Copy the first points out of an array of contacts between geometries."""
     normals, gaps = contacts.normal[:count].copy(), contacts.gap[:count].copy()
-    half = 0.5 * gaps[:, None] * normals
-    middle = contacts.point[:count]
-    return FoundPoints(
-        contacts.geometry[:count].copy(), middle + half, middle - half, normals, gaps)
+    pairs, middle, half = contacts.geometry[:count].copy(), contacts.point[:count], 0.5 * gaps
+    # a line has the one point on it, and a depth that is not along the normal
+    half[(geometry.flags[pairs] & LINE).any(axis=1)] = 0.0
+    half = half[:, None] * normals
+    return FoundPoints(pairs, middle + half, middle - half, normals, gaps)

@@ -109,7 +109,7 @@ class ContactTerms:
         contacts.geometry[:], contacts.gap[:] = np.sort(indices, axis=1), gaps
         contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
         contacts.point[:] = 0.5 * (points[0] + points[1])
-        self._friction = simulation.friction_calls()
+        self._calls, self._friction = simulation.calls, simulation.friction_calls()
         options = probe.part(Options)._replace(
             time_step=time_step, custom=0 if self._friction is None else self._friction.address)
         self._handle = probe.replaced(
@@ -122,7 +122,7 @@ class ContactTerms:
         self.bias = -self.mass @ unforced
         probe.part(Fields).time[START] = simulation.step_count * simulation.time_step
         present_efforts(self._handle, self.effort)
-        simulation.fields.raise_error()
+        simulation.calls.raise_error()
         limits = self._model.limits
         self.applied = np.clip(self._state.u, limits[:, LOWER_EFFORT], limits[:, EFFORT])
         added = np.zeros(nv)
@@ -138,8 +138,7 @@ class ContactTerms:
         if self._friction is not None:
             self._friction.bind(self._handle)
         present_laws(self._handle, free_velocity)
-        if self._friction is not None:
-            self._friction.check()
+        self._calls.raise_error()
         laws = self._handle.part(Laws)
         z, x, second = laws.frame.reshape(-1, 3, 3).transpose(1, 0, 2)
         ratio = np.linalg.norm(second, axis=1)

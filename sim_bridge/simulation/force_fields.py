@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.compiler.stage import Callback
 from sim_bridge.description.force_fields import (
     Drag,
     ForceField,
@@ -22,7 +21,7 @@ from sim_bridge.engine.data.fields import FIELD_SIZE, Fields, LINK_SIZE
 from sim_bridge.engine.data.model import immobile_bodies, Model
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.dynamics.fields import FIELDS
-from sim_bridge.foundation.errors import StateError
+from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.slots import LinkSlot
 
 LinkName = tuple[str, str]
@@ -51,16 +50,11 @@ class ForceFields:
     step that calls it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, calls: PythonCalls) -> None:
         """Begin with none."""
         self.placed: dict[str, Placement] = {}
         self.gravity: GravityFunction | None = None
-        self.stepping, self.observing = _Caller(self), _Caller(self)
-
-    @property
-    def is_calling(self) -> bool:
-        """Whether a function is being called."""
-        return self.stepping.is_busy or self.observing.is_busy
+        self.stepping, self.observing = _Caller(self, calls), _Caller(self, calls)
 
     @property
     def functions(self) -> list[tuple[str, Any]]:
@@ -145,21 +139,13 @@ class ForceFields:
                 self.gravity is not None)
         return made[0], made[1]
 
-    def raise_error(self) -> None:
-        """Raise what a function has raised."""
-        for caller in (self.stepping, self.observing):
-            error = caller.callback.take_error()
-            if error is not None:
-                raise error
-
 
 class _Caller:
     """Calls the functions among the fields, with what the engine has written."""
 
-    def __init__(self, fields: ForceFields) -> None:
+    def __init__(self, fields: ForceFields, calls: PythonCalls) -> None:
         self._fields = fields
-        self.callback = Callback(self._call)
-        self.is_busy = False
+        self.callback = calls.callback(self._call)
         self._part: Fields
         self._rows: list[tuple[int, str, Any, float]] = []
 
@@ -168,18 +154,10 @@ class _Caller:
         self._part, self._rows = part, rows
 
     def _call(self, phase: int) -> None:
-        if self.is_busy:
-            raise StateError(
-                'a function of gravity or of a force field has asked for what depends on it; it '
-                'is to use its arguments alone')
-        self.is_busy = True
-        try:
-            if phase == columns.GRAVITY:
-                self._find_gravity()
-            else:
-                self._find_forces()
-        finally:
-            self.is_busy = False
+        if phase == columns.GRAVITY:
+            self._find_gravity()
+        else:
+            self._find_forces()
 
     def _find_gravity(self) -> None:
         gravity, point = self._fields.gravity, self._part.point

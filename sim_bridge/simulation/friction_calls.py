@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-import ctypes
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,9 +29,8 @@ from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, ORIGIN
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import instance_of, real_array
 from sim_bridge.shapes.friction_functions import FrictionFunction, PairFriction, TouchingPair
+from sim_bridge.simulation.python_calls import PythonCalls
 
-_Stage = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-_FAILED = -1
 # a coefficient that is as good as infinite; the solvers multiply it by forces that may be 0
 _STICKS = 1e6
 # a direction that is along the normal
@@ -44,26 +41,25 @@ Names = tuple[str, str, str]
 
 class FrictionCalls:
     """
-    A stage in Python, which asks the functions of the pairs that touch for their friction.
+    Asks the functions of the pairs that touch for their friction.
 
     address: for `call_stage`; `bind` tells it the handle that it will be called with.
     """
 
     def __init__(
         self, functions: Mapping[int, FrictionFunction], names: Sequence[Names],
-        guard: Callable[[], AbstractContextManager[None]],
+        calls: PythonCalls,
     ):
         """
         Keep the functions.
 
         functions: by row of Surfaces.law. names: of robot, link and geometry, by the engine's
-        number. guard: keeps the world from being stepped or changed while it is entered.
+        number.
         """
-        self._functions, self._names, self._guard = functions, names, guard
-        self._error: BaseException | None = None
+        self._functions, self._names = functions, names
         # kept alive as long as its address is used
-        self._stage = _Stage(self._run)
-        self.address = int(ctypes.cast(self._stage, ctypes.c_void_p).value or 0)
+        self._callback = calls.callback(self._ask)
+        self.address = self._callback.address
 
     def bind(self, handle: Handle) -> None:
         """Take the arrays of the handle that it will be called with."""
@@ -73,22 +69,7 @@ class FrictionCalls:
         self._root, self._twist = handle.part(Model).root, handle.part(Response).twist
         self._time_step = handle.part(Options).time_step
 
-    def check(self) -> None:
-        """Raise what a function has raised, if any has."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-
-    def _run(self, _table: int, _phase: int) -> int:
-        try:
-            with self._guard():
-                self._ask()
-        except BaseException as error:  # noqa: BLE001 — raised again behind the compiled call
-            self._error = error
-            return _FAILED
-        return 0
-
-    def _ask(self) -> None:
+    def _ask(self, phase: int) -> None:
         """Ask for the friction of each pair of geometries that touches, and set its laws."""
         count = int(self._contacts.size[COUNT])
         law, pairs = self._laws.law[:count], self._contacts.geometry[:count]

@@ -20,7 +20,14 @@ from sim_bridge.engine.collision.probe import (
 )
 from sim_bridge.engine.collision.ray.cast import cast_all, cast_nearest
 from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
-from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_HOLLOW, DETECT_SURFACE
+from sim_bridge.engine.collision.stage import (
+    DETECT,
+    DETECT_CONVEX,
+    DETECT_HOLLOW,
+    DETECT_LINE,
+    DETECT_SURFACE,
+    NARROW,
+)
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
@@ -68,6 +75,7 @@ from sim_bridge.sensors.scan import scan_all
 from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.contact_search import ContactSearch
 from sim_bridge.simulation.friction_calls import FrictionCalls
+from sim_bridge.simulation.late_stages import compiled_stages
 from sim_bridge.simulation.ray_search import RaySearch
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
@@ -116,8 +124,9 @@ def make_options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, detect_hollow=0, contact=0, refine=0,
-        custom=0, hybrid=0, made=0, newton=0, share=0, loops=0, sleeps=int(sleeps))
+        detect=0, narrow=0, detect_convex=0, detect_surface=0, detect_hollow=0, detect_line=0,
+        contact=0,
+        refine=0, custom=0, hybrid=0, made=0, newton=0, share=0, loops=0, sleeps=int(sleeps))
 
 
 def needed_stages(
@@ -129,7 +138,7 @@ def needed_stages(
     can_touch, has_types = needs.any or is_made, (surfaces.solver >= 0).any()
     is_direct = options.solver != ITERATIVE or has_types
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
-    stages |= {'detect': DETECT, 'contact': CONTACT} if can_touch else {}
+    stages |= {'detect': DETECT, 'narrow': NARROW, 'contact': CONTACT} if can_touch else {}
     stages |= refining_stages(surfaces) if can_touch else {}
     stages |= {'made': MADE_CONTACTS} if is_made else {}
     stages |= {'hybrid': HYBRID} if can_touch and has_types else {}
@@ -137,6 +146,7 @@ def needed_stages(
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
     stages |= {'detect_hollow': DETECT_HOLLOW} if needs.hollow else {}
+    stages |= {'detect_line': DETECT_LINE} if needs.line else {}
     return stages
 
 
@@ -158,8 +168,9 @@ def switched_units() -> list[Unit]:
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [
-        DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE,
-        REFINE, HYBRID, MADE_CONTACTS, FIELDS, LISTEN]
+        DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, NARROW, NEWTON, DETECT,
+        DETECT_LINE,
+        SHARE, REFINE, HYBRID, MADE_CONTACTS, FIELDS, LISTEN]
     entries = [
         measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
         measure_convex_pairs, solve_given,
@@ -224,11 +235,15 @@ def make_contact_handles(
     return ContactHandles(probe, problem, ContactSearch(probe), RaySearch(probe))
 
 
-def stepping_units(probe: Handle) -> list[Unit]:
-    """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
-    stages = needed_stages(
+def stages_of(probe: Handle) -> dict[str, Stage]:
+    """Return the stages that steps of what a handle of `make_contact_handles` holds can need."""
+    return needed_stages(
         probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops),
         probe.part(MadeContacts))
+
+
+def stepping_units(probe: Handle, stages: dict[str, Stage]) -> list[Unit]:
+    """Return what has to be compiled to step what a handle holds, with these of its stages."""
     calls = ((probe.part(Fields).call, FIELDS), (probe.part(Listening).call, LISTEN))
     more = [stage.unit for call, stage in calls if call[STAGE] != 0]
     return [*(stage.unit for stage in stages.values()), *more, step.unit, advance.unit]
@@ -236,13 +251,12 @@ def stepping_units(probe: Handle) -> list[Unit]:
 
 def make_stepping_handle(probe: Handle, friction: FrictionCalls | None = None) -> Handle:
     """
-    Make the handle to step with of one with all but the stages; compiles what is missing.
+    Make the handle to step with of one with all but the stages; compiles those that begin.
 
     friction: the functions that decide friction, whose handle it becomes.
     """
     options, loops = probe.part(Options), probe.part(Loops)
-    stages = needed_stages(
-        options, probe.part(Geometry), probe.part(Surfaces), loops, probe.part(MadeContacts))
+    stages = compiled_stages(stages_of(probe))
     workspace = make_workspace(probe.part(Model), bool(loops.size[ALL_ROWS]))
     handle = probe.replaced(_with_calls(with_stages(options, stages), friction), workspace)
     if friction is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.compiler.calls import Call
 from sim_bridge.engine.collision.ray.cast import (
     cast_all,
     cast_nearest,
@@ -23,6 +25,8 @@ from sim_bridge.engine.data.model import Model
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
 
+# places of arguments of `cast_nearest`
+_ALLOWED, _OPTIONS = 2, 3
 _EACH = 4
 """Geometries on a segment that there is room for at first."""
 
@@ -47,6 +51,31 @@ class RaySearch:
     def __init__(self, probe: Handle):
         """Search among the geometries of a handle, whose arrays are used in place."""
         self._probe = probe
+        self._allowed = np.zeros(0, np.int64)
+
+    def first(
+        self, segment: Sequence[float], allowed: np.ndarray, is_culled: bool, sees_sensors: bool
+    ) -> tuple[int, np.ndarray]:
+        """
+        Find what one segment hits first, at less cost than `nearest`.
+
+        segment: start and way [m]. Returns the geometry, -1 for none, and a new row of hits.
+        """
+        call, segments, found, hit, at = self._first
+        segments[0] = segment
+        if allowed is not self._allowed:
+            call.replace(_ALLOWED, allowed)
+            self._allowed = allowed
+        call.words[at] = _options(is_culled, sees_sensors)
+        call()
+        return int(found[0]), hit[0].copy()
+
+    @cached_property
+    def _first(self) -> tuple[Call, np.ndarray, np.ndarray, np.ndarray, int]:
+        """The call for one segment, its arrays, and where its options are."""
+        segments, found, hit = np.zeros((1, 6)), np.zeros(1, np.int64), np.zeros((1, HIT_SIZE))
+        call = cast_nearest.prepare(self.handle, segments, self._allowed, 0, found, hit)
+        return call, segments, found, hit, call.word_of(_OPTIONS)
 
     def nearest(
         self, segments: np.ndarray, allowed: np.ndarray, is_culled: bool, sees_sensors: bool
@@ -58,7 +87,7 @@ class RaySearch:
         (0,). is_culled: whether segments leave geometries unnoticed.
         """
         count = len(segments)
-        found, hit = np.empty(count, np.int64), np.empty((count, HIT_SIZE))
+        found, hit = np.zeros(count, np.int64), np.zeros((count, HIT_SIZE))
         cast_nearest(
             self.handle, segments, allowed, _options(is_culled, sees_sensors), found, hit)
         return _struck(np.arange(count), found, hit)
@@ -70,7 +99,7 @@ class RaySearch:
         options = _options(is_culled, sees_sensors)
         room = _EACH * len(segments)
         while True:
-            found, hit = np.empty((room, 2), np.int64), np.empty((room, HIT_SIZE))
+            found, hit = np.zeros((room, 2), np.int64), np.zeros((room, HIT_SIZE))
             count = cast_all(self.handle, segments, allowed, options, found, hit)
             if count <= room:
                 break

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from sim_bridge.compiler.build import build
+from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description.gravity import AnyGravity, gravity_row
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
+from sim_bridge.engine.data.collision_scratch import ABSENT
 from sim_bridge.engine.data.fields import Fields, START
 from sim_bridge.engine.data.loops import Loops
 from sim_bridge.engine.data.model import Model, Options
@@ -26,7 +28,7 @@ from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_FINITE
+from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_COMPILED, NOT_FINITE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.names import counted
@@ -66,8 +68,10 @@ from sim_bridge.simulation.force_fields import ForceFields
 from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
+from sim_bridge.simulation.late_stages import close_units, early_stages, standing_stages
 from sim_bridge.simulation.made_contacts import Made
 from sim_bridge.simulation.observation import Observation
+from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
 from sim_bridge.simulation.robot_arrays import RobotArrays
 from sim_bridge.simulation.settings import Settings, SOLVERS
@@ -146,13 +150,14 @@ class Simulation:
             lambda: self.mark(Dirty.SURFACES), partial(body_of_direction, self.slots),
             lambda: (self.settings.erp, self.settings.cfm))
         self.groups = CollisionGroups(self.regroup)
-        self.fields = ForceFields()
-        self.listeners = ContactListeners()
+        self.calls = PythonCalls()
+        self.fields = ForceFields(self.calls)
+        self.listeners = ContactListeners(self.calls)
         self.hooks = StepHooks(self.guard)
         self.applied = AppliedForces()
         self.admitted = 0
         """How many robots were ever added."""
-        self.thread_guard = ThreadGuard(self.listeners, self.fields)
+        self.thread_guard = ThreadGuard(self.calls)
         self.worst = np.zeros(WORST_SIZE)
         self._dirty = AT_FIRST
         self._robots = RobotArrays(gravity)
@@ -406,7 +411,7 @@ class Simulation:
 
     def stop_listening(self, listener: Listener) -> None:
         """Remove a listener to contacts, if it is there; listeners may do so themselves."""
-        if not self.listeners.is_calling:
+        if self.calls.is_closed or not self.calls.is_running:
             self.check_thread()
         if listener in self.listeners.listeners:
             self.listeners.listeners.remove(listener)
@@ -495,7 +500,7 @@ class Simulation:
         """Return (ns, 30) the sites of `engine.pipeline.observe` at the present state."""
         thread, guard = get_ident(), self.thread_guard
         before = guard.holder
-        if before and (before != thread or self.fields.is_calling):
+        if self.calls.is_closed or (before and before != thread):
             guard.check()
         guard.holder = thread
         try:
@@ -505,7 +510,7 @@ class Simulation:
         finally:
             guard.holder = before
         if self.has_functions:
-            self.fields.raise_error()
+            self.calls.raise_error()
         return self._observation.readings
 
     def observed(self) -> Observer:
@@ -573,7 +578,7 @@ class Simulation:
             if status:
                 self._go_on(status, part - done)
             if self.has_functions:
-                self.fields.raise_error()
+                self.calls.raise_error()
             if is_pushed:
                 self._drop_pushes()
                 if n > 1:
@@ -581,7 +586,7 @@ class Simulation:
                     self.worst[0] = unconverged
                     self._go_on(DONE, n - 1)
                     if self.has_functions:
-                        self.fields.raise_error()
+                        self.calls.raise_error()
         finally:
             guard.holder = before
             if made is not None:
@@ -589,6 +594,16 @@ class Simulation:
 
     def warm_up(self) -> None:
         """Compile or load every kernel that a running simulation uses; nothing else changes."""
+        build(self.units)
+        self._dirty |= STEPPER
+        self.prepare_step()
+
+    def prepare_step(self) -> None:
+        """Compile or load what the next step uses; what comes close later may take more."""
+        handle = self.stepper.handle.replaced(self.observed().workspace)
+        detect = handle.part(Options).detect
+        if detect and run_stage(handle, detect, 0) == ABSENT:
+            self._compile_close()
         self.stepper.advance(self.step_count, 0)
         self.energy()
         self.momentum()
@@ -596,8 +611,21 @@ class Simulation:
     @property
     def units(self) -> list[Unit]:
         """What has to be compiled to step and observe the simulation as it is."""
+        return self._units_with(handles.stages_of(self.handles.probe))
+
+    @property
+    def early_units(self) -> list[Unit]:
+        """Those of `units` that the first step takes, though nothing be close."""
+        return self._units_with(early_stages(handles.stages_of(self.handles.probe)))
+
+    @property
+    def standing_units(self) -> list[Unit]:
+        """Those of `units` that steps take where simple shapes touch planes."""
+        return self._units_with(standing_stages(handles.stages_of(self.handles.probe)))
+
+    def _units_with(self, stages: dict[str, Stage]) -> list[Unit]:
         smooth = [step_smoothly.unit] if self.options.is_smooth else []
-        return [*handles.stepping_units(self.handles.probe), *self.sites.sampling.units,
+        return [*handles.stepping_units(self.handles.probe, stages), *self.sites.sampling.units,
                 observe.unit, *smooth, energy.unit, momentum.unit]
 
     @property
@@ -690,7 +718,7 @@ class Simulation:
 
     def _prepare_stepper(self) -> None:
         """Prepare the call that steps; at the first step, so that looking compiles little."""
-        build(self.units)
+        build(self.early_units)
         self._prepare_observer()
         # what the last step has left is in the arrays of the call that goes
         self.find_applied()
@@ -707,7 +735,7 @@ class Simulation:
         """Return the calls of the functions that decide friction, None where there are none."""
         functions = self.materials.friction_functions
         names = [(each.link.robot.name, each.link.name, each.name) for each in self.geometries]
-        return FrictionCalls(functions, names, self.thread_guard.closed) if functions else None
+        return FrictionCalls(functions, names, self.calls) if functions else None
 
     def _progress(self) -> np.ndarray:
         """Return (3,) what the last call of `step` did; see `sensors.step_and_sample`."""
@@ -719,13 +747,16 @@ class Simulation:
         """Handle the cause of an early stop, DONE for none, and take the remaining steps."""
         while status or left:
             if status == INTERRUPTED:
-                self._raise_error()
+                self.calls.raise_error()
             if status == NOT_FINITE:
                 self._drop_pushes()
                 raise DivergenceError(f'step {self.step_count + 1} is not finite')
-            if status == NO_ROOM:
+            if status in (NO_ROOM, NOT_COMPILED):
                 progress = self._progress()
-                self.make_room(2 * assembly.contact_room(self._robots.state))
+                if status == NO_ROOM:
+                    self.make_room(2 * assembly.contact_room(self._robots.state))
+                else:
+                    self._compile_close()
                 self.stepper.progress[:] = progress
             elif status == NO_DRAWS:
                 self._robots.sites.sampling.prepare(self.step_count)
@@ -737,12 +768,11 @@ class Simulation:
             self.step_count += done
             left -= done
 
-    def _raise_error(self) -> None:
-        """Raise what a function of Python has raised in the step."""
-        self.listeners.raise_error()
-        self.fields.raise_error()
-        if self._friction is not None:
-            self._friction.check()
+    def _compile_close(self) -> None:
+        """Compile what steps need for the pairs within reach, and step with it from now on."""
+        probe = self._contacts.handles.probe
+        build(close_units(handles.stages_of(probe), probe))
+        self._dirty |= STEPPER
 
     def _drop_pushes(self) -> None:
         """Clear the wrenches that `add_wrench` has added, and the contacts that were made."""

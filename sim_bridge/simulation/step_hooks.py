@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from sim_bridge.description.force_fields import name_of
 from sim_bridge.foundation.attributes import DeclaredAttributes
@@ -41,12 +41,24 @@ class StepHook(DeclaredAttributes):
         self._hooks.remove(self)
 
 
+class Watcher(Protocol):
+    """What sees every step of a world."""
+
+    def stepped(self) -> None:
+        """Be told after a step that has succeeded."""
+
+    def failed(self, error: Exception) -> None:
+        """Be told what `World.step` raises."""
+
+
 class StepHooks:
     """The hooks of a simulation, in the order in which they were added."""
 
     def __init__(self, on_change: Callable[[bool], None]):
         """Begin with none; `on_change` is told after every change whether there are any."""
         self.present: tuple[StepHook, ...] = ()
+        self.watcher: Watcher | None = None
+        """No part of what snapshots and copies have."""
         self._on_change = on_change
 
     def add(
@@ -68,6 +80,11 @@ class StepHooks:
         """Remove a hook, if it is there."""
         self._set(tuple(each for each in self.present if each is not hook))
 
+    def watch(self, watcher: Watcher | None) -> None:
+        """Set what watches steps, None for nothing."""
+        self.watcher = watcher
+        self._set(self.present)
+
     def call(self, when: str) -> None:
         """Call the functions that are called then; those of robots that were removed end."""
         for hook in self.present:
@@ -80,4 +97,4 @@ class StepHooks:
 
     def _set(self, hooks: tuple[StepHook, ...]) -> None:
         self.present = hooks
-        self._on_change(bool(hooks))
+        self._on_change(bool(hooks) or self.watcher is not None)

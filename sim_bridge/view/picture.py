@@ -42,46 +42,90 @@ class View(NamedTuple):
     pixels: tuple[int, int]
 
 
+class Stage:
+    """Parts before a camera, which may be moved from one picture to the next."""
+
+    def __init__(self, parts: Iterable[Part], view: View):
+        """Set up; raises MissingPackageError without VTK."""
+        try:
+            from vtkmodules import vtkRenderingCore
+            import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 — brings the windows
+        except ModuleNotFoundError as err:
+            raise MissingPackageError(
+                'a picture', 'pip install "vtk>=9.5"') from err
+        self._renderer = renderer = vtkRenderingCore.vtkRenderer()
+        renderer.SetBackground(1.0, 1.0, 1.0)
+        self._actors = [_actor(part) for part in parts]
+        for actor in self._actors:
+            renderer.AddActor(actor)
+        vtkRenderingCore.vtkLightKit().AddLightsToRenderer(renderer)
+        renderer.SetUseDepthPeeling(True)
+        camera = renderer.GetActiveCamera()
+        camera.SetPosition(*view.eye)
+        camera.SetFocalPoint(*view.target)
+        camera.SetViewUp(*_up(view))
+        camera.SetViewAngle(np.degrees(ANGLE))
+        self._window = _window()
+        # multisampling does not go with depth peeling: twice the size, then halved
+        self._window.SetSize(2 * view.pixels[0], 2 * view.pixels[1])
+        self._window.AddRenderer(renderer)
+
+    def place(self, number: int, rotation: FloatArray, position: FloatArray) -> None:
+        """Put a part where its vertices p are at rotation @ p + position."""
+        from vtkmodules.vtkCommonMath import vtkMatrix4x4
+
+        matrix = vtkMatrix4x4()
+        for row in range(3):
+            for column in range(3):
+                matrix.SetElement(row, column, rotation[row, column])
+            matrix.SetElement(row, 3, position[row])
+        self._actors[number].SetUserMatrix(matrix)
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """Return a picture: (height, width, 3) red, green, blue, the highest row first."""
+        image = self.image()
+        width, height, _ = image.GetDimensions()
+        colors = _array_of(image.GetPointData().GetScalars()).reshape(height, width, -1)
+        return np.ascontiguousarray(colors[::-1, :, :3])
+
+    def image(self) -> Any:
+        """Return a picture as VTK has it."""
+        from vtkmodules.vtkRenderingCore import vtkWindowToImageFilter
+
+        self._renderer.ResetCameraClippingRange()
+        self._window.Render()
+        image = vtkWindowToImageFilter()
+        image.SetInput(self._window)
+        image.ReadFrontBufferOff()
+        image.Update()
+        return _halved(image.GetOutput())
+
+    def close(self) -> None:
+        """Give the window back."""
+        self._window.Finalize()
+
+
 def draw(parts: Iterable[Part], view: View, path: Path) -> None:
     """
     Draw triangles to a PNG file.
 
     Raises MissingPackageError without VTK, OSError if the file cannot be written.
     """
-    try:
-        from vtkmodules import vtkIOImage, vtkRenderingCore
-        import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 — brings the windows
-    except ModuleNotFoundError as err:
-        raise MissingPackageError(
-            'a picture', 'pip install "vtk>=9.5"') from err
-    renderer = vtkRenderingCore.vtkRenderer()
-    renderer.SetBackground(1.0, 1.0, 1.0)
-    for part in parts:
-        renderer.AddActor(_actor(part))
-    vtkRenderingCore.vtkLightKit().AddLightsToRenderer(renderer)
-    renderer.SetUseDepthPeeling(True)
-    camera = renderer.GetActiveCamera()
-    camera.SetPosition(*view.eye)
-    camera.SetFocalPoint(*view.target)
-    camera.SetViewUp(*_up(view))
-    camera.SetViewAngle(np.degrees(ANGLE))
-    renderer.ResetCameraClippingRange()
-    window = _window()
-    # multisampling does not go with depth peeling: twice the size, then halved
-    window.SetSize(2 * view.pixels[0], 2 * view.pixels[1])
-    window.AddRenderer(renderer)
-    window.Render()
-    image = vtkRenderingCore.vtkWindowToImageFilter()
-    image.SetInput(window)
-    image.ReadFrontBufferOff()
-    image.Update()
+    stage = Stage(parts, view)
+    save(stage, path)
+    stage.close()
+
+
+def save(stage: Stage, path: Path) -> None:
+    """Write a picture to a PNG file; raises OSError."""
+    from vtkmodules import vtkIOImage
+
     writer = vtkIOImage.vtkPNGWriter()
-    writer.SetInputData(_halved(image.GetOutput()))
+    writer.SetInputData(stage.image())
     writer.SetCompressionLevel(9)
     writer.WriteToMemoryOn()
     writer.Write()
     path.write_bytes(_array_of(writer.GetResult()).tobytes())
-    window.Finalize()
 
 
 def _window() -> Any:

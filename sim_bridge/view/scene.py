@@ -20,8 +20,11 @@ from sim_bridge.foundation.validation import (
 )
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.line import Line
+from sim_bridge.shapes.outlines import revolved, Surface
 from sim_bridge.shapes.shapes import Box, Plane, Sphere
-from sim_bridge.shapes.surfaces import revolved, Surface, surface
+from sim_bridge.shapes.surfaces import surface
+from sim_bridge.view.colors import FIXED, GROUND, moves, MOVING
 from sim_bridge.view.picture import ANGLE, draw, Part, View
 from sim_bridge.world.contact_points import contact_axes, ContactPoints
 from sim_bridge.world.world import World
@@ -29,10 +32,6 @@ from sim_bridge.world.world import World
 Color = Sequence[float]
 """Red, green and blue from 0 to 1, and, if there is a fourth, opacity."""
 
-_FIXED, _GROUND = (0.72, 0.73, 0.75), (0.88, 0.88, 0.86)
-# of what moves, one after another
-_MOVING = ((0.90, 0.56, 0.21), (0.30, 0.53, 0.76), (0.42, 0.66, 0.38), (0.70, 0.45, 0.68),
-           (0.85, 0.74, 0.30), (0.40, 0.66, 0.69), (0.80, 0.42, 0.38), (0.55, 0.50, 0.45))
 _CONTACT, _FORCE = (0.82, 0.10, 0.10), (0.10, 0.55, 0.20)
 # of lines, points and patches, by the size of the scene
 _WIDTH, _POINT, _PATCH = 0.004, 0.012, 0.05
@@ -85,14 +84,13 @@ class Scene:
         for name in given:
             if name not in world.robots:
                 raise UnknownNameError('robot', name, world.robots)
-        moving = [each for each in world.robots.values()
-                  if each.motion != 'static' or each.joint_names]
-        own = {each.name: _MOVING[k % len(_MOVING)] for k, each in enumerate(moving)}
+        moving = [each for each in world.robots.values() if moves(each)]
+        own = {each.name: MOVING[k % len(MOVING)] for k, each in enumerate(moving)}
         for endless in (False, True):
             for robot in world.robots.values():
                 for geometry in robot.geometries:
                     if isinstance(geometry.shape, Plane) == endless:
-                        plain = own.get(robot.name, _GROUND if endless else _FIXED)
+                        plain = own.get(robot.name, GROUND if endless else FIXED)
                         r, g, b, alpha = given.get(robot.name, (*plain, 1.0))
                         self._add_geometry(robot, geometry, (r, g, b, alpha * opacity))
 
@@ -198,7 +196,12 @@ class Scene:
     def _add_geometry(
         self, robot: Robot, geometry: Geometry, color: tuple[float, float, float, float]
     ) -> None:
-        is_plane = isinstance(geometry.shape, Plane)
+        shape = geometry.shape
+        if isinstance(shape, Line):
+            start, end = shape.ends @ geometry.R.T + geometry.p
+            self.add_lines([start], [end], color)
+            return
+        is_plane = isinstance(shape, Plane)
         if is_plane:
             # a square about what is there
             half = np.array([1.0, 1.0, 0.0]) * max(1.2 * self.size, 1e-3)
@@ -206,7 +209,7 @@ class Scene:
             middle = geometry.R.T @ (self.center - geometry.p) * (1.0, 1.0, 0.0)
             found = Surface(corners + middle, np.array([(0, 1, 2), (0, 2, 3)], np.int64))
         else:
-            found = surface(geometry.shape, _SIDES)
+            found = surface(shape, _SIDES)
         self.parts.append(Part(
             robot.name, found.vertices @ geometry.R.T + geometry.p, found.triangles, color,
             is_plane))

@@ -62,12 +62,15 @@ class MadeContact:
                 self, 'direction', finite_vector('direction', self.direction, 3, place))
 
 
-def made_of(simulation: Simulation, contacts: Iterable[MadeContact]) -> Made | None:
+def made_of(simulation: Simulation, contacts: Iterable[MadeContact] | Made) -> Made | None:
     """
     Return contacts as a step of the simulation as it is now takes them; None for none.
 
-    Raises InvalidValueError for what is no contact between two bodies of this world.
+    `Made` ones have been checked. Raises InvalidValueError for what is no contact between two
+    bodies of this world.
     """
+    if isinstance(contacts, Made):
+        return contacts
     if isinstance(contacts, tuple) and not contacts:
         return None
     given: list[MadeContact] = list(items_of('contacts', contacts, MadeContact, 'MadeContacts'))

@@ -18,6 +18,7 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import checked_pose, GivenPose, real_array
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.owners import World
+from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.shape_records import pose_row, shape_record
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.contact_search import ContactSearch, measurer_of
@@ -109,14 +110,16 @@ class GeometryQueries:
         pairs = np.array([(0, row) for row in range(1, len(near) + 1)], np.int64).reshape(-1, 2)
         search = ContactSearch(probe.handle)
         deepest, patches = search.distances(pairs), search.between(pairs, 0.0)
+        has_line = [isinstance(shape, Line) or isinstance(one.shape, Line) for one in near]
         found = []
         for row, one in enumerate(near):
             own = [OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap))
                    for pair, point_a, point_b, normal, gap in zip(*patches, strict=True)
                    if pair[1] == row + 1 and gap <= 0.0]
             _, point_a, point_b, normal, gap = (array[row] for array in deepest)
-            # a patch holds no point of what is wholly inside of a mesh
-            if gap <= 0.0 and max((each.depth for each in own), default=-1.0) < -gap - _SAME:
+            # a patch holds no point of what is wholly inside of a mesh, and should not of a line
+            is_missed = max((each.depth for each in own), default=-1.0) < -gap - _SAME
+            if not has_line[row] and gap <= 0.0 and is_missed:
                 own.insert(0, OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap)))
             found += own
         return found

@@ -11,11 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, MESH, read_shapes
+from sim_bridge.compilation.collisions import (
+    CHOICES,
+    Collisions,
+    HULL,
+    LinkShape,
+    NONE,
+    read_shapes,
+)
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
-from sim_bridge.description.report import DescriptionError, ERROR, Findings
+from sim_bridge.description.report import DescriptionError, ERROR, Findings, Place
 from sim_bridge.description.srdf import read_srdf
 from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
@@ -72,10 +79,11 @@ class RobotRegistry:
         fixed_base = truth_or_none('fixed_base', fixed_base)
         self_collision = truth_or_none('self_collision', options.self_collision)
         shapes: tuple[LinkShape, ...] = ()
-        if one_of('collisions', options.collisions, (HULL, MESH, 'none')) != 'none':
+        if one_of('collisions', options.collisions, CHOICES) != NONE:
             findings = Findings()
             shapes = read_shapes(
                 description, findings, options.collisions, options.missing_meshes)
+            self._warn_of_materials(description, findings)
             report = findings.report(description.source)
             if not report.ok:
                 raise DescriptionError(report)
@@ -259,11 +267,25 @@ class RobotRegistry:
             shapes.append(shape._replace(placed=replace(shape.placed, material=name)))
         return replace(collisions, shapes=tuple(shapes))
 
+    def _warn_of_materials(self, description: RobotDescription, findings: Findings) -> None:
+        """Warn of materials that links name and this world does not have."""
+        for link in description.links.values():
+            if link.material and link.collisions and (
+                    link.material not in self._simulation.materials):
+                findings.warning(
+                    'unknown-material', Place('link', link.name, link.line),
+                    'the world has no such material; add it to world.materials before the robot',
+                    'material', link.material)
+
     def _with_own_material(self, shape: LinkShape) -> LinkShape:
         """Rename a shape's material, read from a file, to a name unused in this world."""
         own: Any = shape.placed.material
         if own is None:
             return shape
+        if isinstance(own, str):
+            # what is unknown here was warned of
+            known = own if own in self._simulation.materials else None
+            return shape._replace(placed=replace(shape.placed, material=known))
         material = self._simulation.materials.under_free_name(own)
         return shape._replace(placed=replace(shape.placed, material=material))
 

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, SceneError
 from sim_bridge.description.scene.fields import field_place, SceneField
-from sim_bridge.description.scene.scene import SceneDescription, SceneRobot
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
-from sim_bridge.robots.link import Link
+from sim_bridge.description.scene.model import SceneDescription, SceneRobot
+from sim_bridge.description.scene.values import Values
+from sim_bridge.foundation.errors import InvalidValueError, plain, SimBridgeError
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.material_table import MaterialTable
+from sim_bridge.simulation.records import Sleep
+from sim_bridge.world.scene_joints import (
+    add_scene_joint,
+    join_groups,
+    JointTarget,
+    part_of,
+    set_joint,
+)
+
+_Added = TypeVar('_Added')
 
 
-class SceneTarget(Protocol):
+class SceneTarget(JointTarget, Protocol):
     """The object a scene is added to; `World` is one."""
 
     gravity: Any
-
-    @property
-    def robots(self) -> Mapping[str, Robot]:
-        """Its robots, by name."""
 
     @property
     def materials(self) -> MaterialTable:
@@ -58,71 +64,94 @@ class SceneTarget(Protocol):
         """As in `World`."""
 
 
-def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
-    """Add a whole scene; raises SceneError, after a part of it was added, if anything is wrong."""
-    findings = Findings()
+class Additions:
+    """Adds and sets one item after another; what is wrong with one is noted with its place."""
 
-    def attempt(place: Place, add: Callable[[], object]) -> None:
-        """Add one item; records its errors and lets the next items be checked too."""
+    def __init__(self) -> None:
+        self.findings = Findings()
+
+    def attempt(self, place: Callable[[str], Place], add: Callable[[], _Added]) -> _Added | None:
+        """Return what a function adds; place: of a key, or of the item where it has none such."""
         try:
-            add()
+            return add()
         except DescriptionError as err:
             for finding in err.report.errors:
-                findings.error(finding.code, place, f'{err.report.source}: {finding.subject}: '
-                               f'{finding.message}')
+                self.findings.error(
+                    finding.code, place(''), f'{err.report.source}: {finding.subject}: '
+                    f'{finding.message}')
         except InvalidValueError as err:
-            findings.error(
-                'bad-value', place, f'expected {err.expected}', err.what, str(err.value))
+            self.findings.error('bad-value', place(err.what), f'expected {err.expected}',
+                                err.what, plain(err.value))
         except SimBridgeError as err:
-            findings.error('bad-value', place, str(err))
+            self.findings.error('bad-value', place(''), str(err))
+        return None
 
+    def set_all(self, target: object, values: Values) -> None:
+        """Set attributes of an object."""
+        for key, value in values.items.items():
+            self.attempt(partial(_at, values.place(key)), partial(setattr, target, key, value))
+
+
+def add_scene(
+    world: SceneTarget, scene: SceneDescription, start: Callable[[SceneRobot], None] | None = None
+) -> None:
+    """
+    Add a whole scene; raises SceneError, after a part of it was added, if anything is wrong.
+
+    start: is called with each robot that was added, before anything is joined to it.
+    """
+    additions = Additions()
+    attempt = additions.attempt
+    if scene.settings is not None:
+        additions.set_all(world, _with_sleep(scene.settings, additions))
     for material in scene.materials:
-        attempt(Place('world', f'materials.{material.name}'),
+        attempt(partial(_at, Place('world', f'materials.{material.name}')),
                 partial(_add_material, world.materials, material))
     if scene.ground is not None:
-        attempt(Place('world', 'ground'), partial(world.add_ground, **scene.ground))
+        attempt(partial(_at, Place('world', 'ground')), partial(world.add_ground, **scene.ground))
     for body in scene.bodies:
-        attempt(Place('world', f'objects.{body.name}', body.line),
-                partial(world.add_body, body.shapes, body.name, **body.arguments))
-    for robot in scene.robots:
-        attempt(Place('world', f'robots.{robot.name}', robot.line),
-                partial(_add_robot, world, robot))
-
+        robot = attempt(
+            body.own.place, partial(world.add_body, body.shapes, body.name, **body.arguments))
+        if robot is not None:
+            additions.set_all(robot.root_link, body.link)
+    for each in scene.robots:
+        attempt(each.own.place, partial(_add_robot, world, each, start, additions))
     for openplx in scene.openplx:
-        attempt(Place('world', f'openplx.{openplx.name}', openplx.line),
+        attempt(partial(_at, Place('world', f'openplx.{openplx.name}', openplx.line)),
                 partial(world.load_openplx, openplx.file, name=openplx.name, **openplx.arguments))
     # their directions of friction are those of links
     for number, (a, b, contact) in enumerate(scene.contact_materials):
-        attempt(Place('world', f'contact_materials[{number}]'),
+        attempt(partial(_at, Place('world', f'contact_materials[{number}]')),
                 partial(world.set_contact_material, a, b, contact))
-
+    for joint in scene.joints:
+        attempt(joint.arguments.place,
+                partial(add_scene_joint, world, joint, additions.set_all))
     for field in scene.force_fields:
-        attempt(field_place(field), partial(add_scene_field, world, field))
+        attempt(partial(_at, field_place(field)), partial(add_scene_field, world, field))
 
-    report = findings.report(scene.source)
+    for own in scene.placed:
+        if own.name in world.robots:
+            set_rest(world.robots[own.name], own.own, additions)
+    report = additions.findings.report(scene.source)
     if not report.ok:
         raise SceneError(report)
     for a, b in scene.apart:
         world.set_group_collision(a, b, False)
     if scene.gravity is not None:
         world.gravity = scene.gravity
+    for joint in scene.joints:
+        join_groups(world, joint)
+    # last, since what is written to wakes
+    for own in scene.placed:
+        if own.own.items.get('disabled'):
+            world.robots[own.name].disable()
 
 
 def add_scene_field(world: SceneTarget, field: SceneField) -> None:
     """Add a field of force; raises UnknownNameError for what it is to act on."""
     links = None if field.links is None else [
-        _part(world.robots, name) for name in field.links]
+        part_of(world.robots, name) for name in field.links]
     world.add_force_field(field.field, field.name, links)
-
-
-def _part(robots: Mapping[str, Robot], name: str) -> Robot | Link:
-    """Return a robot, or a link as robot/link; names may have a / in them."""
-    if name in robots:
-        return robots[name]
-    robot, _, link = name.rpartition('/')
-    if robot in robots:
-        return robots[robot].link(link)
-    raise UnknownNameError('robot or robot/link', name, robots, 'the world')
 
 
 def _add_material(materials: MaterialTable, material: Material) -> None:
@@ -132,6 +161,39 @@ def _add_material(materials: MaterialTable, material: Material) -> None:
     materials.add(material)
 
 
-def _add_robot(world: SceneTarget, robot: SceneRobot) -> Robot:
-    """Load a robot."""
-    return world.load_urdf(robot.urdf, robot.name, **robot.arguments)
+def _add_robot(
+    world: SceneTarget, scene: SceneRobot, start: Callable[[SceneRobot], None] | None,
+    additions: Additions,
+) -> None:
+    """Load a robot, and set what is said of it."""
+    robot = world.load_urdf(scene.urdf, scene.name, **scene.arguments)
+    if start is not None:
+        start(scene)
+    for name, values in scene.links.items():
+        additions.attempt(
+            values.place, lambda: additions.set_all(robot.link(name), values))  # noqa: B023
+    for name, joint in scene.joints.items():
+        additions.attempt(
+            joint.own.place, lambda: set_joint(
+                robot.joint(name), joint, additions.set_all))  # noqa: B023
+
+
+def set_rest(robot: Robot, values: Values, additions: Additions) -> None:
+    """Set when a robot sleeps."""
+    values = _with_sleep(values, additions)
+    if 'sleep' in values.items:
+        additions.set_all(robot, values.only('sleep'))
+
+
+def _with_sleep(values: Values, additions: Additions) -> Values:
+    """Return values with a `Sleep` where they have its arguments."""
+    given = values.items.get('sleep')
+    if not isinstance(given, Mapping):
+        return values
+    return values.replaced('sleep', additions.attempt(
+        partial(_at, values.place('sleep')), lambda: Sleep(**given)))
+
+
+def _at(place: Place, key: str) -> Place:
+    """Return a place, which has no keys."""
+    return place

@@ -61,11 +61,17 @@ class HookedSteps:
         try:
             for step in range(n):
                 self._take_one(contacts if step == 0 else ())
+                watcher = self._simulation.hooks.watcher
+                if watcher is not None:
+                    watcher.stepped()
         finally:
             self._is_running = False
 
     def _take_one(self, contacts: Iterable[MadeContact]) -> None:
         simulation = self._simulation
+        if not simulation.hooks.present and not simulation.has_functions:
+            simulation.step(1, made_of(simulation, contacts))
+            return
         start = snapshots.save(simulation)
         try:
             simulation.hooks.call(BEFORE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,13 +21,15 @@ from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.report import ERROR
-from sim_bridge.description.scene.scene import read_scene, SceneDescription
+from sim_bridge.description.scene.model import SceneDescription
+from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import SimulationError
+from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import check_keywords, items_of, truth, whole_number
@@ -69,6 +72,7 @@ from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import HookedSteps
+from sim_bridge.world.viewing import WorldViewer
 from sim_bridge.world.world_record import (
     check_picklable,
     record_of,
@@ -232,6 +236,12 @@ class World(DeclaredAttributes):
                  f'{counted(self.simulation.contact_count, "contact")}')
         return f'<World at {self.time:.9g} s (step {self.step_count}): {sizes}>'
 
+    def _repr_html_(self) -> str:
+        """Return a table of the robots and objects, for notebooks."""
+        return table(repr(self).strip('<>'), ('name', 'base', 'joints', 'mass [kg]', 'p [m]'), [
+            (name, robot.motion, len(robot.joint_names), robot.mass, robot.root_link.p)
+            for name, robot in self.robots.items()])
+
     # --- adding ----------------------------------------------------------------------------------
 
     def load_urdf(
@@ -268,8 +278,9 @@ class World(DeclaredAttributes):
             mapping with its contents; docs/closed_loops.md has the keys.
         xacro_args: arguments of a xacro file, by name.
         package_paths: folders to search for package:// files.
-        collisions: the collision shape of meshes: 'hull', the convex hull, or 'mesh', the
-            triangles; 'none': the robot collides with nothing.
+        collisions: the collision shape of meshes: 'hull', the convex hull, 'hulls', several of a
+            convex decomposition, which is kept on disk (extra `meshes`), or 'mesh', the triangles;
+            'none': the robot collides with nothing.
         missing_meshes: report a collision mesh that is missing or unreadable as an 'error', or as
             a 'warning' in `robot.description.report`; it then collides with nothing.
         self_collision: False: no two links of the robot collide. True: all do, except links that a
@@ -368,6 +379,7 @@ class World(DeclaredAttributes):
         orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         linear_velocity: Vector = (0.0, 0.0, 0.0),
         angular_velocity: Vector = (0.0, 0.0, 0.0),
+        sensors: Iterable[SensorDescription] = (),
     ) -> Robot:
         """
         Add a single body: a robot of one link, `root_link`, with the body's name.
@@ -387,13 +399,14 @@ class World(DeclaredAttributes):
         material: of shapes without one; the material 'default' if None.
         position, orientation: of the link's frame in the world [m; quaternion x y z w].
         linear_velocity, angular_velocity: of the link's frame [m/s; rad/s], world axes.
+        sensors: devices on it; their link may be left out.
 
-        Raises InvalidValueError for invalid values, such as a plane that moves, and
-        UnknownNameError for an unknown material.
+        Raises InvalidValueError for invalid values, such as a plane that moves, UnknownNameError
+        for an unknown material, and DescriptionError for sensors that need a joint.
         """
         spec = BodySpec(
             shapes=shapes, mass=mass, inertia=inertia, center_of_mass=center_of_mass,
-            density=density, motion=motion, material=material)
+            density=density, motion=motion, material=material, sensors=sensors)
         return self.registry.add_body(
             spec, name, (position, orientation), (linear_velocity, angular_velocity))
 
@@ -427,7 +440,9 @@ class World(DeclaredAttributes):
         Add the contents of a scene, or nothing if anything is wrong with it.
 
         source: a YAML file, or a mapping with its contents; `description.scene.scene` lists the
-        keys. If the scene specifies gravity, it becomes that of this world.
+        keys; or a project of Choreonoid (.cnoid). Gravity and settings that the scene has become
+        those of this world. The time step stays: that of a project is `time_step` of what is
+        returned.
 
         Raises SceneError, a DescriptionError, with every defect found: its key, its value and what
         would have been accepted.
@@ -522,7 +537,9 @@ class World(DeclaredAttributes):
             `axis`. 'piston': both. 'universal': turns about `axis`, fixed on the first link, and
             `axis2`, fixed on the second. 'hinge2': the same for axes at any angle, with a
             suspension along `axis`. 'planar': moves in the plane normal to `axis`. 'fixed': no
-            motion. 'distance': keeps the distance of the two anchors. 'hinge_motor',
+            motion. 'distance': keeps the distance of the two anchors. 'inline': keeps the second
+            anchor on the line along `axis`. 'parallel': keeps the axes parallel. 'perpendicular':
+            keeps the angle between `axis` and `axis2`, each fixed on its link. 'hinge_motor',
             'slider_motor': hold nothing; motors, stops, springs and friction on what another joint
             leaves free (`add_motor`).
         first, second: links, bodies (robots of one link), or None for the world. The joint's
@@ -784,8 +801,9 @@ class World(DeclaredAttributes):
         `sb.contact` has its solvers. Raises InvalidValueError for what are no contacts of this
         world, and for invalid numbers; StateError if the mass matrix is singular.
         """
-        return contact_problem(
-            self, self.simulation, self.save(), contacts, time_step, bias, joint_laws)
+        with self.simulation.alone():
+            return contact_problem(
+                self, self.simulation, self.save(), contacts, time_step, bias, joint_laws)
 
     def overlaps(
         self,
@@ -853,9 +871,8 @@ class World(DeclaredAttributes):
 
         Raises InvalidValueError for points that are not finite, and what is not of this world.
         """
-        return self._rays.cast(
-            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors,
-            is_single=True)[0]
+        return self._rays.first(
+            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors)
 
     def raycasts(
         self,
@@ -918,8 +935,37 @@ class World(DeclaredAttributes):
             else:
                 simulation.step(n, made_of(simulation, contacts))
         except DivergenceError:
-            raise SimulationError(describe_divergence(
-                self.robots.values(), self.step_count + 1, self.time_step)) from None
+            raise self._failed(SimulationError(describe_divergence(
+                self.robots.values(), self.step_count + 1, self.time_step))) from None
+        except Exception as err:
+            self._failed(err)
+            raise
+
+    def _failed(self, error: Exception) -> Exception:
+        """Tell what watches steps of an error, and return it."""
+        watcher = self.simulation.hooks.watcher
+        if watcher is not None:
+            watcher.failed(error)
+        return error
+
+    def view(
+        self, *, speed: float = 1.0, paused: bool = False, browser: bool = True, port: int = 0,
+        title: str = 'sim_bridge',
+    ) -> WorldViewer:
+        """
+        Open a live page of the world in a browser; return its `sim_bridge.view.Viewer`.
+
+        While it is open, `step` goes at a speed (simulated per real time; 0: as fast as possible)
+        that the page can change, and waits while the page says pause. paused: begin so. browser:
+        open one; the address is `Viewer.url`. port: of the page's server on this machine, 0 for
+        one that is free. Raises StateError if it cannot be opened, MissingPackageError without
+        the packages of the extra `view`.
+        """
+        # by name: the world knows nothing of pages, and loads none without being asked
+        module = import_module('sim_bridge.view.viewer')
+        viewer: WorldViewer = module.Viewer(
+            self, speed=speed, paused=paused, browser=browser, port=port, title=title)
+        return viewer
 
     def before_step(self, function: Callable[[World], object]) -> StepHook:
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+from pathlib import Path
 import re
 import subprocess
 import sys
@@ -15,13 +16,21 @@ import pytest
 from sim_bridge.cli import main as cli
 from sim_bridge.cli import run as run_verb
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.main import main
+from sim_bridge.cli.main import build_parser, main
+from sim_bridge.cli.page_address import PageAddress
+from sim_bridge.cli.simulated import check_simulated
 from sim_bridge.cli.watch import Progress
+from sim_bridge.description.controllers import CONTROLLERS
+from sim_bridge.description.resources import gallery_scenes
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.node import main as ros_main
+from sim_bridge.ros.page.address import announcement
 from sim_bridge.ros.params.parameter_files import parameter_in
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.session.loading import load_world
+
+TABLE = str(Path(__file__).resolve().parents[2] / 'config' / 'world_table.yaml')
 
 
 def parse_run(*arguments: str) -> argparse.Namespace:
@@ -51,7 +60,7 @@ def test_help_fits_and_has_examples(verb, capsys, monkeypatch):
         main([verb, '--help'])
     text = capsys.readouterr().out
     assert all(len(line) <= 100 for line in text.splitlines())
-    has_examples = verb not in ('compile', 'version')
+    has_examples = verb not in ('compile', 'gallery', 'version')
     assert (f'  sim_bridge {verb} ' in text.partition('for example:')[2]) == has_examples
 
 
@@ -130,6 +139,92 @@ def test_run_passes_options_to_the_simulator():
     assert command[-1] == '--ros-args'
     command = run_verb.build_commands(parse_run('--record', 'bag'))['simulator']
     assert command[-2:] == ['-p', 'record:=bag']
+    command = run_verb.build_commands(parse_run('--view', '--port', '8080'))['simulator']
+    assert command[-4:] == ['-p', 'view:=true', '-p', 'view_port:=8080']
+
+
+@pytest.mark.parametrize(('what', 'given'), [
+    ('arm', ['robot:=arm']), (TABLE, [f'world:={TABLE}'])])
+def test_view_runs_without_a_controller(what, given, monkeypatch):
+    """Take a robot or a scene, and leave commands to the page."""
+    args = build_parser(['view']).parse_args(['view', what, '--no-browser'])
+    args.forwarded = []
+    monkeypatch.setattr(run_verb, 'run', run_verb.build_commands)
+    commands = args.run(args)
+    assert list(commands) == ['simulator']
+    words = commands['simulator']
+    assert [word for word in words if ':=' in word] == [*given, 'view:=true']
+
+
+@pytest.mark.parametrize(('is_terminal', 'display', 'opened'), [
+    (True, ':0', 1), (True, '', 0), (False, ':0', 0)])
+def test_a_browser_opens_on_a_terminal_with_a_display(is_terminal, display, opened, monkeypatch):
+    """Find the address in the simulator's output, once."""
+    calls: list[str] = []
+    monkeypatch.setattr('sim_bridge.cli.page_address.webbrowser.open', calls.append)
+    monkeypatch.setattr('sys.platform', 'linux')
+    monkeypatch.setenv('DISPLAY', display)
+    monkeypatch.delenv('WAYLAND_DISPLAY', raising=False)
+    stream = Terminal()
+    monkeypatch.setattr(stream, 'isatty', lambda: is_terminal)
+    page = PageAddress(Console(stream), opens_browser=True)
+    url = 'http://127.0.0.1:8080/?token=a-B_c'
+    for line in ('[simulator] starts', f'[simulator] [INFO] {announcement(url)}', 'more') * 2:
+        page.line(line)
+    assert calls == [url] * opened
+    assert page.url == url
+    assert url in stream.text
+    status = run_verb.describe(Progress(time_s=1.0, topic_count=4), url)
+    assert status == f'simulator | {url} | 1.0 s simulated | 4 topics'
+
+
+def test_a_project_is_the_world_and_gives_its_parameters(repository):
+    """Take the rate and the solver of a project before those that the user gives."""
+    project = str(Path(repository, 'config', 'yard', 'yard.cnoid'))
+    commands = run_verb.build_commands(parse_run(project, '--rate', '100'))
+    given = commands['simulator']
+    assert given[given.index('--ros-args'):] == [
+        '--ros-args', '-p', 'rate:=500.0', '-p', 'solver:=direct', '-p', f'world:={project}',
+        '-p', 'rate:=100.0']
+    assert list(commands) == ['simulator', 'gate controller']
+    with pytest.raises(SystemExit):
+        parse_run('--world', 'a.yaml', project)
+    with pytest.raises(InvalidValueError, match='none beside the scene'):
+        check_simulated(parse_run(project, '--world', 'a.yaml'))
+
+
+def test_a_scene_of_the_gallery_has_parameters_and_controllers(repository):
+    """Give both nodes the parameters beside the scene; start no controller where it says none."""
+    gallery = repository / 'gallery'
+    commands = run_verb.build_commands(parse_run('gallery/grasp'))
+    given = commands['simulator']
+    assert given[given.index('--ros-args') + 1:] == [
+        '--params-file', str(gallery / 'grasp.params.yaml'),
+        '-p', f'world:={gallery / "grasp.yaml"}']
+    beside = [str(repository / 'urdf' / 'hand.params.yaml'), str(gallery / 'grasp.params.yaml')]
+    given = commands['hand controller']
+    assert given[given.index('--ros-args') + 1:] == [
+        '-r', '__ns:=/hand', '--params-file', beside[0], '--params-file', beside[1]]
+    assert 'sim_bridge.control.pd_controller' in given
+    assert list(run_verb.build_commands(parse_run('gallery/rover_swarm'))) == ['simulator']
+    with pytest.raises(SystemExit):
+        parse_run('--world', 'a.yaml', 'gallery/grasp')
+
+
+def test_gallery_lists_what_ships(capsys):
+    """Print a line for each scene, with its description."""
+    assert main(['gallery']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(gallery_scenes())
+    assert lines[2].split(maxsplit=1)[1].startswith('A ball hits the first of 24 dominoes')
+
+
+def test_check_shows_a_scene_of_the_gallery(capsys):
+    """Take it by its name."""
+    assert main(['check', 'gallery/conveyor']) == 0
+    output = capsys.readouterr().out
+    assert output.startswith('Three parcels ride')
+    assert output.endswith('gallery/conveyor.yaml: no defects found\n')
 
 
 @pytest.mark.parametrize('verb', ['run', 'node', ('record', '-o', 'x', '--duration', '1')])
@@ -137,6 +232,8 @@ def test_run_passes_options_to_the_simulator():
     (['rovr'], "unknown robot 'rovr'.*Did you mean 'rover'.*arm, biped, clock"),
     (['rovr.urdf'], "robot = 'rovr.urdf'.*arm, biped, clock.*did you mean 'rover'"),
     (['package://bot/rover.urdf'], "package 'bot' is not found"),
+    (['gallery/domino'], "unknown scene 'gallery/domino'.*Did you mean 'gallery/dominoes'"),
+    (['--world', 'gallery/'], 'gallery/breaking_bridge.*gallery/wrecking_ball'),
     (['-p', 'rat:=5'], "unknown parameter 'rat'.*Did you mean 'rate'"),
     (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge', though in .*pd_controller"),
     (['-p', 'rate=5'], 'NAME:=VALUE'),
@@ -144,7 +241,12 @@ def test_run_passes_options_to_the_simulator():
 ])
 def test_what_is_typed_must_exist(verb, arguments, said, capsys):
     """Refuse robots and parameters that there are not, in the same words for all verbs."""
-    assert main([*([verb] if isinstance(verb, str) else verb), *arguments]) == cli.USAGE_ERROR
+    try:
+        code = main([*([verb] if isinstance(verb, str) else verb), *arguments])
+    except SystemExit as err:
+        # of arguments that name nothing
+        code = err.code
+    assert code == cli.USAGE_ERROR
     assert re.search(said, capsys.readouterr().err)
 
 
@@ -267,7 +369,7 @@ def test_run_gives_namespace_and_parameter_file_to_both():
         assert command[-4:] == ['-r', '__ns:=/left', '--params-file', 'my.yaml']
 
 
-@pytest.mark.parametrize('controller', run_verb.CONTROLLERS)
+@pytest.mark.parametrize('controller', CONTROLLERS)
 def test_controllers_of_run_exist(controller):
     """Offer only controllers that can be started."""
     commands = run_verb.build_commands(parse_run('--controller', controller))

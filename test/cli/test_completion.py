@@ -14,7 +14,7 @@ from sim_bridge.cli.main import main, VERBS
 
 # what readline does before and after it calls the function of a command
 ASK = """
-eval "$(sim_bridge completion bash)"
+eval "$2"
 COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9 COMP_KEY=9
 read -r -a COMP_WORDS <<< "$1"
 [[ $1 == *' ' ]] && COMP_WORDS+=('')
@@ -25,8 +25,16 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
+@pytest.fixture(scope='module')
+def script():
+    """Return what `sim_bridge completion bash` prints."""
+    return subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', 'completion', 'bash'], text=True,
+        stdout=subprocess.PIPE, check=True).stdout
+
+
 @pytest.fixture
-def ask(tmp_path):
+def ask(tmp_path, script):
     """Return a function that gives what bash offers for a line, in a folder with some files."""
     command = tmp_path / 'bin' / 'sim_bridge'
     command.parent.mkdir()
@@ -42,8 +50,8 @@ def ask(tmp_path):
 
     def ask(line: str) -> set[str]:
         output = subprocess.run(
-            ['bash', '--norc', '-c', ASK, 'bash', line], env=environment, cwd=folder, text=True,
-            stdout=subprocess.PIPE, check=True).stdout
+            ['bash', '--norc', '-c', ASK, 'bash', line, script], env=environment, cwd=folder,
+            text=True, stdout=subprocess.PIPE, check=True).stdout
         return {word.strip() for word in output.splitlines()}
 
     return ask
@@ -54,8 +62,9 @@ def ask(tmp_path):
     ('sim_bridge re', {'record', 'replay'}),
     ('sim_bridge run --wo', {'--world'}),
     ('sim_bridge run --controller comp', {'computed_torque'}),
-    ('sim_bridge run qu', {'quadruped', 'quiet.urdf', 'quilt.xacro'}),
+    ('sim_bridge run qu', {'quadruped', 'quiet.urdf', 'quilt.xacro', 'quiz.yaml'}),
     ('sim_bridge node flo', {'floating_box'}),
+    ('sim_bridge run gallery/wr', {'gallery/wrecking_ball'}),
     ('sim_bridge check qu', {'quadruped', 'quiet.urdf', 'quilt.xacro', 'quiz.yaml'}),
     ('sim_bridge run --world qu', {'quiz.yaml'}),
     ('sim_bridge replay ', {'bags/'}),

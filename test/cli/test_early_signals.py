@@ -27,14 +27,14 @@ import os, signal, sys, time
 from sim_bridge.ros.node.main import main
 from sim_bridge.ros.session import loading
 
-def load(world):
+def load():
     try:
         os.kill(os.getpid(), signal.SIGINT)
     except KeyboardInterrupt:
         pass
     time.sleep(1000)
 
-loading.units_of = load
+loading.message_units = load
 sys.exit(main(['sim_bridge', '--ros-args', '-p', 'robot:=pendulum']))
 """
 

@@ -31,6 +31,15 @@ def values_of(process) -> dict:
             for name, value in each.items()}
 
 
+def test_a_scene_of_the_gallery_is_launched_by_its_name(repository):
+    """Give the nodes its parameters; leave robots alone that have no controller."""
+    processes, _ = planned(world='gallery/grasp')
+    file = str(repository / 'gallery' / 'grasp.params.yaml')
+    assert processes['sim_bridge'].parameters[-2] == file
+    assert file in processes['pd_controller'].parameters
+    assert list(planned(world='gallery/rover_swarm')[0]) == ['sim_bridge']
+
+
 def test_a_simulator_and_a_controller_are_started_by_default():
     """Run both as modules, the simulator first, with the file of all parameters."""
     processes, remarks = planned()
@@ -38,6 +47,7 @@ def test_a_simulator_and_a_controller_are_started_by_default():
     assert processes['sim_bridge'].arguments == ['sim_bridge', 'node']
     assert values_of(processes['sim_bridge']) == {'paused': False, 'frame_prefix': ''}
     assert not remarks
+    assert values_of(planned(view='true')[0]['sim_bridge'])['view'] is True
 
 
 @pytest.mark.parametrize(('argument', 'package'), [

@@ -92,7 +92,7 @@ def test_check_reports_what_is_wrong(scene, capsys):
 def test_no_controller_is_started_for_a_scene_with_motors_of_its_own(scene):
     """A robot of a file is controlled, an OpenPLX scene is not."""
     assert list(robots_of('', str(scene))) == []
-    assert list(robots_of('', 'arm')) == [('', 'arm')]
+    assert list(robots_of('', 'arm')) == [('', 'arm', 'pd')]
 
 
 def test_a_scene_is_recorded_and_replayed_to_the_bit(scene, tmp_path):

@@ -241,6 +241,19 @@ def test_a_scene_shows_its_fields_of_force(tmp_path, capsys):
     assert 'fields of force: gale (Drag)' in as_text(capsys, path)
 
 
+def test_a_scene_shows_its_joints_and_settings(repository, capsys):
+    """Name each joint, its type and what it ties, and how the world is run."""
+    path = repository / 'config/world_joints.yaml'
+    scene = as_json(capsys, path)['scene']
+    joints = {each.pop('name'): each for each in scene['joints']}
+    assert joints['rope'] == {
+        'type': 'distance', 'between': ['pennant', 'weight'], 'beside': None,
+        'line': joints['rope']['line']}
+    assert joints['closer']['beside'] == 'hinge' and scene['settings']['sleep']['time'] == 0.5
+    text = as_text(capsys, path)
+    assert 'rope  distance of pennant and weight' in text and 'run by: sleep' in text
+
+
 def test_a_scene(cart, capsys):
     """Show its objects and each of its robots, with their warnings."""
     path = cart.with_name('scene.yaml')

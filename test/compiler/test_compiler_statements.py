@@ -407,6 +407,7 @@ def test_part_is_an_argument_of_its_own():
 def test_stage_is_called_by_its_address(monkeypatch):
     """Run a unit of its own by an integer; in the reference, the kernel it is made of."""
     monkeypatch.setattr(objects, 'folder', lambda: None)
+    monkeypatch.setattr(objects, 'warn_unless_kept', lambda: None)
     open_body, _ = openers_of((Body, Joint))
     stage = Stage(program('def count(table, phase):\n    body = open_body(table)\n'
                           '    body.flags[0] += phase\n    return body.flags[0]',

@@ -216,6 +216,26 @@ def test_laws_of_contact_materials_hold(law, kinds):
         np.testing.assert_allclose(each.velocity, step.velocity, atol=1e-8)
 
 
+@pytest.mark.parametrize('frame', [None, 'box', 'ground'])
+def test_directions_of_pairs_are_axes_of_the_problem(frame):
+    """Have the first direction of friction along x of the axes, and do what the step does."""
+    world = sb.World()
+    world.add_ground()
+    angle = 0.5
+    box = world.add_body(sb.Box((0.2, 0.3, 0.1)), 'box', mass=1.0, position=(0, 0, 0.05),
+                         orientation=(0, 0, np.sin(angle / 2), np.cos(angle / 2)))
+    world.set_contact_material('default', 'default', sb.ContactMaterial(
+        friction=0.4, friction2=0.1, direction=(frame, (1.0, 0.0, 0.0))))
+    box.set_base_velocity((0.3, 1.0, 0.0))
+    problem = world.contact_problem(world.find_contacts())
+    along = (np.cos(angle), np.sin(angle), 0.0) if frame == 'box' else (1.0, 0.0, 0.0)
+    np.testing.assert_allclose(problem.axes[:, 0], np.tile(along, (4, 1)), atol=1e-15)
+    assert (problem.friction == (0.4, 0.1)).all()
+    step = sb.contact.next_step(problem)
+    for solution in sb.contact.solve(problem), sb.contact.solve_reference(problem):
+        np.testing.assert_allclose(solution.velocity, step.velocity, atol=1e-8)
+
+
 def test_iterative_solvers_show_their_residuals():
     """Solve roughly by sweeps, and say how roughly."""
     world = cubes()

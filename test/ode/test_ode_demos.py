@@ -16,6 +16,8 @@ G = 9.81
 def call(name, *arguments, result=libode.real):
     """Call a function of ODE's library; numbers are reals, others pointers."""
     function = getattr(libode._ode, name)
+    if function.argtypes is not None:
+        return function(*arguments)
     function.restype = result
     return function(*(libode.real(each) if isinstance(each, float) else
                       each if each is None or isinstance(each, ctypes._SimpleCData) else
@@ -104,15 +106,20 @@ def test_pendulum():
 KINDS = {
     'Hinge': (ode.HingeJoint, ['Angle']), 'Slider': (ode.SliderJoint, ['Position']),
     'Universal': (ode.UniversalJoint, ['Angle1', 'Angle2']),
-    'Hinge2': (ode.Hinge2Joint, ['Angle1'])}
+    'Hinge2': (ode.Hinge2Joint, ['Angle1']), 'Piston': (ode.PistonJoint, ['Position', 'Angle']),
+    'PR': (ode.PRJoint, ['Position', 'Angle']),
+    'PU': (ode.PUJoint, ['Angle1', 'Angle2', 'Position'])}
 
 
-@pytest.mark.parametrize('bodies', ['both', 'first', 'second'])
-@pytest.mark.parametrize('kind', KINDS)
+# ODE's library diverges where a joint that slides and turns is attached to a second body alone
+ATTACHED = {'Hinge': ('both', 'first', 'second'), 'Slider': ('both', 'first', 'second'),
+            'Universal': ('both',), 'Hinge2': ('both',)}
+CASES = [(kind, bodies) for kind in KINDS for bodies in ATTACHED.get(kind, ('both', 'first'))]
+
+
+@pytest.mark.parametrize(('kind', 'bodies'), CASES)
 def test_signs_are_odes(kind, bodies):
     """Count coordinates and rates, and apply efforts, in ODE's direction."""
-    if kind in ('Universal', 'Hinge2') and bodies != 'both':
-        return
     make, names = KINDS[kind]
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
     # ODE's rate of a slider leaves out that the axis turns: its bodies are on one line
@@ -121,26 +128,44 @@ def test_signs_are_odes(kind, bodies):
     use = {'both': (0, 1), 'first': (0, None), 'second': (None, 1)}[bodies]
     joint = make(world)
     joint.attach(*(None if each is None else own[each] for each in use))
-    theirs = libode.create_joint[kind](peer.world, None)
+    theirs = call(f'dJointCreate{kind}', peer.world, None, result=ctypes.c_void_p)
     libode.attach(theirs, *(None if each is None else other[each] for each in use))
     for what, value in (('Anchor', (0.0, 0.2, 0.0)), ('Axis', (0.0, 0.0, 1.0)),
-                        ('Axis1', (0.0, 0.0, 1.0)), ('Axis2', (0.0, 1.0, 0.0))):
+                        ('Axis1', (0.0, 0.0, 1.0)), ('Axis2', (0.0, 1.0, 0.0)),
+                        ('Axis3', (1.0, 0.0, 0.0))):
         if hasattr(joint, f'set{what}'):
             getattr(joint, f'set{what}')(value)
-            libode.place_joint[f'{kind}{what}'](theirs, *value)
-    efforts = (0.01, 0.02) if len(names) > 1 or kind == 'Hinge2' else (0.01,)
-    verb = {'Hinge': 'Torque', 'Slider': 'Force'}.get(kind, 'Torques')
+            call(f'dJointSet{kind}{what}', theirs, *value, result=None)
+    verb = {'Hinge': 'Torque', 'Slider': 'Force', 'Piston': 'Force', 'PR': 'Torque'}.get(
+        kind, 'Torques')
+    efforts = (0.01, 0.02) if verb == 'Torques' else (0.01,)
     for _ in range(100):
-        getattr(joint, f'add{verb}')(*efforts)
-        call(f'dJointAdd{kind}{verb}', theirs, *efforts, result=None)
+        # ODE's pairs of forces at pistons and PU joints have a moment
+        if kind not in ('PU', 'Piston'):
+            getattr(joint, f'add{verb}')(*efforts)
+            call(f'dJointAdd{kind}{verb}', theirs, *efforts, result=None)
+        if kind in ('Piston', 'PR', 'PU'):
+            # along what efforts of the joint do not move
+            moved = next(each for each in use if each is not None)
+            for name, value in (('Force', (0.01, 0.0, 0.02)), ('Torque', (0.0, 0.0, 0.003))):
+                getattr(own[moved], f'add{name}')(value)
+                call(f'dBodyAdd{name}', other[moved], *value, result=None)
         world.step(1e-3)
         libode.world_step(peer.world, 1e-3)
+    for body, peers in zip(own, other, strict=True):
+        np.testing.assert_allclose(
+            body.getAngularVel(), libode.get_angular(peers)[:3], rtol=0.03, atol=2e-4)
+    place = (libode.real * 4)()
+    for what in ('Anchor', 'Anchor2', 'Axis', 'Axis1', 'Axis2', 'Axis3'):
+        if hasattr(joint, f'get{what}'):
+            call(f'dJointGet{kind}{what}', theirs, ctypes.addressof(place), result=None)
+            np.testing.assert_allclose(getattr(joint, f'get{what}')(), place[:3], atol=1e-3)
     for name in names:
         expected = call(f'dJointGet{kind}{name}', theirs)
-        assert abs(expected) > 1e-6
-        assert getattr(joint, f'get{name}')() == pytest.approx(expected, rel=0.03)
+        assert abs(expected) > 1e-7
+        assert getattr(joint, f'get{name}')() == pytest.approx(expected, rel=0.03, abs=4e-6)
         rate = call(f'dJointGet{kind}{name}Rate', theirs)
-        assert getattr(joint, f'get{name}Rate')() == pytest.approx(rate, rel=0.03)
+        assert getattr(joint, f'get{name}Rate')() == pytest.approx(rate, rel=0.03, abs=2e-4)
     libode.world_destroy(peer.world)
 
 
@@ -183,6 +208,62 @@ def test_piston():
     assert joint.getPositionRate() == pytest.approx(2.0, abs=1e-9)
     assert joint.getAngle() == pytest.approx(2.0, abs=1e-9)
     assert body.getPosition() == pytest.approx((0.0, 0.0, 1.0), abs=1e-9)
+
+
+@pytest.mark.parametrize('kind', ['Piston', 'PR', 'PU', 'Universal', 'Hinge2'])
+def test_efforts_of_joints_have_no_moment(kind):
+    """Push and turn two bodies against each other: momentum and angular momentum stay zero."""
+    world = new_world((0.0, 0.0, 0.0))
+    bodies = [ball(world, place) for place in ((0.0, 0.0, 0.0), (0.0, 0.5, 0.1))]
+    joint = KINDS[kind][0](world)
+    joint.attach(*bodies)
+    joint.setAnchor((0.0, 0.2, 0.0))
+    for number, axis in enumerate(((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))):
+        name = 'setAxis' if kind == 'Piston' else f'setAxis{number + 1}'
+        if hasattr(joint, name):
+            getattr(joint, name)(axis)
+    for _ in range(50):
+        if kind == 'Piston':
+            joint.addForce(0.1)
+        elif kind == 'PR':
+            joint.addTorque(0.1)
+        else:
+            joint.addTorques(0.1, 0.02)
+        world.step(1e-3)
+    assert np.linalg.norm(bodies[0].getAngularVel()) > 0.1
+    total = world.engine.momentum()
+    np.testing.assert_allclose(total.linear, 0.0, atol=1e-9)
+    np.testing.assert_allclose(total.angular, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('make', [ode.DBallJoint, ode.DHingeJoint])
+def test_double_joints_are_odes(make):
+    """Swing on a bar with ODE; let the bar grow; the double hinge stays in its plane."""
+    world, peer, kind = new_world(), Peer(), make.__name__.removesuffix('Joint')
+    places = [(0.0, 0.0, 0.0), (0.3, 0.0, 0.4)]
+    body, theirs = ball(world, places[1]), peer.ball(places[1])
+    body.setLinearVel((0.0, 0.5, 0.0) if kind == 'DBall' else (0.0, 0.0, 0.0))
+    libode.set_velocity(theirs, *body.getLinearVel())
+    joint = make(world)
+    joint.attach(body, None)
+    peers = call(f'dJointCreate{kind}', peer.world, None, result=ctypes.c_void_p)
+    libode.attach(peers, theirs, None)
+    for what, value in (('Anchor1', places[1]), ('Anchor2', places[0]), ('Axis', (0.0, 1.0, 0.0))):
+        if hasattr(joint, f'set{what}'):
+            getattr(joint, f'set{what}')(value)
+            call(f'dJointSet{kind}{what}', peers, *value, result=None)
+    assert joint.getDistance() == pytest.approx(0.5)
+    for _ in range(300):
+        world.step(1e-3)
+        libode.world_step(peer.world, 1e-3)
+    np.testing.assert_allclose(body.getPosition(), libode.get_position(theirs)[:3], atol=3e-3)
+    assert math.dist(body.getPosition(), places[0]) == pytest.approx(0.5, abs=1e-9)
+    assert kind == 'DBall' or abs(body.getPosition()[1]) < 1e-9
+    joint.setDistance(0.6)
+    for _ in range(100):
+        world.step(1e-3)
+    assert math.dist(joint.getAnchor1(), joint.getAnchor2()) == pytest.approx(0.6, abs=1e-6)
+    libode.world_destroy(peer.world)
 
 
 def test_linear_motor():

@@ -42,7 +42,10 @@ def test_conventions_of_bodies():
 def test_constants():
     """Have ODE's numbers: no more friction than infinite, second axes from 256 on."""
     assert ode.Contact().getMu() == ode.Infinity == math.inf
-    assert (ode.ParamVel2, ode.ParamFMax3, ode.ContactSlip2) == (258, 515, 0x100)
+    assert (ode.ParamVel2, ode.ParamFMax3, ode.ContactSlip2) == (258, 517, 0x200)
+    ode.InitODE()
+    ode.CloseODE()
+    assert ode.Contact().getBounce() == 0.1
 
 
 def test_masses():
@@ -70,6 +73,9 @@ def test_what_nothing_refers_to_is_gone():
     geom.setBody(one)
     world.step(0.01)
     assert ode.areConnected(one, other) and len(world.engine.robots) == 2 and len(space) == 1
+    assert [*one.geoms.values()] == [geom] and one.world is world
+    for each in (world, one, joint, geom, space):
+        each.user_data = 'mine'
     del joint
     gc.collect()
     assert not ode.areConnected(one, other) and one.getNumJoints() == 0
@@ -140,6 +146,8 @@ def test_bad_input_is_named():
             'world': lambda: ode.Body(None),
             'position': lambda: body.setPosition((0.0, math.nan, 0.0)),
             'quaternion': lambda: body.setQuaternion((1.0, 0.0, 0.0)),
+            'x y z w = .*0.0': lambda: body.setQuaternion((0.0, 0.0, 0.0, 0.0)),
+            'a geom or a space': lambda: ode.collide2(ode.Space(), body, None, print),
             'a rotation': lambda: body.setRotation([2.0] + [0.0] * 8),
             "of the joint's world": lambda: hinge.attach(body, strange),
             'another body': lambda: hinge.attach(body, body),

@@ -17,13 +17,14 @@ from packaging.utils import canonicalize_name
 import pytest
 import setuptools
 
-FOLDERS = ('config', 'launch', 'urdf')
+FOLDERS = ('config', 'gallery', 'launch', 'urdf')
 
 # rosdep keys of what is no ROS package by itself, or has another name on PyPI
 ROSDEP_TO_PYPI = {
     'python3-argcomplete': 'argcomplete',
     'python3-collada': 'pycollada',
     'python3-numpy': 'numpy',
+    'python3-rich': 'rich',
     'python3-scipy': 'scipy',
     'python3-transforms3d': 'transforms3d',
     'python3-yaml': 'pyyaml',
@@ -39,6 +40,17 @@ IMPORT_TO_PYPI = {'urdf_parser_py': 'urdf-parser-py', 'yaml': 'pyyaml'}
 
 # of the extra `pictures`: needed by what draws, and by nothing else
 OF_PICTURES = {'vtkmodules'}
+
+# of the extra `meshes`
+OF_MESHES = {'PIL', 'coacd', 'fast_simplification'}
+
+# of the extra `view`: viser brings the others
+OF_VIEW = {'msgspec', 'viser', 'websockets'}
+# of the extra `plot`
+OF_PLOTS = {'matplotlib', 'plotly'}
+
+# of the extra `film`
+OF_FILMS = {'imageio_ffmpeg'}
 
 # imported by what is imported here, which does without where it is not there
 IMPORTED_BY_OTHERS = {'pycollada'}
@@ -187,7 +199,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round(manifest, reposito
     assert imported.isdisjoint(LAUNCH_PACKAGES)
     pypi_to_rosdep = {name: key for key, name in ROSDEP_TO_PYPI.items()}
     needed = {IMPORT_TO_PYPI.get(name, name) for name in imported | in_launch}
-    needed -= BY_PIP | OF_PICTURES
+    needed -= BY_PIP | OF_PICTURES | OF_MESHES | OF_VIEW | OF_PLOTS | OF_FILMS
     needed |= IMPORTED_BY_OTHERS
     declared = {element.text for element in manifest.findall('exec_depend')}
     assert {pypi_to_rosdep.get(name, name) for name in needed} == (

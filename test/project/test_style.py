@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 import re
+import shlex
 import subprocess
 import sys
+
+from sim_bridge.cli.main import build_parser
+from sim_bridge.ros.params.parameter_files import check_parameter_name
 
 
 def tracked_files(repository: Path) -> list[Path]:
@@ -102,6 +106,22 @@ def test_links_between_documents_lead_somewhere(repository):
     assert not wrong, '\n'.join(wrong)
 
 
+def test_commands_in_documents_are_taken(repository):
+    """Show in the documents no verb, option or parameter of `sim_bridge` that there is not."""
+    shown = 0
+    for document in documents(repository):
+        for block in re.findall(r'^```sh\n(.*?)^```', document.read_text(), re.M | re.S):
+            for line in re.findall(r'^(?:\.venv/bin/)?(?:python -m )?sim_bridge ([a-z].*)', block,
+                                   re.MULTILINE):
+                words = shlex.split(re.split(r' -- | [>&]', line)[0], comments=True)
+                # a line that is wrong ends the parser, which says why
+                taken = build_parser((words[0],)).parse_args(words)
+                for each in getattr(taken, 'parameter', ()):
+                    check_parameter_name(each.partition(':=')[0], 'sim_bridge')
+                shown += 1
+    assert shown > 40
+
+
 def headings(document: Path) -> set[str]:
     """Return the anchors of a document's headings, as GitHub makes them."""
     titles = re.findall(r'^#+ (.*)$', document.read_text(), re.MULTILINE)
@@ -113,7 +133,7 @@ def test_nothing_names_this_machine(repository):
     # built from parts, so that this file does not match itself
     homes = '|'.join(['ro' 'ot', 'ho' 'me/[a-z]', 'wo' 'rk', 'Us' 'ers/[A-Z]', 'opt/py' 'pi'])
     registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index' '-url', 'find' '-links'])
-    pattern = re.compile(rf'(?<![\w.}}])/(?:{homes})(?:/|\b)|{registries}')
+    pattern = re.compile(rf'(?<![\w.<}}])/(?:{homes})(?:/|\b)|{registries}')
     wrong = []
     for path in tracked_files(repository):
         try:

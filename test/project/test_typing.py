@@ -44,7 +44,8 @@ def test_type_checkers_tell_right_from_wrong(request, repository, tmp_path):
     Of what is marked by `type: ignore`, mypy says where it is right.
     """
     programs = list(PROGRAMS.glob('*.py'))
-    for document in (repository / 'README.md', *(repository / 'docs').glob('*.md')):
+    for document in (repository / 'README.md', *(repository / 'docs').glob('*.md'),
+                     *(repository / 'docs' / 'howto').glob('*.md')):
         for line, block in library_code(document):
             programs.append(tmp_path / f'{document.stem}_{line}.py')
             programs[-1].write_text(block if 'import' in block else BEGINNING + block)

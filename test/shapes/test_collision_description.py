@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import coal
+from meshes import cells
 import numpy as np
 import pinocchio
 import pytest
@@ -12,6 +13,8 @@ import trimesh
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.shapes import mesh_cache
+from sim_bridge.shapes.meshes import kept
 
 INERTIAL = (
     '<inertial><mass value="1"/>'
@@ -123,6 +126,34 @@ def test_meshes_become_hulls_or_stay(tmp_path):
     assert isinstance(mesh, sb.TriangleMesh) and mesh.is_closed
     assert mesh.mass_properties(1.0).mass == pytest.approx(torus.volume, rel=1e-5)
     assert load(path, collisions='none').geometries == []
+
+
+def test_meshes_become_several_hulls_that_are_kept(tmp_path, monkeypatch):
+    """Decompose a mesh once for all processes, anew where what is kept is damaged."""
+    monkeypatch.setattr(kept.objects, 'folder', lambda: tmp_path)
+    filled = np.array([[True, True], [True, False]])[:, :, None]
+    vertices, triangles = cells([np.array([0.0, 1.0, 3.0])] * 2 + [np.array([0.0, 1.0])], filled)
+    trimesh.Trimesh(vertices, triangles).export(tmp_path / 'corner.stl')
+    path = tmp_path / 'r.urdf'
+    path.write_text(robot(link('a', collision('<mesh filename="corner.stl"/>', name='corner'))))
+    first = load(path, collisions='hulls').geometries
+    assert [each.name for each in first] == ['corner', 'corner']
+    assert sum(each.shape.mass_properties(1.0).mass for each in first) == pytest.approx(
+        5.0, rel=1e-6)
+    (file,) = (tmp_path / 'hulls').iterdir()
+    made = []
+    monkeypatch.setattr(
+        kept, 'decompose', lambda mesh: made.append(mesh) or (mesh.convex_hull(),))
+    for count in (2, 1, 1):
+        mesh_cache._hulls.cache_clear()
+        again = load(path, collisions='hulls').geometries
+        assert len(again) == count
+        if count == 2:
+            for one, other in zip(first, again, strict=True):
+                np.testing.assert_array_equal(one.shape.vertices, other.shape.vertices)
+            file.write_bytes(file.read_bytes()[:100])
+    assert len(made) == 1
+    mesh_cache._hulls.cache_clear()
 
 
 def test_robots_share_what_they_read(tmp_path):
@@ -298,7 +329,8 @@ def test_two_robots_of_one_name_may_differ():
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        ({'collisions': 'hulls'}, "collisions = 'hulls': expected 'hull', 'mesh' or 'none'"),
+        ({'collisions': 'parts'},
+         "collisions = 'parts': expected 'hull', 'hulls', 'mesh' or 'none'"),
         ({'missing_meshes': 'ignore'}, "missing_meshes = 'ignore'"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import coal
 import numpy as np
@@ -50,15 +49,6 @@ SQUARE_DAE = """<?xml version="1.0"?>
 """
 
 
-@pytest.fixture(scope='module')
-def robots_folder(example_robots) -> Path:
-    """Return the folder of `example-robot-data` that holds the robots."""
-    path = next(iter(example_robots.values()))
-    while path.name != 'robots' or path.parent.name != 'example-robot-data':
-        path = path.parent
-    return path
-
-
 @pytest.fixture
 def solid() -> trimesh.Trimesh:
     """Return a closed surface without any symmetry."""
@@ -80,11 +70,15 @@ def test_files_are_read_as_coal_reads_them(robots_folder, name):
     np.testing.assert_allclose(own.bounds[1], other.aabb_local.max_, atol=1e-6 * size)
 
 
-@pytest.mark.parametrize('suffix', ['.stl', '.obj', '.ply'])
+@pytest.mark.parametrize('suffix', ['.stl', '.obj', '.ply', '.glb', '.gltf', '.off'])
 def test_formats_agree(solid, tmp_path, suffix):
     """Read the same solid from every format that is written here, with its outside out."""
     path = tmp_path / f'solid{suffix.upper()}'
-    solid.export(path, file_type=suffix[1:])
+    if suffix == '.gltf':
+        files = trimesh.exchange.gltf.export_gltf(trimesh.Scene(solid), embed_buffers=True)
+        path.write_bytes(files['model.gltf'])
+    else:
+        solid.export(path, file_type=suffix[1:])
     mesh = sb.TriangleMesh.from_file(path)
     assert mesh.is_closed
     assert len(mesh.vertices) == len(solid.vertices)

@@ -175,12 +175,15 @@ def test_closed_mesh_weighs_the_same_inside_out():
 
 
 def test_open_mesh_has_no_mass():
-    """Refuse to weigh a surface with a hole, and say what would help."""
+    """Refuse to weigh what has a hole, mixed winding or no area, and say what would help."""
     torus = trimesh.creation.torus(1.0, 0.25)
-    mesh = sb.TriangleMesh(torus.vertices, torus.faces[1:])
-    assert not mesh.is_closed
-    with pytest.raises(InvalidValueError, match='a closed surface, a convex hull instead'):
-        mesh.mass_properties(1000.0)
+    turned = torus.faces.copy()
+    turned[0] = turned[0, ::-1]
+    for faces in torus.faces[1:], turned, [*torus.faces, (0, 0, 1)]:
+        mesh = sb.TriangleMesh(torus.vertices, faces)
+        assert not mesh.is_closed
+        with pytest.raises(InvalidValueError, match='a closed surface, a convex hull instead'):
+            mesh.mass_properties(1000.0)
 
 
 def test_mesh_is_closed_by_its_coordinates():

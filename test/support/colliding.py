@@ -8,8 +8,15 @@ import numpy as np
 
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
 from sim_bridge.engine.collision.probe import measure_hollow_pairs
-from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_HOLLOW, DETECT_SURFACE
-from sim_bridge.engine.data.collision_scratch import make_collision_scratch
+from sim_bridge.engine.collision.stage import (
+    DETECT,
+    DETECT_CONVEX,
+    DETECT_HOLLOW,
+    DETECT_LINE,
+    DETECT_SURFACE,
+    NARROW,
+)
+from sim_bridge.engine.data.collision_scratch import ABSENT, make_collision_scratch
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts, OVERFLOW
 from sim_bridge.engine.data.contact_problem import make_problem
 from sim_bridge.engine.data.fields import no_fields
@@ -70,8 +77,9 @@ class Bodies:
         self.contacts = make_contacts(room)
         loops = make_loops([], model)
         options = make_options(h, margin=margin)._replace(
-            detect_convex=DETECT_CONVEX.address, detect_surface=DETECT_SURFACE.address,
-            detect_hollow=DETECT_HOLLOW.address)
+            narrow=NARROW.address, detect_convex=DETECT_CONVEX.address,
+            detect_surface=DETECT_SURFACE.address, detect_hollow=DETECT_HOLLOW.address,
+            detect_line=DETECT_LINE.address)
         self._handle = Handle(
             model, options, self._state, self._workspace, self.geometry,
             make(Surfaces, {'materials': 0, 'laws': 0}),
@@ -85,7 +93,7 @@ class Bodies:
             self._workspace.pose[row] = *np.ravel(R), *p
         v = np.zeros((len(poses), 6)) if velocity is None else np.asarray(velocity, float)
         self._state.v[:] = v[:, [3, 4, 5, 0, 1, 2]].ravel()
-        _STAGE(DETECT.address)(self._handle.table.ctypes.data, 0)
+        assert _STAGE(DETECT.address)(self._handle.table.ctypes.data, 0) != ABSENT
 
     def touched(self, *poses, velocity=None):
         """Return the contact points."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from unittest import mock
 
 from contact_worlds import add_ball, add_block, grounded, tilt
 from joint_robots import on_ball
@@ -16,6 +17,7 @@ from swimming import swimming
 
 import sim_bridge as sb
 from sim_bridge.robots.start import put_at_start
+from sim_bridge.simulation import late_stages, simulation
 
 URDF = Path(__file__).resolve().parents[2] / 'urdf'
 TURNED = (0.2, -0.5, 0.3, math.sqrt(0.62))
@@ -201,6 +203,9 @@ def surfaces(watch):
     rough.add_body(sb.HeightField(heights, (2.0, 2.0)), motion='static')
     flying = rough.add_body(sb.Sphere(0.02), mass=1.0, position=(-0.58553328, -0.15501922, 0.07))
     flying.set_base_velocity((-53.37805667829307, -42.78359872046709, -70.0))
+    # a mesh that has sunk into it
+    rough.add_body(
+        sb.TriangleMesh(0.15 * vertices, triangles), mass=1.0, position=(0.5, 0.5, -0.05))
     with watch():
         rough.step()
 
@@ -221,10 +226,28 @@ def hollow_shapes(watch):
     for other in (ring, sb.Sphere(0.05)):
         with watch():
             sb.distance(other, ((0.05, 0.02, 0.1), TURNED), cone, (ORIGIN, UNTURNED))
+    with watch():
+        sb.distance(ring, ((0.25, 0.0, 0.02), (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))), ring,
+                    (ORIGIN, UNTURNED))
     # the nearest point of a bar jumps from corner to corner where the lines of the bore pass it
     with watch():
         sb.distance(sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring,
                     (ORIGIN, UNTURNED))
+
+
+def lines(watch):
+    """Pass lines through shapes of all kinds, a plane and each other, and past them."""
+    vertices, triangles = lumpy_ball(4, 6)
+    world = grounded()
+    for number, shape in enumerate([
+            *SHAPES.values(), sb.HollowCylinder(0.2, 0.2, 0.1), sb.Line((-0.1, 0, 0), (0.1, 0, 0)),
+            sb.TriangleMesh(0.2 * vertices, triangles)]):
+        x = 0.5 * number
+        world.add_body(shape, motion='static', position=(x, 0.0, 0.3))
+        world.add_body([sb.Line((x, -0.5, 0.3), (x, 0.5, 0.3)), sb.Line((x, 0, 0.3), (x, 0, -9)),
+                        sb.Line((x, 0.45, 0), (x + 0.4, 0.45, 0.9))], motion='kinematic')
+    with watch():
+        world.step()
 
 
 def distances(watch):
@@ -270,6 +293,12 @@ def rays(watch):
     with watch():
         world.overlapping([(0, 0, 0), (1, 1, 1)]), world.find_contacts()
         world.raycasts(*ends), world.raycasts(*ends, every=True, cull=True)
+    # so many that groups of groups have boxes
+    crowd = sb.World()
+    for place in np.random.default_rng(7).uniform(-1.0, 1.0, (70, 3)):
+        crowd.add_body(sb.Sphere(0.1), motion='static', position=place)
+    with watch():
+        crowd.raycasts(-ends[1, ::8], ends[1, ::8])
 
 
 def controls(watch):
@@ -380,7 +409,7 @@ def sleeping(watch):
 JOINTS = [
     ('hinge', {}), ('slider', {}), ('ball', {}), ('fixed', {}), ('universal', {'axis2': X}),
     ('hinge2', {'axis2': X, 'suspension': (1000.0, 10.0)}), ('distance', {}), ('piston', {}),
-    ('planar', {})]
+    ('planar', {}), ('inline', {}), ('parallel', {}), ('perpendicular', {'axis2': X})]
 
 
 def joints(watch):
@@ -528,8 +557,22 @@ def made(watch):
         world.step(1, contacts)
 
 
+def late(watch):
+    """Fall to the ground as if the stages of contacts were not compiled until one is needed."""
+    world, waiting = grounded(), [True]
+    add_ball(world, lift=2e-3)
+    with (
+        mock.patch.object(late_stages, 'missing', lambda units: list(units) if waiting else []),
+        mock.patch.object(simulation, 'close_units', side_effect=lambda *_: waiting.clear() or []),
+        watch(),
+    ):
+        world.step()
+        while waiting:
+            world.step()
+
+
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
-    hollow_shapes, distances, rays, controls, pull, fields, listening, medium, sleeping, joints,
-    angular_motors, assembly, balls, springs, many, laws, directions,
-    solve_types, made]
+    hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, sleeping,
+    joints, angular_motors, assembly, balls, springs, many, laws, directions,
+    solve_types, made, late]

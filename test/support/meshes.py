@@ -73,6 +73,28 @@ def block(half, n=1):
             np.vstack([triangles + k * count for k in range(6)]))
 
 
+def cells(lines, filled):
+    """
+    Return vertices and triangles around the filled cells of a grid, outside out.
+
+    lines: the grid's coordinates along x, y and z. filled: (nx, ny, nz) booleans.
+    """
+    inner = np.pad(filled, 1)
+    corners = np.stack(np.meshgrid(*lines, indexing='ij'), axis=-1)
+    quads = []
+    for axis in range(3):
+        u, v = np.eye(3, dtype=int)[[(axis + 1) % 3, (axis + 2) % 3]]
+        for side in (0, 1):
+            beyond = np.roll(inner, 1 - 2 * side, axis)
+            for cell in np.argwhere(inner & ~beyond) - 1:
+                first = cell + side * np.eye(3, dtype=int)[axis]
+                ring = [first, first + u, first + u + v, first + v]
+                quads.append([corners[tuple(each)] for each in (ring if side else ring[::-1])])
+    points = np.reshape(quads, (-1, 3))
+    first = np.arange(0, len(points), 4)[:, None]
+    return points, np.concatenate([first + [0, 1, 2], first + [0, 2, 3]])
+
+
 def soup(rng, count):
     """Make unconnected triangles."""
     corners = rng.uniform(-1.0, 1.0, (count, 1, 3)) + rng.normal(0.0, 0.3, (count, 3, 3))

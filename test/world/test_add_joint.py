@@ -22,7 +22,7 @@ def pair():
 # --- what is refused -----------------------------------------------------------------------------
 
 REFUSED = {
-    'kind': ({'kind': 'screw'}, "kind = 'screw'.*'distance', 'hinge_motor' or 'slider_motor'"),
+    'kind': ({'kind': 'screw'}, "kind = 'screw'.*'hinge_motor' or 'slider_motor'"),
     'kind no text': ({'kind': None}, 'kind = None'),
     'kind an array': ({'kind': np.array(['hinge'])}, 'kind = array'),
     'first': ({'first': 'nobody'}, "first = 'nobody'.*a link or a body of this world, or None"),
@@ -256,7 +256,8 @@ def test_linked_bodies_touch_if_they_are_to(collide):
 
 # --- what yields ---------------------------------------------------------------------------------
 
-TYPES = ('ball', 'hinge', 'slider', 'universal', 'hinge2', 'fixed', 'piston', 'planar', 'distance')
+TYPES = ('ball', 'hinge', 'slider', 'universal', 'hinge2', 'fixed', 'piston', 'planar', 'distance',
+         'inline')
 
 
 @pytest.mark.parametrize('kind', TYPES)

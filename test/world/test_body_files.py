@@ -50,6 +50,25 @@ def test_crawler_vehicle_drives_and_turns():
     assert robot.root_link.w[2] > 0.3
 
 
+def test_two_crawlers_that_touch_add_their_speeds(tmp_path):
+    """Carry a vehicle on an upturned one: it moves by the sum of both speeds."""
+    path = tmp_path / 'track.body'
+    path.write_text("""format: ChoreonoidBody
+formatVersion: 2.0
+links:
+  - {name: A, jointType: free, mass: 1, inertia: [0.1, 0, 0, 0.1, 0, 0.1]}
+  - {name: T, parent: A, jointType: pseudoContinuousTrack, jointAxis: Y, mass: 1,
+     inertia: [0.1, 0, 0, 0.1, 0, 0.1],
+     elements: {Shape: {geometry: {type: Box, size: [1, 1, 0.2]}}}}
+""")
+    world = sb.World()
+    low = world.load_body(path, 'low', True)
+    high = world.load_body(path, 'high', position=(0, 0, 0.2))
+    low.crawler('T').speed, high.crawler('T').speed = 0.2, 0.3
+    world.step(500)
+    assert high.root_link.v == pytest.approx([0.5, 0, 0], abs=1e-6)
+
+
 def test_loop_of_extra_joint_stays_closed():
     """Turn the crank: the piston is where the crank-slider equation has it."""
     world = sb.World()

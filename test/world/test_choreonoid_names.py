@@ -29,6 +29,8 @@ def test_links_and_joints_go_by_numbers(robot):
     for ask, number in ((robot.link, len(robot.links)), (robot.joint, -1), (robot.extra_joint, 1)):
         with pytest.raises(sb.UnknownNameError, match=f"'{number}'.*Known: 0"):
             ask(number)
+    with pytest.raises(sb.InvalidValueError, match='extra joint.*None'):
+        robot.extra_joint(None)
     for ask in (robot.link, robot.joint):
         with pytest.raises(sb.InvalidValueError, match='name of a .* = True'):
             ask(True)

@@ -53,3 +53,28 @@ def test_a_ring_falls_over_a_pin():
     assert np.hypot(*ring.p[:2]) <= 0.01 + 1e-5
     twin.step(1500)
     assert twin.state_hash() == world.state_hash()
+
+
+def test_a_chain_of_rings_hangs_and_swings():
+    """Hang ring from ring at the corners of their rims, and hold when the last one is pulled."""
+    h = np.sqrt(0.5)
+    ring, turns = sb.HollowCylinder(0.1, 0.02, 0.08), [(0, h, 0, h), (h, 0, 0, h)]
+    world = sb.World()
+    chain = [world.add_body(ring, f'ring{k}', mass=0.1, position=(0, 0, -0.155 * k),
+                            orientation=turns[k % 2]) for k in range(4)]
+    chain[0].motion = 'static'
+    reach = 2.0 * np.sqrt(0.08**2 - 0.01**2)
+    world.step(300)
+    gaps = -np.diff([each.root_link.p[2] for each in chain])
+    np.testing.assert_allclose(gaps, reach, atol=1e-5)
+    borne = []
+    for _ in range(200):
+        world.step()
+        borne.append(world.contacts.force_on(chain[1], by=chain[0])[2])
+    assert np.mean(borne) == pytest.approx(0.3 * 9.81, rel=0.01)
+    for _ in range(400):
+        chain[-1].root_link.add_force((3.0, 1.5, 0.0))
+        world.step()
+        assert world.contacts.depths.max(initial=0.0) < 2e-3
+    ends = np.diff([each.root_link.p for each in chain], axis=0)
+    assert np.linalg.norm(ends, axis=1).max() < 0.17

@@ -106,6 +106,9 @@ def test_bad_contacts_are_named():
     with pytest.raises(sb.InvalidValueError, match='adhesion'):
         world.step(1, [sb.MadeContact(own, below, point, up, 0.0,
                                       sb.ContactMaterial(adhesion=1.0, adhesive_overlap=0.0))])
+    with pytest.raises(sb.InvalidValueError, match="solver = 'iterative'"):
+        world.step(1, [sb.MadeContact(own, below, point, up, 0.0,
+                                      sb.ContactMaterial(solver='iterative'))])
     with pytest.raises(sb.InvalidValueError, match='contacts'):
         world.step(1, [own])
     world.step(1)

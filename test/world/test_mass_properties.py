@@ -84,6 +84,15 @@ def test_density_of_a_material_acts_on_request():
 # --- setting them --------------------------------------------------------------------------------
 
 
+def test_a_shape_whose_volume_underflows_has_no_mass_properties():
+    """Refuse a body whose inertia would not be a number; its world stays as it was."""
+    world = sb.World()
+    for size in ((1e-320, 1.0, 1.0), (1e-120, 1e-120, 1e-120)):
+        with pytest.raises(sb.InvalidValueError, match='nearly 0'):
+            world.add_body(sb.Box(size), mass=1.0)
+    assert not world.robots
+
+
 def test_a_set_mass_acts_at_the_next_step_and_stays():
     """Accelerate by F / m; keep the mass in resets, snapshots, copies and pickles."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
@@ -253,3 +262,11 @@ def test_failed_calls_take_masses_back():
     assert own.m == pytest.approx(BALL)
     own.add_force((3.0, 0, 0))
     assert own.dv[0] == pytest.approx(3.0 / BALL)
+
+
+def test_overlaps_weigh_twice():
+    """Count the volume that two shapes share for each, unless one of them does not weigh."""
+    halves = [sb.Box((1, 1, 1)), sb.Placed(sb.Box((1, 1, 1)), position=(0.5, 0, 0))]
+    body = sb.World().add_body(halves, density=3.0)
+    assert body.mass == pytest.approx(6.0)
+    np.testing.assert_allclose(body.root_link.c, (0.25, 0, 0), atol=1e-15)

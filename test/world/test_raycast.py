@@ -180,6 +180,20 @@ def test_a_cone_that_is_nearly_a_cylinder_is_met_as_one():
                 whole.raycast(*ends).distance, abs=3e-8)
 
 
+def test_lines_along_the_axis_hit_the_tip_of_cones():
+    """Hit a tip from outside and from the bore that ends in it, however it is turned."""
+    random = np.random.default_rng(1)
+    for number in range(40):
+        radius, length = random.uniform(0.1, 2.0, 2)
+        top = (0.0, 0.5)[number % 2] * radius
+        shape = sb.HollowCone(radius, length, random.uniform(0.01, 0.99) * radius, top)
+        world, R, p = posed(shape, random)
+        tip, way = p + 0.5 * length * R[:, 2], R[:, 2] * length * random.uniform(1.0, 5.0)
+        for sign in (1.0, -1.0):
+            hit = world.raycast(tip + sign * way, tip - sign * way)
+            np.testing.assert_allclose(hit.point, tip, atol=1e-12)
+
+
 def test_lines_along_faces_and_edges():
     """Take lines in a face, an edge or the surface of a shape as inside of it, without a nan."""
     world, *_ = posed(sb.Box((1, 1, 1)))
@@ -307,6 +321,34 @@ def test_bodies_that_move_are_seen_where_they_are():
     assert world.raycast((0, 0, 5), (0, 0, -5)) is None
 
 
+@pytest.mark.parametrize('count', [1, 8, 33, 300])
+def test_trees_of_all_depths_miss_nothing(count):
+    """Find the balls that the closed form finds, the nearest and all, among few and many."""
+    random = np.random.default_rng(count)
+    world, centres = sb.World(), random.uniform(-9.0, 9.0, (count, 3))
+    radius = 0.3
+    for centre in centres:
+        world.add_body(sb.Sphere(radius), motion='static', position=centre)
+    p0, p1 = random.uniform(-10.0, 10.0, (2, 200, 3))
+    p0[0], p1[0] = centres[0] - 3.0, centres[0] + 3.0
+    length = np.linalg.norm(p1 - p0, axis=1)
+    d = ((p1 - p0) / length[:, None])[:, None]
+    o = p0[:, None] - centres
+    middle = -(o * d).sum(axis=2)
+    room = radius**2 - ((o + middle[..., None] * d)**2).sum(axis=2)
+    half = np.sqrt(np.maximum(room, 0.0))
+    first = np.where(middle > half, middle - half, middle + half)
+    first[(room < 0.0) | (first < 0.0) | (first > length[:, None])] = np.inf
+    nearest = first.argmin(axis=1)
+    hits, every = world.raycasts(p0, p1), world.raycasts(p0, p1, every=True)
+    is_hit = first.min(axis=1) < np.inf
+    np.testing.assert_array_equal(hits.indices, np.where(is_hit, nearest, -1))
+    np.testing.assert_allclose(hits.distances[is_hit], first.min(axis=1)[is_hit], atol=1e-11)
+    rows, balls = np.nonzero(first < np.inf)
+    found = sorted(zip(every.rays, every.indices, strict=True))
+    assert sorted(zip(rows, balls, strict=True)) == found and len(rows) > 0
+
+
 def test_bad_arguments_are_named():
     """Name the row and the value that is not finite, shapes that do not fit, foreign objects."""
     world, *_ = posed(sb.Sphere(1.0))
@@ -318,8 +360,9 @@ def test_bad_arguments_are_named():
     for p0, p1 in (((0, 0), (1, 0, 0)), ('abc', (1, 0, 0)), ([(0, 0, 0)] * 2, [(1, 0, 0)] * 3)):
         with pytest.raises(sb.InvalidValueError, match=r'p[01]'):
             world.raycasts(p0, p1)
-    with pytest.raises(sb.InvalidValueError, match='p1'):
+    with pytest.raises(sb.InvalidValueError, match=r'p0.*\(1, 3\)'):
         world.raycast([(0, 0, 0)], [(1, 0, 0)])
+    assert len(world.raycasts(np.zeros((0, 3)), (1, 0, 0))) == 0
     for name, value in (('skip', other.robots['body']), ('only', 'body'), ('groups', 'a'),
                         ('cull', 1), ('sensors', None)):
         with pytest.raises(sb.InvalidValueError, match=name):

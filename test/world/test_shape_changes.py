@@ -105,7 +105,8 @@ def test_a_removed_shape_is_gone():
     assert ball.root_link.v[2] == pytest.approx(-G * 0.1, rel=1e-6)
     np.testing.assert_allclose(world.contacts.force_on(block), forces, atol=1e-6)
     for use in (lambda: top.enabled, lambda: top.remove(), lambda: setattr(top, 'position', LEG),
-                lambda: setattr(top, 'groups', {'x'}), lambda: top.index):
+                lambda: setattr(top, 'groups', {'x'}), lambda: top.index, lambda: top.p,
+                lambda: top.R, lambda: top.position, lambda: top.orientation):
         with pytest.raises(sb.StateError, match='was removed from its link'):
             use()
 

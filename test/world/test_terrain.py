@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 import pickle
 
-from meshes import sheet
+from meshes import block, lumpy_ball, sheet
 import numpy as np
 import pytest
 import vehicles
@@ -35,16 +35,21 @@ def grounds(height):
             sb.TriangleMesh(vertices, triangles[:, ::-1], bottom_margin=1.0))
 
 
-def rise(ground, start, steps):
-    """Let a box rise from a height of its centre; return its link."""
+BODIES = {
+    'box': sb.Box((2 * HALF,) * 3), 'mesh': sb.TriangleMesh(*block(np.full(3, HALF), 4)),
+    'ball': sb.TriangleMesh(HALF * lumpy_ball()[0], lumpy_ball()[1])}
+
+
+def rise(ground, start, steps, body='box'):
+    """Let a body rise from a height of its centre; return its link."""
     world = sb.World()
     if ground is None:
         world.add_ground()
     else:
         world.add_body(ground, motion='static')
-    box = world.add_body(sb.Box((2 * HALF,) * 3), density=1000.0, position=(0.03, 0.02, start))
+    risen = world.add_body(BODIES[body], density=1000.0, position=(0.03, 0.02, start))
     world.step(steps)
-    return box.root_link
+    return risen.root_link
 
 
 @pytest.mark.parametrize('kind', [0, 1])
@@ -56,6 +61,32 @@ def test_a_sunken_box_rises_as_from_a_plane(kind, start):
     assert box.p[2] == pytest.approx(start + 0.04, abs=3e-4)
     np.testing.assert_allclose(box.R, np.eye(3), atol=1e-3)
     assert rise(grounds(flat)[kind], start, 7000).p[2] == pytest.approx(HALF, abs=1e-6)
+
+
+@pytest.mark.parametrize('kind', [0, 1])
+@pytest.mark.parametrize('start', [0.02, -0.05, -0.15, -0.5])
+@pytest.mark.parametrize('body', ['mesh', 'ball'])
+def test_a_sunken_mesh_rises_as_from_a_plane(kind, start, body):
+    """Rise without tilting, as fast as from a plane, half in the ground or wholly."""
+    assert rise(grounds(flat)[kind], start, 400, body).p[2] == pytest.approx(
+        start + 0.04, abs=1e-3)
+
+
+@pytest.mark.parametrize('kind', [0, 1])
+def test_a_sunken_mesh_comes_out_of_hills_and_rests(kind):
+    """Rise at the speed of correction from ground that is not flat; rest on ground that is."""
+    mesh = rise(grounds(hills)[kind], -0.4, 1000, 'mesh')
+    assert mesh.p[2] == pytest.approx(-0.3, abs=3e-3)
+    mesh = rise(grounds(flat)[kind], -0.05, 2500, 'mesh')
+    assert mesh.p[2] == pytest.approx(HALF, abs=1e-5)
+    np.testing.assert_allclose(mesh.R, np.eye(3), atol=2e-3)
+
+
+def test_a_mesh_of_fewer_triangles_than_its_body_is_ground():
+    """Push a fine mesh out of two triangles, whichever of the two has more."""
+    vertices, triangles = sheet(1, 4.0)
+    ground = sb.TriangleMesh(vertices, triangles, bottom_margin=1.0)
+    assert rise(ground, -0.15, 400, 'mesh').p[2] == pytest.approx(-0.11, abs=1e-3)
 
 
 @pytest.mark.parametrize('kind', [0, 1])
@@ -238,3 +269,15 @@ def test_crawlers_drive_over_hills():
         lambda world: world.load_urdf(urdf, position=(-1.2, 0.0, 0.3)), turn_on)
     assert 0.9 * 1.2 < way <= 1.2 + 1e-3
     assert np.ptp(heights) < 0.03
+
+
+def test_changed_heights_weigh_on_request():
+    """Keep the mass while heights change, until it is computed from them."""
+    world = sb.World(gravity=(0, 0, 0))
+    bed = world.add_body(sb.HeightField(np.full((3, 3), 0.5), (1.0, 2.0), bottom=-0.5),
+                         density=10.0)
+    bed.geometries[0].set_heights(np.full((3, 3), 1.5))
+    assert bed.mass == pytest.approx(20.0)
+    bed.root_link.update_mass_properties(density=10.0)
+    assert bed.mass == pytest.approx(40.0)
+    np.testing.assert_allclose(bed.root_link.c, (0.0, 0.0, 0.5), atol=1e-12)

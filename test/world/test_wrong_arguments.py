@@ -10,6 +10,7 @@ import sim_bridge as sb
 from sim_bridge import dynamics
 
 _ARM = sb.World().load_urdf(path_of('arm'), collisions='none')
+_HINGE = _ARM.world.add_joint('hinge', None, _ARM.links[-1], (0, 0, 0), (0, 0, 1), tree=False)
 _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
 
 
@@ -44,6 +45,10 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
     (lambda: sb.TrajectoryFollower(_ARM).start(_TRAJECTORY, 0.5), 'time_ns = 0.5: expected an'),
     (lambda: sb.TrajectoryFollower(_ARM).cancel(5), 'run = 5: expected what `start` returned'),
     (lambda: sb.Gains(p='x'), r"p = 'x' \(gains\): expected a finite number"),
+    (lambda: setattr(_HINGE, 'erp', [[0.1], [0.1, 0.2], 0, 0, 0]), r'erp = \[0.1, 0.2\] .*0 to 1'),
+    (lambda: setattr(_HINGE, 'cfm', 'soft'), "cfm = 'soft' .*finite number"),
+    (lambda: sb.laws.pd(_ARM, [[0.0] * 7, [0.0]], stiffness=1.0, damping=1.0),
+     'q_ref = .*7 finite numbers, or rows of so many'),
     (lambda: sb.Tolerances([[0]], [[0]]), r'path tolerances = \[\[0\]\]: expected a row each'),
 ])
 def test_wrong_arguments_are_named(call, said):

@@ -25,7 +25,9 @@ _CAMERA = 'cameras are not simulated'
 _LEFT = 'this device is not simulated'
 LEFT_OUT = MappingProxyType({
     'Camera': _CAMERA, 'RangeCamera': _CAMERA, 'ZmpDevice': _LEFT, 'Holder': _LEFT,
-    'Attachment': _LEFT, 'DigitalIO': _LEFT, 'Conveyor': _LEFT,
+    'Attachment': _LEFT, 'CompetitorMarker': _LEFT, 'PxContinuousTrack': _LEFT,
+    'LivoxMid360': _LEFT, 'StdActionController': _LEFT, 'DigitalIO': _LEFT, 'Conveyor': _LEFT,
+    'PressureSensor': _LEFT, 'PhotoInterrupter': _LEFT, 'TorqueSensor': _LEFT,
     'Skip': '', 'PointLight': '', 'SpotLight': '', 'DirectionalLight': '', 'MarkerDevice': ''})
 """Types of nodes that are left out, with what is said about it; '': nothing."""
 # x ahead and z up, in the axes of the device, by what is ahead there
@@ -42,6 +44,12 @@ _YAW_RANGE, _YAW_STEP, _NEAREST, _FARTHEST, _RATE = 120.0, 1.0, 0.1, 10.0, 10.0
 _IDEAL = (
     'id', 'on', 'True', 'max_force', 'max_torque', 'max_angular_velocity', 'max_acceleration',
     'detection_rate', 'error_deviation')
+
+
+def left_out(kind: str) -> str | None:
+    """Return what is said about a node that is left out, '' for nothing; None for others."""
+    # those of plugins are called so
+    return LEFT_OUT.get(kind, _LEFT if kind.endswith('Device') else None)
 
 
 def read_device(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.description.body.devices import DEVICES, LEFT_OUT, read_device
+from sim_bridge.description.body.devices import DEVICES, LEFT_OUT, left_out, read_device
 from sim_bridge.description.body.keys import (
     finite,
     key_of,
@@ -18,20 +19,28 @@ from sim_bridge.description.body.keys import (
     rotation,
     translation,
 )
+from sim_bridge.description.body.surfaces import GRID, read_surface, SURFACES
 from sim_bridge.description.model import GeometryDescription, Pose, SensorDescription
 from sim_bridge.description.poses import read_only
+from sim_bridge.description.yaml.file import read_anchored
 from sim_bridge.description.yaml.section import Section
+from sim_bridge.foreign.vrml.surfaces import Surface
+from sim_bridge.foreign.yaml_text import YamlTextError
+from sim_bridge.shapes.mesh_files import MeshArrays, VRML_SUFFIX
+from sim_bridge.shapes.shapes import PRIMITIVES
+from sim_bridge.shapes.surfaces import surface as surface_of_shape
+from sim_bridge.shapes.vrml_files import ALONG_Y
 
-# Choreonoid's cylinders, capsules and cones lie along y, those of the description along z
-_Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-_ROUND = {'Cylinder': 'cylinder', 'Capsule': 'capsule', 'Cone': 'cone'}
+_ROUND = ('Cylinder', 'Capsule', 'Cone')
 _BOTH, _VISUAL, _COLLISION = 'shape', 'Visual', 'Collision'
-_GROUPS = ('Group', 'Transform', _VISUAL, _COLLISION)
+_GROUPS = ('Group', 'Node', 'Transform', _VISUAL, _COLLISION)
 # keys about looks
 _LOOKS = (
     'appearance', 'division_number', 'divisionNumber', 'crease_angle', 'creaseAngle', 'bottom',
     'top', 'side', 'name', 'type', 'solid')
 _ROUNDING = 1e-9
+_YAML = ('.yaml', '.yml')
+_MOST_INSIDE, _MOST_PARTS = 8, 1000
 
 
 class RigidPart(NamedTuple):
@@ -118,20 +127,23 @@ def children(section: Section, key: str, reading: Reading) -> Iterator[tuple[str
 class _Walk:
     def __init__(self, link: str, reading: Reading, found: Elements):
         self._link, self._reading, self._found = link, reading, found
+        self._parts = 0
+        self._color: tuple[float, float, float, float] | None = None
 
     def into(self, section: Section, key: str, frame: _Frame, use: str) -> None:
         """Read all nodes at a key. use: of their shapes: _BOTH, _VISUAL or _COLLISION."""
         for kind, node in children(section, key, self._reading):
             self._node(kind, node, frame, use)
-            if kind not in LEFT_OUT:
+            if left_out(kind) is None:
                 note_unread(node, node.place(), self._reading.findings)
 
     def _node(self, kind: str, node: Section, frame: _Frame, use: str) -> None:
         node.knows('name')
-        if kind in LEFT_OUT:
-            if LEFT_OUT[kind]:
+        reason = left_out(kind)
+        if reason is not None:
+            if reason:
                 self._reading.findings.warning(
-                    'not-simulated', node.place(), LEFT_OUT[kind], 'type', kind)
+                    'not-simulated', node.place(), reason, 'type', kind)
             return
         if kind in (_VISUAL, _COLLISION):
             if use not in (_BOTH, kind):
@@ -151,7 +163,7 @@ class _Walk:
             self._mesh(node, inner, use)
             return
         elif kind in DEVICES:
-            pose = self._rigid(inner, node)
+            _, pose = self._rigid(inner, node)
             sensor = read_device(kind, node, self._link, pose, self._reading)
             self._found.sensors.append(sensor)
         elif kind in (_VISUAL, _COLLISION):
@@ -168,6 +180,7 @@ class _Walk:
             finite(node, 'mass', 0.0, 0.0), frame.position + center, inertia))
 
     def _shape(self, node: Section, frame: _Frame, use: str) -> None:
+        self._color = _color(node.peek('appearance'))
         _forget_looks(node)
         geometry = node.section('geometry', required=True)
         if geometry is None:
@@ -177,73 +190,152 @@ class _Walk:
         if kind == 'Resource':
             self._mesh(geometry, frame, use)
         elif kind in ('Box', 'Sphere', *_ROUND):
-            self._primitive(kind, geometry, frame, node, use)
+            self._primitive(kind, geometry, frame, use)
+        elif kind in SURFACES:
+            self._surface(kind, geometry, frame, use)
         elif kind:
-            message = (
-                'is not simulated: name a mesh file as Resource, or a primitive; '
-                f'these are Box, Sphere, {", ".join(_ROUND)}')
-            if use == _VISUAL:
-                self._reading.findings.warning(
-                    'not-simulated', geometry.place('type'), message, 'type', kind)
-            else:
-                geometry.error('type', kind, message)
+            known = ('Box', 'Sphere', *_ROUND, *SURFACES, 'Resource')
+            geometry.error('type', kind, f'unknown; the geometries are {", ".join(known)}')
             return
         note_unread(geometry, geometry.place(), self._reading.findings)
 
-    def _primitive(
-        self, kind: str, geometry: Section, frame: _Frame, node: Section, use: str
-    ) -> None:
-        scale, pose = self._scaled(frame, node)
+    def _primitive(self, kind: str, geometry: Section, frame: _Frame, use: str) -> None:
         size: tuple[float, ...]
-        uniform = (scale[0] == scale[1] == scale[2])
         if kind == 'Box':
             sizes = geometry.vector('size', 3, None)
             if sizes is None or min(sizes) <= 0.0:
                 geometry.error('size', geometry.peek('size'), 'must be 3 numbers above 0')
                 return
-            size = tuple((np.array(sizes) * scale).tolist())
-        elif kind == 'Sphere':
-            size = (positive(geometry, 'radius') * float(scale[0]),)
+            size = sizes
+        elif kind == 'Sphere' or (kind == 'Capsule' and geometry.peek('height') == 0):
+            kind, size = 'Sphere', (positive(geometry, 'radius'),)
+            geometry.knows('height')
         else:
-            size = (positive(geometry, 'radius') * float(scale[0]),
-                    positive(geometry, 'height') * float(scale[1]))
-            uniform = scale[0] == scale[2] and (kind != 'Capsule' or uniform)
-            pose = Pose(pose.position, read_only(pose.rotation @ _Y_TO_Z))
-        if kind != 'Box' and not uniform:
-            node.error('scale', '', f'makes a {kind} another kind of shape; use a mesh')
+            size = (positive(geometry, 'radius'), positive(geometry, 'height'))
+        lies = ALONG_Y if kind in _ROUND else np.eye(3)
+        word = kind.lower()
+        scaled = _scaled(frame)
+        if scaled is None or not _keeps_kind(kind, scaled[0]):
+            # as Choreonoid does, too
+            points, triangles = surface_of_shape(PRIMITIVES[word](*size))
+            self._triangles(Surface(points @ lies.T, triangles), geometry, frame, use)
+            return
+        scale, pose = scaled
+        factors = {'Box': scale, 'Sphere': scale[:1]}.get(kind, scale[:2])
         self._add(GeometryDescription(
-            _ROUND.get(kind, kind.lower()), size, pose, line=node.line), use)
+            word, tuple((np.array(size) * factors).tolist()),
+            Pose(pose.position, read_only(pose.rotation @ lies)), line=geometry.line), use)
+
+    def _surface(self, kind: str, geometry: Section, frame: _Frame, use: str) -> None:
+        surface = read_surface(kind, geometry, self._reading)
+        if surface is not None:
+            self._triangles(surface, geometry, frame, use, kind == GRID)
+
+    def _triangles(
+        self, surface: Surface, geometry: Section, frame: _Frame, use: str,
+        is_terrain: bool = False,
+    ) -> None:
+        points = read_only(surface.vertices @ frame.linear.T)
+        self._add(GeometryDescription(
+            'mesh', (1.0, 1.0, 1.0), Pose(read_only(frame.position)),
+            surface=MeshArrays(points, surface.triangles), is_terrain=is_terrain,
+            line=geometry.line), use)
 
     def _mesh(self, node: Section, frame: _Frame, use: str) -> None:
         uri = node.text('uri', None) if node.has('uri') else node.text('url', None)
-        for part in ('node', 'exclude'):
-            if node.has(part):
-                node.error(
-                    part, node.peek(part), 'parts of files are not read; use a file of its own')
+        part = node.text('fragment' if node.has('fragment') else 'node', '')
         if uri is None:
             node.error('uri', '', 'missing')
             return
-        scale, pose = self._scaled(frame, node)
+        if uri.lower().endswith(_YAML):
+            self._part(node, uri, part, frame, use)
+            return
+        if part and not uri.lower().endswith(VRML_SUFFIX):
+            node.error('node', part, f'is taken of {VRML_SUFFIX} files only; name a file of '
+                       'its own')
+        if node.has('exclude'):
+            node.error('exclude', node.peek('exclude'), 'is not read: name what is wanted (node)')
+        if self._reading.folder and '://' not in uri:
+            uri = os.path.join(self._reading.folder, uri)
+        scale, pose = self._rigid(frame, node)
         self._add(GeometryDescription(
-            'mesh', tuple(scale.tolist()), pose, filename=uri, line=node.line), use)
+            'mesh', tuple(scale.tolist()), pose, filename=uri, part=part, line=node.line), use)
 
-    def _scaled(self, frame: _Frame, node: Section) -> tuple[np.ndarray, Pose]:
-        """Return the scale (3,) along the axes of a shape, and its pose."""
-        scale = np.linalg.norm(frame.linear, axis=0)
-        # norms of rotations are 1 but for rounding
-        scale = np.where(np.abs(scale - 1.0) < _ROUNDING, 1.0, scale)
-        turned = frame.linear / scale
-        if np.abs(turned.T @ turned - np.eye(3)).max() > _ROUNDING:
-            node.error('scale', '', 'makes the shape oblique: it is turned within what is scaled')
-            turned = np.eye(3)
-        return scale, Pose(read_only(frame.position), read_only(turned))
+    def _part(self, node: Section, uri: str, anchor: str, frame: _Frame, use: str) -> None:
+        """Read nodes of a YAML file: what has an anchor there, or all."""
+        outer = self._reading
+        path = outer.base / outer.folder / uri
+        if path.resolve() in outer.inside or len(outer.inside) == _MOST_INSIDE:
+            node.error('uri', uri, 'the file is inside itself' if path.resolve() in outer.inside
+                       else f'at most {_MOST_INSIDE} files are inside each other')
+            return
+        self._parts += 1
+        if self._parts > _MOST_PARTS:
+            node.error('uri', uri, f'at most {_MOST_PARTS} parts of files are on a link')
+            return
+        try:
+            content = read_anchored(path, anchor)
+        except OSError as err:
+            node.error('uri', uri, f'cannot be read: {err.strerror}')
+            return
+        except YamlTextError as err:
+            node.error('uri', uri, f'line {err.line}: is no YAML: {err.problem}')
+            return
+        if content is None:
+            node.error('node', anchor, f'{uri} has no such anchor (&{anchor})')
+            return
+        self._reading = outer._replace(
+            folder=os.path.dirname(os.path.join(outer.folder, uri)),
+            inside=(*outer.inside, path.resolve()))
+        inner = Section(
+            {'elements': content}, f'link.{self._link} in {uri}', outer.findings, node.line)
+        self.into(inner, 'elements', frame, use)
+        self._reading = outer
 
-    def _rigid(self, frame: _Frame, node: Section) -> Pose:
-        return self._scaled(frame, node)[1]
+    def _rigid(self, frame: _Frame, node: Section) -> tuple[np.ndarray, Pose]:
+        """Return the scale along the axes of a node, and its pose; notes what makes it oblique."""
+        scaled = _scaled(frame)
+        if scaled is None:
+            node.error('scale', '', 'makes it oblique: it is turned within what is scaled')
+            return np.ones(3), Pose(read_only(frame.position))
+        return scaled
 
     def _add(self, geometry: GeometryDescription, use: str) -> None:
         {_BOTH: self._found.shapes, _VISUAL: self._found.visuals,
-         _COLLISION: self._found.collisions}[use].append(geometry)
+         _COLLISION: self._found.collisions}[use].append(replace(geometry, color=self._color))
+
+
+def _color(appearance: Any) -> tuple[float, float, float, float] | None:
+    """Return the colour of an appearance; None where it has none that is one."""
+    material = appearance.get('material') if isinstance(appearance, dict) else None
+    if not isinstance(material, dict):
+        return None
+    diffuse = material.get('diffuse', material.get('diffuseColor', material.get('diffuse_color')))
+    values = [*diffuse, material.get('transparency', 0.0)] if isinstance(diffuse, list) else []
+    if len(values) != 4 or not all(
+            isinstance(value, (int, float)) and 0.0 <= value <= 1.0 for value in values):
+        return None
+    red, green, blue, transparency = map(float, values)
+    return red, green, blue, 1.0 - transparency
+
+
+def _scaled(frame: _Frame) -> tuple[np.ndarray, Pose] | None:
+    """Return the scale (3,) along the axes of a frame, and its pose; None for an oblique one."""
+    scale = np.linalg.norm(frame.linear, axis=0)
+    # norms of rotations are 1 but for rounding
+    scale = np.where(np.abs(scale - 1.0) < _ROUNDING, 1.0, scale)
+    turned = frame.linear / scale
+    if np.abs(turned.T @ turned - np.eye(3)).max() > _ROUNDING:
+        return None
+    return scale, Pose(read_only(frame.position), read_only(turned))
+
+
+def _keeps_kind(kind: str, scale: np.ndarray) -> bool:
+    """Return whether a primitive that is scaled so is one of its kind."""
+    if kind == 'Box':
+        return True
+    is_round = bool(scale[0] == scale[2])
+    return is_round and (kind in ('Cylinder', 'Cone') or bool(scale[0] == scale[1]))
 
 
 def _forget_looks(section: Section) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 import re
 from typing import NamedTuple
 
@@ -12,16 +13,24 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.rotation import matrix_from_axis_angle
 
-_UNLIMITED = 'unlimited'
+_UNLIMITED = ('unlimited', 'inf', '-inf')
 _LEAST_AXIS = 1e-6
 _AXES = {'X': (1.0, 0.0, 0.0), 'Y': (0.0, 1.0, 0.0), 'Z': (0.0, 0.0, 1.0)}
 
 
 class Reading(NamedTuple):
-    """What all parts of a file share. angle: the file's unit of angles [rad]."""
+    """
+    What all parts of a file share.
+
+    angle: the file's unit of angles [rad]. base: the folder of the first file. folder: that of
+    this one, from there; '' for the same. inside: the files that this one is a part of.
+    """
 
     findings: Findings
     angle: float
+    base: Path = Path()
+    folder: str = ''
+    inside: tuple[Path, ...] = ()
 
 
 def key_of(section: Section, *names: str) -> str:
@@ -38,6 +47,18 @@ def key_of(section: Section, *names: str) -> str:
 
 def _camel(name: str) -> str:
     return re.sub('_([a-z])', lambda found: found[1].upper(), name)
+
+
+def name_in(section: Section, key: str) -> str:
+    """Return a name, which YAML may take for a number; '' if absent."""
+    given = section.peek(key)
+    section.knows(key)
+    if given is None or isinstance(given, str):
+        return given or ''
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
+    section.error(key, given, 'must be a text')
+    return ''
 
 
 def note_unread(section: Section, place: Place, findings: Findings) -> None:
@@ -128,11 +149,11 @@ def limits(section: Section, key: str) -> tuple[float, float]:
 
 
 def _limit(section: Section, key: str, value: object) -> float:
-    if value is None or value == _UNLIMITED:
-        return math.inf
+    if value is None or value in _UNLIMITED:
+        return -math.inf if value == '-inf' else math.inf
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value):
         return float(value)
-    section.error(key, value, f'must be a number or {_UNLIMITED!r}')
+    section.error(key, value, f'must be a number or {_UNLIMITED[0]!r}')
     return math.inf
 
 

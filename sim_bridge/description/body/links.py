@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 
-from sim_bridge.description.body.elements import (
-    children,
-    Elements,
-    inertia_of,
-    read_elements,
-    RigidPart,
-)
+from sim_bridge.description.body.composed import LinkNode
+from sim_bridge.description.body.elements import Elements, inertia_of, read_elements, RigidPart
 from sim_bridge.description.body.keys import (
     axis,
     finite,
     key_of,
     limit,
     limits,
+    name_in,
     note_unread,
     Reading,
     rotation,
@@ -48,9 +44,6 @@ _TYPES = {
 # the command of a joint is chosen while it runs; the second is what tracks once were
 _MODES = ('actuation_mode', 'import', 'lights_on', 'type')
 _OLD_TRACK = 'jointSurfaceVelocity'
-_NOT_READ = {
-    'ContinuousTrack': 'chains of links are not made; use the joint type ' + _TRACK,
-    'SubBody': 'other body files are not included; write its links here'}
 
 
 @dataclass(frozen=True)
@@ -74,19 +67,16 @@ class BodyLink:
     section: Section
 
 
-def read_links(document: Section, reading: Reading) -> list[BodyLink]:
+def read_links(nodes: Iterable[LinkNode]) -> list[BodyLink]:
     """Return the links in the order of the file; a name that is given twice is an error."""
     links: dict[str, BodyLink] = {}
-    for number, (kind, section) in enumerate(children(document, 'links', reading)):
-        if kind == 'Skip':
-            continue
-        if kind not in ('', 'Link'):
-            message = _NOT_READ.get(kind, 'cannot stand among links')
-            section.error('type', kind, message)
-            continue
-        name = _text(section, 'name') or f'link{number}'
-        section.rename(f'link.{name}')
+    for number, (section, reading, file, prefix) in enumerate(nodes):
+        name = name_in(section, 'name') or f'link{number}'
+        section.rename(f'link.{name} of {file}' if file else f'link.{name}')
         link = _link(section, name, reading)
+        if prefix:
+            link = replace(link, sensors=tuple(
+                replace(sensor, name=prefix + sensor.name) for sensor in link.sensors))
         note_unread(section, section.place(), reading.findings)
         if name in links:
             message = f'the link in line {links[name].section.line} is called so'
@@ -94,18 +84,6 @@ def read_links(document: Section, reading: Reading) -> list[BodyLink]:
             continue
         links[name] = link
     return list(links.values())
-
-
-def _text(section: Section, key: str) -> str:
-    """Return a name, which YAML may take for a number; '' if absent."""
-    given = section.peek(key)
-    section.knows(key)
-    if given is None or isinstance(given, str):
-        return given or ''
-    if isinstance(given, int) and not isinstance(given, bool):
-        return str(given)
-    section.error(key, given, 'must be a text')
-    return ''
 
 
 def _link(section: Section, name: str, reading: Reading) -> BodyLink:
@@ -117,19 +95,17 @@ def _link(section: Section, name: str, reading: Reading) -> BodyLink:
     elements = read_elements(section, name, reading)
     inertial, has_mass = _inertial(section, elements)
     visuals, collisions = elements.geometries
-    material = _text(section, 'material')
-    if material not in ('', 'Default'):
-        reading.findings.warning(
-            'not-simulated', section.place('material'),
-            'contact materials are given where the robot is loaded', 'material', material)
-    joint_name = _text(section, 'joint_name') or name
+    material = name_in(section, 'material')
+    joint_name = name_in(section, 'joint_name') or name
     joint = JointDescription(
-        name=joint_name, type=kind, parent=_text(section, 'parent'), child=name, origin=origin,
+        name=joint_name, type=kind, parent=name_in(section, 'parent'), child=name, origin=origin,
         axis=read_only(line), limits=_limits(section, kind, reading),
         dynamics=JointDynamics(armature=_armature(section)), line=section.line)
     crawler = CrawlerDescription(joint_name, name, joint.axis, section.line)
     return BodyLink(
-        LinkDescription(name, inertial, visuals, collisions, line=section.line),
+        LinkDescription(
+            name, inertial, visuals, collisions,
+            material='' if material == 'Default' else material, line=section.line),
         joint.parent, joint, _joint_id(section), _position(section, joint, reading),
         crawler if word == _TRACK else None, tuple(elements.sensors), has_mass, section)
 
@@ -217,6 +193,9 @@ def _inertial(section: Section, elements: Elements) -> tuple[Inertial | None, bo
     for part in parts:
         arm = part.center - middle
         whole += part.inertia + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    if not np.isfinite(whole).all():
+        section.error('inertia', '', 'its sum with those of its rigid bodies is not finite')
+        return None, has_mass
     return Inertial(total, Pose(read_only(middle)), read_only(whole), section.line), has_mass
 
 

@@ -8,56 +8,60 @@ of its loader.
 from __future__ import annotations
 
 from dataclasses import replace
-import math
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sim_bridge.description.body.keys import key_of, note_unread, Reading, rotation
+from sim_bridge.description.body.composed import composed
+from sim_bridge.description.body.document import read_document
+from sim_bridge.description.body.keys import key_of, note_unread
 from sim_bridge.description.body.links import BodyLink, in_joint_order, read_links
 from sim_bridge.description.mechanism import inertia
 from sim_bridge.description.mechanism.constraints import attach
+from sim_bridge.description.mechanism.loops import link_poses
 from sim_bridge.description.mechanism.sensors import attach as place_sensor
 from sim_bridge.description.mechanism.tree import check_tree
-from sim_bridge.description.model import JointType, RobotDescription, SensorDescription
+from sim_bridge.description.model import (
+    ConstraintDescription,
+    ConstraintType,
+    JointType,
+    RobotDescription,
+    SensorDescription,
+)
+from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place, Report, unknown
 from sim_bridge.description.urdf.write import urdf_text
 from sim_bridge.description.yaml.constraints import read_joints
-from sim_bridge.description.yaml.file import MappingWithLines, read_mapping
 from sim_bridge.description.yaml.section import Section
+from sim_bridge.foreign.files import noting_files
 from sim_bridge.foundation.names import free_name
-from sim_bridge.foundation.rotation import quaternion_from_matrix
 
-_FORMAT = 'ChoreonoidBody'
-_NEXT_VERSION = 2.1
-_UNITS = {'degree': math.radians(1.0), 'radian': 1.0}
-# about windows, planners and plugins
-_NOT_OF_MECHANICS = (
-    'name', 'standard_pose', 'link_group', 'possible_ik_interpolation_links',
-    'default_ik_interpolation_links', 'possible_support_links', 'default_ik_setup',
-    'default_i_k_setup', 'folding_groups', 'symmetric_joints', 'symmetric_ik_links', 'foot_links',
-    'body_handlers', 'division_number', 'crease_angle', 'format', 'link_info')
+# m: what rounding leaves
+_LEAST_GAP = 1e-6
 _SELF_COLLISION = (
     'collision_detection', 'collision_detection_rules', 'self_collision_detection_rules')
 
 
 def read_body(path: Path, findings: Findings) -> RobotDescription | None:
     """Return what a file describes, with everything that is wrong with it among the findings."""
-    content = read_mapping(path, findings)
-    if content is None:
+    with noting_files() as files:
+        description = _read(path, findings)
+    return None if description is None else replace(description, files=tuple(files))
+
+
+def _read(path: Path, findings: Findings) -> RobotDescription | None:
+    read = read_document(path, findings, path.parent)
+    if read is None:
         return None
-    document = Section(content, 'body', findings, 1)
-    angle = _header(document, findings)
-    if angle is None:
-        return None
-    reading = Reading(findings, angle)
-    links = read_links(document, reading)
+    document, reading = read
+    whole = composed(document, reading, path)
+    links = read_links(whole.links)
     if not links:
         document.error('links', '', 'missing, or holds no link')
         return None
     name = document.text('name', path.stem)
     description = _assembled(document, name, links, path, findings)
-    description = _with_loops(document, description, reading)
+    description = _with_loops(whole.joints, description, findings)
     for key in _SELF_COLLISION:
         if document.has(key_of(document, key)):
             findings.warning(
@@ -65,23 +69,6 @@ def read_body(path: Path, findings: Findings) -> RobotDescription | None:
                 'loaded (self_collision, srdf, exclude)', key)
     note_unread(document, document.place(), findings)
     return description
-
-
-def _header(document: Section, findings: Findings) -> float | None:
-    """Return the unit of angles [rad]; None, with an error noted, for files of another format."""
-    for key in _NOT_OF_MECHANICS:
-        key_of(document, key)
-    if document.peek('format') != _FORMAT:
-        other = document.peek(key_of(document, 'model_file'))
-        hint = f'; it only refers to {other}: name that file' if other else ''
-        document.error('format', document.peek('format'), f'must be {_FORMAT}{hint}')
-        return None
-    key = key_of(document, 'format_version')
-    version = document.number(key, None)
-    if version is None or not 1.0 <= version < _NEXT_VERSION:
-        document.error(key, document.peek(key), 'must be 1.0 to 2.0')
-        return None
-    return _UNITS[document.choice(key_of(document, 'angle_unit'), tuple(_UNITS), 'degree')]
 
 
 def _assembled(
@@ -125,6 +112,8 @@ def _assembled(
         joints=MappingProxyType(joints), sensors=(), report=Report(str(path)), source=str(path),
         crawlers=tuple(
             link.crawler for link in in_joint_order(links) if link.crawler is not None),
+        joint_ids=MappingProxyType({
+            link.joint.name: link.number for link in carried if link.number is not None}),
         is_welded=is_welded, base_pose=root.joint.origin,
         positions=MappingProxyType({
             link.joint.name: link.position for link in carried if link.position is not None}))
@@ -174,34 +163,47 @@ def _sensors(
     return tuple(found.values())
 
 
+def _with_axial_gaps(
+    loops: tuple[ConstraintDescription, ...], description: RobotDescription, findings: Findings
+) -> tuple[ConstraintDescription, ...]:
+    """
+    Return loop joints whose hinges keep what parts their anchors along the axis.
+
+    Choreonoid's ODE plugin reads the anchor on the first link alone, so that models are closed
+    whatever is said of the second one.
+    """
+    poses, closed = link_poses(description, description.positions), []
+    for joint in loops:
+        if joint.type is ConstraintType.HINGE and joint.link2 and joint.position2 is not None:
+            assert joint.axis is not None
+            first, second = poses[joint.link1], poses[joint.link2]
+            line = first.rotation @ joint.axis
+            ends = [pose.position + pose.rotation @ position for pose, position in (
+                (first, joint.position1), (second, joint.position2))]
+            gap = float(line @ (ends[1] - ends[0]))
+            if abs(gap) > _LEAST_GAP:
+                findings.warning(
+                    'axial-gap', Place('joint', joint.name, joint.line), 'the anchors are '
+                    f'{gap:.3g} m apart along the axis; they stay so, as in Choreonoid')
+                position2 = joint.position2 - gap * (second.rotation.T @ line)
+                joint = replace(joint, position2=read_only(position2))
+        closed.append(joint)
+    return tuple(closed)
+
+
 def _with_loops(
-    document: Section, description: RobotDescription, reading: Reading
+    joints: list[Any], description: RobotDescription, findings: Findings
 ) -> RobotDescription:
     """Return the description with its extra joints, its mass properties checked, and a URDF."""
-    findings, key = reading.findings, key_of(document, 'extra_joints')
-    if document.has(key):
-        outer = Section({key: _turned(document, key, reading)}, '', findings, document.line)
+    if joints:
+        outer = Section({'joints': joints}, '', findings)
         loops = attach(read_joints(outer, findings), description, findings)
+        if findings.report('').ok:
+            loops = _with_axial_gaps(loops, description, findings)
         description = replace(description, constraints=loops)
     if description.root:
         inertia.check_links(description, findings)
         if findings.report('').ok:
-            joints = inertia.check_joints(description, findings)
-            description = replace(description, joints=MappingProxyType(joints))
+            joints_checked = inertia.check_joints(description, findings)
+            description = replace(description, joints=MappingProxyType(joints_checked))
     return replace(description, xml=urdf_text(description))
-
-
-def _turned(document: Section, key: str, reading: Reading) -> Any:
-    """Return the extra joints with their rotations as the reader of loop joints takes them."""
-    joints: list[Any] = []
-    for section in document.list_of_sections(key):
-        joint = MappingWithLines({name: section.peek(name) for name in section.names()})
-        for k in (1, 2):
-            given = f'rotation_in_link{k}'
-            if section.has(given):
-                del joint[given]
-                turn = quaternion_from_matrix(rotation(section, reading, given))
-                joint[f'orientation{k}'] = turn.tolist()
-        joint.lines = {name: section.place(str(name)).line for name in joint}
-        joints.append(joint)
-    return joints

@@ -9,13 +9,11 @@ links: robots, or links as robot/link; all if absent. Types and their classes: `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from sim_bridge.description.force_fields import DeclaredField, FIELD_KINDS
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.yaml.section import Section
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.description.yaml.section import check_findings, mapping_from_text, Section
 
 
 @dataclass(frozen=True)
@@ -40,23 +38,11 @@ def fields_from_text(text: str, what: str) -> tuple[SceneField, ...]:
 
     Raises InvalidValueError, about `what`, with all that is wrong.
     """
-    # imported here, since most worlds are made without YAML
-    from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
-
     expected = 'YAML of fields of force by name, as {} or in docs/force_fields.md'
     findings = Findings()
-    try:
-        content = load_yaml(text)
-    except YamlTextError as err:
-        problem = f'{expected}; this is no YAML: {err.problem}'
-        raise InvalidValueError(what, text, problem) from None
-    if not isinstance(content, Mapping):
-        raise InvalidValueError(what, text, expected)
+    content = mapping_from_text(text, what, expected)
     found = read_fields(Section({'force_fields': content}, '', findings), 'force_fields')
-    wrong = findings.report(what).errors
-    if wrong:
-        problems = '; '.join(f'{each.subject}: {each.message}' for each in wrong)
-        raise InvalidValueError(what, text, f'{expected}; {problems}')
+    check_findings(findings, text, what, expected)
     return found
 
 

@@ -2,6 +2,9 @@
 Scenes: what is in a world, as YAML.
 
     world:
+      description: Two arms at a table   # for users
+      solver: direct                     # integrator, sleep, iterations, contact_margin, erp,
+                                         # cfm: attributes of World; what is absent stays
       gravity: [0, 0, -9.81]             # m/s²; or {center: …}, the arguments of PointGravity
       force_fields:
         wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}  # docs/force_fields.md
@@ -21,7 +24,7 @@ Scenes: what is in a world, as YAML.
         table:
           motion: static                 # or dynamic (the default), kinematic
           box: [1.0, 0.6, 0.05]          # m; or sphere: 0.1 … the names in SHAPES
-          position: [0.8, 0, 0.4]        # m
+          position: [0.8, 0, 0.4]        # m; linear_velocity, angular_velocity
           rpy: [0, 0, 1.57]              # rad; or orientation: [0, 0, 0, 1], a quaternion x y z w
           material: rubber
         hammer:                          # several shapes: each with a place of its own
@@ -29,15 +32,29 @@ Scenes: what is in a world, as YAML.
             - {box: [0.03, 0.03, 0.3]}
             - {cylinder: {radius: 0.02, length: 0.1}, position: [0, 0, 0.15], name: head}
           mass: 0.8                      # kg; or density; inertia, center_of_mass
+          gravity: false                 # the settings of `Link`: no gravity acts on it
+          linear_velocity_damping: 0.5   # 1/s, of all axes or a list; angular_velocity_damping
+          mass_coefficients: [0, 0, 1]   # AGX's effective mass; inertia_coefficients
+          sleep: {linear: 0.05, time: 1} # the arguments of `Sleep`; or true, false
+          disabled: true                 # at rest until something awake touches it
+          sensors: {}                    # as the node's parameter, without a link; namespace:
+                                         # of their topics, its name if absent
       robots:
         left:
           urdf: arm                      # a shipped robot's name, a path, package://…
                                          # of a URDF, xacro or body file
           namespace: left                # of its ROS topics; its name if absent
+          controller: none               # who moves it on the graph: one of CONTROLLERS; that of
+                                         # the parameters beside its file if absent
           position: [0, 0.5, 0]
           fixed_base: true
           joint_positions: {elbow: 1.2}  # rad or m
           sensors: {}                    # as the node's parameter
+          links: {hand: {gravity: false}}                  # the settings of `Link`
+          joints: {elbow: {damping: 0.3}}                  # those of `Axis`; see below
+          sleep: false                   # and disabled, as of objects
+      joints:                            # see `description.scene.joints`
+        hinge: {type: hinge, between: [table, left/hand], anchor: [0.8, 0, 0.4], axis: [0, 0, 1]}
       openplx:
         crane:
           file: crane.openplx
@@ -52,25 +69,41 @@ Paths count from the folder of the file. Shapes take the further keys of Placed,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from pathlib import Path
 import re
 from types import MappingProxyType
 from typing import Any
 
+from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
-from sim_bridge.description.resources import explain_unresolved, find_robot, resolve_uri
-from sim_bridge.description.scene.fields import read_fields, SceneField
+from sim_bridge.description.resources import (
+    explain_unresolved,
+    find_robot,
+    find_scene,
+    PROJECT_SUFFIX,
+    resolve_uri,
+)
+from sim_bridge.description.scene.fields import read_fields
+from sim_bridge.description.scene.joints import read_joints
+from sim_bridge.description.scene.joints import read_settings as read_joint_settings
+from sim_bridge.description.scene.model import (
+    namespace_for,
+    SceneBody,
+    SceneDescription,
+    SceneOpenPlx,
+    SceneRobot,
+)
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
+from sim_bridge.description.scene.values import read_link, read_robot, read_settings
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
 from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
 from sim_bridge.shapes.friction_direction import direction_of, FrictionDirection
 from sim_bridge.shapes.material import ContactMaterial, Material, ODE_NAMES
 from sim_bridge.shapes.materials import MaterialLibrary
-from sim_bridge.shapes.placed import Placed
 
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
 _MATERIAL_KEYS = tuple(
@@ -80,70 +113,26 @@ _TEXTS = ('friction_model', 'solver')
 _READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
-@dataclass(frozen=True, eq=False)
-class SceneBody:
-    """An object: its name, and the other arguments of `World.add_body`. line: in the file."""
-
-    name: str
-    shapes: tuple[Placed, ...]
-    arguments: Mapping[str, object]
-    line: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class SceneRobot:
-    """
-    A robot.
-
-    name, urdf (its file) and the other arguments of `World.load_urdf`. namespace: of its ROS
-    topics.
-    """
-
-    name: str
-    urdf: str
-    namespace: str
-    arguments: Mapping[str, object]
-    line: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class SceneOpenPlx:
-    """An OpenPLX scene: name, file and the other arguments of `World.load_openplx`."""
-
-    name: str
-    file: str
-    arguments: Mapping[str, Any]
-    line: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class SceneDescription:
-    """
-    What is in a world.
-
-    source: the file, or '<mapping>'. gravity: None if not given. contact_materials: each
-    with the names of its two materials. apart: pairs of groups. bodies: ground among them.
-    """
-
-    source: str
-    gravity: Gravity | None = None
-    materials: tuple[Material, ...] = ()
-    contact_materials: tuple[tuple[str, str, ContactMaterial], ...] = ()
-    apart: tuple[tuple[str, str], ...] = ()
-    bodies: tuple[SceneBody, ...] = ()
-    robots: tuple[SceneRobot, ...] = ()
-    ground: Mapping[str, object] | None = None
-    openplx: tuple[SceneOpenPlx, ...] = ()
-    force_fields: tuple[SceneField, ...] = ()
-
-
 def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
     """
     Read a scene from a YAML file, or take it from a mapping as a YAML file would hold it.
 
-    Raises SceneError, with every defect, its place and what would have been accepted.
+    source: gallery/NAME is a scene that ships. A file of Choreonoid is read as its project, see
+    `project`. Raises SceneError, with every defect, its place and what would have been accepted,
+    and UnknownNameError for a scene that does not ship.
     """
     findings = Findings()
+    if isinstance(source, (str, Path)):
+        source = find_scene(source)
+    if isinstance(source, (str, Path)) and str(source).endswith(PROJECT_SUFFIX):
+        # imported here, since most worlds are made without it
+        from sim_bridge.description.scene.project import read_project
+
+        project = read_project(Path(source), findings)
+        report = findings.report(str(source))
+        if not report.ok:
+            raise SceneError(report)
+        return replace(project, report=report)
     label, folder, content = read_document(source, findings)
     scene = SceneDescription(label)
     if content is not None:
@@ -155,11 +144,11 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
     report = findings.report(label)
     if not report.ok:
         raise SceneError(report)
-    return scene
+    return replace(scene, report=report)
 
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
-    gravity = _gravity(world)
+    settings, gravity = read_settings(world), _gravity(world)
     force_fields = read_fields(world, 'force_fields')
     library = _library(world, folder)
     materials = tuple(
@@ -173,9 +162,12 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     bodies = tuple(_body(section, folder) for section in world.sections('objects'))
     robots = tuple(_robot(section, folder) for section in world.sections('robots'))
     openplx = tuple(_openplx(section, folder) for section in world.sections('openplx'))
+    joints = read_joints(world, 'joints')
+    description = world.text('description', '')
     world.close()
     return SceneDescription(
-        label, gravity, materials, contacts, apart, bodies, robots, ground, openplx, force_fields)
+        label, gravity, materials, contacts, apart, bodies, robots, ground, openplx, force_fields,
+        joints, settings, description=description)
 
 
 def _gravity(world: Section) -> Gravity | None:
@@ -303,15 +295,16 @@ def _body(section: Section, folder: Path) -> SceneBody:
         'material': section.text('material', None),
         'mass': section.number('mass', None), 'density': section.number('density', None),
         'inertia': section.matrix('inertia'), **section.pose(),
-    }
+        'sensors': _sensors(section, section.name)}
     for key in _BODY_VECTORS:
         value = section.vector(key, 3, None)
         if value is not None:
             arguments[key] = value
+    link, own, namespace = read_link(section), read_robot(section), _namespace(section)
     section.close()
     return SceneBody(
-        section.name, tuple(p for p in placed if p is not None), MappingProxyType(arguments),
-        section.line)
+        section.name, tuple(p for p in placed if p is not None), namespace,
+        MappingProxyType(arguments), link, own, section.line)
 
 
 def _robot(section: Section, folder: Path) -> SceneRobot:
@@ -319,7 +312,7 @@ def _robot(section: Section, folder: Path) -> SceneRobot:
     urdf = _urdf(section, folder, packages)
     arguments: dict[str, object] = {
         'fixed_base': section.flag('fixed_base', None), **section.pose(),
-        'collisions': section.choice('collisions', ('hull', 'mesh', 'none'), 'hull'),
+        'collisions': section.choice('collisions', ('hull', 'hulls', 'mesh', 'none'), 'hull'),
         'missing_meshes': section.choice('missing_meshes', ('error', 'warning'), 'error'),
         'self_collision': section.flag('self_collision', None),
         'material': section.text('material', None),
@@ -332,10 +325,17 @@ def _robot(section: Section, folder: Path) -> SceneRobot:
     joints = section.section('joint_positions')
     if joints is not None:
         arguments['joint_positions'] = {key: joints.number(key, 0.0) for key in joints.names()}
-    namespace = _namespace(section)
-    section.close()
+    links, settings = section.sections('links'), section.sections('joints')
+    namespace, own = _namespace(section), read_robot(section)
+    controller = section.choice('controller', (*CONTROLLERS, NO_CONTROLLER), '')
+    mediums = {each.name: read_link(each) for each in links}
+    for each in (*links, section):
+        each.close()
     return SceneRobot(
-        section.name, urdf, namespace, MappingProxyType(arguments), section.line)
+        section.name, urdf, namespace, MappingProxyType(arguments), own,
+        MappingProxyType(mediums),
+        MappingProxyType({each.name: read_joint_settings(each) for each in settings}),
+        section.line, controller=controller)
 
 
 def _openplx(section: Section, folder: Path) -> SceneOpenPlx:
@@ -356,17 +356,21 @@ def _namespace(section: Section) -> str:
     word = r'[A-Za-z_]\w*'
     namespace = section.text('namespace', None)
     if namespace is None:
-        valid = re.sub(r'\W', '_', section.name, flags=re.ASCII)
-        return valid if re.match(word, valid, re.ASCII) else f'_{valid}'
+        return namespace_for(section.name)
     if not re.fullmatch(rf'{word}(/{word})*', namespace, re.ASCII):
         section.error('namespace', namespace, 'must be words of letters, digits and _, none of '
                       'which begins with a digit, with a / between two')
     return namespace
 
 
-def _sensors(section: Section) -> tuple[SensorDescription, ...]:
+def _sensors(section: Section, link: str = '') -> tuple[SensorDescription, ...]:
+    """Return the sensors of a robot or an object; link: of those that name none."""
+    given = section.mapping('sensors')
+    if link:
+        given = {name: {'link': link, **each} if isinstance(each, Mapping) else each
+                 for name, each in given.items()}
     try:
-        return sensors_from_mapping(section.mapping('sensors'))
+        return sensors_from_mapping(given)
     except DescriptionError as err:
         for finding in err.report.findings:
             section.error('sensors', '', f'{finding.subject}: {finding.message}')

@@ -12,7 +12,8 @@ import numpy as np
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foreign.files import DATA_BYTES, read_file
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
 from sim_bridge.shapes.shapes import (
@@ -94,6 +95,14 @@ def _sphere(section: Section, key: str, folder: Path) -> Shape | None:
     return None if radius is None else Sphere(radius)
 
 
+def _line(section: Section, key: str, folder: Path) -> Shape | None:
+    ends = section.matrix(key)
+    if ends is None or ends.shape != (2, 3):
+        section.error(key, section.peek(key), 'must hold two points [m]: [[x, y, z], [x, y, z]]')
+        return None
+    return Line(*ends)
+
+
 def _plane(section: Section, key: str, folder: Path) -> Shape | None:
     section.mapping(key)
     return Plane()
@@ -136,13 +145,21 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
     inner = section.section(key)
     if inner is None:
         return None
-    heights, size = inner.matrix('heights'), inner.vector('size', 2, None)
+    heights, image = inner.matrix('heights'), inner.text('image', None)
+    size = inner.vector('size', 2 if image is None else 3, None)
     file, bottom = inner.text('file', None), inner.number('bottom', None)
     inner.close()
-    if (heights is None) == (file is None) or size is None:
+    if sum(each is not None for each in (heights, file, image)) != 1 or size is None:
         section.error(
-            key, '', 'must hold size [m], and either heights [m] or file (numbers by rows)')
+            key, '', 'must hold size [m] and one of heights [m], file (numbers by rows) and '
+            'image, whose size is of three numbers')
         return None
+    if image is not None:
+        try:
+            return HeightField.from_image(folder / image, size, bottom)
+        except SimBridgeError as err:
+            inner.error('image', image, str(err))
+            return None
     if file is not None:
         heights = _heights_of(inner, folder / file)
     lengths = size[0], size[1]
@@ -187,5 +204,5 @@ SHAPES: dict[str, _Reader] = {
     'hollow_cylinder': _round(HollowCylinder, ('radius', 'length', 'inner_radius')),
     'hollow_cone': _round(
         HollowCone, ('radius', 'length', 'inner_radius'), ('top_radius', 'top_inner_radius')),
-    'plane': _plane, 'hull': _hull, 'mesh': _mesh, 'height_field': _height_field,
+    'line': _line, 'plane': _plane, 'hull': _hull, 'mesh': _mesh, 'height_field': _height_field,
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+import math
 from types import MappingProxyType
 
 from sim_bridge.description.model import NoiseDescription, RADIATIONS, ScanDescription
+from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.scans import ANGLES, RANGE, scan_of
 from sim_bridge.description.sdf.noise import read_noise
@@ -14,6 +16,9 @@ from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, read_numbers, warn_of_unknown
 
 SCAN_TAGS = ('lidar', 'ray')
+# keys of `sonar`, and the rays along each angle of its cone
+_SONAR = {'min': RANGE['min'], 'max': RANGE['max'], 'radius': Numbers(minimum=0.0)}
+_SONAR_RAYS = 9
 _RANGE_OUTPUT, _RANGE_PLUGIN = 'sensor_msgs/Range', 'gazebo_ros_range'
 
 
@@ -46,6 +51,16 @@ def read_scan(
             noise['range'] = read
     rays = scan_of(angles['horizontal'], angles['vertical'], limits, place, findings)
     return rays, MappingProxyType(noise)
+
+
+def read_sonar(node: Element, place: Place, findings: Findings) -> ScanDescription:
+    """Read a `<sonar>` element: rays in a cone about x whose base, at `max`, has the radius."""
+    warn_of_unknown(node, {*_SONAR, 'geometry'}, place, findings)
+    given = {'min': 0.0, 'max': 1.0, 'radius': 0.5, **read_numbers(node, _SONAR, place, findings)}
+    half = math.atan2(given['radius'], given['max'])
+    spread = {'samples': _SONAR_RAYS, 'min_angle': -half, 'max_angle': half}
+    limits = {'min': given['min'], 'max': given['max']}
+    return replace(scan_of(spread, spread, limits, place, findings), radiation='ultrasound')
 
 
 def gives_one_range(sensor: Element) -> bool:

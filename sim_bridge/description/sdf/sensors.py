@@ -16,6 +16,7 @@ from sim_bridge.description.model import (
     NoiseDescription,
     Pose,
     ScanDescription,
+    SCANNING,
     SensorDescription,
     SensorKind,
     WRENCH_DIRECTIONS,
@@ -25,10 +26,11 @@ from sim_bridge.description.noise import QUANTITIES
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.noise import read_axis_noise, read_classic_noise
+from sim_bridge.description.sdf.noise import read_axis_noise, read_classic_noise, read_noise
 from sim_bridge.description.sdf.scans import (
     gives_one_range,
     read_scan,
+    read_sonar,
     remapped_output,
     SCAN_TAGS,
     with_radiation,
@@ -41,6 +43,8 @@ from sim_bridge.foundation.rotation import matrix_from_rpy
 KINDS = {
     'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU,
     'contact': SensorKind.CONTACT, 'magnetometer': SensorKind.MAGNETOMETER,
+    'altimeter': SensorKind.ALTIMETER, 'air_pressure': SensorKind.AIR_PRESSURE,
+    'sonar': SensorKind.RANGE,
     **dict.fromkeys(('lidar', 'gpu_lidar', 'ray', 'gpu_ray'), SensorKind.LIDAR)}
 # iDynTree's names
 ROBOT_KINDS = {
@@ -51,9 +55,11 @@ ROBOT_KINDS = {
 
 _INNER = {
     SensorKind.FORCE_TORQUE: 'force_torque', SensorKind.CONTACT: 'contact',
-    SensorKind.MAGNETOMETER: 'magnetometer'}
+    SensorKind.MAGNETOMETER: 'magnetometer', SensorKind.ALTIMETER: 'altimeter',
+    SensorKind.AIR_PRESSURE: 'air_pressure', SensorKind.RANGE: 'sonar'}
 _CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _RATE = Numbers(minimum=0.0)
+_ALTITUDE = 'reference_altitude'
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
 _PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
 _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
@@ -70,6 +76,7 @@ class _Settings(TypedDict, total=False):
     enable_orientation: bool
     scan: ScanDescription
     collisions: tuple[str, ...]
+    reference_altitude: float
 
 
 def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
@@ -149,7 +156,7 @@ def _read_sensor(
             settings['scan'], settings['noise'] = read_scan(inner, within, findings)
         else:
             settings = _READERS.get(kind, _read_imu)(inner, within, findings)
-    elif kind is SensorKind.LIDAR:
+    elif kind in SCANNING:
         message = f'without <{inner_tags[0]}> it has no rays, ignored'
         findings.warning('unsupported-sensor', place, message)
         return None
@@ -232,7 +239,36 @@ def _read_magnetometer(node: Element, place: Place, findings: Findings) -> _Sett
     return {'noise': MappingProxyType(read_axis_noise(node, 'magnetic_field', place, findings))}
 
 
+def _read_channels(node: Element, place: Place, findings: Findings) -> _Settings:
+    """Read `<quantity><noise>` of quantities without axes, and the altitude of the origin."""
+    settings: _Settings = {}
+    noise = {}
+    known = QUANTITIES[KINDS[node.tag]]
+    is_pressure = node.tag == 'air_pressure'
+    more = {_ALTITUDE} if is_pressure else set()
+    warn_of_unknown(node, {*known, *more, 'topic'}, place, findings)
+    for element in node:
+        inner = place.child(element.tag, element.line)
+        if element.tag in known:
+            for each in element.findall('noise'):
+                within = inner.child('noise', each.line)
+                read = read_noise(each, each.get('type', 'none'), within, findings)
+                if read.kind != 'none':
+                    noise[element.tag] = read
+        elif element.tag == _ALTITUDE and is_pressure:
+            settings['reference_altitude'] = (
+                read_number(element, Numbers(), inner, findings) or 0.0)
+    settings['noise'] = MappingProxyType(noise)
+    return settings
+
+
+def _read_sonar(node: Element, place: Place, findings: Findings) -> _Settings:
+    return {'scan': read_sonar(node, place, findings)}
+
+
 _READERS = {
+    SensorKind.ALTIMETER: _read_channels, SensorKind.AIR_PRESSURE: _read_channels,
+    SensorKind.RANGE: _read_sonar,
     SensorKind.FORCE_TORQUE: _read_force_torque, SensorKind.CONTACT: _read_contact,
     SensorKind.MAGNETOMETER: _read_magnetometer}
 

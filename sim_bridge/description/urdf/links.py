@@ -7,26 +7,29 @@ from typing import TYPE_CHECKING
 from sim_bridge.description.model import GeometryDescription, Inertial, LinkDescription
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.urdf.materials import Look, look_of
 from sim_bridge.description.urdf.origin import read_origin
 from sim_bridge.description.urdf.parser import parse_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from urdf_parser_py import urdf
 
     from sim_bridge.description.xml.document import Element
 
 
-def build_link(element: Element, findings: Findings) -> LinkDescription:
-    """Return the link of a checked element."""
+def build_link(
+    element: Element, looks: Mapping[str, Look], findings: Findings
+) -> LinkDescription:
+    """Return the link of a checked element. looks: of the robot's materials, by name."""
     parsed = parse_link(element)
     place = Place('link', parsed.name, element.line)
     return LinkDescription(
         name=parsed.name,
         inertial=_inertial(parsed.inertial, element.find('inertial'), place, findings),
-        visuals=_geometries(parsed.visuals, 'visual', element, place, findings),
-        collisions=_geometries(parsed.collisions, 'collision', element, place, findings),
+        visuals=_geometries(parsed.visuals, 'visual', element, looks, place, findings),
+        collisions=_geometries(parsed.collisions, 'collision', element, looks, place, findings),
         line=element.line,
     )
 
@@ -49,16 +52,18 @@ def _geometries(
     parsed: Iterable[urdf.Visual | urdf.Collision],
     tag: str,
     link: Element,
+    looks: Mapping[str, Look],
     place: Place,
     findings: Findings,
 ) -> tuple[GeometryDescription, ...]:
     return tuple(
-        _geometry(shape, element, place.child(tag, element.line), findings)
+        _geometry(shape, element, looks, place.child(tag, element.line), findings)
         for shape, element in zip(parsed, link.findall(tag), strict=True))
 
 
 def _geometry(
-    parsed: urdf.Visual | urdf.Collision, element: Element, place: Place, findings: Findings
+    parsed: urdf.Visual | urdf.Collision, element: Element, looks: Mapping[str, Look],
+    place: Place, findings: Findings,
 ) -> GeometryDescription:
     shape = parsed.geometry
     # the schema lets through exactly one <geometry> with exactly one child
@@ -72,11 +77,14 @@ def _geometry(
         size = shape.scale or [1.0, 1.0, 1.0]
     else:
         size = [shape.radius, shape.length]
+    color, texture = look_of(element, looks)
     return GeometryDescription(
         kind=kind,
         size=tuple(size),
         pose=read_origin(parsed.origin, element.find('origin'), place, findings),
         name=parsed.name or '',
         filename=written.get('filename'),
+        color=color,
+        texture=texture,
         line=written.line,
     )

@@ -28,7 +28,10 @@ def with_mesh_files(
     located: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def locate(geometry: GeometryDescription, place: Place) -> GeometryDescription:
-        if geometry.kind != 'mesh':
+        if geometry.texture:
+            picture = resolve_uri(geometry.texture, base=base, package_paths=package_paths)
+            geometry = replace(geometry, texture_path=str(picture or ''))
+        if geometry.kind != 'mesh' or geometry.surface is not None:
             return geometry
         uri = geometry.filename
         if uri not in located:

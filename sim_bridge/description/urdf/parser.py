@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
 
 _LATER = ('quat_xyzw', 'armature')
+# read by `materials`, which takes them as they come
+_ELSEWHERE = ('material',)
 # attributes that urdf-parser-py requires
 _DEFAULTS = {'limit': {'effort': 'inf', 'velocity': 'inf'}}
 
@@ -49,4 +51,5 @@ class _Node:
         self._element = element
 
     def __iter__(self) -> Iterator[_Node]:
-        return map(_Node, self._element.children)
+        return map(_Node, (
+            child for child in self._element.children if child.tag not in _ELSEWHERE))

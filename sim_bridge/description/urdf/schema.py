@@ -52,6 +52,11 @@ GEOMETRY = Schema(
     one_of=True,
     silent=frozenset({'name'}),
 )
+MATERIAL = Schema(
+    {'name': Text(required=False)},
+    {'color': Child(Schema({'rgba': Numbers(4, required=False, minimum=0.0)}))},
+    silent=frozenset({'texture', 'script', 'shader', 'ambient', 'diffuse', 'specular'}),
+)
 SHAPE = Schema(
     {'name': Text(required=False)},
     {'origin': Child(ORIGIN), 'geometry': Child(GEOMETRY, required=True)},

@@ -23,8 +23,11 @@ from sim_bridge.description.model import (
     Pose,
     RobotDescription,
 )
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.rotation import matrix_from_quaternion, rpy_from_matrix
+from sim_bridge.shapes.mesh_cache import mesh_of_file
+from sim_bridge.shapes.mesh_files import VRML_SUFFIX
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, PRIMITIVES, Shape, Sphere
@@ -87,6 +90,18 @@ class _Writer:
     def _described(self, link: Element, tag: str, geometry: GeometryDescription) -> None:
         if geometry.kind != 'mesh':
             self._geometry(link, tag, PRIMITIVES[geometry.kind](*geometry.size), geometry.pose)
+            return
+        if geometry.surface is not None:
+            self._geometry(link, tag, TriangleMesh(*geometry.surface), geometry.pose)
+            return
+        if geometry.part or (geometry.path.endswith(VRML_SUFFIX) and self._folder is not None):
+            # which few programs read
+            try:
+                mesh = mesh_of_file(geometry.path, geometry.size, geometry.part)
+            except InvalidValueError as err:
+                link.append(_comment(f'{tag} left out: {err}'))
+            else:
+                self._geometry(link, tag, mesh, geometry.pose)
             return
         element = SubElement(link, tag)
         _origin(element, geometry.pose)

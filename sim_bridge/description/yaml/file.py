@@ -49,6 +49,39 @@ _Loader.add_constructor(
     yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _Loader.construct_yaml_map)
 
 
+def read_anchored(path: Path, anchor: str) -> Any:
+    """
+    Return what a file has at an anchor (&name), or its whole content for ''; None if it has none.
+
+    Raises OSError and YamlTextError.
+    """
+    data = read_file(path)
+    if not anchor:
+        return load_yaml(data, _Loader)
+    found: list[Any] = []
+
+    class Finder(_Loader):
+        """Keeps the value of the node that begins at a place."""
+
+        def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+            value = super().construct_object(node, deep)
+            mark = node.start_mark
+            if not found and mark is not None and (mark.line, mark.column) == place:
+                found.append(value)
+            return value
+
+    content = load_yaml(data, _Loader)
+    place = next((
+        (event.start_mark.line, event.start_mark.column)
+        for event in yaml.parse(data, getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+        if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent))
+        and event.anchor == anchor and event.start_mark is not None), None)
+    if content is None or place is None:
+        return None
+    load_yaml(data, Finder)
+    return found[0] if found else None
+
+
 def read_mapping(path: Path, findings: Findings) -> Mapping[str, object] | None:
     """Return what a file holds; None, with an error among the findings, if that is no mapping."""
     try:

@@ -12,7 +12,13 @@ import numpy as np
 
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.foundation.errors import brief, close_match, plain, SimBridgeError
+from sim_bridge.foundation.errors import (
+    brief,
+    close_match,
+    InvalidValueError,
+    plain,
+    SimBridgeError,
+)
 from sim_bridge.foundation.rotation import matrix_from_rpy, quaternion_from_matrix
 
 _Made = TypeVar('_Made')
@@ -35,6 +41,29 @@ def read_document(
 
     path = Path(source)
     return str(path), path.parent, read_mapping(path, findings)
+
+
+def mapping_from_text(text: str, what: str, expected: str) -> Mapping[str, object]:
+    """Return the mapping that a YAML text holds; raises InvalidValueError, about `what`."""
+    # imported here, since most worlds are made without YAML
+    from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
+
+    try:
+        content = load_yaml(text)
+    except YamlTextError as err:
+        problem = f'{expected}; this is no YAML: {err.problem}'
+        raise InvalidValueError(what, text, problem) from None
+    if not isinstance(content, Mapping):
+        raise InvalidValueError(what, text, expected)
+    return content
+
+
+def check_findings(findings: Findings, text: str, what: str, expected: str) -> None:
+    """Raise InvalidValueError, about `what`, with all errors that were found in a text, if any."""
+    wrong = findings.report(what).errors
+    if wrong:
+        raise InvalidValueError(what, text, f'{expected}; ' + '; '.join(
+            f'{each.subject}: {each.message}' for each in wrong))
 
 
 class Section:

@@ -4,7 +4,7 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
     sensors:
       wrist:                       # the sensor's name
         type: force_torque         # or imu, gyro, accelerometer, range, lidar, contact,
-                                   # magnetometer
+                                   # magnetometer, altimeter, air_pressure, pose
         joint: wrist_joint         # force_torque: the joint whose wrench is measured
         link: hand                 # the others: the link that carries it
         position: [0, 0, 0.05]     # m, in that link, which is the joint's child link
@@ -18,8 +18,10 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
         radiation: infrared        # range; or ultrasound
         collisions: [pad]          # contact: names of collisions of the link; all if absent
         magnetic_field: [5.5645e-6, 22.8758e-6, -42.3884e-6]     # magnetometer: the world's [T]
+        reference_altitude: 200.0  # air_pressure: of the world's origin above the sea [m]
         noise:                     # of force, torque, angular_velocity, linear_acceleration,
-                                   # range, magnetic_field
+                                   # range, magnetic_field, vertical_position,
+                                   # vertical_velocity, pressure, position (of pose)
           force:                   # SDF's keys, and density; an axis comes on top
             stddev: 0.1
             z: {stddev: 0.3}
@@ -60,25 +62,27 @@ _WORDS = ('joint', 'link', 'frame_id', 'topic')
 _CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _SWITCHES = ('enable_orientation', 'truth')
 _POSE = {'position': Numbers(3), 'rpy': Numbers(3), 'orientation': Numbers(4)}
+_NUMBERS = {'update_rate': Numbers(minimum=0.0), 'reference_altitude': Numbers()}
 _FORCE_TORQUE_ONLY = ('frame', 'measure_direction')
 _SCAN = {'horizontal': ANGLES, 'vertical': ANGLES, 'range': RANGE}
 _OF_KINDS = {
     **dict.fromkeys(_FORCE_TORQUE_ONLY, frozenset({SensorKind.FORCE_TORQUE})),
     **dict.fromkeys(_SCAN, SCANNING), 'radiation': frozenset({SensorKind.RANGE}),
     'collisions': frozenset({SensorKind.CONTACT}),
-    'magnetic_field': frozenset({SensorKind.MAGNETOMETER})}
+    'magnetic_field': frozenset({SensorKind.MAGNETOMETER}),
+    'reference_altitude': frozenset({SensorKind.AIR_PRESSURE})}
 KEYS = (
     'type',
     'joint',
     'link',
     *_POSE,
-    'update_rate',
     'noise',
     *_CHOICES,
     *_SCAN,
     'radiation',
     'collisions',
     'magnetic_field',
+    *_NUMBERS,
     *_SWITCHES,
     'frame_id',
     'topic',
@@ -197,9 +201,9 @@ def _value(key: str, value: object, kind: SensorKind, place: Place, findings: Fi
     if key == 'magnetic_field':
         text = ' '.join(map(plain, value)) if isinstance(value, (list, tuple)) else plain(value)
         return tuple(parse_numbers(text, Numbers(3), place, findings, key) or (0.0, 0.0, 0.0))
-    if key == 'update_rate':
-        rate = parse_numbers(plain(value), Numbers(minimum=0.0), place, findings, key)
-        return rate[0] if rate else 0.0
+    if key in _NUMBERS:
+        numbers = parse_numbers(plain(value), _NUMBERS[key], place, findings, key)
+        return numbers[0] if numbers else 0.0
     if not isinstance(value, Mapping):
         findings.error(
             'bad-value', place, 'must be a mapping from quantity to noise keys', key, plain(value)

@@ -12,6 +12,7 @@ from sim_bridge.engine.data.geometry import (
     Geometry,
     HEIGHT_FIELD,
     HOLLOW,
+    LINE,
     MESH,
     PLANE,
     STATIC,
@@ -33,18 +34,21 @@ class Needs(NamedTuple):
     convex: bool
     """Pairs of convex shapes without a closed form."""
     surface: bool
-    """Pairs with a mesh or a height field, and no hollow shape."""
+    """Pairs with a mesh or a height field, and no hollow shape nor line."""
     hollow: bool
-    """Pairs with a hollow shape."""
+    """Pairs with a hollow shape, and no line."""
+    line: bool
+    """Pairs with a line."""
 
 
 def find_needs(geometry: Geometry) -> Needs:
     """Find the needs of all pairs of geometries of different bodies that are not excluded."""
-    shape = geometry.shape
+    shape, is_line = geometry.shape, (geometry.flags & LINE) != 0
     if len(shape) > _MANY:
         hollow, surface = shape == HOLLOW, (shape >= MESH) & (shape != HOLLOW)
-        convex = (shape > BOX) & (shape < MESH)
-        return Needs(True, bool(convex.any()), bool(surface.any()), bool(hollow.any()))
+        convex = (shape > BOX) & (shape < MESH) & ~is_line
+        kinds = convex, surface, hollow, is_line
+        return Needs(True, *(bool(kind.any()) for kind in kinds))
     body, moves = geometry.body, (geometry.flags & STATIC) == 0
     watched = is_watched(np.bitwise_or.outer(geometry.flags, geometry.flags))
     key = (np.minimum.outer(body, body) + 1 << 32) | (np.maximum.outer(body, body) + 1)
@@ -55,8 +59,9 @@ def find_needs(geometry: Geometry) -> Needs:
         number = np.arange(len(shape))
         pair = np.minimum.outer(number, number) + 1 << 32 | np.maximum.outer(number, number) + 1
         may &= ~np.isin(-pair, geometry.excluded)
-    hollow = np.logical_or.outer(shape == HOLLOW, shape == HOLLOW)
-    surface = (high >= MESH) & ~hollow
-    convex = (high < MESH) & ~_CLOSED[shape[:, None], shape]
-    kinds = may, may & convex, may & surface, may & hollow
+    line = np.logical_or.outer(is_line, is_line)
+    hollow = np.logical_or.outer(shape == HOLLOW, shape == HOLLOW) & ~line
+    surface = (high >= MESH) & ~hollow & ~line
+    convex = (high < MESH) & ~_CLOSED[shape[:, None], shape] & ~line
+    kinds = may, may & convex, may & surface, may & hollow, may & line
     return Needs(*(bool(kind.any()) for kind in kinds))

@@ -4,8 +4,8 @@ The collision pipeline: from moving bodies to contact points.
 The parts of this pipeline are kernels that can be compiled separately, see `collision.stage`: the
 closed-form pairs, enough for a robot on a plane (`start_collision`, `collide_closed_pairs`), the
 generic convex shapes (`collide_convex_pairs`), meshes and height fields
-(`surface.collide_surface_pairs`), and hollow shapes (`hollow.pairs`). Each part appends its
-points; `order_contacts` sorts the points of several parts.
+(`surface.collide_surface_pairs`), hollow shapes (`hollow.pairs`), and lines (`line`). Each part
+appends its points; `order_contacts` sorts the points of several parts.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -77,7 +77,7 @@ def needs_order(scratch):
     """Return whether pairs of classes other than CLOSED wrote contact points."""
     counts = scratch.counts
     return (counts[PairCount.CONVEX_PAIRS] + counts[PairCount.SURFACE_PAIRS]
-            + counts[PairCount.HOLLOW_PAIRS] > 0)
+            + counts[PairCount.HOLLOW_PAIRS] + counts[PairCount.LINE_PAIRS] > 0)
 
 
 @kernel

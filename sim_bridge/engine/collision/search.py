@@ -85,6 +85,8 @@ def collide_found(table, found, is_filtered):
         call_stage(options.detect_surface, table, 0)
     if scratch.counts[PairCount.HOLLOW_PAIRS] > 0:
         call_stage(options.detect_hollow, table, 0)
+    if scratch.counts[PairCount.LINE_PAIRS] > 0:
+        call_stage(options.detect_line, table, 0)
     if needs_order(scratch):
         order_contacts(scratch, contacts)
     return -1 if contacts.size[OVERFLOW] != 0 else contacts.size[COUNT]

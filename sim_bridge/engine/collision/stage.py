@@ -1,8 +1,9 @@
 """
 The collision stages of a step, compiled separately; see `compiler.stage`.
 
-`DETECT` suffices for a robot on a plane. It calls the other stages for the pairs of their
-classes, if their addresses are not 0.
+`DETECT` finds what is within reach, and calls `NARROW` if anything is. That suffices for a robot
+on a plane, and calls the other stages for the pairs of their classes. Address 0 is that of a stage
+that is not compiled yet.
 """
 
 from sim_bridge.compiler.stage import call_stage, Stage
@@ -14,28 +15,56 @@ from sim_bridge.engine.collision.collide import (
     start_collision,
 )
 from sim_bridge.engine.collision.hollow.pairs import collide_hollow_pairs
+from sim_bridge.engine.collision.line import collide_line_pairs
 from sim_bridge.engine.collision.mesh.surface import collide_surface_pairs
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.collision_scratch import PairCount
+from sim_bridge.engine.data.collision_scratch import ABSENT, PairCount
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
 from sim_bridge.engine.dynamics.twists import find_twists
 
 
 def detect(table, phase):
-    """Find the contacts at the workspace's poses; return their number, -1 without room."""
+    """
+    Find the contacts at the workspace's poses; return their number.
+
+    Returns -1 without room, ABSENT if a stage that it takes is not compiled.
+    """
     model, geometry, options = world.model(table), world.geometry(table), world.options(table)
     state, ws, twist = world.state(table), world.workspace(table), world.response(table).twist
     scratch, contacts = world.collision(table), world.contacts(table)
     find_twists(model, model.kind, ws, state.v, twist)
     start_collision(geometry, ws.pose, twist, model.root,
                     options.time_step, options.contact_margin, scratch, contacts)
+    if scratch.counts[PairCount.PAIRS] > 0:
+        if options.narrow == 0:
+            return ABSENT
+        return call_stage(options.narrow, table, phase)
+    return -1 if contacts.size[OVERFLOW] != 0 else 0
+
+
+def narrow(table, phase):
+    """Find the contacts of the pairs within reach; returns as `detect`."""
+    geometry, options = world.geometry(table), world.options(table)
+    scratch, contacts = world.collision(table), world.contacts(table)
+    convex, surface = options.detect_convex, options.detect_surface
+    hollow, line, counts = options.detect_hollow, options.detect_line, scratch.counts
+    has_convex = counts[PairCount.CONVEX_PAIRS] > 0
+    has_surface = counts[PairCount.SURFACE_PAIRS] > 0
+    has_hollow = counts[PairCount.HOLLOW_PAIRS] > 0
+    has_line = counts[PairCount.LINE_PAIRS] > 0
+    if has_convex and convex == 0 or has_surface and surface == 0:
+        return ABSENT
+    if has_hollow and hollow == 0 or has_line and line == 0:
+        return ABSENT
     collide_closed_pairs(geometry, scratch, contacts)
-    if scratch.counts[PairCount.CONVEX_PAIRS] > 0:
-        call_stage(options.detect_convex, table, phase)
-    if scratch.counts[PairCount.SURFACE_PAIRS] > 0:
-        call_stage(options.detect_surface, table, phase)
-    if scratch.counts[PairCount.HOLLOW_PAIRS] > 0:
-        call_stage(options.detect_hollow, table, phase)
+    if has_convex:
+        call_stage(convex, table, phase)
+    if has_surface:
+        call_stage(surface, table, phase)
+    if has_hollow:
+        call_stage(hollow, table, phase)
+    if has_line:
+        call_stage(line, table, phase)
     if needs_order(scratch):
         order_contacts(scratch, contacts)
     return -1 if contacts.size[OVERFLOW] != 0 else contacts.size[COUNT]
@@ -59,5 +88,11 @@ def detect_hollow(table, phase):
     return 0
 
 
-DETECT, DETECT_CONVEX, DETECT_SURFACE, DETECT_HOLLOW = map(
-    Stage, (detect, detect_convex, detect_surface, detect_hollow))
+def detect_line(table, phase):
+    """Append the contacts of the pairs with a line."""
+    collide_line_pairs(world.geometry(table), world.collision(table), world.contacts(table))
+    return 0
+
+
+DETECT, NARROW, DETECT_CONVEX, DETECT_SURFACE, DETECT_HOLLOW, DETECT_LINE = map(
+    Stage, (detect, narrow, detect_convex, detect_surface, detect_hollow, detect_line))

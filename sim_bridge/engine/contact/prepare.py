@@ -22,7 +22,8 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-_ALONG = 1e-6  # sine of the angle from the normal up to which a direction is none
+_ALONG = 1e-6  # sine of the angle from the normal up to which a direction is none, and cosine of
+# that between two directions that are at right angles
 _TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no direction any more
 
 
@@ -80,7 +81,8 @@ def relative_surface_motion(ws, geometry, surfaces, a, b, normal):
     Return the friction direction of two geometries, and the velocity of b's surface less a's.
 
     Where both have a direction, that of the surface with the lower friction against its own
-    material holds; of surfaces with the same friction, the bisector of the two.
+    material holds; of surfaces with the same friction, the bisector of the two: at right angles,
+    where rounding must not choose between two of them, that of the vectors as they are given.
     """
     wanted, velocity = surface_motion(ws, geometry, a, scale(-1.0, normal))
     other, velocity_b = surface_motion(ws, geometry, b, normal)
@@ -92,7 +94,7 @@ def relative_surface_motion(ws, geometry, surfaces, a, b, normal):
         if own == ZERO or (its != ZERO and its_mu < mu):
             wanted = its
         elif its != ZERO and its_mu == mu:
-            wanted = add(own, scale(-1.0 if dot(own, its) < 0.0 else 1.0, its))
+            wanted = add(own, scale(-1.0 if dot(own, its) < -_ALONG else 1.0, its))
     return wanted, sub(velocity_b, velocity)
 
 

@@ -11,17 +11,18 @@ from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntV
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.parts import Dims, make
 
-PairCount = IntEnum('PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS', start=0)
+PairCount = IntEnum(
+    'PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS', start=0)
 """
 Entries of CollisionScratch.counts: overlapping pairs of boxes, also those without room; of these
-the pairs that may collide; of those the pairs of class CONVEX, SURFACE, and HOLLOW.
+the pairs that may collide; of those the pairs of class CONVEX, SURFACE, HOLLOW, and LINE.
 """
 PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
 """Columns of CollisionScratch.pair."""
-PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE HOLLOW', start=0)
+PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE HOLLOW LINE', start=0)
 """
 Classes of pairs, by the stage that collides them: arithmetic only; the generic algorithms for
-convex shapes; with a mesh or a height field; with a hollow cylinder or cone.
+convex shapes; with a mesh or a height field; with a hollow cylinder or cone; with a line.
 """
 
 # first rows of CollisionScratch.polygon for the faces of a and b, for polygons that are clipped,
@@ -35,10 +36,15 @@ KIND, NUMBER_P, NUMBER_Q, EDGE = range(3, 7)
 # of a collected point, behind V: heights of a and b, name, and what `manifold` chooses
 ABOVE, BELOW, FEATURE, CHOICE = range(2, 6)
 
+ABSENT = -3
+"""What a stage of collision returns instead of a count if one that it calls is not compiled."""
+
 MOST_POINTS = 8
 """Contact points of one pair at most, in a step."""
 CANDIDATES = 512
 """Contact points of one pair with a mesh or height field that are looked at together."""
+LANES, LANE_LEVELS = 8, 16
+"""Boxes that a line is tested against side by side, and levels of the tree of such groups."""
 
 
 class CollisionScratch(NamedTuple):
@@ -46,7 +52,7 @@ class CollisionScratch(NamedTuple):
 
     most_points: Annotated[IntVector, Dims(1)]
     """Contact points of one pair at most; more are reduced to those farthest apart."""
-    counts: Annotated[IntVector, Dims(5)]
+    counts: Annotated[IntVector, Dims(6)]
     """Numbers of pairs: see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
     """Rotation of the geometry by rows, its origin, world."""
@@ -74,6 +80,14 @@ class CollisionScratch(NamedTuple):
     """Boxes in the order of `order`."""
     node_box: Annotated[FloatMatrix, Dims('boxes', 6, unit='m')]
     """Boxes around groups of them, as a complete binary tree."""
+    lane_box: Annotated[FloatVector, Dims('lane_sides', unit='m')]
+    """Boxes side by side: of each group LANES coordinates for each of six sides; `ray.lanes`."""
+    lane_entry: Annotated[FloatVector, Dims(LANES * LANE_LEVELS, unit='m')]
+    """Of each level, where a line comes into the boxes that are still to be visited."""
+    lane_first: Annotated[IntVector, Dims(LANE_LEVELS)]
+    """First group of each level."""
+    lane_visited: Annotated[IntVector, Dims(LANE_LEVELS)]
+    """Group of each level that is visited, counted in the level."""
 
     spare_geometry: Annotated[IntMatrix, Dims('nc', 2)]
     """Contact points while they are put in order."""
@@ -115,5 +129,6 @@ def make_collision_scratch(
         pairs = min(ng * (ng - 1) // 2, 1024 + 16 * ng)
     sizes = {
         'ng': ng, 'nc': contacts, 'pairs': pairs, 'bins': max(4 * ng + 64, 1026),
-        'boxes': 2 << max(0, ng - 1).bit_length()}
+        'boxes': 2 << max(0, ng - 1).bit_length(),
+        'lane_sides': 6 * LANES * (ng // (LANES - 1) + LANE_LEVELS)}
     return make(CollisionScratch, sizes, most_points=np.array([most_points], np.int64))

@@ -42,6 +42,7 @@ SOLID = 4  # a mesh whose triangles enclose a volume and run counter-clockwise s
 STATIC = 8  # of a body that no force moves: two of them never collide, but see KINEMATIC
 TERRAIN = 16  # a mesh that is solid, too, from the triangles down to the lower end of its bounds
 KINEMATIC = 32  # of such a body that moves as prescribed: sensors see it, and it sees sensors
+LINE = 64  # a HULL of two vertices that meets others as a line does: see `collision.line`
 
 
 class Geometry(NamedTuple):
@@ -57,7 +58,7 @@ class Geometry(NamedTuple):
     shape: Annotated[IntVector, Dims('ng')]
     """PLANE … HEIGHT_FIELD."""
     flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
-    """ENABLED, SENSOR, SOLID, STATIC, TERRAIN, KINEMATIC."""
+    """ENABLED, SENSOR, SOLID, STATIC, TERRAIN, KINEMATIC, LINE."""
     material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
     """Row and column of Surfaces.pair."""
     group: Annotated[IntVector, Dims('ng', is_parameter=True)]

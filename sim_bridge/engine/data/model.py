@@ -171,13 +171,22 @@ class Options(NamedTuple):
     contact_margin: float
     """Distance below which geometries are contacts, beyond what they can move in a step [m]."""
     detect: int
-    """Address of the stage that finds contacts, 0 where nothing can touch."""
+    """
+    Address of the stage that finds contacts, 0 where nothing can touch.
+
+    Those of the stages up to `detect_hollow`, of `contact` and of what that calls may be 0 until
+    geometries come close for the first time: see `simulation.late_stages`.
+    """
+    narrow: int
+    """Address of the stage that it calls for pairs within reach."""
     detect_convex: int
     """Address of the stage that it calls for generic convex shapes, 0 where there are none."""
     detect_surface: int
     """Likewise for meshes and height fields."""
     detect_hollow: int
     """Likewise for hollow cylinders and cones."""
+    detect_line: int
+    """Likewise for lines."""
     contact: int
     """Address of the stage that solves contacts."""
     refine: int

@@ -48,6 +48,7 @@ DIMENSIONS = {
     'pairs': 'pairs of geometries that there is room for',
     'bins': 'cells, digits or geometries that the broad phase counts',
     'boxes': 'boxes around groups of geometries',
+    'lane_sides': 'sides of boxes around geometries and their groups, side by side',
     'excluded': 'pairs of bodies or geometries that never collide',
     'vertices': 'vertices of hulls and meshes',
     'neighbours': 'neighbours of all vertices',

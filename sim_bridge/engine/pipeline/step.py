@@ -10,6 +10,7 @@ from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.collision_scratch import ABSENT
 from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
@@ -51,6 +52,7 @@ NOT_FINITE = 1
 NOT_CONVERGED = 2
 NO_ROOM = 3  # more contacts than there is room for
 INTERRUPTED = 5  # a function of Python has raised; 4 is `step_and_sample`'s
+NOT_COMPILED = 6  # a stage that is first needed now
 
 # change of the velocities in the middle of the step for which nothing is evaluated again
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
@@ -63,10 +65,10 @@ def step(table: Table, n: int):
     """
     Advance the world behind a handle's table by n steps of options.time_step.
 
-    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, NO_ROOM and
-    INTERRUPTED the state is that before the failing step. With NOT_CONVERGED, in at least one
-    step, some joint's stop, friction or motor was left on a wrong piece of its law, or a loop
-    stayed open.
+    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, NO_ROOM,
+    INTERRUPTED and NOT_COMPILED the state is that before the failing step. With NOT_CONVERGED, in
+    at least one step, some joint's stop, friction or motor was left on a wrong piece of its law,
+    or a loop stayed open.
     """
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
@@ -89,7 +91,7 @@ def step(table: Table, n: int):
             return INTERRUPTED, done, most_pivots
         touching = find_contacts(options, table)
         if touching < 0:
-            return (INTERRUPTED if touching == FAILED else NO_ROOM), done, most_pivots
+            return failure_of(touching), done, most_pivots
         set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target,
                        state.course, h, ws)
         if options.loops != 0:
@@ -105,8 +107,10 @@ def step(table: Table, n: int):
         commit(model, options, state, ws)
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.KEEP)
-        if options.detect != 0:
+        if options.contact != 0:
             call_stage(options.contact, table, ContactPhase.KEEP)
+        elif options.detect != 0:
+            forget_contacts_of_awake(model, state)
         elif state.contact_size[0] > 0:
             forget_contacts(state)
     return status, n, most_pivots
@@ -118,19 +122,39 @@ def find_contacts(options, table):
     Find the contacts in the middle of the step, without those that listeners remove.
 
     Returns their number, -1 without room, FAILED if a function of Python has raised: a listener,
-    or one that decides friction.
+    or one that decides friction; ABSENT if a stage that this takes is not compiled.
     """
     if options.detect == 0:
         return 0
     found = call_stage(options.detect, table, 0)
     if options.made != 0 and found >= 0:
         found = call_stage(options.made, table, MadePhase.ADD)
+    if found > 0 and options.contact == 0:
+        return ABSENT
     listening = world.listening(table)
     if found >= 0 and listening.call[STAGE] != 0:
         found = call_stage(listening.call[STAGE], table, 0)
     if found > 0 and call_stage(options.contact, table, ContactPhase.PREPARE) < 0:
         return FAILED
     return found
+
+
+@kernel
+def failure_of(found):
+    """Return the status for what `find_contacts` returns instead of a number."""
+    if found == FAILED:
+        return INTERRUPTED
+    return NOT_COMPILED if found == ABSENT else NO_ROOM
+
+
+@kernel
+def forget_contacts_of_awake(model, state):
+    """Clear the contacts of the state as the stage of contacts does where nothing touches."""
+    state.contact_size[0] = 0
+    for body in range(state.contact_wrench.shape[0]):
+        if state.idle[model.root[body]] >= 0:
+            state.pushed[body] = NOT_PUSHED
+            state.contact_wrench[body, :] = 0.0
 
 
 @kernel

@@ -139,13 +139,14 @@ def of_rows(
     check: Callable[[object, str], float], value: object, count: int, place: str
 ) -> float | tuple[float, ...]:
     """Return a checked number, or `count` of them; else raise InvalidValueError."""
-    if not isinstance(value, (Sequence, np.ndarray)) or np.ndim(value) != 1:
+    rows = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)):
         return check(value, place)
-    if len(value) != count:
+    if len(rows) != count:
         raise InvalidValueError(
             check.__name__.removeprefix('checked_'), value,
             f'a number, or one for each of its {counted(count, "row")}', place)
-    return tuple(check(number, place) for number in value)
+    return tuple(check(number, place) for number in rows)
 
 
 def compliance_of(value: object, place: str) -> Compliance:

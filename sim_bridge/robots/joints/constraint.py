@@ -85,6 +85,8 @@ class ConstraintSeat:
         if spec.toughness is not None:
             self._toughness[: len(spec.toughness)] = spec.toughness
         self._broken = np.zeros(1, np.int64)
+        self._loops: Loops | None = None
+        self._row = 0
         self._values = _values(count)
         self._values.q[:] = self.free.positions(self._values.q) if start is None else start
         self.start = self._values.q.copy()
@@ -166,7 +168,15 @@ class ConstraintSeat:
         self._values.q[:] = self.free.positions(np.zeros(self.axis_count))
         self.start = self._values.q.copy()
         self.wake()
-        self._simulation.reconnect_joints()
+        record = self.record()
+        if self._rows or self._loops is None or record.body != tuple(self._loops.body[self._row]):
+            self._simulation.reconnect_joints()
+            return
+        # what holds nothing may be placed anew in each step
+        self._loops.frame[self._row] = record.frame
+        first = self.first_axis
+        self._loops.axis_vector[first : first + self.axis_count] = record.vectors
+        self._simulation.invalidate()
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""
@@ -403,6 +413,7 @@ class ConstraintSeat:
 
     def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
         """Move its values to joined arrays: row `number`, those of its axes from `first` on."""
+        self._loops, self._row = loops, number
         self._toughness = loops.toughness[number]
         kept = np.flatnonzero((loops.joint == number) & (loops.kind == engine.DISTANCE))
         if len(kept):

@@ -27,9 +27,12 @@ TREE_TYPES = {
     'piston': JointType.PISTON, 'planar': JointType.PLANAR}
 # what holds nothing: an axis with all that can act on one
 MOTOR_TYPES = ('hinge_motor', 'slider_motor')
-TYPES = (*TREE_TYPES, 'distance', *MOTOR_TYPES)
-WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar', *MOTOR_TYPES)
-WITH_AXIS2 = ('universal', 'hinge2')
+# what holds a part of what others hold, to put together other joints of
+PARTIAL_TYPES = ('inline', 'parallel', 'perpendicular')
+TYPES = (*TREE_TYPES, 'distance', *PARTIAL_TYPES, *MOTOR_TYPES)
+WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar', *PARTIAL_TYPES,
+             *MOTOR_TYPES)
+WITH_AXIS2 = ('universal', 'hinge2', 'perpendicular')
 # kinds whose coordinates are the same with links swapped and axis reversed
 SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
 

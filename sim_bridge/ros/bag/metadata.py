@@ -46,6 +46,14 @@ class StoredFile(NamedTuple):
     messages: int
 
 
+class TopicCount(NamedTuple):
+    """A topic that a bag is said to hold, and the number of its messages."""
+
+    name: str
+    type_name: str
+    messages: int
+
+
 @dataclass(frozen=True)
 class Metadata:
     """
@@ -53,12 +61,15 @@ class Metadata:
 
     storage: its format, 'mcap'. compression_mode: of rosbag2's own compression. files: their names
     in order. counts: by name of a file, its number of messages, of those for which it is known.
+    topics: those that it lists. duration_ns: from the first message to the last, 0 if unknown.
     """
 
     storage: str
     compression_mode: str
     files: list[str]
     counts: dict[str, int]
+    topics: tuple[TopicCount, ...] = ()
+    duration_ns: int = 0
 
 
 def to_yaml(topics: Sequence[Topic], counts: Sequence[int], files: Sequence[StoredFile]) -> str:
@@ -138,9 +149,16 @@ def read_metadata(path: Path) -> Metadata:
             for each in listed}
         if not files or len(set(files)) < len(files):
             raise ValueError(f'relative_file_paths is {brief(files)}, expected different names')
+        duration = _of(dict, content.get('duration') or {})
         return Metadata(
             _of(str, content['storage_identifier']),
-            _of(str, content.get('compression_mode') or '').lower(), files, counts)
+            _of(str, content.get('compression_mode') or '').lower(), files, counts,
+            tuple(
+                TopicCount(
+                    _of(str, each['topic_metadata']['name']),
+                    _of(str, each['topic_metadata']['type']), _of(int, each['message_count']))
+                for each in _of(list, content.get('topics_with_message_count') or [])),
+            _of(int, duration.get('nanoseconds', 0)))
     except UnicodeDecodeError as err:
         raise damaged(err.start, err.reason) from err
     except YamlTextError as err:

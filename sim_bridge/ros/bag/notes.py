@@ -33,7 +33,7 @@ _ROWS_OR_NONE = [(None, [float])]
 SETUP_SHAPE = {
     'format': int, 'version': str, 'namespace': str, 'parameters': {str: object},
     'descriptions': _TEXTS, 'files': _TEXTS, 'topics': _TEXTS, 'commands': _TEXTS,
-    'bundles?': str}
+    'bundles?': str, 'hash_version?': int}
 HASH_SHAPE = {'step': int, 'hash': str}
 INPUT_SHAPES: Mapping[str, Any] = {
     'control': {'robot': str, 'axis': str, 'control': str, 'kp': float, 'kd': float},
@@ -48,10 +48,13 @@ INPUT_SHAPES: Mapping[str, Any] = {
     'restore': {'number': int, 'clock': bool},
     'move': {
         'name': str, 'pose': (None, [[float], [float]]), 'twist': (None, [[float], [float]])},
+    'pull': {'robot': str, 'link': str, 'point': (None, [float]), 'target': [float]},
+    'drop': {},
     'publish_state': {},
     'configure': {'solver?': str, 'sleep?': bool, 'gravity?': [float], 'integrator?': str},
     'functions': {'names': [str]},
     'force_fields': {'text': str},
+    'change': {'text': str},
     'delete': {'name': str},
     'spawn': {'name': str, 'made': (None, {
         'description': str, 'namespace': (None, str), 'position': [float],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sim_bridge.foundation.errors import DamagedBagError, ReplayError, shortened
+from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.bag.mcap_reader import McapReader, Message
-from sim_bridge.ros.bag.metadata import FILE_NAME, Metadata, read_metadata
+from sim_bridge.ros.bag.metadata import FILE_NAME, Metadata, read_metadata, TopicCount
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,30 @@ class Bag:
             except DamagedBagError as err:
                 self._damage = err
         self._files = self._listed() if self._metadata else self._found()
+
+    def __repr__(self) -> str:
+        """Show the place, and the numbers of files and topics."""
+        topics = f', {counted(len(self._topics), "topic")}' if self._topics else ''
+        return f'<Bag {str(self._path)!r}: {counted(len(self._files), "file")}{topics}>'
+
+    def _repr_html_(self) -> str:
+        """Return a table of what metadata.yaml says of the topics, for notebooks."""
+        return table(repr(self).strip('<>'), ('topic', 'type', 'messages'), self._topics)
+
+    @property
+    def _topics(self) -> Sequence[TopicCount]:
+        return () if self._metadata is None else self._metadata.topics
+
+    @property
+    def duration(self) -> float | None:
+        """Time from the first message to the last [s], None if `metadata.yaml` lacks it."""
+        known = self._metadata.duration_ns if self._metadata else 0
+        return 1e-9 * known if known > 0 else None
+
+    @property
+    def size(self) -> int:
+        """Size of all files [bytes]."""
+        return sum(path.stat().st_size for path in self._files)
 
     def messages(self) -> Iterator[Message]:
         """

@@ -23,7 +23,8 @@ from std_msgs.msg import String
 from sim_bridge.description import find_robot
 from sim_bridge.description.force_fields import name_of
 from sim_bridge.description.model import RobotDescription
-from sim_bridge.description.resources import BODY_SUFFIX
+from sim_bridge.description.resources import BODY_SUFFIXES, find_scene
+from sim_bridge.foundation.errors import shortened
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.foundation.version import __version__
 from sim_bridge.robots.robot import Robot
@@ -41,9 +42,14 @@ from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.session.spawn_request import SceneSource
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
+from sim_bridge.simulation.snapshots import HASH_VERSION
 from sim_bridge.world.openplx import OpenPlxScene
 
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
+EVENTS = 'sim_bridge/events'
+REFUSED, MISSED = 'refused', 'missed'
+# between looks at what happened
+_EVENTS_NS = 20_000_000
 FORMAT = 1
 _PART_BYTES = 1 << 20
 
@@ -61,6 +67,7 @@ class Setup:
     of the other files that the world was built from. topics: by full name, the name with which
     each published topic was opened. commands: the same for the command topics. bundles: version
     of the installed bundles of OpenPLX, '' if none were read; None: unknown, of an older bag.
+    hash_version: `HASH_VERSION` of the state hashes; 1 of older bags, which do not say it.
     """
 
     format: int
@@ -72,6 +79,7 @@ class Setup:
     topics: dict[str, str]
     commands: dict[str, str]
     bundles: str | None = None
+    hash_version: int = 1
 
 
 def recorder_of(parameters: SimulatorParameters, folder: Path, **options: Any) -> Recorder:
@@ -117,12 +125,16 @@ class Recording(Journal):
         self._sink, self._simulator = sink, simulator
         self._period = max(1, round(parameters.record_hash_period * 1e9 / parameters.tick_ns))
         self._ticks_left = self._period
+        self._events_period = max(1, _EVENTS_NS // parameters.tick_ns)
+        self._ticks_to_events = self._events_period
+        self._refused: dict[str, int] = {}
+        self._missed, self._missed_deadlines = 0, _none
         self._functions: list[str] = []
         published = dict(sink.names)
-        self._setup, self._inputs, self._hashes = (
+        self._setup, self._inputs, self._hashes, self._events = (
             sink.record(topic, String, qos) for topic, qos in (
                 (SETUP, LATCHED_QOS), (INPUTS, COMMAND_QOS),
-                (STATE_HASH, COMMAND_QOS)))
+                (STATE_HASH, COMMAND_QOS), (EVENTS, COMMAND_QOS)))
         self._command_outlets: dict[str, Outlet] = {}
         commands: dict[str, str] = {}
         for interface in simulator.interfaces:
@@ -133,7 +145,7 @@ class Recording(Journal):
              for each in loaded.robots},
             _fingerprints(loaded, parameters), published, commands,
             next((scene.description.bundles for scene in loaded.world.openplx.values()
-                  if scene.description.bundles), ''))))
+                  if scene.description.bundles), ''), HASH_VERSION)))
         self._record_hash()
         simulator.journal = self
 
@@ -191,6 +203,10 @@ class Recording(Journal):
             self._functions = names
             self.note('functions', names=names)
 
+    def watch_deadlines(self, missed: Callable[[], int]) -> None:
+        """Record deadlines that are missed; missed: returns how many have been."""
+        self._missed_deadlines = missed
+
     def flush(self) -> None:
         """Record the inputs since the last step, while no step is taken."""
         for interface in self._simulator.interfaces:
@@ -203,7 +219,10 @@ class Recording(Journal):
             made.folder, made.error, made.message_count, made.byte_count, made.queued_bytes)]
 
     def end_tick(self) -> None:
-        """Record the state hash if it is due."""
+        """Record what happened, and the state hash if it is due."""
+        self._ticks_to_events -= 1
+        if not self._ticks_to_events:
+            self._record_events()
         self._ticks_left -= 1
         if not self._ticks_left:
             self._record_hash()
@@ -211,6 +230,7 @@ class Recording(Journal):
     def close(self) -> None:
         """Record the last state hash and end the bag; no step may be in progress."""
         self.flush()
+        self._record_events()
         if self._ticks_left != self._period:
             self._record_hash()
         self.recorder.close()
@@ -228,6 +248,23 @@ class Recording(Journal):
 
         interface.commands.record_to(record)
 
+    def _record_events(self) -> None:
+        """Record commands refused and deadlines missed, if there are any."""
+        self._ticks_to_events = self._events_period
+        for interface in self._simulator.interfaces:
+            name, commands = interface.robot.name, interface.commands
+            total = commands.counts.rejected
+            # the count of a respawned robot starts at zero
+            count = total - min(self._refused.get(name, 0), total)
+            self._refused[name] = total
+            if count:
+                self._publish(self._events, {REFUSED: {
+                    'robot': name, 'count': count, 'reason': shortened(commands.refusal)}})
+        missed = self._missed_deadlines()
+        if missed != self._missed:
+            self._publish(self._events, {MISSED: {'count': missed - self._missed}})
+            self._missed = missed
+
     def _record_hash(self) -> None:
         self._ticks_left = self._period
         world = self._simulator.world
@@ -237,15 +274,20 @@ class Recording(Journal):
         outlet.publish(serialize_cleanly(String(data=json.dumps(content))))
 
 
+def _none() -> int:
+    return 0
+
+
 def _located(parameters: SimulatorParameters) -> dict[str, Any]:
     """Return the parameters in a form that does not depend on where they are read."""
     values = asdict(parameters)
     if values['robot']:
         values['robot'] = str(find_robot(
             values['robot'], package_paths=values['package_paths']).resolve())
-    for name in ('world', 'extra_joints'):
-        if values[name]:
-            values[name] = str(Path(values[name]).resolve())
+    if values['world']:
+        values['world'] = str(find_scene(values['world']).resolve())
+    if values['extra_joints']:
+        values['extra_joints'] = str(Path(values['extra_joints']).resolve())
     values['package_paths'] = [str(Path(path).resolve()) for path in values['package_paths']]
     # these give the location of the recording, not its contents
     return {name: value for name, value in values.items() if not name.startswith('record')}
@@ -272,7 +314,8 @@ def portable_description(description: RobotDescription) -> str:
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
     """Return the SHA-256, by path, of the files that the world was built from."""
-    paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
+    world = find_scene(parameters.world) if parameters.world else None
+    paths: set[Path | str | None] = {world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
         paths |= _files(robot)
     read = _sums(paths)
@@ -282,20 +325,20 @@ def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[
 
 
 def _files(robot: Robot) -> set[str | None]:
-    """Return the files of a robot's controllers, its body file, its collision shapes' meshes."""
+    """Return the files of a robot's controllers, its body files, its collision shapes' meshes."""
     if robot.description is None:
         return set()
     links = robot.description.links.values()
     meshes = [
         shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
-    return {*meshes, _body_file(robot.description),
+    return {*meshes, _body_file(robot.description), *robot.description.files,
             *robot.description.controller_files.values()}
 
 
 def _body_file(description: RobotDescription) -> str | None:
     """Return the path of a robot's body file, whose URDF lacks what URDF lacks; else None."""
     path = Path(description.source)
-    return str(path.resolve()) if path.suffix == BODY_SUFFIX else None
+    return str(path.resolve()) if path.suffix.lower() in BODY_SUFFIXES else None
 
 
 def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:

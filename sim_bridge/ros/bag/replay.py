@@ -18,7 +18,7 @@ from rclpy.qos import QoSProfile
 
 from sim_bridge.description.openplx.bundles import installed_bundles, VARIABLE
 from sim_bridge.description.openplx.mapping.records import MappedScene
-from sim_bridge.description.resources import BODY_SUFFIX, OPENPLX_SUFFIX
+from sim_bridge.description.resources import BODY_SUFFIXES, OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import (
     brief,
     DamagedBagError,
@@ -58,6 +58,8 @@ from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
 from sim_bridge.ros.session.spawn_request import add_scene, prepare, SceneSource, SpawnRequest
 from sim_bridge.ros.wire.cdr import deserialize, serialize_cleanly
+from sim_bridge.simulation.snapshots import HASH_VERSION
+from sim_bridge.world.world import World
 
 
 @dataclass
@@ -69,7 +71,7 @@ class Verdict:
     agreed, except the last if there is a difference. messages, hashes: number of the bag's
     messages and state hashes that agreed. commands: number of commands applied. state_hash: the
     last that agreed. damage: of the bag, of which only the part before it was compared, or None.
-    note: how the bag ends if its writer was killed.
+    note: how the bag ends if its writer was killed. left_out: what was not compared, and why.
     """
 
     version: str
@@ -81,6 +83,7 @@ class Verdict:
     state_hash: str = ''
     damage: DamagedBagError | None = None
     note: str = ''
+    left_out: str = ''
 
     @property
     def is_same(self) -> bool:
@@ -88,18 +91,23 @@ class Verdict:
         return not self.difference and self.damage is None
 
 
-def replay(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -> Verdict:
+def replay(
+    bag: Path, progress: Callable[[float], None] = lambda time_s: None,
+    watch: Callable[[World, float], None] | None = None,
+) -> Verdict:
     """
     Replay a bag to its end, or to the first difference.
 
     bag: a folder or an .mcap file. progress: called at intervals with the simulated time [s].
+    watch: called with the world at the start and after each control step, and the time in the bag
+    [s], which never decreases.
     Raises ReplayError if the bag holds no recording, or its world cannot be built again;
     DamagedBagError if it is damaged and nothing of it can be replayed.
     """
     examined = examine(bag)
     try:
-        setup, time_of = _read_setup(bag)
-        player = _Player(setup, progress)
+        setup, time_of = read_setup(bag)
+        player = _Player(setup, progress, watch)
         player.verdict.damage, player.verdict.note = examined.damage, examined.note
         try:
             for message in read_messages(bag):
@@ -123,8 +131,11 @@ class _Difference(Exception):
 class _Player:
     """Steps a simulator along the messages of a bag."""
 
-    def __init__(self, setup: Setup, progress: Callable[[float], None]) -> None:
-        self._progress = progress
+    def __init__(
+        self, setup: Setup, progress: Callable[[float], None],
+        watch: Callable[[World, float], None] | None,
+    ) -> None:
+        self._progress, self._watch = progress, watch
         self._setup = setup
         parameters = _parameters(setup)
         loaded = load_world(parameters)
@@ -151,17 +162,29 @@ class _Player:
             'save': self._save,
             'restore': self._restore,
             'move': self._simulator.move,
+            'pull': self._simulator.pull,
+            'drop': self._simulator.drop,
             'publish_state': self._simulator.publish_state,
             'configure': lambda **changes: self._simulator.configure(changes),
             'functions': self._refuse_functions,
             'force_fields': self._simulator.set_force_fields,
+            'change': self._simulator.change,
             'delete': self._delete,
             'spawn': self._spawn,
             'spawn_scene': self._spawn_scene,
         }
         self.verdict = Verdict(setup.version)
+        self._has_hashes = setup.hash_version == HASH_VERSION
+        if not self._has_hashes:
+            self.verdict.left_out = (
+                f'state hashes are not compared: those in the bag, made by version '
+                f'{shortened(setup.version)}, are of kind {setup.hash_version}, those of this '
+                f'version, {__version__}, of kind {HASH_VERSION}, which has other values for '
+                'equal states. Messages are compared')
         # topics of spawned robots by full name, as in the setup
         self._later: dict[str, str] = {}
+        if watch is not None:
+            watch(self._simulator.world, 0.0)
 
     def take(self, message: Message, time_ns: int) -> None:
         """Step to the simulated time of a message [ns], then compare or apply it."""
@@ -177,7 +200,7 @@ class _Player:
         elif self._own.get(message.topic) == INPUTS:
             self._feed(message)
             self.verdict.commands += 1
-        elif self._own.get(message.topic) == STATE_HASH:
+        elif self._own.get(message.topic) == STATE_HASH and self._has_hashes:
             self._compare_hash(message)
 
     def finish(self) -> None:
@@ -197,6 +220,8 @@ class _Player:
             self.verdict.ticks += 1
             self._sink.tick = self.verdict.ticks
             self._simulator.tick()
+            if self._watch is not None:
+                self._watch(self._simulator.world, 1e-9 * self._sink.time.now_ns)
             if self.verdict.ticks % 1000 == 0:
                 self._drop_unrecorded()
                 # the bag's next message is after this time, which may be that of no recording
@@ -257,8 +282,8 @@ class _Player:
         self, name: str, source: str, model: str, position: list[float], orientation: list[float],
         namespace: str, namespaces: list[str], files: dict[str, str], bundles: str,
     ) -> None:
-        _check_files(files)
-        _check_bundles(bundles)
+        check_files(files)
+        check_bundles(bundles)
         where = SceneSource(source, model)
         read = where.read()
         _check_read(read, files, bundles)
@@ -290,7 +315,7 @@ class _Player:
                 f'after step {self.verdict.ticks} {name!r} was added by a program, and the bag '
                 'does not hold how: replays end there. Spawn it, or put it into the world from '
                 'the start')
-        _check_files(made['files'])
+        check_files(made['files'])
         simulator = self._simulator
         world = simulator.world
         pattern = prepare(
@@ -388,7 +413,7 @@ def _are_equal(one: bytes, other: bytes, kind: type) -> bool:
     return first == second or repr(first) == repr(second)
 
 
-def _read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
+def read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
     """Return how a recording was set up, and what gives the simulated time of its messages."""
     for message in read_messages(bag):
         if message.topic.endswith(f'/{SETUP}'):
@@ -413,20 +438,20 @@ def _read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
 
 def _parameters(setup: Setup) -> SimulatorParameters:
     """Return the parameters of the replay; raises ReplayError for files that have changed."""
-    _check_files(setup.files)
-    _check_bundles(setup.bundles or '')
+    check_files(setup.files)
+    check_bundles(setup.bundles or '')
     # commands come when they took effect: there is nobody to wait for
     parameters = checked(SimulatorParameters, {**setup.parameters, 'lockstep': []})
     is_own = parameters.robot or parameters.robot_description or not parameters.world
     # these files are read again: they are among the files
-    if is_own and not parameters.robot.endswith((BODY_SUFFIX, OPENPLX_SUFFIX)):
+    if is_own and not parameters.robot.endswith((*BODY_SUFFIXES, OPENPLX_SUFFIX)):
         # the robot beside those of a world comes last
         last = next(reversed(setup.descriptions.values()), '')
         return replace(parameters, robot='', robot_description=last)
     return parameters
 
 
-def _check_files(files: Mapping[str, str]) -> None:
+def check_files(files: Mapping[str, str]) -> None:
     changed = [path for path, known in files.items() if sha256(Path(path)) != known]
     if changed:
         raise ReplayError(
@@ -434,7 +459,7 @@ def _check_files(files: Mapping[str, str]) -> None:
             f'{shortened(", ".join(changed))}')
 
 
-def _check_bundles(recorded: str) -> None:
+def check_bundles(recorded: str) -> None:
     """Raise ReplayError if bundles of OpenPLX were read, and others are installed now."""
     installed = installed_bundles()
     version = '' if installed is None else installed.version

@@ -276,7 +276,7 @@ class CommandInbox:
         self._complain(topic, err)
 
     def _complain(self, topic: str, err: Exception) -> None:
-        count = self._commands.counts.rejected
+        count, self._commands.refusal = self._commands.counts.rejected, f'{topic}: {err}'
         self._logger.warning(
             f'command on {topic} rejected ({count} so far): {err}', **once_in(1.0))
 

@@ -95,6 +95,8 @@ class RobotCommands:
         period_ns: simulated time [ns] between two commands that is expected; 0: none is.
         """
         self.counts = CommandCounts()
+        self.refusal = ''
+        """Why the last command that was rejected was."""
         self.timing = CommandTiming(self.counts, period_ns, period_ns or timeout_ns)
         self._robot = robot
         self.axes = named_axes(robot)
@@ -135,8 +137,11 @@ class RobotCommands:
         self.time_ns = 0
         """Simulated time of the latest control step that began [ns], for requests."""
         self._jumped_by_ns = 0
+        self._own_targets = [] if self._scene is not None else _moving_targets(self.axes)
         # times before and after the last reset; None once nothing of before it can come
         self._reset: tuple[int, int] | None = None
+        self.drops = 0
+        """How often all commands were dropped, by resets and snapshots."""
         self.restart(0)
         self._reset = None
 
@@ -389,16 +394,24 @@ class RobotCommands:
         self._is_timed_out = saved.is_timed_out
 
     def restart(self, time_ns: int, reason: str = 'the simulation was reset') -> None:
-        """Drop all commands and wait for the first; reason: for clients whose goals end."""
+        """
+        Drop all commands and wait for the first; the motors' targets are those of the scene.
+
+        reason: for clients whose goals end.
+        """
         self._forget_new()
         self._expect_late(time_ns)
         self.following.restart(reason)
         self._drop_commands()
+        for axis, control, quantity, target in self._own_targets:
+            if axis.control == control:
+                _command(axis, quantity, target)
         self._robot.hold = self._hold_until_first
         self._applied_at_ns = None
         self._is_timed_out = False
 
     def _forget_new(self) -> None:
+        self.drops += 1
         with self._lock:
             self._pending[:] = np.nan
             self._fresh.clear()
@@ -527,3 +540,21 @@ def _command(axis: Axis, quantity: int, value: float) -> None:
     else:
         column = motor.POSITION if quantity == POSITION else motor.VELOCITY
         axis.write_target(column, value)
+
+
+def _moving_targets(axes: Mapping[str, Axis]) -> list[tuple[Axis, str, int, float]]:
+    """
+    List the targets that a scene has set, those of motors at rest left out.
+
+    Each with its axis, and the control and quantity it is for. A start or a reset is no command,
+    and leaves them.
+    """
+    found = []
+    for axis in axes.values():
+        if axis.control == 'velocity':
+            quantity, target, rest = VELOCITY, axis.target_velocity, 0.0
+        else:
+            quantity, target, rest = POSITION, axis.target_position, axis.q
+        if axis.control != 'effort' and target != rest:
+            found.append((axis, axis.control, quantity, target))
+    return found

@@ -32,6 +32,11 @@ _DESCRIPTIONS = {
 _Axes = dict[str, tuple['RobotCommands', str]]
 
 
+def control_parameter(prefix: str, axis: str) -> str:
+    """Return the name of the parameter for the control of an axis; prefix: of the topics."""
+    return _CONTROL.format(prefix.replace('/', '.') + axis)
+
+
 class CommandedRobot(Protocol):
     """A robot that takes commands; namespace, prefix: of its topics, the latter with a slash."""
 

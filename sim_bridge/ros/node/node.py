@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
+from rclpy.parameter import Parameter
 
-from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateError
+from sim_bridge.compiler.build import build_apart, listening, missing
+from sim_bridge.foundation.errors import (
+    MissingPackageError,
+    RecordingError,
+    SimBridgeError,
+    StateError,
+)
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.interfaces.store import absence
@@ -16,6 +26,7 @@ from sim_bridge.ros.node.paced_simulation import PacedSimulation
 from sim_bridge.ros.params import parameter_table
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process import realtime
+from sim_bridge.ros.process.background import Background
 from sim_bridge.ros.process.deferred import DeferredServices, DELIVERY
 from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
@@ -31,6 +42,9 @@ from sim_bridge.ros.session.diagnostics import Diagnostics
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import optional_messages
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.page.live_page import LivePage
 
 # how soon a new subscriber gets its first message [s]
 _REFRESH_PERIOD_S = 0.05
@@ -75,16 +89,30 @@ class SimBridge:
         scope = EntityScope(self._node)
         self._announced.callback(scope.destroy)
         try:
-            with reporting_kernels(self._node), scope.collecting():
-                simulator = self._build(is_active)
+            # before anything is read or compiled, which it shows
+            page = self._open_page()
+            listener = contextlib.nullcontext() if page is None else listening(page.report)
+            with reporting_kernels(self._node), listener, scope.collecting():
+                simulator = self._build(is_active, page)
             realtime.settle_process()
             self.pacer.start()
+            self._compile_meanwhile(simulator)
             # rclpy's first line takes as long as forty steps: it looks for the caller's source
             self._log_ready(simulator, is_active)
         except BaseException:
             # a signal among them: nobody else knows yet what runs
             self.close()
             raise
+
+    def _compile_meanwhile(self, simulator: Simulator) -> None:
+        """Compile in another process what steps call once more geometries come close."""
+        later = missing(simulator.world.units)
+        if later:
+            self._node.get_logger().info(
+                f'compiling {counted(len(later), "unit")} of kernels for contacts meanwhile')
+            background = Background()
+            self._running.callback(background.close)
+            background.submit(partial(build_apart, later))
 
     def unload(self) -> None:
         """Stop simulating, and destroy topics and services; on the executor's thread."""
@@ -96,7 +124,22 @@ class SimBridge:
         self._paced = None
         self._running.close()
 
-    def _build(self, is_active: bool) -> Simulator:
+    def _open_page(self) -> LivePage | None:
+        """Open the live page if it is asked for and there is what it takes."""
+        if not self.parameters.view:
+            return None
+        # imported here, since it takes time that few need to spend
+        from sim_bridge.ros.page.live_page import LivePage
+
+        try:
+            page = LivePage(self._node, self.parameters.view_port)
+        except MissingPackageError as err:
+            self._node.get_logger().error(f'{err}. The simulation goes on')
+            return None
+        self._running.callback(page.close)
+        return page
+
+    def _build(self, is_active: bool, page: LivePage | None) -> Simulator:
         """
         Create everything, from the world to the services.
 
@@ -118,6 +161,11 @@ class SimBridge:
             simulator, parameters, node.get_logger(), node.faults,
             parameters.paused or not is_active)
         self.pacer = pacer = paced.pacer
+        # a scene may run the world otherwise than the parameters say; not so joints, whose
+        # controls the first step sets
+        self._read_back_settings(simulator)
+        simulator.journal.watch_deadlines(lambda: pacer.statistics.missed)
+        read_back = partial(self._read_back, controls, simulator)
         # before a request, so that earlier subscribers get the messages it causes
         services = DeferredServices(node, pacer, simulator.refresh)
         closing(services.close, error)
@@ -127,14 +175,19 @@ class SimBridge:
         closing(entities.close)
         closing(calls.close)
         self.control = control = SimulationControl(
-            node, pacer, simulator, entities, controls, calls,
+            node, pacer, simulator, entities, read_back, calls,
             lambda: self.parameters.reset_clock, is_active)
-        Services(services, control, simulator, lambda: self.parameters)
+        Services(services, control, simulator, lambda: self.parameters, entities)
         offer_standard_services(node, services, control, entities, simulator, calls)
         if optional_messages('control_msgs', 'action') is None:
             node.get_logger().info(
                 f'no actions follow_joint_trajectory: {absence("control_msgs")}')
-        Diagnostics(node, pacer, simulator, parameters.diagnostics_rate)
+        Diagnostics(
+            node, pacer, simulator, parameters.diagnostics_rate,
+            None if page is None else page.show)
+        if page is not None:
+            page.serve(simulator, pacer, services, control, calls, parameters)
+            paced.watch(page.after_tick, page.meanwhile)
         Neighbours(node, parameters.publish_tf and parameters.publish_link_tf)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)
@@ -175,9 +228,29 @@ class SimBridge:
     def _apply(self, parameters: SimulatorParameters) -> None:
         """Apply parameters that were set while running."""
         parameters = parameters.in_namespace(self._node.get_namespace())
-        self.parameters = parameters
         if self._paced is not None:
             self._paced.apply(parameters)
+        self.parameters = parameters
+
+    def _read_back(self, controls: JointControls, simulator: Simulator) -> None:
+        """
+        Let the parameters say what axes and the world are set to now.
+
+        On the executor's thread, while the physics thread waits.
+        """
+        controls.read_back()
+        self._read_back_settings(simulator)
+
+    def _read_back_settings(self, simulator: Simulator) -> None:
+        """Let the parameters say how the world is run."""
+        now = simulator.settings
+        others = {name: value for name, value in now.items()
+                  if value != getattr(self.parameters, name)}
+        if others and self._paced is not None:
+            self._paced.follow(replace(self.parameters, **others))
+            self._node.set_parameters([
+                Parameter(name, value=list(value) if isinstance(value, tuple) else value)
+                for name, value in others.items()])
 
     def _log_ready(self, simulator: Simulator, is_active: bool) -> None:
         parameters = self.parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.faults import described, Faults
 from sim_bridge.ros.process.pacer import Pacer
+from sim_bridge.ros.session.loading import checked_fields
 from sim_bridge.ros.session.simulator import SETTINGS
 from sim_bridge.simulation.handles import switched_units
 
@@ -41,11 +43,36 @@ class PacedSimulation:
             paused=is_paused)
         simulator.lockstep.on_answer = self.pacer.wake
 
+    def watch(self, after_tick: Callable[[], int], meanwhile: Callable[[], None]) -> None:
+        """
+        Call functions on the physics thread, which do not raise; before `pacer.start`.
+
+        after_tick: after a control step; returns how many steps later it is called again, since
+        each call costs microseconds. meanwhile: every 10 ms while no step is taken.
+        """
+        tick, attend = self.tick, self.attend
+        left = 1
+
+        def tick_watched() -> None:
+            nonlocal left
+            tick()
+            left -= 1
+            if left <= 0:
+                left = after_tick()
+
+        def attend_watched() -> None:
+            attend()
+            meanwhile()
+
+        self.tick, self.attend = tick_watched, attend_watched
+
     def apply(self, parameters: SimulatorParameters) -> None:
-        """Apply parameters that were set while running."""
+        """Apply parameters that were set while running; raises SimBridgeError, applying none."""
         changes = {name: getattr(parameters, name) for name in SETTINGS
                    if getattr(parameters, name) != getattr(self._parameters, name)}
         fields, before = parameters.force_fields, self._parameters.force_fields
+        if fields and fields != before:
+            checked_fields(self._simulator.world, fields)
         self._parameters = parameters
         self.pacer.real_time_factor = parameters.real_time_factor
         self.pacer.submit(self._schedule)
@@ -56,6 +83,10 @@ class PacedSimulation:
         if fields and fields != before:
             build([FIELDS.unit])
             self.pacer.submit(partial(self._set_force_fields, fields))
+
+    def follow(self, parameters: SimulatorParameters) -> None:
+        """Take parameters that say what is so already."""
+        self._parameters = parameters
 
     def begin(self) -> None:
         """Prepare the thread for deadlines."""

@@ -24,7 +24,13 @@ from rcl_interfaces.msg import (
 )
 from rclpy.parameter import Parameter
 
-from sim_bridge.foundation.errors import brief, close_match, InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import (
+    brief,
+    close_match,
+    InvalidValueError,
+    SimBridgeError,
+    UnknownNameError,
+)
 from sim_bridge.ros.params.parameter_files import is_foreign, names_of_all_nodes
 from sim_bridge.ros.process.rclpy_compat import given_parameters
 
@@ -234,7 +240,7 @@ def declare(
 
     Each name given to the node that is not declared causes one warning. When parameters that are
     not read-only are set later, `on_change` gets the new table; it may refuse it by raising
-    InvalidValueError. Raises InvalidValueError.
+    SimBridgeError. Raises InvalidValueError.
     """
     known = specifications(table)
     given = {
@@ -345,7 +351,7 @@ class _Watcher:
             values = dataclasses.replace(self._values, **changed)
             if changed and self._on_change is not None:
                 self._on_change(values)
-        except InvalidValueError as err:
+        except SimBridgeError as err:
             return SetParametersResult(successful=False, reason=str(err))
         self._values = values
         return SetParametersResult(successful=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
+from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.description.scene.fields import fields_from_text
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import one_of
@@ -36,7 +37,7 @@ class SimulatorParameters:
     world: str = parameter(
         '',
         'Scene file (YAML) to simulate: ground, objects, materials and robots, each with a '
-        'namespace of its own; see docs/scenes.md. Empty for none',
+        'namespace of its own; or gallery/NAME; see docs/scenes.md. Empty for none',
     )
     robot: str = parameter(
         '',
@@ -89,7 +90,8 @@ class SimulatorParameters:
     sensors: dict[str, Any] = parameter(
         {},
         'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu | range | '
-        'lidar | contact | magnetometer, link or joint, pose, update_rate, noise, ...}; see '
+        'lidar | contact | magnetometer | altimeter | air_pressure | pose, link or joint, '
+        'position, update_rate, noise, ...}; see '
         'sim_bridge/description/yaml/sensors.py',
     )
 
@@ -109,9 +111,10 @@ class SimulatorParameters:
     )
     collisions: str = parameter(
         'hull',
-        "How collision meshes collide: as their convex 'hull', or as their triangles ('mesh'); "
-        "'none': the robot collides with nothing",
-        choices=('hull', 'mesh', 'none'),
+        "How collision meshes collide: each as its convex 'hull', as several 'hulls' (by convex "
+        "decomposition, at first seconds to minutes), or as its triangles ('mesh'); 'none': the "
+        "robot collides with nothing",
+        choices=('hull', 'hulls', 'mesh', 'none'),
     )
     missing_meshes: str = parameter(
         'error',
@@ -127,12 +130,15 @@ class SimulatorParameters:
     solver: str = parameter(
         'direct',
         "Contact solver: 'direct', exact; 'iterative', by sweeps, for piles of hundreds of "
-        "objects; 'split', normal forces exact and friction by sweeps",
+        "objects; 'split', normal forces exact and friction by sweeps; unless a `world` has its "
+        'own',
         choices=('direct', 'iterative', 'split'),
         read_only=False,
     )
     sleep: bool = parameter(
-        False, 'Let objects at rest sleep until something wakes them', read_only=False,
+        False,
+        'Let objects at rest sleep until something wakes them, unless a `world` has its own',
+        read_only=False,
     )
 
     # physics
@@ -158,10 +164,16 @@ class SimulatorParameters:
         '`world`',
         read_only=False,
     )
+    changes: str = parameter(
+        '',
+        'Changes of entities by name, as YAML, which ~/apply_changes makes: {crate: {mass: 3, '
+        'disabled: true}}; see docs/services.md',
+        read_only=False,
+    )
     integrator: str = parameter(
         'midpoint',
         'Integrator: of second order with one evaluation of the dynamics, or of fifth order with '
-        'six in steps without friction, stops, holds and contacts',
+        'six in steps without friction, stops, holds and contacts; unless a `world` has its own',
         choices=('midpoint', 'rk5'),
         read_only=False,
     )
@@ -350,6 +362,14 @@ class SimulatorParameters:
     diagnostics_rate: float = parameter(
         1.0, 'Rate of /diagnostics in real time; 0 for none', unit='Hz', low=0.0, high=100.0
     )
+    view: bool = parameter(
+        False,
+        'Open the live page, and print its address; only on this machine, with a token. See '
+        'docs/view_node.md',
+    )
+    view_port: int = parameter(
+        0, 'Port of the live page on this machine; 0 for one that is free', low=0, high=65535
+    )
 
     # recording
     record: str = parameter(
@@ -414,6 +434,8 @@ class SimulatorParameters:
             one_of("parameter 'contact_events'", event, ('begin', 'persist', 'end'))
         if self.force_fields:
             fields_from_text(self.force_fields, "parameter 'force_fields'")
+        if self.changes:
+            changes_from_text(self.changes, "parameter 'changes'")
 
     def in_namespace(self, namespace: str) -> SimulatorParameters:
         """Return the parameters of a node in a namespace, with the prefix of its frames."""

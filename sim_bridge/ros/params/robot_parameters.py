@@ -1,4 +1,4 @@
-"""Parameters of a robot's nodes: a file beside its description."""
+"""Parameters of the nodes of a robot or a scene: a file beside its own; who controls it."""
 
 from __future__ import annotations
 
@@ -6,33 +6,78 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 import re
 
-from sim_bridge.description import find_robot
+from sim_bridge.description import find_robot, load_description
+from sim_bridge.description.controllers import CONTROLLERS
+from sim_bridge.description.model import JointType
+from sim_bridge.description.resources import (
+    BODY_SUFFIXES,
+    find_scene,
+    PARAMETERS_SUFFIX,
+    PROJECT_SUFFIX,
+)
 from sim_bridge.description.resources import OPENPLX_SUFFIX as SUFFIX
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 
 DEFAULT_ROBOT = 'arm'
 
-CONTROLLERS = ('pd', 'computed_torque', 'velocity', 'square')
 DEFAULT_CONTROLLER = 'pd'
 
-_SUFFIX = '.params.yaml'
 
-
-def robots_of(world: str, robot: str) -> Iterator[tuple[str, str]]:
+def robots_of(
+    world: str, robot: str, package_paths: Iterable[str | Path] = ()
+) -> Iterator[tuple[str, str, str]]:
     """
-    Yield the namespace and the file or name of every robot that a controller can hold.
+    Yield namespace, file or name, and default controller of every robot that one can hold.
 
-    world: scene file, '' for none. robot: beside the scene's robots; '' for DEFAULT_ROBOT, or for
-    none where there is a scene. Those of OpenPLX files have motors of their own, and are left out.
-    Raises DescriptionError for a scene file with errors.
+    world: scene file or gallery/NAME, '' for none. robot: beside the scene's robots; '' for
+    DEFAULT_ROBOT, or for none where there is a scene. The controller is one of CONTROLLERS or, as
+    scenes alone can say, NO_CONTROLLER. Those of OpenPLX files have motors of their own, and are
+    left out, as are body files without joints, such as vehicles with tracks. Raises
+    DescriptionError for a scene file with errors, UnknownNameError for one that does not ship.
     """
     if world:
         # imported here, since it takes time that few need to spend
         from sim_bridge.description.scene.scene import read_scene
 
-        yield from ((each.namespace, each.urdf) for each in read_scene(world).robots)
-    if (robot or not world) and not is_openplx(robot):
-        yield '', robot or DEFAULT_ROBOT
+        yield from (
+            (each.namespace, each.urdf, each.controller or controller_for(each.urdf))
+            for each in read_scene(world).robots
+            if not each.is_object and _has_joints(each.urdf))
+    if (robot or not world) and not is_openplx(robot) and _has_joints(robot):
+        name = robot or DEFAULT_ROBOT
+        yield '', name, controller_for(name, package_paths)
+
+
+def _has_joints(robot: str) -> bool:
+    """Return whether a body file has joints that move; True for others, and for what is amiss."""
+    try:
+        path = find_robot(robot or DEFAULT_ROBOT)
+        if path.suffix not in BODY_SUFFIXES:
+            return True
+        joints = load_description(path).joints.values()
+    except SimBridgeError:
+        # the node tells
+        return True
+    return any(joint.type is not JointType.FIXED for joint in joints)
+
+
+def project_parameters(world: str) -> dict[str, object]:
+    """
+    Return the parameters of the simulator that a project of Choreonoid stands for.
+
+    world: scene file; others than projects stand for none. Raises SceneError.
+    """
+    if not world.endswith(PROJECT_SUFFIX):
+        return {}
+    from sim_bridge.description.scene.scene import read_scene
+
+    scene = read_scene(world)
+    values: dict[str, object] = {}
+    if scene.time_step is not None:
+        values['rate'] = 1.0 / scene.time_step
+    if scene.settings is not None and 'solver' in scene.settings.items:
+        values['solver'] = scene.settings.items['solver']
+    return values
 
 
 def is_openplx(robot: str, package_paths: Iterable[str | Path] = ()) -> bool:
@@ -56,8 +101,21 @@ def parameter_file_beside(
         description = find_robot(robot, package_paths=package_paths)
     except (UnknownNameError, InvalidValueError):
         return None
-    file = description.with_name(description.name.split('.')[0] + _SUFFIX)
-    return file if file.is_file() else None
+    return _parameter_file(description)
+
+
+def parameter_file_of_scene(world: str) -> Path | None:
+    """
+    Return the path of `scene.params.yaml` beside `scene.yaml`; None without such a file.
+
+    world: scene file or gallery/NAME; '' for none. Raises UnknownNameError.
+    """
+    return _parameter_file(find_scene(world)) if world else None
+
+
+def _parameter_file(file: Path) -> Path | None:
+    beside = file.with_name(file.name.split('.')[0] + PARAMETERS_SUFFIX)
+    return beside if beside.is_file() else None
 
 
 def controller_for(robot: str, package_paths: Iterable[str | Path] = ()) -> str:

@@ -60,6 +60,20 @@ class TickStatistics:
         self._duration_ns[slot] = duration_ns
         self.ticks += 1
 
+    def since(self, ticks: int) -> tuple[float, float]:
+        """
+        Return the greatest lateness and the mean duration [s] of the ticks after so many.
+
+        0 without any. Costs a few microseconds for a few ticks.
+        """
+        new = min(self.ticks - ticks, self.WINDOW)
+        if new <= 0:
+            return 0.0, 0.0
+        end = self.ticks % self.WINDOW
+        slots = slice(end - new, end) if end >= new else np.arange(end - new, end)
+        return (float(self._lateness_ns[slots].max()) * 1e-9,
+                float(self._duration_ns[slots].mean()) * 1e-9)
+
     def report(self, now_ns: int) -> TimingReport:
         """Return a summary since the last report; the first covers everything so far."""
         ticks, missed = self.ticks, self.missed

@@ -24,6 +24,7 @@ from sim_bridge.foundation.rotation import (
     quaternions_from_matrices,
 )
 from sim_bridge.ros.interfaces.store import absence
+from sim_bridge.ros.publish.base_motion import BaseMotion
 from sim_bridge.ros.publish.reckoning import reckoned_pose, reckoning_frame
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 from sim_bridge.ros.wire.qos import optional_messages
@@ -98,7 +99,7 @@ class Frames:
             LinkFrames(world.robots[name], prefix)
             for name, prefix in prefixes.items() if parameters.publish_link_tf]
         self._publish_static(pool, messages, moving, fixed, links, parameters.publish_world_tf)
-        rows = np.add.outer([robot.offsets.q for robot in moving], np.arange(7)).astype(int)
+        motion = BaseMotion(world, moving)
         names = [(self._parent(robot), self._base(robot)) for robot in moving]
         drifting = [world.robots[name] for name in reckoned] * parameters.publish_world_tf
         names += [(WORLD_FRAME, self._parent(robot)) for robot in drifting]
@@ -110,7 +111,7 @@ class Frames:
 
         def fill() -> None:
             message.fill(np.concatenate([
-                world.state.q[rows], *(self._odom_pose(robot) for robot in drifting),
+                motion.poses(), *(self._odom_pose(robot) for robot in drifting),
                 *(np.array([reckoned_pose(drive)]) for drive in reckoned.values()),
                 *(each.poses(each.moving) for each in links)]))
 

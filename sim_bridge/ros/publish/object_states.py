@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 from sensor_msgs.msg import MultiDOFJointState
 
 import sim_bridge as sb
+from sim_bridge.ros.publish.base_motion import BaseMotion
 from sim_bridge.ros.publish.streams import Stream
 from sim_bridge.ros.publish.topic_pool import TopicPool
 from sim_bridge.ros.wire.messages import PoseStateMessage
@@ -26,16 +26,12 @@ class ObjectStates:
         rate_hz: publishing rate [Hz].
         """
         self._moving = [robot for robot in world.robots.values() if not robot.fixed_base]
-        # (n, 7) and (n, 6) rows of the world's arrays
-        self._positions, self._velocities = (
-            np.add.outer(starts, np.arange(size)).astype(int) for starts, size in (
-                ([robot.offsets.q for robot in self._moving], 7),
-                ([robot.offsets.v for robot in self._moving], 6)))
+        motion = BaseMotion(world, self._moving)
         message = PoseStateMessage([robot.name for robot in self._moving])
 
         def fill() -> None:
-            message.poses[:] = world.state.q[self._positions]
-            message.twists[:] = world.state.v[self._velocities]
+            message.poses[:] = motion.poses()
+            message.twists[:] = motion.twists()
 
         self.streams: list[Stream] = []
         if self._moving:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nav_msgs.msg import Odometry
 import numpy as np
 
-from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.ros.publish.frames import odom_frame
 from sim_bridge.ros.publish.outbox import Timed
 from sim_bridge.ros.publish.reckoning import reckoned_pose, reckoning_frame
@@ -67,6 +67,11 @@ def odometry_stream(
         parameters.odom_pose_covariance_diagonal, parameters.odom_twist_covariance_diagonal)
 
     def fill() -> None:
+        if robot.blueprint.mount is not None:
+            root = robot.root_link
+            message.pose[:] = *root.p, *quaternion_from_matrix(root.R)
+            message.twist[:] = *(root.v @ root.R), *(root.w @ root.R)
+            return
         state, offsets = robot.world.state, robot.offsets
         pose = state.q[offsets.q : offsets.q + 7]
         twist = state.v[offsets.v : offsets.v + 6].reshape(2, 3)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import functools
 from typing import Any, NamedTuple, Protocol
 
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PointStamped, PoseStamped, Vector3Stamped, WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, LaserScan, MagneticField, PointCloud2, Range
+from sensor_msgs.msg import FluidPressure, Imu, LaserScan, MagneticField, PointCloud2, Range
 from std_msgs.msg import Bool
 
 import sim_bridge as sb
@@ -23,7 +23,14 @@ from sim_bridge.ros.wire.messages import (
     ImuMessage,
     MagneticFieldMessage,
     PreparedMessage,
+    WORLD_FRAME,
     WrenchMessage,
+)
+from sim_bridge.ros.wire.place_messages import (
+    HeightMessage,
+    PoseMessage,
+    PressureMessage,
+    RiseMessage,
 )
 from sim_bridge.ros.wire.qos import stream_qos, topic_name
 from sim_bridge.ros.wire.scan_messages import (
@@ -197,25 +204,17 @@ def sensor_streams(
         ])
         for imu in imus
     ]
+    plain: list[tuple[type[Device], Sequence[Callable[[Any, str], _Channel]]]] = [
+        (sb.RateGyroSensor, [_gyro_channel]), (sb.AccelerationSensor, [_accel_channel]),
+        (sb.RangeSensor, [_range_channel]), (sb.LidarSensor, [_lidar_channel]),
+        (sb.ContactSensor, [_wrench_channel, _touch_channel]),
+        (sb.MagnetometerSensor, [_field_channel]),
+        (sb.AltimeterSensor, [_height_channel, _rise_channel]),
+        (sb.AirPressureSensor, [_pressure_channel]), (sb.PoseSensor, [_pose_channel])]
     channels += [
-        (gyro, [_gyro_channel(gyro, frame_prefix)])
-        for gyro in robot.devices(sb.RateGyroSensor) if id(gyro) not in inside_imus]
-    channels += [
-        (accelerometer, [_accel_channel(accelerometer, frame_prefix)])
-        for accelerometer in robot.devices(sb.AccelerationSensor)
-        if id(accelerometer) not in inside_imus]
-    channels += [
-        (device, [_range_channel(device, frame_prefix)])
-        for device in robot.devices(sb.RangeSensor)]
-    channels += [
-        (lidar, [_lidar_channel(lidar, frame_prefix)])
-        for lidar in robot.devices(sb.LidarSensor)]
-    channels += [
-        (device, [_wrench_channel(device, frame_prefix), _touch_channel(device)])
-        for device in robot.devices(sb.ContactSensor)]
-    channels += [
-        (device, [_field_channel(device, frame_prefix)])
-        for device in robot.devices(sb.MagnetometerSensor)]
+        (device, [make(device, frame_prefix) for make in of_kind])
+        for kind, of_kind in plain for device in robot.devices(kind)
+        if id(device) not in inside_imus]
     found = [
         _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
     _check_distinct(found)
@@ -293,7 +292,41 @@ def _field_channel(device: sb.MagnetometerSensor, prefix: str) -> _Channel:
     return _Channel('magnetic_field', MagneticField, make)
 
 
-def _touch_channel(device: sb.ContactSensor) -> _Channel:
+def _height_channel(device: sb.AltimeterSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        message, reading = HeightMessage(WORLD_FRAME), device.truth if is_truth else device
+        return message, [Copy(message.value, reading['vertical_position'])]
+
+    return _Channel('altitude', PointStamped, make)
+
+
+def _rise_channel(device: sb.AltimeterSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        message, reading = RiseMessage(WORLD_FRAME), device.truth if is_truth else device
+        return message, [Copy(message.value, reading['vertical_velocity'])]
+
+    return _Channel('vertical_velocity', Vector3Stamped, make)
+
+
+def _pressure_channel(device: sb.AirPressureSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        variance = 0.0 if is_truth else float(device.standard_deviations('pressure')[0]) ** 2
+        message = PressureMessage(prefix + device.frame_id, variance)
+        return message, [Copy(message.value, (device.truth if is_truth else device)['pressure'])]
+
+    return _Channel('air_pressure', FluidPressure, make)
+
+
+def _pose_channel(device: sb.PoseSensor, prefix: str) -> _Channel:
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
+        message, reading = PoseMessage(WORLD_FRAME), device.truth if is_truth else device
+        return message, [Copy(message.position, reading['position']),
+                         Copy(message.orientation, reading['orientation'])]
+
+    return _Channel('pose', PoseStamped, make)
+
+
+def _touch_channel(device: sb.ContactSensor, prefix: str) -> _Channel:
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         return TouchMessage(device), []
 

@@ -72,7 +72,10 @@ class WorldInterface:
             frames = Frames(self._pool, world, parameters, prefixes, reckoned).streams
         markers: list[Stream] = []
         if parameters.marker_rate:
-            bodies = [robot for robot in world.robots.values() if robot.name not in prefixes]
+            # objects with sensors have a prefix, but no URDF that shows them
+            bodies = [
+                robot for robot in world.robots.values() if robot.name not in prefixes or (
+                    len(robot.links) == 1 and not robot.description.xml)]
             markers = self._marker_streams(
                 bodies, parameters.marker_force_scale, parameters.marker_rate)
         contacts = self._contact_streams(parameters.contact_rate or parameters.rate)

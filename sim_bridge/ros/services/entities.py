@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.foundation.errors import (
     coded,
     ErrorCode,
@@ -31,6 +32,7 @@ from sim_bridge.ros.session.loading import check_namespace, has_interface, Loade
 from sim_bridge.ros.session.spawn_request import (
     add_scene,
     check_name,
+    compile_beside,
     load_pattern,
     namespace_of,
     prepare,
@@ -50,12 +52,15 @@ if TYPE_CHECKING:
     from sim_bridge.ros.process.pacer import Pacer
     from sim_bridge.ros.session.robot_interface import RobotInterface
     from sim_bridge.ros.session.simulator import Simulator
+    from sim_bridge.shapes.shapes import Shape
 
 # called with the name of the spawned entity, or the error
 Spawned = Callable[['str | SimBridgeError'], None]
 # names of what was added to the world, and what opens its topics
 _Added = tuple[list[str], Callable[[], None]]
 _Pose = tuple['np.ndarray', 'np.ndarray']
+# called with None, or the error
+Changed = Callable[['SimBridgeError | None'], None]
 # called with the boxes by name, or the error
 Measured = Callable[['dict[str, np.ndarray | None] | SimBridgeError'], None]
 
@@ -125,6 +130,32 @@ class Entities:
         """
         wanted = list(names)
         self._background.submit(lambda: self._measure(wanted, on_done))
+
+    def change(self, text: str, on_done: Changed) -> None:
+        """
+        Change entities as a YAML text says; see `description.scene.changes`.
+
+        on_done: called on the physics thread with None, or the error. Kernels of shapes that are
+        new are compiled before, while the simulation runs.
+        """
+        changes = changes_from_text(text, "parameter 'changes'")
+        added = [placed.shape for change in changes for placed in change.added]
+        if not added:
+            self._change(text, on_done)
+            return
+        present = self._shapes()
+
+        def prepare_shapes() -> None:
+            try:
+                with reporting_kernels(self._node):
+                    compile_beside(added, present, self._parameters)
+            except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+                failure = _told(err)
+                self._pacer.submit(lambda: on_done(failure))
+                return
+            self._pacer.submit(lambda: self._change(text, on_done))
+
+        self._background.submit(prepare_shapes)
 
     def remove(self, name: str) -> None:
         """Remove an entity, or all of a scene, with its topics; raises UnknownNameError."""
@@ -199,20 +230,31 @@ class Entities:
         self._pacer.submit(lambda: on_done(boxes))
 
     def _prepare(self, request: SpawnRequest, on_done: Spawned) -> None:
-        # a copy, as the physics thread may add or remove meanwhile
-        robots = list(self.world.robots.values())
-        shapes = [geometry.shape for robot in robots for geometry in robot.geometries]
         try:
             check_name(request)
             with reporting_kernels(self._node):
-                pattern = prepare(request, self._parameters, shapes)
+                pattern = prepare(request, self._parameters, self._shapes())
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
             failure = _told(err)
             self._pacer.submit(lambda: on_done(failure))
             return
         self._pacer.submit(lambda: on_done(self._admit(request, pattern)))
 
+    def _shapes(self) -> list[Shape]:
+        """Return what collides, on any thread."""
+        # a copy, as the physics thread may add or remove meanwhile
+        robots = list(self.world.robots.values())
+        return [geometry.shape for robot in robots for geometry in robot.geometries]
+
     # --- on the physics thread -------------------------------------------------------------------
+
+    def _change(self, text: str, on_done: Changed) -> None:
+        try:
+            self._calls.call(partial(self._simulator.change, text))
+        except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+            on_done(_told(err))
+        else:
+            on_done(None)
 
     def _admit(
         self, request: SpawnRequest, pattern: sb.Robot | ScenePattern

@@ -11,6 +11,7 @@ from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process.deferred import Answer, DeferredServices
+from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.simulation_control import Scope, SimulationControl
 from sim_bridge.ros.session.simulator import Simulator
 
@@ -23,7 +24,8 @@ class Services:
     start; /clock continues, unless the parameter `reset_clock` is set otherwise. ~/step (Trigger):
     takes `step_count` control steps at the usual pace while paused; the response follows the last
     step. ~/save_snapshot, ~/restore_snapshot (Trigger): use the name in the parameter `snapshot`.
-    ~/list_snapshots (Trigger): returns the names, separated by newlines.
+    ~/list_snapshots (Trigger): returns the names, separated by newlines. ~/apply_changes
+    (Trigger): changes entities as the parameter `changes` says, or none.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class Services:
         control: SimulationControl,
         simulator: Simulator,
         parameters: Callable[[], SimulatorParameters],
+        entities: Entities,
     ) -> None:
         """
         Create the services.
@@ -39,6 +42,7 @@ class Services:
         parameters: returns the parameters at the time of a request.
         """
         self._control, self._simulator, self._parameters = control, simulator, parameters
+        self._entities = entities
         for kind, name, handler in (
             (SetBool, '~/pause', self._pause),
             (Trigger, '~/reset', self._reset),
@@ -46,6 +50,7 @@ class Services:
             (Trigger, '~/save_snapshot', self._save),
             (Trigger, '~/restore_snapshot', self._restore),
             (Trigger, '~/list_snapshots', self._list),
+            (Trigger, '~/apply_changes', self._change),
         ):
             services.create(kind, name, handler, _refuse)
 
@@ -85,6 +90,16 @@ class Services:
 
     def _list(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
         answer(_agree(response, '\n'.join(self._control.snapshots)))
+
+    def _change(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        def on_done(error: SimBridgeError | None) -> None:
+            if error is None:
+                _agree(response, f'changed at {self._time}')
+            else:
+                _refuse(response, error)
+            answer(response)
+
+        self._entities.change(self._parameters().changes or '{}', on_done)
 
     @property
     def _time(self) -> str:

@@ -10,7 +10,6 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.pacer import Pacer
 from sim_bridge.ros.services.entities import Entities
@@ -57,7 +56,7 @@ class SimulationControl:
         pacer: Pacer,
         simulator: Simulator,
         entities: Entities,
-        controls: JointControls,
+        read_back: Callable[[], None],
         calls: ExecutorCalls,
         reset_clock: Callable[[], bool],
         is_active: bool = True,
@@ -65,11 +64,12 @@ class SimulationControl:
         """
         Start with a simulation as it was loaded.
 
+        read_back: lets parameters say what is so after a restore, on the executor's thread.
         reset_clock: returns whether /clock is reset with the time, if a request does not say so.
         is_active: whether the simulation may run; that of an inactive managed node may not.
         """
         self._pacer, self._simulator, self._entities = pacer, simulator, entities
-        self._controls, self._calls = controls, calls
+        self._read_back, self._calls = read_back, calls
         self._reset_clock = reset_clock
         self._is_stopped = pacer.is_paused
         self._snapshots: dict[str, SimulatorSnapshot] = {}
@@ -160,7 +160,7 @@ class SimulationControl:
             self._snapshots[name], self._reset_clock(),
             lambda: self._tell('restore', Scope.TIME | Scope.STATE, before, snapshot=name))
         self._is_stopped = False
-        self._calls.call(self._controls.read_back)
+        self._calls.call(self._read_back)
 
     # --- inside ----------------------------------------------------------------------------------
 

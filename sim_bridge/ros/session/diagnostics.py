@@ -23,7 +23,7 @@ from sim_bridge.trajectory.tolerances import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sim_bridge.ros.process.guarded_node import GuardedMixin
     from sim_bridge.ros.process.pacer import Pacer
@@ -45,12 +45,14 @@ class Diagnostics:
     """Publishes one status each for pacing and solver, and one for each robot's commands."""
 
     def __init__(
-        self, node: GuardedMixin, pacer: Pacer, simulator: Simulator, rate_hz: float
+        self, node: GuardedMixin, pacer: Pacer, simulator: Simulator, rate_hz: float,
+        show: Callable[[list[DiagnosticStatus]], None] | None = None,
     ) -> None:
         """
         Start to publish.
 
-        rate_hz: in real time [Hz]; 0 to publish nothing.
+        rate_hz: in real time [Hz]; 0 to publish nothing. show: also gets all statuses, at 1 Hz
+        where nothing is published.
         """
         self._pacer, self._simulator, self._faults = pacer, simulator, node.faults
         self._failures = 0
@@ -59,11 +61,13 @@ class Diagnostics:
         self._counted: dict[str, CommandCounts] = {}
         self._ended: dict[str, Counter[str]] = {}
         self._pacer.statistics.report(time.monotonic_ns())
-        if rate_hz:
-            self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._show = show
+        self._publisher = (
+            node.create_publisher(DiagnosticArray, '/diagnostics', 10) if rate_hz else None)
+        if rate_hz or show is not None:
             # this node is the source of ROS time, and must not depend on it
             steady = Clock(clock_type=ClockType.STEADY_TIME)
-            node.create_timer(1.0 / rate_hz, self._publish, clock=steady)
+            node.create_timer(1.0 / (rate_hz or 1.0), self._publish, clock=steady)
 
     def statuses(self) -> list[DiagnosticStatus]:
         """Return the statuses since the last call."""
@@ -80,9 +84,12 @@ class Diagnostics:
 
     def _publish(self) -> None:
         message = DiagnosticArray(status=self.statuses())
-        sec, nanosec = divmod(self._simulator.time_ns, 1_000_000_000)
-        message.header.stamp = Time(sec=sec, nanosec=nanosec)
-        self._publisher.publish(message)
+        if self._publisher is not None:
+            sec, nanosec = divmod(self._simulator.time_ns, 1_000_000_000)
+            message.header.stamp = Time(sec=sec, nanosec=nanosec)
+            self._publisher.publish(message)
+        if self._show is not None:
+            self._show(message.status)
 
     def _pacing(self) -> DiagnosticStatus:
         pacer, report = self._pacer, self._pacer.statistics.report(time.monotonic_ns())

@@ -6,7 +6,7 @@ The simulator knows only this class, which by itself records nothing. `bag.recor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -70,6 +70,9 @@ class Journal:
 
     def note_functions(self, functions: Sequence[tuple[str, object]]) -> None:
         """Record which functions of Python act from now on, so that a replay ends here."""
+
+    def watch_deadlines(self, missed: Callable[[], int]) -> None:
+        """Record deadlines that are missed; missed: returns how many have been."""
 
     def flush(self) -> None:
         """Record the inputs since the last step, while no step is taken."""

@@ -12,20 +12,25 @@ from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.model import JointType
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
-from sim_bridge.description.resources import OPENPLX_SUFFIX
-from sim_bridge.description.scene.fields import fields_from_text
+from sim_bridge.description.resources import OPENPLX_SUFFIX, PROJECT_SUFFIX
+from sim_bridge.description.scene.fields import fields_from_text, SceneField
+from sim_bridge.description.scene.model import SceneBody, SceneRobot
+from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.engine.collision.probe import measure_convex_pairs
+from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.loop_assembly import close_loops
 from sim_bridge.ros.params.initial_values import initial_values, start_limits
 from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
-from sim_bridge.ros.session.units import units_of
+from sim_bridge.ros.session.units import message_units
 from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.shapes.material import DEFAULT
 from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.world.openplx import OpenPlxScene, robot_name
-from sim_bridge.world.scene import add_scene_field
+from sim_bridge.world.scene import add_scene, add_scene_field
+from sim_bridge.world.scene_joints import part_of
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -85,7 +90,7 @@ class LoadedWorld:
 
 def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     """
-    Build the world the parameters describe, with every kernel compiled.
+    Build the world the parameters describe, with every kernel compiled that its first step calls.
 
     Raises DescriptionError, InvalidValueError or UnknownNameError.
     """
@@ -101,11 +106,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
         DEFAULT, friction=parameters.friction, restitution=parameters.restitution))
     robots: list[LoadedRobot] = []
     if parameters.world:
-        for each in world.load_scene(parameters.world).robots:
-            robot = world.robots[each.name]
-            given: Any = each.arguments.get('joint_positions', {})
-            _start_at(robot, {**initial_values(robot.description), **given})
-            robots.append(LoadedRobot(robot, each.namespace))
+        robots += _load_scene(world, parameters)
     for scene in world.openplx.values():
         robots += robots_of_scene(scene, topic_name(scene.name))
     if parameters.own_robot:
@@ -113,9 +114,32 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     if parameters.force_fields:
         replace_fields(world, parameters.force_fields)
     _check_namespaces(robots)
-    build(units_of(world))
-    world.warm_up()
+    build([*world.simulation.early_units, *message_units()])
+    world.simulation.prepare_step()
     return LoadedWorld(world, tuple(robots))
+
+
+@sharing()
+def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
+    """Add a scene; return its robots, and the objects with sensors."""
+    def start(each: SceneRobot) -> None:
+        # before it is joined to anything
+        robot = world.robots[each.name]
+        given: Any = each.arguments.get('joint_positions', {})
+        _start_at(robot, {**initial_values(robot.description), **given})
+
+    scene = read_scene(parameters.world)
+    add_scene(world, scene, start)
+    if parameters.world.endswith(PROJECT_SUFFIX):
+        # what runs a project gives its solver as the parameter, unless told otherwise
+        world.solver = parameters.solver
+    return [LoadedRobot(world.robots[each.name], each.namespace)
+            for each in scene.placed if _has_topics(each) or world.robots[each.name].devices()]
+
+
+def _has_topics(item: SceneBody | SceneRobot) -> bool:
+    """Return whether a scene says so; sensors aside."""
+    return isinstance(item, SceneRobot) and not item.is_object
 
 
 def replace_fields(world: sb.World, text: str) -> None:
@@ -124,12 +148,28 @@ def replace_fields(world: sb.World, text: str) -> None:
 
     Raises InvalidValueError or UnknownNameError, and then changes nothing.
     """
-    fields = fields_from_text(text, "parameter 'force_fields'")
+    fields = checked_fields(world, text)
     with all_or_nothing(world.simulation):
         for name in world.force_fields:
             world.remove_force_field(name)
         for field in fields:
             add_scene_field(world, field)
+
+
+def checked_fields(world: sb.World, text: str) -> tuple[SceneField, ...]:
+    """
+    Read fields of force, and look up what they act on, on any thread.
+
+    Raises InvalidValueError or UnknownNameError.
+    """
+    fields = fields_from_text(text, "parameter 'force_fields'")
+    for field in fields:
+        for name in field.links or ():
+            part = part_of(world.robots, name)
+            if isinstance(part, sb.Link) and part.m == 0.0:
+                raise InvalidValueError(
+                    "parameter 'force_fields'", name, 'robots, or links that have mass')
+    return fields
 
 
 def check_namespace(
@@ -230,11 +270,13 @@ def _load_robot(
         self_collision=SELF_COLLISION[parameters.self_collision],
     )
     has_ground = parameters.ground and not parameters.world
-    if not robot.fixed_base and not parameters.position and (has_ground or parameters.world):
-        robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
-        robot.remember()
     if has_ground and not robot.fixed_base:
         world.add_ground()
+    if not robot.fixed_base and not parameters.position and (has_ground or parameters.world):
+        # what follows would compile some of these one by one, and the others when it stands
+        build([*world.simulation.standing_units, measure_convex_pairs.unit, *message_units()])
+        robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
+        robot.remember()
     return LoadedRobot(robot, joints=parameters.joints)
 
 

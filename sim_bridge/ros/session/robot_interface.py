@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TYPE_CHECKING
 
 from std_msgs.msg import String
 
+from sim_bridge.description.resources import BODY_SUFFIXES
+from sim_bridge.description.urdf.write import urdf_text
 from sim_bridge.ros.command.command_inbox import CommandInbox
 from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.command.controllers import check_not_driven, controllers_of
@@ -242,9 +245,12 @@ class RobotInterface:
 
 
 def _urdf_of(robot: sb.Robot) -> str:
-    """Return a robot's URDF: that which was read, or one of what an OpenPLX scene says."""
+    """Return a robot's URDF: that which was read, or one of what files of other kinds say."""
     for scene in robot.world.openplx.values():
         urdf: str = scene.urdf(robot.name, mesh_folder())
         if urdf:
             return urdf
+    if Path(robot.description.source).suffix.lower() in BODY_SUFFIXES:
+        # as it was read, but with triangles in files, which programs draw
+        return urdf_text(robot.description, (), mesh_folder())
     return str(robot.description.xml)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+import numpy as np
+
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError
 from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
@@ -15,10 +17,12 @@ from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.streams import clock_stream, Rate
 from sim_bridge.ros.publish.world_interface import WorldInterface
+from sim_bridge.ros.session.grip import Grip
 from sim_bridge.ros.session.journal import Journal
 from sim_bridge.ros.session.loading import check_namespace, replace_fields
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
+from sim_bridge.world.changes import apply_changes
 
 if TYPE_CHECKING:
     import sim_bridge as sb
@@ -49,12 +53,13 @@ class SimulatorSnapshot(NamedTuple):
     """
     The complete state that determines a simulator's next steps, until new commands arrive.
 
-    number: identifies the snapshot in recordings.
+    number: identifies the snapshot in recordings. force_fields: the text of the parameter.
     """
 
     number: int
     world: Snapshot
     interfaces: dict[str, SavedInterface]
+    force_fields: str
 
 
 class Simulator:
@@ -82,8 +87,11 @@ class Simulator:
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
+        self._force_fields = parameters.force_fields
         self.journal = Journal()
         """Records what this simulator takes in."""
+        self.grip = Grip(loaded.world)
+        """What somebody pulls by hand."""
         self.lockstep = _lockstep_of(loaded, parameters)
         # of all robots there ever were, since parameters go on naming them; a set in their order
         self._joints = dict.fromkeys(
@@ -140,7 +148,8 @@ class Simulator:
         if self._simulation.calls_python:
             self.journal.note_functions(world.functions)
         events = self.world_interface.contact_events
-        if not following and not events.is_wanted:
+        grip = self.grip
+        if not following and not events.is_wanted and not grip.is_holding:
             world.step(self._substeps)
             return
         step = events.step if events.is_wanted else world.step
@@ -148,6 +157,8 @@ class Simulator:
             time_ns = self._step_time_ns
             for each in following:
                 each.drive(time_ns, world.time_step_ns)
+            if grip.is_holding:
+                grip.push()
             step()
 
     def listen(self, node: PollingMixin) -> None:
@@ -199,6 +210,7 @@ class Simulator:
         self.journal.note('reset', clock=clock, time=time, state=state)
         now = self._step_time_ns
         if state:
+            self.grip.drop()
             self.world.reset(time=time)
         elif time:
             self.world.step_count = 0
@@ -213,7 +225,8 @@ class Simulator:
         self.journal.note('save')
         self._saved += 1
         return SimulatorSnapshot(self._saved, self.world.save(), {
-            interface.robot.name: interface.save() for interface in self.interfaces})
+            interface.robot.name: interface.save() for interface in self.interfaces},
+            self._force_fields)
 
     def restore(
         self,
@@ -231,6 +244,8 @@ class Simulator:
         now = self._step_time_ns
         self.journal.flush()
         self.world.restore(snapshot.world)
+        self.grip.drop()
+        self._force_fields = snapshot.force_fields
         self.journal.note('restore', number=snapshot.number, clock=clock)
         self._set_clock(
             self.world.step_count * self.world.time_step_ns if clock else now + self._tick_ns,
@@ -254,6 +269,18 @@ class Simulator:
             robot.set_base_velocity(*twist)
         self.journal.note('move', name=name, pose=_listed(pose), twist=_listed(twist))
 
+    def pull(
+        self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
+    ) -> None:
+        """Pull a link by hand from the next step on, until `drop`; as `Grip.pull`."""
+        self.grip.pull(robot, link, point, target)
+        self.journal.note('pull', robot=robot, link=link, point=point, target=target)
+
+    def drop(self) -> None:
+        """Let go of what is pulled."""
+        self.grip.drop()
+        self.journal.note('drop')
+
     def configure(self, changes: Mapping[str, Any]) -> None:
         """Run the world by other settings from the next step on, by the names of `SETTINGS`."""
         for name, value in changes.items():
@@ -267,7 +294,30 @@ class Simulator:
         Raises InvalidValueError or UnknownNameError, and changes nothing.
         """
         replace_fields(self.world, text)
+        self._force_fields = text
         self.journal.note('force_fields', text=text)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the world is run now, as values of parameters; what none can say is left out."""
+        world = self.world
+        values = {'solver': world.solver, 'integrator': world.integrator,
+                  'sleep': world.sleep is not None, 'force_fields': self._force_fields}
+        gravity = world.gravity
+        if isinstance(gravity, np.ndarray):
+            values['gravity'] = tuple(gravity.tolist())
+        return values
+
+    def change(self, text: str) -> None:
+        """
+        Change entities as a YAML text says; on the executor's thread, while the physics waits.
+
+        Raises InvalidValueError, and changes nothing.
+        """
+        changes = apply_changes(self.world.robots, self._simulation, text, "parameter 'changes'")
+        self.journal.note('change', text=text)
+        if any(link.shapes for change in changes for link in change.links):
+            self._populate()
 
     # --- adding and removing ---------------------------------------------------------------------
 

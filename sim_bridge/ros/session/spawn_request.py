@@ -17,7 +17,7 @@ from sim_bridge.description import find_robot
 from sim_bridge.description.gravity import AnyGravity, PointGravity
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
-from sim_bridge.description.resources import BODY_SUFFIX, OPENPLX_SUFFIX
+from sim_bridge.description.resources import BODY_SUFFIXES, OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import brief, coded, ErrorCode, InvalidValueError
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.ros.params.initial_values import initial_values
@@ -30,7 +30,7 @@ from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.world.openplx import OpenPlxScene
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
-SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml', BODY_SUFFIX, OPENPLX_SUFFIX)
+SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml', *BODY_SUFFIXES, OPENPLX_SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,31 @@ def prepare(
     DescriptionError.
     """
     world, pattern = load_pattern(request, parameters)
+    _compile(world, shapes, pattern.name)
+    return pattern
+
+
+def compile_beside(
+    added: Iterable[Shape], present: Iterable[Shape], parameters: SimulatorParameters
+) -> None:
+    """Compile the kernels that shapes need which are added to a world with others."""
+    world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
+    for shape in added:
+        is_static = _motion(shape) == 'static'
+        world.add_body(shape, motion='static') if is_static else world.add_body(
+            shape, mass=1.0, inertia=(1.0, 1.0, 1.0))
+    _compile(world, present, 'body')
+
+
+def _compile(world: sb.World, shapes: Iterable[Shape], name: str) -> None:
     for number, shape in enumerate(_one_of_each_kind(shapes)):
-        is_endless = isinstance(shape, (Plane, HeightField))
-        world.add_body(shape, f'{pattern.name} and {number}',
-                       motion='static' if is_endless else 'kinematic')
+        world.add_body(shape, f'{name} and {number}', motion=_motion(shape))
     build_apart(units_of(world))
     world.warm_up()
-    return pattern
+
+
+def _motion(shape: Shape) -> str:
+    return 'static' if isinstance(shape, (Plane, HeightField)) else 'kinematic'
 
 
 def add_scene(

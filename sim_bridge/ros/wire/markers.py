@@ -45,7 +45,7 @@ class _Part(NamedTuple):
     The part of a shape that one marker draws.
 
     kind: of `Marker`. scale: its size along each axis [m]. center: in the shape's frame [m].
-    corners: (3 n, 3) of triangles, in the frame of the part.
+    corners: (3 n, 3) of triangles, or (2, 3) of a line, in the frame of the part.
     """
 
     kind: int
@@ -193,6 +193,8 @@ def _parts(shape: sb.Shape) -> list[_Part]:
     if isinstance(shape, sb.Plane):
         size = (_PLANE_SIZE, _PLANE_SIZE, _PLANE_THICKNESS)
         return [_Part(Marker.CUBE, size, (0.0, 0.0, -0.5 * _PLANE_THICKNESS))]
+    if isinstance(shape, sb.Line):
+        return [_Part(Marker.LINE_LIST, (_NORMAL_WIDTH, 0.0, 0.0), corners=shape.ends)]
     vertices, triangles = surface(shape, _CONE_SIDES)
     return [_Part(Marker.TRIANGLE_LIST, corners=vertices[triangles].reshape(-1, 3))]
 

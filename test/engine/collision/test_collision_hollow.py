@@ -51,11 +51,11 @@ def hollow_record(name, **fields):
     return GeometryRecord(HOLLOW, size=size, bore=bore, **fields)
 
 
-def coal_hollow(name):
+def coal_hollow(name, sections=SECTIONS):
     """Make a fine mesh of one of the SHAPES for Coal."""
     (low, half, high), (bore_low, bore_high) = SHAPES[name]
     profile = [(bore_low, -half), (low, -half), (high, half), (bore_high, half)]
-    mesh = trimesh.creation.revolve([*profile, profile[0]], sections=SECTIONS)
+    mesh = trimesh.creation.revolve([*profile, profile[0]], sections=sections)
     return coal_mesh((mesh.vertices, mesh.faces))
 
 
@@ -212,6 +212,42 @@ def test_a_pipe_lies_and_stands_on_surfaces(surface):
     distance = Shapes([HOLE, spike]).measure((np.eye(3), np.array((0.0, 0.0, 0.3))), IDENTITY)[0]
     assert all(abs(contact.gap - distance) > -1e-9 for contact in found)
     assert distance == pytest.approx(0.0, abs=1e-9) or distance > 0.0 or found
+
+
+def are_linked(R, p, radius):
+    """Return whether a circle about z and one at a pose are linked, by where it goes through."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 2001)
+    x = p + radius * (np.cos(angle)[:, None] * R[:, 0] + np.sin(angle)[:, None] * R[:, 1])
+    through = np.flatnonzero(x[:-1, 2] * x[1:, 2] < 0.0)
+    return (np.linalg.norm(x[through, :2], axis=1) < radius).sum() == 1
+
+
+@pytest.mark.parametrize('bore', [(0.08, 0.08), (0.085, 0.07)])
+def test_linked_rings_are_as_far_apart_as_fine_meshes(bore):
+    """Be as far apart as Coal says of meshes, and touch there, however the rings are turned."""
+    ring = GeometryRecord(HOLLOW, size=(0.1, 0.01, 0.1), bore=bore)
+    mesh = trimesh.creation.revolve([(bore[0], -0.01), (0.1, -0.01), (0.1, 0.01), (bore[1], 0.01),
+                                     (bore[0], -0.01)], sections=512)
+    fine, pair, rng, apart = coal_mesh((mesh.vertices, mesh.faces)), Shapes([ring, ring]), (
+        np.random.default_rng(7)), 0
+    bodies = Bodies([ring, ring], margin=0.004)
+    while apart < 30:
+        R, p = random_rotation(rng), rng.uniform(-0.2, 0.2, 3)
+        if not are_linked(R, p, 0.09):
+            continue
+        expected = coal_distance(fine, (R, p), fine, IDENTITY)
+        distance, x, y, n = pair.measure((R, p), IDENTITY)
+        np.testing.assert_allclose(np.subtract(x, y), np.multiply(distance, n), atol=ACCURACY)
+        if expected > 0.0:
+            apart += 1
+            # of the chords of meshes
+            assert distance == pytest.approx(expected, abs=1e-5)
+            found = bodies.touched((R, p), IDENTITY)
+            assert (len(found) > 0) == (distance <= 0.004)
+            if found:
+                assert min(each.gap for each in found) == pytest.approx(distance, abs=1e-9)
+        else:
+            assert distance < 1e-5
 
 
 def test_pipes_in_pipes_and_on_pipes():

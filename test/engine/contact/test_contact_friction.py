@@ -380,7 +380,9 @@ def test_motion_between_bodies_of_one_material_is_none():
     # the direction of the lower friction holds; the coefficients are the pair's
     ((0.5, 0.9), np.pi / 2, 0.0), ((0.9, 0.5), np.pi / 2, np.pi / 2),
     # of equal ones the bisector
-    ((0.7, 0.7), 0.8, 0.4), ((0.7, 0.7), np.pi - 0.8, -0.4)])
+    ((0.7, 0.7), 0.8, 0.4), ((0.7, 0.7), np.pi - 0.8, -0.4),
+    # at right angles to rounding, that of the vectors
+    ((0.7, 0.7), np.pi / 2 + 1e-9, np.pi / 4)])
 def test_one_rule_decides_between_two_friction_directions(frictions, turn, expected):
     """Brake by mu g along the direction that holds and by mu2 g across, in both orders."""
     across = (-np.sin(expected), np.cos(expected))

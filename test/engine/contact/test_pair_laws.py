@@ -308,3 +308,40 @@ def test_what_makes_no_law_is_refused(law, words):
     """Name what is wrong, and what would be right."""
     with pytest.raises(sb.InvalidValueError, match=words):
         sb.ContactMaterial(**law)
+
+
+# --- shapes that are not convex ------------------------------------------------------------------
+
+SHEET = np.array([(-4, -4, 0), (4, -4, 0), (4, 4, 0), (-4, 4, 0)]), [(0, 1, 2), (0, 2, 3)]
+GROUNDS = {
+    'terrain': (sb.TriangleMesh(*SHEET, bottom_margin=1.0), 0.0),
+    'field': (sb.HeightField(np.zeros((3, 3)), (8.0, 8.0)), 0.0),
+    'ring': (sb.HollowCylinder(4.0, 0.2, 1.0), -0.1)}
+LAWS = [
+    {'friction': MU}, {'friction': MU, 'friction2': MU2, 'direction': (None, (0, 1, 0))},
+    {'friction': MU, 'friction_model': 'pyramid', 'direction': (None, (3, 4, 0))},
+    {'friction_model': lambda pair: sb.PairFriction(MU)},
+    {'friction': MU, 'solver': 'direct_and_iterative'}, {'friction': MU, 'reduce': True},
+    {'friction': MU, 'motion': 0.2, 'motion2': 0.1, 'direction': (None, (1, 0, 0))},
+    {'friction': MU, 'adhesion': 3.0, 'adhesive_overlap': 1e-3}]
+
+
+def slid(ground, height, shape, law):
+    """Return where a body of 1 kg slides in 60 ms from 1 m/s, once it rests."""
+    world = sb.World()
+    world.add_body(ground, motion='static', position=(0, 0, height), material=sb.Material('g'))
+    body = world.add_body(shape, mass=1.0, position=(0, 2.5, 0.05), material=sb.Material('b'))
+    world.set_contact_material('b', 'g', sb.ContactMaterial(**law))
+    world.step(100)
+    body.set_base_velocity((1.0, 0.0, 0.0))
+    world.step(60)
+    return body.root_link.p
+
+
+@pytest.mark.parametrize('ground', GROUNDS)
+@pytest.mark.parametrize('law', LAWS)
+def test_laws_of_pairs_hold_on_terrain_and_hollow_shapes(ground, law):
+    """Slide on a mesh, a height field and a ring as on a plane, as a box and as a tube."""
+    for shape in sb.Box((0.2, 0.2, 0.1)), sb.HollowCylinder(0.1, 0.1, 0.05):
+        expected = slid(sb.Plane(), 0.0, shape, law)
+        np.testing.assert_allclose(slid(*GROUNDS[ground], shape, law), expected, atol=1e-6)

@@ -110,3 +110,17 @@ def test_unknown_solve_type_is_refused():
     """Name the types."""
     with pytest.raises(sb.InvalidValueError, match="'split' or 'direct_and_iterative'"):
         sb.ContactMaterial(solver='drect')
+
+
+@pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
+def test_friction_holds_beside_constraints_by_any_type(solver):
+    """Hold blocks of unequal masses on a slope, which rigid constraints join, without creeping."""
+    world = grounded({'friction': 0.5}, solver=solver)
+    tilt(world, 0.3, 0.0)
+    blocks = [world.add_body(sb.Box((0.2, 0.2, 0.1)), f'block{k}', mass=mass,
+                             position=(0.3 * k, 0.0, 0.05)) for k, mass in enumerate((1, 20, 1))]
+    for a, b in zip(blocks, blocks[1:], strict=False):
+        world.add_joint('fixed', a, b, tree=False)
+    world.step(500)
+    found = [each.root_link.p[0] for each in blocks]
+    np.testing.assert_allclose(found, (0.0, 0.3, 0.6), atol=1e-8)

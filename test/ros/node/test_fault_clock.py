@@ -31,6 +31,7 @@ sys.exit(main(sys.argv[1:]))
 MAY_ASK = {
     'sim_bridge/compiler/objects.py': 'how long ago kernels were used that nobody needs any more',
     'sim_bridge/cli/launch_plan.py': 'a folder named after the time',
+    'sim_bridge/page/camera_layer.py': 'a picture named after the time',
     'sim_bridge/ros/bag/offline.py': 'log times since 1970, where record_epoch asks for them',
     'sim_bridge/ros/process/guarded_node.py': 'makes timers with the clocks of its callers',
 }

@@ -6,10 +6,10 @@ import json
 import math
 
 from bags import messages_on, read_bag, start_recording
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PointStamped, PoseStamped, Vector3Stamped, WrenchStamped
 import numpy as np
 import pytest
-from sensor_msgs.msg import LaserScan, MagneticField, PointCloud2, Range
+from sensor_msgs.msg import FluidPressure, LaserScan, MagneticField, PointCloud2, Range
 from std_msgs.msg import Bool
 
 from sim_bridge.ros.bag.replay import replay
@@ -30,6 +30,10 @@ SENSORS = {
     'bump': {'type': 'contact', 'link': 'lower_rod'},
     'compass': {'type': 'magnetometer', 'link': 'lower_rod', 'update_rate': 50.0, 'noise': {
         'magnetic_field': {'stddev': 1e-7}}, 'magnetic_field': [1e-5, 2e-5, -4e-5]},
+    'height': {'type': 'altimeter', 'link': 'lower_rod', 'noise': {
+        'vertical_position': {'stddev': 0.1}}, 'truth': True},
+    'air': {'type': 'air_pressure', 'link': 'lower_rod', 'noise': {'pressure': {'stddev': 3.0}}},
+    'place': {'type': 'pose', 'link': 'lower_rod', 'noise': {'position': {'stddev': 0.01}}},
     'cloud': {
         'type': 'lidar', 'link': 'lower_rod', 'update_rate': 20.0,
         'horizontal': {'samples': 16, 'min_angle': -math.pi, 'max_angle': math.pi},
@@ -94,6 +98,22 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
     np.testing.assert_array_equal((field.x, field.y, field.z), compass.B)
     np.testing.assert_allclose(fields[-1].magnetic_field_covariance[::4], 1e-14)
     assert 0 < np.abs(compass.B - compass.truth.B).max() < 1e-6
+
+    heights = messages_on(bag, '/height/altitude', PointStamped)
+    rises = messages_on(bag, '/height/vertical_velocity', Vector3Stamped)
+    pressures = messages_on(bag, '/air/air_pressure', FluidPressure)
+    poses = messages_on(bag, '/place/pose', PoseStamped)
+    height, air, place = (robot.device(name) for name in ('height', 'air', 'place'))
+    assert heights[-1].header.frame_id == poses[-1].header.frame_id == 'world'
+    assert heights[-1].point.z == height.height != height.truth['vertical_position'][0]
+    assert messages_on(bag, '/height/altitude/truth', PointStamped)[-1].point.z == (
+        height.truth['vertical_position'][0])
+    assert rises[-1].vector.z == height.rate and len(rises) == len(poses) > 190
+    assert (pressures[-1].fluid_pressure, pressures[-1].variance) == (air.pressure, 9.0)
+    assert pressures[-1].header.frame_id == 'lower_rod'
+    p, q = poses[-1].pose.position, poses[-1].pose.orientation
+    np.testing.assert_array_equal((p.x, p.y, p.z), place.position)
+    np.testing.assert_array_equal((q.x, q.y, q.z, q.w), place.orientation)
 
     clouds = messages_on(bag, '/cloud/points', PointCloud2)
     assert (clouds[-1].height, clouds[-1].width) == (4, 16)

@@ -295,6 +295,24 @@ def test_other_solids_are_drawn_as_closed_surfaces_from_outside(shape, volume, t
     assert np.einsum('ij,ij->', a, np.cross(b, c)) / 6.0 == pytest.approx(volume, rel=tolerance)
 
 
+def test_a_line_is_drawn_between_its_ends():
+    """Draw one line, in the frame of the shape."""
+    (marker,) = markers_of(sb.Line((0.0, 0.1, 0.2), (1.0, 2.0, 3.0)))
+    assert marker.type == Marker.LINE_LIST and marker.scale.x > 0.0
+    assert [xyz(point) for point in marker.points] == [[0.0, 0.1, 0.2], [1.0, 2.0, 3.0]]
+
+
+def test_heights_are_drawn_as_they_were_set_last():
+    """Draw the present heights of a field that was changed."""
+    world = sb.World()
+    field = world.add_body(sb.HeightField(np.zeros((3, 3)), (2.0, 2.0)), motion='static')
+    field.geometries[0].set_heights([[0.5]], row=1, column=2)
+    markers = ShapeMarkers([field])
+    markers.fill()
+    (marker,) = markers.stamped(pack_stamp(STAMP_NS)).markers
+    assert {tuple(xyz(p)) for p in marker.points if p.z} == {(1.0, 0.0, 0.5)}
+
+
 def test_a_height_field_is_drawn_from_above():
     """Draw two triangles for each cell, with normals upwards and corners on the grid."""
     heights = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])

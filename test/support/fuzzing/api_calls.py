@@ -91,9 +91,16 @@ def _holders() -> list[Any]:
         world.geometries[0], world.materials, sb.dynamics, hanging, hanging.axes[1], tied, motor,
         motor.axes[0], *vehicle.crawlers, follower, trajectory, world.contacts, world.contacts[0],
         world.report, run.tolerances, sb.Box((0.1, 0.2, 0.3)), sb.Cone(0.1, 0.2),
-        sb.HollowCylinder(0.2, 0.1, 0.1), sb.HollowCone(0.2, 0.1, 0.1),
+        sb.Line((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), sb.HollowCylinder(0.2, 0.1, 0.1),
+        sb.HollowCone(0.2, 0.1, 0.1),
         sb.TriangleMesh(np.eye(3), [[0, 1, 2]]), sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)),
-        sb.ConvexHull(np.eye(4, 3)), sb.Material('ice'), world.save()]
+        sb.ConvexHull(np.eye(4, 3)), sb.Material('ice'), sb.UniformField((0.0, 0.0, 1.0)),
+        sb.Drag(linear=0.1), sb.Sleep(), world.raycasts((0, 0, 5), (0, 0, -5)),
+        world.on_contact(_nothing), world.save()]
+
+
+def _nothing(*_: object, **__: object) -> None:
+    pass
 
 
 @cache
@@ -126,13 +133,15 @@ def _sound(held: list[Any]) -> Mapping[str, Any]:
         'bodies': [{'shapes': sb.Sphere(0.1)}], 'collide': False,
         'contact_material': sb.ContactMaterial(friction=0.5), 'd': 0.1, 'ddq': np.zeros(7),
         'description': robot.description, 'f': vector, 'first': ball, 'second': None,
-        'frame': None, 'goal': np.ones((3, 1)), 'heights': np.zeros((3, 3)),
+        'field': sb.UniformField(vector), 'frame': None, 'function': _nothing,
+        'goal': np.ones((3, 1)), 'heights': np.zeros((3, 3)),
         'joint': world.joints['distance'], 'joints': names, 'Trajectory.joints': names[:1],
         'kind': 'hinge', 'devices.kind': sb.ImuSensor, 'length': 0.5, 'linear': vector,
         'link': link, 'material': sb.Material('ice', friction=0.01), 'n': 2, 'name': None,
         'Material.name': 'ice', 'joint.name': 'joint_1', 'link.name': 'link_1',
         'crawler.name': 'left', 'device.name': 'imu', 'orientation': (0.0, 0.0, 0.0, 1.0),
-        'path': np.ones((3, 1)), 'path_or_xml': path_of('pendulum'),
+        'p0': vector, 'p1': (0.1, 0.2, -2.0), 'path': np.ones((3, 1)),
+        'path_or_xml': path_of('pendulum'),
         'load_description.source': path_of('pendulum'), 'source': {'objects': {}},
         'points': np.eye(4, 3), 'pose_a': (vector, (0, 0, 0, 1)),
         'pose_b': ((1, 1, 1), (0, 0, 0, 1)), 'position': vector, 'positions': [[0.1], [0.2]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 import importlib.metadata
 import logging
 from pathlib import Path
@@ -17,13 +17,14 @@ from shipped import FOLDER
 from urdf_cases import WHOLE
 import yaml
 
-from fuzzing import api_calls, command_messages, nodes, recordings
+from fuzzing import api_calls, changes, command_messages, entities, nodes, recordings
 from fuzzing.damage import damaged_bytes, damaged_data, damaged_lines, damaged_xml, HUGE_INTEGER
 from fuzzing.stepping import step_on
 from sim_bridge import World
 from sim_bridge.description import DescriptionError
 from sim_bridge.description.openplx.evaluate import read_openplx
 from sim_bridge.description.report import Findings
+from sim_bridge.description.scene import changes as entity_changes
 from sim_bridge.description.scene import scene
 from sim_bridge.description.yaml import constraints, drives, sensors
 from sim_bridge.ros.params.parameter_files import parameters_in
@@ -151,6 +152,18 @@ def _scene_file(name: str) -> Callable[[], Any]:
     return lambda: yaml.safe_load((_CONFIG / name).read_text())
 
 
+def _yaml_of(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def _project() -> Any:
+    """Return the project that ships, with paths that hold in any folder."""
+    text = (_CONFIG / 'yard' / 'yard.cnoid').read_text()
+    return yaml.safe_load(text.replace('../../urdf', str(FOLDER)).replace(
+        'floor.body', str(_CONFIG / 'yard' / 'floor.body')).replace(
+        '${PROJECT_DIR}', str(_CONFIG / 'yard')))
+
+
 def _documented_scene() -> Any:
     content = documented(scene)
     content['world']['robots']['left']['joint_positions'] = {'joint_2': 1.2}
@@ -167,8 +180,8 @@ def _run_openplx(case: bytes, folder: Path) -> None:
         raise DescriptionError(report)
 
 
-def _run_scene(case: bytes, folder: Path) -> None:
-    path = folder / 'scene.yaml'
+def _run_scene(case: bytes, folder: Path, suffix: str = 'yaml') -> None:
+    path = folder / f'scene.{suffix}'
     path.write_bytes(case)
     world = World()
     world.load_scene(path)
@@ -223,6 +236,15 @@ KINDS = {
     'openplx': Kind(
         lambda rng: damaged_lines(rng, rng.choice(list(OPENPLX.glob('*.openplx'))).read_bytes()),
         _run_openplx, 40, 'openplx'),
+    'body': Kind(
+        _make_yaml(*(partial(_yaml_of, path) for path in (
+            *sorted(FOLDER.glob('*.body')), _CONFIG / 'yard' / 'floor.body'))),
+        lambda case, folder: _run_urdf(case, folder, 'body', collisions='mesh'), 20, 'body'),
+    'vrml': Kind(
+        lambda rng: damaged_lines(rng, (FOLDER / 'closed_link.wrl').read_bytes()),
+        lambda case, folder: _run_urdf(case, folder, 'wrl'), 20, 'wrl'),
+    'project': Kind(
+        _make_yaml(_project), lambda case, folder: _run_scene(case, folder, 'cnoid'), 15, 'cnoid'),
     'extra_joints': Kind(
         _make_yaml(lambda: _joints_without('compliance'), lambda: _joints_without('erp', 'cfm')),
         _run_extra_joints, 20, 'yaml'),
@@ -233,6 +255,10 @@ KINDS = {
     'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
     'bag': Kind(recordings.make, recordings.run, 20, 'mcap'),
     'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
+    'changes': Kind(changes.make, changes.run, 12, 'json'),
+    'entities': Kind(
+        _make_yaml(lambda: entities.renamed(documented(entity_changes))), entities.run, 15,
+        'yaml'),
     'api': Kind(api_calls.make, api_calls.run, 40, 'json'),
     'node_parameters': Kind(nodes.make_parameters, nodes.run_parameters, 1, 'json', 5, 'socket:'),
     'signals': Kind(nodes.make_signal, nodes.run_signal, 3, 'json', 10, 'socket:'),

@@ -5,7 +5,7 @@ from sim_bridge.engine.collision.broad.filters import is_closed, may_collide
 from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.broad.place import spread_along
 from sim_bridge.engine.data.collision_scratch import PairClass, PairColumn, PairCount
-from sim_bridge.engine.data.geometry import HOLLOW, MESH, PLANE
+from sim_bridge.engine.data.geometry import HOLLOW, LINE, MESH, PLANE
 from sim_bridge.engine.math.vec3 import dot, load3, sub
 
 
@@ -27,7 +27,7 @@ def find_overlaps(scratch_inout):
 def classify_pairs(geometry, scratch_inout, count, is_filtered):
     """Keep the first `count` pairs, or those of them that may collide, and classify them."""
     found, pair_out, count_out = scratch_inout.found, scratch_inout.pair, scratch_inout.counts
-    pairs = convex_pairs = surface_pairs = hollow_pairs = 0
+    pairs = convex_pairs = surface_pairs = hollow_pairs = line_pairs = 0
     for row in range(count):
         a, b = found[row, 0], found[row, 1]
         if is_filtered and not may_collide(
@@ -40,7 +40,10 @@ def classify_pairs(geometry, scratch_inout, count, is_filtered):
         if shape_b == PLANE and is_above(scratch_inout, b, a):
             continue
         kind = PairClass.CLOSED
-        if shape_a == HOLLOW or shape_b == HOLLOW:
+        if (geometry.flags[a] | geometry.flags[b]) & LINE != 0:
+            kind = PairClass.LINE
+            line_pairs += 1
+        elif shape_a == HOLLOW or shape_b == HOLLOW:
             kind = PairClass.HOLLOW
             hollow_pairs += 1
         elif max(shape_a, shape_b) >= MESH:
@@ -56,6 +59,7 @@ def classify_pairs(geometry, scratch_inout, count, is_filtered):
     count_out[PairCount.CONVEX_PAIRS] = convex_pairs
     count_out[PairCount.SURFACE_PAIRS] = surface_pairs
     count_out[PairCount.HOLLOW_PAIRS] = hollow_pairs
+    count_out[PairCount.LINE_PAIRS] = line_pairs
 
 
 @kernel

@@ -18,6 +18,8 @@ from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, 
 from sim_bridge.engine.data.collision_scratch import H, LABEL, U, V
 from sim_bridge.engine.math.vec3 import dot, load3, sub
 
+_STEPS = 8  # of Newton's method, which doubles the digits in each
+
 
 @kernel
 def _off_centre(u, v, q, slope_q, polygon):
@@ -120,7 +122,7 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
         if _off_centre(u, v, p, slope_p, polygon) <= p_2 * (1.0 + SAME):
             found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon), polygon[q + k, H],
                              (CORNER_OF_B, int(polygon[q + k, LABEL]), 0), meeting, polygon)
-    # crossings of the rims, taken for circles: discs far from parallel touch in one point only
+    # crossings of the rims, first taken for circles, as which only parallel discs are seen
     du, dv = polygon[q, U] - polygon[p, U], polygon[q, V] - polygon[p, V]
     d_2 = du * du + dv * dv
     if d_2 > SAME * (p_2 + q_2):
@@ -131,8 +133,41 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
             for end in range(2):
                 u = polygon[p, U] + along * du - across * dv
                 v = polygon[p, V] + along * dv + across * du
-                found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
-                                 height_at(u, v, q, slope_q, polygon), (EDGES, end, 0), meeting,
-                                 polygon)
+                u, v, is_on_both = _onto_rims(u, v, (p, slope_p, p_2), (q, slope_q, q_2), polygon)
+                if is_on_both:
+                    found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
+                                     height_at(u, v, q, slope_q, polygon), (EDGES, end, 0),
+                                     meeting, polygon)
                 across = -across
     return found
+
+
+@kernel
+def _onto_rims(u, v, disc, other, polygon):
+    """
+    Move a point near a crossing of two rims onto it, by Newton's method.
+
+    disc, other: first row, slope and squared radius. Returns the point, and whether it is there.
+    """
+    p, slope_p, p_2 = disc
+    q, slope_q, q_2 = other
+    for _ in range(_STEPS):
+        f = _off_centre(u, v, p, slope_p, polygon) - p_2
+        g = _off_centre(u, v, q, slope_q, polygon) - q_2
+        if abs(f) <= SAME * p_2 and abs(g) <= SAME * q_2:
+            return u, v, True
+        f_u, f_v = _outwards(u, v, p, slope_p, polygon)
+        g_u, g_v = _outwards(u, v, q, slope_q, polygon)
+        turn = f_u * g_v - f_v * g_u
+        if turn == 0.0:
+            return u, v, False
+        u, v = u - (f * g_v - g * f_v) / turn, v - (f_u * g - g_u * f) / turn
+    return u, v, False
+
+
+@kernel
+def _outwards(u, v, q, slope_q, polygon):
+    """Return the derivatives of `_off_centre` along u and v."""
+    du, dv = polygon[q, U] - u, polygon[q, V] - v
+    dh = slope_q[0] * du + slope_q[1] * dv
+    return -2.0 * (du + dh * slope_q[0]), -2.0 * (dv + dh * slope_q[1])

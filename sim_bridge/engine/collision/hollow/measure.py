@@ -4,6 +4,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.hollow.bore import collide_bore
+from sim_bridge.engine.collision.hollow.linked import are_linked, collide_linked
 from sim_bridge.engine.collision.hollow.outside import collide_outside, cone_of, is_on_wall
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
@@ -43,6 +44,10 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
     """Measure a geometry against a hollow one, as `query.measure`."""
     if geometry.shape[other] == PLANE:
         return distance(geometry, scratch_inout, other, hollow, pose, pose_h)
+    if geometry.shape[other] == HOLLOW and are_linked(geometry, other, hollow, pose, pose_h):
+        count = collide_linked(
+            geometry, scratch_inout, other, hollow, pose, pose_h, math.inf)
+        return nearest_candidate(0, count, scratch_inout)
     if geometry.shape[other] == HOLLOW:
         gap, x, y, n = measure_solid(
             geometry, scratch_inout, shape_of(geometry, other, pose, pose_h[1]), hollow, pose_h)
@@ -72,6 +77,19 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
     return best, x, y, n
 
 
+@kernel
+def nearest_candidate(first, count, scratch):
+    """Return gap, points and normal of the nearest candidate from `first` on, as `measure`."""
+    best, x, y, n = math.inf, ZERO, ZERO, ZERO
+    for k in range(first, count):
+        here = scratch.candidate_gap[k]
+        if here < best:
+            best, n = here, load3(scratch.candidate_normal, k, 0)
+            half, point = scale(0.5 * here, n), load3(scratch.candidate_point, k, 0)
+            x, y = add(point, half), sub(point, half)
+    return best, x, y, n
+
+
 @subroutine
 def measure_solid(geometry, scratch_inout, shape, hollow, pose):
     """
@@ -97,13 +115,9 @@ def measure_solid(geometry, scratch_inout, shape, hollow, pose):
     first = count
     count = collide_bore(geometry, scratch_inout, shape, hollow, pose, math.inf, 0.0,
                          not is_found, 0, first)
-    for k in range(count):
-        here = scratch_inout.candidate_gap[k]
-        # of the outside nothing is nearer than the cone, but for what clipping tilted rims errs
-        if here < best and (k >= first or here >= gap + gap - flush):
-            best, n = here, load3(scratch_inout.candidate_normal, k, 0)
-            half, point = scale(0.5 * here, n), load3(scratch_inout.candidate_point, k, 0)
-            x, y = add(point, half), sub(point, half)
+    near, u, v, m = nearest_candidate(0, count, scratch_inout)
+    if near < best:
+        best, x, y, n = near, u, v, m
     if best == math.inf:
         return gap, x, y, n
     return best, x, y, n

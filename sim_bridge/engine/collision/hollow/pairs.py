@@ -3,6 +3,7 @@
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, pair_of
 from sim_bridge.engine.collision.hollow.bore import collide_bore
+from sim_bridge.engine.collision.hollow.linked import are_linked, collide_linked
 from sim_bridge.engine.collision.hollow.outside import (
     collide_outside,
     keep_on_wall,
@@ -93,13 +94,16 @@ def collide_hollow(
     if geometry.shape[lower] != HOLLOW:
         return collide_hollow_surface(geometry, upper, lower, limit, scratch_inout)
 
+    is_pair = geometry.shape[upper] == HOLLOW
+    if is_pair and are_linked(geometry, upper, lower, pose, pose_l):
+        return collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit)
     shape = shape_of(geometry, upper, pose, pose_l[1])
     count, is_near = collide_outside(
         geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
     if is_near:
         count = collide_bore(
             geometry, scratch_inout, shape, lower, pose_l, limit, slack, count == 0, 0, count)
-    if geometry.shape[upper] == HOLLOW:
+    if is_pair:
         count = keep_on_wall(geometry, upper, pose, True, 0, count, scratch_inout)
         other = shape_of(geometry, lower, pose_l, pose[1])
         first = count

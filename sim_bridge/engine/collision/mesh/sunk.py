@@ -8,6 +8,7 @@ on the way out, each by its own depth: so the shape does not tilt on its way.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.clip.reduce import reduce_candidates
 from sim_bridge.engine.collision.contact_rows import geometry_pose
 from sim_bridge.engine.collision.mesh.triangles import (
     corners_in_world,
@@ -19,12 +20,21 @@ from sim_bridge.engine.collision.mesh.triangles import (
 )
 from sim_bridge.engine.collision.narrow.plane import collide_with_plane
 from sim_bridge.engine.collision.support import shape_of
+from sim_bridge.engine.data.collision_scratch import CANDIDATES
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, TERRAIN
-from sim_bridge.engine.math.mat3 import column
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
+from sim_bridge.engine.math.mat3 import column, mul_mv
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, scale, store3, sub
 
 FACE = (1 << 20) - 1
 """Feature of a contact with a face as a whole; below it, in descending order, of each point."""
+
+
+MUCH_DEEPER = 2.0
+"""How much deeper than its neighbours a triangle that does not push may be sunk in."""
+SHALLOW = 0.01
+"""How deep a mesh may be in the ground, relative to its size, by its contacts alone."""
+KEPT = 64
+"""Points that are kept where there are more than CANDIDATES."""
 
 
 @kernel
@@ -100,3 +110,57 @@ def push_out(
             number + FACE - 1 - scratch_inout.candidate_feature[k])
         kept += 1
     return kept
+
+
+@subroutine
+def push_mesh_out(
+    geometry,  # model
+    mesh, ground, deepest, sign,
+    count, scratch_inout,
+):
+    """
+    Replace the contacts of a mesh with ground that it has sunk into, if they are not deep enough.
+
+    That is where a vertex is much deeper than the deepest contact. All vertices below the ground
+    are pushed along the normal of the face above the mesh's middle, or else above the deepest
+    vertex, each by its own depth. sign: 1.0, or -1.0 for normals towards the ground. Returns the
+    number of candidates.
+    """
+    pose, pose_g = geometry_pose(scratch_inout, mesh), geometry_pose(scratch_inout, ground)
+    way, up = way_up(geometry, ground, pose_g), column(pose_g[0], 2)
+    top = dot(up, pose_g[1]) + geometry.bounds[ground, 2] + geometry.bounds[ground, 5]
+    centre = add(pose[1], mul_mv(pose[0], load3(geometry.bounds, mesh, 0)))
+    first, end = geometry.vertex_range[mesh, 0], geometry.vertex_range[mesh, 1]
+    size = norm(load3(geometry.bounds, mesh, 3))
+    sunk, face = 0.0, -1
+    for vertex in range(first, end):
+        x = add(pose[1], mul_mv(pose[0], load3(geometry.vertex, vertex, 0)))
+        if dot(up, x) < top:
+            t, share = triangle_beyond(geometry, ground, pose_g, x, way)
+            if t >= 0 and -share * dot(up, way) < sunk:
+                sunk, face = -share * dot(up, way), t
+    if sunk >= MUCH_DEEPER * deepest - SHALLOW * size:
+        return count
+    t, _ = triangle_beyond(geometry, ground, pose_g, centre, way)
+    if t >= 0:
+        face = t
+    x0, x1, x2 = corners_in_world(geometry, ground, pose_g, face)
+    n = unit_normal(x0, x1, x2)
+    number = triangle_number(geometry, ground, face) << 20
+    count = 0
+    for vertex in range(first, end):
+        x = add(pose[1], mul_mv(pose[0], load3(geometry.vertex, vertex, 0)))
+        if dot(up, x) >= top:
+            continue
+        t, share = triangle_beyond(geometry, ground, pose_g, x, way)
+        if t < 0:
+            continue
+        if count == CANDIDATES:
+            count = reduce_candidates(size, KEPT, count, scratch_inout)
+        depth = share * dot(n, way)
+        scratch_inout.candidate_feature[count] = number + FACE - 1 - (vertex - first)
+        store3(scratch_inout.candidate_point, count, 0, add(x, scale(0.5 * depth, n)))
+        store3(scratch_inout.candidate_normal, count, 0, scale(sign, n))
+        scratch_inout.candidate_gap[count] = -depth
+        count += 1
+    return count

@@ -23,6 +23,8 @@ from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
 from sim_bridge.engine.collision.mesh.sunk import (
     FACE,
     is_ground,
+    MUCH_DEEPER,
+    push_mesh_out,
     push_out,
     triangle_beyond,
     way_up,
@@ -53,8 +55,6 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, s
 
 KEPT_BETWEEN = 64
 """Points that are kept where there are more than CANDIDATES."""
-MUCH_DEEPER = 2.0
-"""How much deeper than its neighbours a triangle that does not push may be sunk in."""
 FAST = 0.5
 """Share of a shape's least half side that it moves in a step to count as fast."""
 DEFLECTIONS, SWEEPS = 4, 8
@@ -255,11 +255,11 @@ def collide_surfaces(
     """Collect contact points with normals from a surface to a mesh; return their number."""
     pose_s, pose_o = geometry_pose(scratch_inout, surface), geometry_pose(scratch_inout, other)
     low, high = box_in_frame(geometry, surface, pose_s, pose_o, limit)
-    count, outer = 0, 0
+    count, outer, deepest = 0, 0, 0.0
     while True:
         s, outer = next_triangle(geometry, other, low, high, outer)
         if s < 0:
-            return count
+            break
         y0, y1, y2 = corners_in_world(geometry, other, pose_o, s)
         inner_low, inner_high = triangle_box(y0, y1, y2, pose_s, limit)
         cursor = 0
@@ -283,6 +283,12 @@ def collide_surfaces(
             number = (triangle_number(geometry, surface, t) << 20
                       | triangle_number(geometry, other, s))
             count = label_candidates(count, added, number << 20, n, scratch_inout)
+            deepest = min(deepest, gap)
+    if is_ground(geometry, surface) and not is_ground(geometry, other):
+        count = push_mesh_out(geometry, other, surface, deepest, 1.0, count, scratch_inout)
+    elif is_ground(geometry, other) and not is_ground(geometry, surface):
+        count = push_mesh_out(geometry, surface, other, deepest, -1.0, count, scratch_inout)
+    return count
 
 
 @kernel

@@ -10,16 +10,11 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.broad.place import bound_geometry, frame_in_world
 from sim_bridge.engine.collision.contact_rows import geometry_pose
+from sim_bridge.engine.collision.ray.lanes import build_lanes, next_item
 from sim_bridge.engine.collision.ray.strike import normal_at, strike
-from sim_bridge.engine.collision.ray.tree import (
-    box_entry,
-    build_median_tree,
-    leaf_items,
-    next_leaf,
-    slabs_of,
-)
+from sim_bridge.engine.collision.ray.tree import slabs_of
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.geometry import ENABLED, PLANE, SENSOR
+from sim_bridge.engine.data.geometry import ENABLED, LINE, PLANE, SENSOR
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import store_pose
@@ -85,12 +80,11 @@ def plant(geometry, pose, allowed, options, scratch_out):
     """
     Place the geometries and sort those that may be hit into a tree.
 
-    pose: (nb, 12) of the bodies. Returns how many are in the tree, which are the first of `order`;
-    where there the planes begin, which are its last; the tree's depth, and its greatest
-    coordinate.
+    pose: (nb, 12) of the bodies. The first of `order` are in the tree, the last are planes.
+    Returns where the planes begin, and of the tree what `build_lanes` returns.
     """
     box, order = scratch_out.box, scratch_out.order
-    count, end, size = 0, geometry.body.shape[0], 0.0
+    count, end = 0, geometry.body.shape[0]
     endless = end
     for g in range(end):
         if may_be_hit(geometry.flags[g], allowed, options, g):
@@ -104,19 +98,14 @@ def plant(geometry, pose, allowed, options, scratch_out):
                 bound_geometry(geometry, g, R, p, centre, 0.0, box)
                 order[count] = g
                 count += 1
-    depth = 0
-    if count > 0:
-        depth = build_median_tree(
-            box, count, order, scratch_out.sorted_box, scratch_out.node_box)
-        for k in range(6):
-            size = max(size, abs(scratch_out.node_box[0, k]))
-    return count, endless, depth, size
+    top, groups, size = build_lanes(box, count, order, scratch_out)
+    return endless, top, groups, size
 
 
 @kernel
 def may_be_hit(flags, allowed, options, g):
-    """Return whether lines may hit a geometry with these flags."""
-    if flags & ENABLED == 0 or (flags & SENSOR != 0 and options & SENSORS == 0):
+    """Return whether lines may hit a geometry with these flags; not other lines."""
+    if flags & (ENABLED | LINE) != ENABLED or (flags & SENSOR != 0 and options & SENSORS == 0):
         return False
     return allowed.shape[0] == 0 or allowed[g] != 0
 
@@ -124,7 +113,7 @@ def may_be_hit(flags, allowed, options, g):
 @subroutine
 def nearest(geometry, scratch, scene, start, way, options):
     """Return the nearest geometry on a segment, the share of the way to it, and the face."""
-    count, endless, depth, size = scene
+    endless, top, groups, size = scene
     g, share, face = NOTHING, 1.0, 0
     square = dot(way, way)
     if not 0.0 < square < math.inf:
@@ -136,22 +125,17 @@ def nearest(geometry, scratch, scene, start, way, options):
             geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
         if is_nearer(t, other, share, g):
             g, share, face = other, t, its_face
-    if count == 0:
-        return g, share, face
     slabs = slabs_of(start, way, size)
-    node, trail = next_leaf(scratch.node_box, 0, depth, slabs, 0.0, share, -1, 0)
-    while node >= 0:
-        first, end = leaf_items(count, depth, node)
-        for at in range(first, end):
-            if box_entry(scratch.sorted_box, at, slabs, 0.0, share) < math.inf:
-                other = scratch.order[at]
-                t, its_face = strike(
-                    geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
-                if is_nearer(t, other, share, g):
-                    g, share, face = other, t, its_face
-        node, trail = next_leaf(
-            scratch.node_box, 0, depth, slabs, 0.0, share, node, trail)
-    return g, share, face
+    group, level = 0, top + 1
+    while True:
+        at, group, level = next_item(scratch, top, groups, slabs, share, group, level)
+        if at < 0:
+            return g, share, face
+        other = scratch.order[at]
+        t, its_face = strike(
+            geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
+        if is_nearer(t, other, share, g):
+            g, share, face = other, t, its_face
 
 
 @kernel
@@ -165,7 +149,7 @@ def every(
     geometry, scratch, scene, start, way, options, row, total, struck_out, hit_out
 ):
     """Append all geometries on a segment; return the new total."""
-    count, endless, depth, size = scene
+    endless, top, groups, size = scene
     square = dot(way, way)
     if not 0.0 < square < math.inf:
         return total
@@ -173,18 +157,14 @@ def every(
     for at in range(endless, geometry.body.shape[0]):
         total = append(geometry, scratch, scratch.order[at], start, way, is_culled, row, total,
                        struck_out, hit_out)
-    if count == 0:
-        return total
     slabs = slabs_of(start, way, size)
-    node, trail = next_leaf(scratch.node_box, 0, depth, slabs, 0.0, 1.0, -1, 0)
-    while node >= 0:
-        first, end = leaf_items(count, depth, node)
-        for at in range(first, end):
-            if box_entry(scratch.sorted_box, at, slabs, 0.0, 1.0) < math.inf:
-                total = append(geometry, scratch, scratch.order[at], start, way, is_culled, row,
-                               total, struck_out, hit_out)
-        node, trail = next_leaf(scratch.node_box, 0, depth, slabs, 0.0, 1.0, node, trail)
-    return total
+    group, level = 0, top + 1
+    while True:
+        at, group, level = next_item(scratch, top, groups, slabs, 1.0, group, level)
+        if at < 0:
+            return total
+        total = append(geometry, scratch, scratch.order[at], start, way, is_culled, row, total,
+                       struck_out, hit_out)
 
 
 @kernel

@@ -16,19 +16,20 @@ def hollow_crossing(geometry, g, o, d, dd, low, high, is_culled):
     Return the least t from low to high at which a line crosses a hollow shape, and the face.
 
     It is inside from where it enters the shape without its bore to where it enters the bore, and
-    from where it leaves the bore on. Through a mouth it enters both at once, to the bit.
+    from where it leaves the bore on. Through a mouth it passes into or out of both at once; the
+    wall of the bore it does not reach before that of the cone, whatever rounding says at a tip.
     """
     size, bore = load3(geometry.size, g, 0), (geometry.bore[g, 0], geometry.bore[g, 1])
     first, entered, last, left = tapered_span(size[0], size[1], size[2], o, d, dd)
-    begin, _, end, _ = tapered_span(bore[0], size[1], bore[1], o, d, dd)
+    begin, into, end, out = tapered_span(bore[0], size[1], bore[1], o, d, dd)
     if first > last or begin > end:
         return span_crossing((first, entered, last, left), low, high, is_culled)
-    if first < begin:
-        t, face = span_crossing((first, entered, begin, BORE), low, high, is_culled)
+    if into == SIDE:
+        t, face = span_crossing((min(first, begin), entered, begin, BORE), low, high, is_culled)
         if t <= high:
             return t, face
-    if end < last:
-        return span_crossing((end, BORE, last, left), low, high, is_culled)
+    if out == SIDE:
+        return span_crossing((end, BORE, max(end, last), left), low, high, is_culled)
     return math.inf, 0
 
 

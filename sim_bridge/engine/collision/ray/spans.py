@@ -203,7 +203,10 @@ def _below_apex(w, rate, o, d, dd):
     a = d[0] * d[0] + d[1] * d[1] - rate * rate
     b = o[0] * d[0] + o[1] * d[1] - w * rate
     c = o[0] * o[0] + o[1] * o[1] - w * w
-    square = b * b - a * c
+    # b² - a c, written so that nothing cancels near the apex
+    x, y = w * d[0] - rate * o[0], w * d[1] - rate * o[1]
+    moment = o[0] * d[1] - o[1] * d[0]
+    square = x * x + y * y - moment * moment
     if abs(a) <= 1e-16 * dd:
         # parallel to a line on the cone
         t = -0.5 * c / b if b != 0.0 else -w / rate

@@ -1,0 +1,45 @@
+"""What Sphinx is told; docs/site/build.py runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sys
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from sim_bridge import __version__
+
+project = 'sim_bridge'
+version = release = __version__
+html_title = f'sim_bridge {release}'
+html_theme = 'furo'
+html_show_copyright = False
+html_copy_source = html_show_sourcelink = False
+
+extensions = ['myst_parser', 'sphinx.ext.autodoc', 'docstrings']
+include_patterns = [
+    'index.md', 'ARCHITECTURE.md', 'CHANGELOG.rst', 'docs/**', 'benchmarks/README.md',
+    'reference/**']
+
+# quotes are of code more often than of speech
+smartquotes = False
+
+# headings are linked to as on GitHub
+myst_heading_anchors = 6
+
+# of a class and its arguments
+autoclass_content = 'both'
+autodoc_member_order = 'bysource'
+autodoc_typehints_format = 'short'
+# what classes inherit is theirs, but for what Python's own classes have
+autodoc_default_options = {
+    'members': True,
+    'inherited-members': 'object,DeclaredAttributes,Mapping,Sequence,tuple,Exception',
+    'exclude-members': 'advice,fixed_names,internal_names,is_tree'}
+# the names of arrays, rather than what they stand for
+autodoc_type_aliases = {name: name for name in (
+    'FloatArray', 'IntArray', 'Number', 'Vector', 'Matrix')}
+add_module_names = False
+# a `type` in a signature is Python's, not that of a joint
+suppress_warnings = ['ref.python']
+python_maximum_signature_line_length = 88

@@ -1,0 +1,198 @@
+"""Pages of the reference made from the code: Python, verbs, parameters, topics, YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+import inspect
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import sim_bridge as sb
+from sim_bridge.cli.main import build_parser, VERBS
+from sim_bridge.control.parameter_file import TABLES
+from sim_bridge.ros.command.joint_controls import JointControls, NoNode
+from sim_bridge.ros.interfaces import build, store
+from sim_bridge.ros.params.parameter_table import BLOCK, specifications
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.session.loading import load_world
+from sim_bridge.ros.session.simulator import Simulator
+from sim_bridge.ros.wire.qos import is_latched
+
+# by the packages that public names come from; what no line names is in the last
+CHAPTERS = {
+    'Worlds': ('world', 'simulation'),
+    'Robots, links and joints': ('robots',),
+    'Sensors': ('sensors',),
+    'Shapes and materials': ('shapes',),
+    'Trajectories': ('trajectory',),
+    'Files and errors': ('description', 'foundation'),
+}
+
+# robots that together have every topic of robots without sensors; SENSORS has the others
+ROBOTS = ('arm', 'quadruped', 'rover', 'tracked_vehicle')
+SENSORS = {kind: {'type': kind, 'link': 'tool_flange'} for kind in (
+    'contact', 'lidar', 'range', 'magnetometer', 'altimeter', 'air_pressure', 'pose')}
+
+YAML = {
+    'Scenes': 'sim_bridge.description.scene.scene',
+    'Joints in scenes': 'sim_bridge.description.scene.joints',
+    'Sensors': 'sim_bridge.description.yaml.sensors',
+}
+
+
+def write_reference(folder: Path) -> list[str]:
+    """Write the pages into a folder; return their paths from its parent, without suffix."""
+    pages = {
+        'verbs': _verbs(), 'parameters': _parameters(), 'topics_of_robots': _topics(),
+        'yaml': _yaml(), 'python': _contents(chapter for chapter, _ in _chapters()),
+        **{f'python_{_slug(title)}': text for title, text in _chapters()}}
+    folder.mkdir()
+    for name, text in pages.items():
+        (folder / f'{name}.md').write_text(text)
+    return [f'{folder.name}/{name}' for name in pages if not name.startswith('python_')]
+
+
+def _slug(title: str) -> str:
+    return title.lower().replace(',', '').replace(' ', '_')
+
+
+def _contents(titles: Iterable[str]) -> str:
+    listed = '\n'.join(f'python_{_slug(title)}' for title in titles)
+    return f'# Python: every public name\n\n```{{toctree}}\n{listed}\n```\n'
+
+
+def _chapters() -> Iterator[tuple[str, str]]:
+    """Yield title and text of each page about the public names."""
+    things = {name: getattr(sb, name) for name in sb.__all__ if name != '__version__'}
+    modules = {name: each for name, each in things.items() if isinstance(each, ModuleType)}
+    chapter_of = {package: title for title, packages in CHAPTERS.items() for package in packages}
+    names: dict[str, list[str]] = {title: [] for title in CHAPTERS}
+    for name, thing in things.items():
+        if name not in modules:
+            names[chapter_of[thing.__module__.split('.')[1]]].append(name)
+    for title, listed in names.items():
+        yield title, _python_page(title, '', 'sim_bridge', [(n, things[n]) for n in listed])
+    for name, module in modules.items():
+        public = getattr(module, '__all__', None) or [
+            each for each, thing in vars(module).items()
+            if each[0] != '_' and getattr(thing, '__module__', '') == module.__name__]
+        yield name, _python_page(
+            f'sim_bridge.{name}', inspect.getdoc(module) or '', module.__name__,
+            [(each, getattr(module, each)) for each in public])
+
+
+def _python_page(title: str, text: str, module: str, things: list[tuple[str, Any]]) -> str:
+    directives = [f'# {title}', text, '```{eval-rst}', f'.. currentmodule:: {module}', '']
+    for name, thing in things:
+        kind = 'class' if isinstance(thing, type) else 'function' if callable(thing) else 'data'
+        directives += [f'.. auto{kind}:: {module}.{name}', '']
+    return '\n'.join([*directives, '```', ''])
+
+
+def _verbs() -> str:
+    """Return the page of what each verb of the command takes, as its parser says it."""
+    os.environ |= {'COLUMNS': '100', 'NO_COLOR': '1'}
+    text = '# Verbs\n\nWhat `sim_bridge VERB --help` prints.\n'
+    for verb in VERBS:
+        # the parsers of verbs are those of their parser's only action that has choices
+        (parser,) = (
+            action.choices[verb] for action in build_parser((verb,))._actions if action.choices)
+        text += f'\n## {verb}\n\n```text\n{parser.format_help()}```\n'
+    return text
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heads, ('---',) * len(heads), *rows]
+    return '\n'.join(
+        f'| {" | ".join(cell.replace("|", chr(92) + "|") for cell in line)} |' for line in lines)
+
+
+def _parameters() -> str:
+    """Return the page of all parameters of all nodes, from their tables."""
+    text = '# All parameters\n'
+    for node, table in TABLES.items():
+        rows = [
+            (f'`{spec.name}`{".…" if spec.kind == BLOCK else ""}',
+             f'`{spec.to_ros(spec.default)!r}`' if spec.kind != BLOCK else '',
+             spec.description.replace('<', r'\<') + f'<br>{spec.accepted}'
+             + ('' if spec.read_only else '; may be set at run time'))
+            for spec in specifications(table).values()]
+        text += f'\n## {node}\n\n' + _table(
+            ('parameter', 'default', 'meaning, and what is accepted'), rows) + '\n'
+    return text
+
+
+class _Outlet:
+    """A topic on which nothing is published."""
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+
+    def is_wanted(self) -> bool:
+        return False
+
+    def publish(self, message: object) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class _Topics:
+    """A sink that notes which topics are opened."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, ...]] = []
+
+    def open(self, topic: str, message_type: type, qos: Any) -> _Outlet:
+        kept = 'the last, for later subscribers' if is_latched(qos) else f'{qos.depth} messages'
+        self.rows.append((f'`{topic}`', _type(message_type), kept))
+        return _Outlet(topic)
+
+
+def _type(message_type: type) -> str:
+    return f'{message_type.__module__.split(".")[0]}/{message_type.__name__}'
+
+
+def _topics() -> str:
+    """Return the page of the topics that shipped robots publish and take, as they open them."""
+    if store.wheels() is not None:
+        store.offer(build.build()[0])
+    text = (
+        '# Topics of shipped robots\n\nAs the node opens them with `publish_tf:=true`, relative '
+        'to its namespace. The arm has one more sensor of each kind that no shipped robot has.\n')
+    for robot in ROBOTS:
+        parameters = SimulatorParameters(
+            robot=robot, publish_tf=True, sensors=SENSORS if robot == 'arm' else {})
+        sink = _Topics()
+        simulator = Simulator(sink, load_world(parameters), parameters)
+        JointControls(NoNode(), simulator.interfaces, parameters)
+        taken = [(f'`{topic.name}`', _type(topic.message_type))
+                 for each in simulator.interfaces for topic in each.command_topics]
+        text += f'\n## {robot}\n\n' + _table(('published', 'type', 'queue'), sink.rows)
+        text += '\n\n' + _table(('taken', 'type'), taken) + '\n'
+    return text
+
+
+def _yaml() -> str:
+    """Return the page of the keys of YAML files, from the docstrings of their readers."""
+    text = '# Keys of YAML files\n'
+    for title, name in YAML.items():
+        module = __import__(name, fromlist=['__doc__'])
+        head, _, body = inspect.getdoc(module).partition('\n\n')
+        lines = body.splitlines()
+        # the example is indented, the prose is not
+        blocks: list[str] = []
+        was_code = False
+        for line in lines:
+            is_code = line.startswith('    ') or (was_code and not line.strip())
+            if is_code != was_code:
+                blocks.append('```yaml' if is_code else '```\n')
+            blocks.append(line[4:] if is_code else line)
+            was_code = is_code
+        if was_code:
+            blocks.append('```')
+        text += f'\n## {title}\n\n{head}\n\n' + '\n'.join(blocks) + '\n'
+    return text

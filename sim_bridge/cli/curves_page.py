@@ -1,0 +1,41 @@
+"""Curves as one page that holds its data and plotly, and needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sim_bridge.cli.curves import Panel
+from sim_bridge.foundation.errors import MissingPackageError
+
+_HEIGHT = 320  # of a panel [pixels]
+_MOST_SVG = 20_000  # points of a page; of more the graphics card draws
+
+
+def write_page(panels: Sequence[Panel], title: str, file: Path) -> None:
+    """Write curves to an HTML file; raises MissingPackageError without plotly, OSError."""
+    try:
+        from plotly.graph_objects import Scatter, Scattergl
+        from plotly.subplots import make_subplots
+    except ImportError as err:
+        raise MissingPackageError('a page of curves', "pip install 'plotly>=6'") from err
+    curves = [curve for panel in panels for curve in panel.curves]
+    kind = Scatter if sum(len(curve.times) for curve in curves) <= _MOST_SVG else Scattergl
+    figure = make_subplots(
+        rows=len(panels), shared_xaxes=True, vertical_spacing=0.12 / len(panels),
+        subplot_titles=[panel.name for panel in panels])
+    for row, panel in enumerate(panels, 1):
+        for curve in panel.curves:
+            figure.add_trace(
+                kind(x=curve.times, y=curve.values, name=curve.name, mode='lines',
+                     legend='legend' if row == 1 else f'legend{row}'), row=row, col=1)
+        top = figure.layout['yaxis' if row == 1 else f'yaxis{row}'].domain[1]
+        figure.layout['legend' if row == 1 else f'legend{row}'] = {'y': top, 'yanchor': 'top'}
+    figure.update_xaxes(title_text='time [s]', row=len(panels))
+    figure.update_layout(
+        title_text=title, height=120 + _HEIGHT * len(panels), hovermode='x unified',
+        template='plotly_white', showlegend=True)
+    file.write_text(figure.to_html(
+        include_plotlyjs=True, config={'displaylogo': False, 'scrollZoom': True,
+                                       'plotlyServerURL': '', 'showSendToCloud': False}),
+        encoding='utf-8')

@@ -1,0 +1,46 @@
+"""The status of a running simulator as a few lines that stay in their places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim_bridge.foundation.names import counted
+
+if TYPE_CHECKING:
+    from sim_bridge.cli.watch import Progress
+
+_MOST_WARNINGS = 4
+_SHOWN = ('real time factor', 'missed deadlines since start')
+_LATENESS = 'tick lateness'
+_WIDTH = 28
+
+
+def screen(progress: Progress, page: str = '') -> str:
+    """
+    Return the status, a fact a line: clock, pace, lateness, rates, warnings.
+
+    page: address of its live page.
+    """
+    lines = [f'── {", ".join(progress.robots) or "simulator"} {progress.condition}'.rstrip()]
+    if progress.time_s is not None:
+        lines.append(_line('simulated time', f'{progress.time_s:.1f} s'))
+    lines += [_line(name, value) for name, value in progress.pacing.items()
+              if name in _SHOWN or name.startswith(_LATENESS)]
+    if progress.rate_hz:
+        lines.append(_line('joint_states', f'{progress.rate_hz:.1f} Hz'))
+    lines.append(_line('graph', counted(progress.topic_count, 'topic')))
+    if page:
+        lines.append(_line('page', page))
+    # the first line says how it is paced
+    warnings = [each for each in progress.warnings if each != f'pacing: {progress.condition}']
+    if progress.publisher_count > 1:
+        warnings.insert(0, f'{progress.publisher_count} publishers of joint_states: set another '
+                        'ROS_DOMAIN_ID')
+    lines += [f'   warning: {" ".join(each.split())}' for each in warnings[:_MOST_WARNINGS]]
+    if len(warnings) > _MOST_WARNINGS:
+        lines.append(f'   … {len(warnings) - _MOST_WARNINGS} more on /diagnostics')
+    return '\n'.join(lines)
+
+
+def _line(name: str, value: str) -> str:
+    return f'   {name:{_WIDTH}} {value}'

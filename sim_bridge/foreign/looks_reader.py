@@ -1,0 +1,281 @@
+"""
+Reads what a mesh file looks like, inside the confined process: pieces with colours and pictures.
+
+By trimesh, with Pillow for the pictures. The surface is what `mesh_reader` reads, which drops all
+of that, and takes half the time to start.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any
+from urllib.parse import unquote
+import warnings
+from xml.etree import ElementTree
+
+import numpy as np
+from PIL import BmpImagePlugin, Image, TgaImagePlugin, WebPImagePlugin  # noqa: F401
+import scipy.sparse  # noqa: F401  hidden by `mesh_reader`, which comes later
+import trimesh
+
+from sim_bridge.foreign.mesh_reader import plain_dae, readable
+from sim_bridge.foreign.vertices import merge_vertices
+
+# it gets the content of all files, and all modules are imported before
+MAY_READ = False
+
+_MOST_SIDE = 1024  # pixels of a picture that is passed on
+_UNKNOWN = '0.6 0.6 0.6 1'  # colour of a part whose picture is not there
+_GLTF = ('.gltf', '.glb')
+# the modules of formats
+Image.init()
+Image.MAX_IMAGE_PIXELS = 1 << 26
+# what is larger is refused, not warned of
+warnings.simplefilter('error', Image.DecompressionBombWarning)
+
+
+def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    """
+    Return the names of the files beside a mesh file, or the pieces of its surface.
+
+    request: 'suffix', the format; 'names': whether the names are wanted; else 'files', name and
+    size of each of those, whose contents follow the mesh file's. The answer has 'names', or
+    'pieces' and 'pictures'. A piece has 'vertices', 'triangles' (counts), 'color' (red, green,
+    blue, opacity, sRGB from 0 to 1, None without one), 'is_colored', 'picture' (None, or its
+    number); a picture has 'height', 'width'. Then, for each piece, vertices (n, 3) as 4-byte
+    floats [m], triangles (m, 3) as 4-byte integers, if it is coloured the vertices' colours (n, 4)
+    as bytes, if it has a picture their coordinates (n, 2) on it as 4-byte floats; then pictures
+    (height, width, 4) as bytes.
+    """
+    suffix = request['suffix']
+    if request.get('names'):
+        return {'names': _names(suffix, data)}, b''
+    files: dict[str, bytes] = {}
+    sizes = request['files']
+    at = len(data) - sum(size for _, size in sizes)
+    data, rest = data[:at], data[at:]
+    for name, size in sizes:
+        files[name], rest = rest[:size], rest[size:]
+    pieces = _Pieces(suffix in _GLTF)
+    for part in _parts(suffix, data, files):
+        pieces.add(part)
+    return pieces.answer()
+
+
+def _names(suffix: str, data: bytes) -> list[str]:
+    """Return what other files a mesh or material file names."""
+    if suffix in ('.obj', '.mtl'):
+        key = rb'mtllib' if suffix == '.obj' else rb'map_Kd'
+        found = re.findall(rb'^\s*' + key + rb'\s+(.+?)\s*$', data, re.MULTILINE | re.IGNORECASE)
+        return [name.decode(errors='replace') for name in found]
+    if suffix == '.dae':
+        root = ElementTree.fromstring(data)
+        return [text.strip() for image in root.iter() if _tag(image) == 'image'
+                for each in image.iter() if _tag(each) == 'init_from' and (text := each.text)]
+    if suffix == '.gltf':
+        tree = json.loads(data)
+        return [uri for key in ('buffers', 'images') for each in tree.get(key, ())
+                if (uri := each.get('uri', 'data:')) and not uri.startswith('data:')]
+    if suffix == '.ply':
+        found = re.findall(rb'^comment TextureFile\s+(.+?)\s*$', data[:10000], re.MULTILINE)
+        return [name.decode(errors='replace') for name in found]
+    return []
+
+
+class _Beside(trimesh.resolvers.Resolver):
+    """What trimesh gets the files beside a mesh file from."""
+
+    def __init__(self, files: dict[str, bytes]):
+        self._files = files
+
+    def get(self, name: str) -> bytes:
+        for each in (name, unquote(name)):
+            if each in self._files:
+                return self._files[each]
+        raise KeyError(name)
+
+    def keys(self) -> list[str]:
+        return list(self._files)
+
+    def write(self, name: str, data: bytes) -> None:
+        raise NotImplementedError
+
+    def namespaced(self, namespace: str) -> _Beside:
+        raise NotImplementedError
+
+
+def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[trimesh.Trimesh]:
+    """Return the meshes of a file where they are in its scene."""
+    if suffix != '.dae':
+        return _loaded(suffix, readable(suffix, data), files)
+    plain = _loaded(suffix, plain_dae(data), {})
+    try:
+        # unused defects in materials make pycollada drop meshes
+        colored = _loaded(suffix, _mended(plain_dae(data, looks=True)), files)
+    except Exception:  # noqa: BLE001  whatever a broken material raises
+        return plain
+    counts = [sum(len(part.faces) for part in parts) for parts in (plain, colored)]
+    if counts[0] != counts[1]:
+        return plain
+    return colored
+
+
+def _mended(data: bytes) -> bytes:
+    """Return a DAE file in which no colour refers to a picture that is not there."""
+    root = ElementTree.fromstring(data)
+    images = {each.get('id') for each in root.iter() if _tag(each) == 'image'}
+
+    def source(param: ElementTree.Element, kind: str, key: str) -> str | None:
+        return next((each.text for outer in param if _tag(outer) == kind for each in outer
+                     if _tag(each) == key), None)
+
+    for effect in [each for each in root.iter() if _tag(each) == 'profile_COMMON']:
+        params = [each for each in effect if _tag(each) == 'newparam']
+        surfaces = {each.get('sid') for each in params
+                    if source(each, 'surface', 'init_from') in images}
+        samplers = {each.get('sid') for each in params
+                    if source(each, 'sampler2D', 'source') in surfaces}
+        for param in params:
+            if param.get('sid') not in surfaces | samplers:
+                effect.remove(param)
+        for outer in list(effect.iter()):
+            for texture in [each for each in outer if _tag(each) == 'texture']:
+                if texture.get('texture') not in samplers:
+                    texture.tag = texture.tag.replace('texture', 'color')
+                    texture.attrib.clear()
+                    texture.text = _UNKNOWN
+    return ElementTree.tostring(root)
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition('}')[2]
+
+
+def _loaded(suffix: str, data: bytes, files: dict[str, bytes]) -> list[trimesh.Trimesh]:
+    scene = trimesh.load_scene(
+        io.BytesIO(data), file_type=suffix[1:], process=False, resolver=_Beside(files))
+    if suffix == '.dae':
+        scene = scene.convert_units('meters')
+    return [part for part in scene.dump() if isinstance(part, trimesh.Trimesh)]
+
+
+class _Pieces:
+    """The answer, piece by piece."""
+
+    def __init__(self, is_linear: bool):
+        """Begin; is_linear: whether colours of the file are linear instead of sRGB."""
+        self._is_linear = is_linear
+        self._pieces: list[dict[str, Any]] = []
+        self._arrays: list[bytes] = []
+        self._pictures: list[np.ndarray] = []
+        self._numbers: dict[int, int] = {}
+        self._kept: list[Any] = []  # whose numbers must not be another's
+
+    def add(self, part: trimesh.Trimesh) -> None:
+        """Add a mesh; nothing for one without triangles."""
+        vertices, triangles = np.asarray(part.vertices), np.asarray(part.faces)
+        if not len(triangles):
+            return
+        color, colors, picture, places = None, None, None, None
+        visual: Any = part.visual
+        if isinstance(visual, trimesh.visual.TextureVisuals):
+            color, image = _material(visual.material)
+            if image is not None and visual.uv is not None and len(visual.uv) == len(vertices):
+                picture, places = self._picture(image), np.asarray(visual.uv)
+            if visual.vertex_attributes.get('color') is not None:
+                colors = trimesh.visual.color.to_rgba(visual.vertex_attributes['color'])
+        elif visual.kind == 'face':
+            corners = triangles.ravel()
+            colors = np.repeat(np.asarray(visual.face_colors), 3, axis=0)
+            vertices, triangles = vertices[corners], np.arange(len(corners)).reshape(-1, 3)
+        elif visual.kind == 'vertex':
+            colors = np.asarray(visual.vertex_colors)
+        if colors is not None and len(colors) != len(vertices):
+            colors = None
+        elif colors is not None and not (colors != colors[0]).any():
+            color, colors = tuple((colors[0] / 255.0).tolist()), None
+        if colors is None and places is None:
+            vertices, triangles = merge_vertices(vertices, triangles)
+        if self._is_linear:
+            color = None if color is None else (*map(_srgb, color[:3]), color[3])
+            if colors is not None:
+                shades = np.round([255.0 * _srgb(k / 255.0) for k in range(256)])
+                colors = np.column_stack([shades[colors[:, :3]], colors[:, 3:]])
+        self._pieces.append({
+            'vertices': len(vertices), 'triangles': len(triangles), 'color': color,
+            'is_colored': colors is not None, 'picture': picture})
+        self._arrays += [np.asarray(vertices).astype('=f4').tobytes(),
+                         np.asarray(triangles).astype('=u4').tobytes()]
+        if colors is not None:
+            self._arrays.append(colors.astype(np.uint8).tobytes())
+        if places is not None:
+            self._arrays.append(places.astype('=f4').tobytes())
+
+    def answer(self) -> tuple[dict[str, Any], bytes]:
+        """Return all."""
+        sizes = [{'height': each.shape[0], 'width': each.shape[1]} for each in self._pictures]
+        return ({'pieces': self._pieces, 'pictures': sizes},
+                b''.join([*self._arrays, *(each.tobytes() for each in self._pictures)]))
+
+    def _picture(self, image: Any) -> int:
+        """Return the number of a picture."""
+        if id(image) not in self._numbers:
+            self._kept.append(image)
+            self._numbers[id(image)] = len(self._pictures)
+            own = image.convert('RGBA')
+            own.thumbnail((_MOST_SIDE, _MOST_SIDE))
+            self._pictures.append(np.asarray(own))
+        return self._numbers[id(image)]
+
+
+def _material(material: Any) -> tuple[tuple[float, ...] | None, Any]:
+    """Return colour and picture of a material."""
+    if isinstance(material, trimesh.visual.material.PBRMaterial):
+        # 8 bits, or numbers to 1
+        return _seen(_rgba(material.baseColorFactor)), material.baseColorTexture
+    if 'diffuse' not in (material.kwargs or {}) and material.image is None \
+            and material.name is None:
+        return None, None
+    own = {key.lower(): value for key, value in (material.kwargs or {}).items()}
+    color = _rgba(material.diffuse)
+    for key in ('d', 'tr'):
+        try:
+            opacity = float(own[key][-1])
+        except (KeyError, ValueError, TypeError, IndexError):
+            continue
+        color = (*color[:3], min(max(opacity if key == 'd' else 1.0 - opacity, 0.0), 1.0))
+        break
+    return _seen(color), material.image
+
+
+def _seen(color: tuple[float, ...]) -> tuple[float, ...]:
+    """Return an opaque colour for one that cannot be seen: some programs write the opposite."""
+    return color if color[3] else (*color[:3], 1.0)
+
+
+def _rgba(values: Any) -> tuple[float, ...]:
+    if values is None:
+        return 1.0, 1.0, 1.0, 1.0
+    return tuple((trimesh.visual.color.to_rgba(values) / 255.0).tolist())
+
+
+def _srgb(value: float) -> float:
+    """Return the sRGB value of a linear one (IEC 61966-2-1)."""
+    return 12.92 * value if value <= 0.0031308 else 1.055 * value ** (1.0 / 2.4) - 0.055
+
+
+def _warm_up() -> None:
+    """Read a file of each format, which imports what is imported late."""
+    triangle = trimesh.Trimesh(
+        np.eye(3), [[0, 1, 2]], process=False, visual=trimesh.visual.TextureVisuals(
+            np.zeros((3, 2)), trimesh.visual.material.PBRMaterial(
+                baseColorTexture=Image.new('RGB', (2, 2)), baseColorFactor=[255, 0, 0, 255])))
+    for suffix in ('stl', 'obj', 'ply', 'dae', 'glb', 'off'):
+        content: Any = triangle.export(file_type=suffix)
+        read({'suffix': f'.{suffix}', 'files': []},
+             content.encode() if isinstance(content, str) else content)
+
+
+_warm_up()

@@ -1,0 +1,49 @@
+"""Contacts of one step, as the engine takes them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_bridge.ode.mass import Triple
+from sim_bridge.shapes.material import ContactMaterial
+from sim_bridge.simulation.made_contacts import Made
+
+_ANY = (0.0, 0.0, 0.0)
+
+
+class ContactRow(NamedTuple):
+    """
+    A valid contact: both geometries' numbers, and what a `MadeContact` says.
+
+    That is checked where a contact joint is made: a world may have thousands in each step.
+    """
+
+    a: int
+    b: int
+    point: Triple
+    normal: Triple
+    depth: float
+    direction: Triple | None
+    material: ContactMaterial
+
+
+def made_of(simulation: Any, rows: list[ContactRow]) -> Any:
+    """Return what `World.step` takes as contacts that have been checked."""
+    if not rows:
+        return ()
+    numbers: dict[ContactMaterial, int] = {}
+    # most share few materials, whose hash takes longer than their identity
+    known: dict[int, int] = {}
+    for row in rows:
+        if id(row.material) not in known:
+            known[id(row.material)] = numbers.setdefault(row.material, len(numbers))
+    motions = np.array([(each.motion or 0.0, each.motion2 or 0.0) for each in numbers])
+    law = np.array([known[id(row.material)] for row in rows])
+    return Made(
+        np.array([(row.a, row.b) for row in rows], np.int64),
+        np.array([row.point for row in rows]), np.array([row.normal for row in rows]),
+        np.array([-row.depth for row in rows]),
+        np.array([row.direction or _ANY for row in rows]), motions[law], law,
+        np.array([simulation.materials.law_of(each) for each in numbers]))

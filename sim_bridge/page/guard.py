@@ -1,0 +1,191 @@
+"""
+Who may look: every request to the page's server passes here.
+
+A page in a browser can reach any server on its machine, so being on loopback protects nothing:
+- the Host must be the server's own, so that no foreign name can point at it (DNS rebinding);
+- a random token from the address becomes a cookie, which scripts cannot read;
+- a WebSocket needs that cookie, and an Origin that is the server's own;
+- connections that say nothing end, and there are so many of them at once and no more.
+Visitors have a token of their own: what they send, but the position of their camera, is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+import hmac
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+import secrets
+from typing import Any
+from urllib.parse import parse_qs
+
+import msgspec
+import websockets.asyncio.server
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+_Handler = Callable[[Any], Awaitable[None]]
+_Process = Callable[[websockets.asyncio.server.ServerConnection, Request], Response | None]
+# as it is before anybody puts a guard in its place
+_serve = websockets.asyncio.server.serve
+
+OWNER, VISITOR = 'owner', 'visitor'
+_NAMES = ('127.0.0.1', 'localhost')
+_TOKEN_BYTES = 24
+_HARMLESS = frozenset({'ViewerCameraMessage', 'GetRenderResponseMessage'})
+_MOST_LENGTH = 16 * 1024 * 1024  # bytes; pictures that are taken in the browser are large
+_MOST_CONNECTIONS = 64  # a browser opens about ten
+_PATIENCE = 5.0  # for the head of a request [s]
+# the page needs nothing from elsewhere, and nobody else may frame it but notebooks on this machine
+_POLICY = (
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
+    "connect-src 'self' blob: data:; "
+    "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*")
+_REFUSED = (
+    'This page needs the whole address that the simulator gave: it ends with ?token=…\n')
+# goes on by itself, since no browser sends a strict cookie where another page led to this one
+_ENTRANCE = '<!doctype html><title>sim_bridge</title><script>location.replace("/")</script>'
+
+
+class Guard:
+    """
+    Checks requests and messages of one server.
+
+    owner, visitor: tokens. is_used: whether the server has come through it.
+    """
+
+    def __init__(self, patience: float = _PATIENCE, most: int = _MOST_CONNECTIONS) -> None:
+        """Make two tokens. patience: for the head of a request [s]; most: connections at once."""
+        self.owner, self.visitor = (secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(2))
+        self.is_used = False
+        self._patience, self._most = patience, most
+
+    def serve(
+        self, handler: _Handler, *args: Any, process_request: _Process, **options: Any
+    ) -> Any:
+        """Serve as `websockets.asyncio.server.serve` does, behind this guard."""
+        self.is_used = True
+
+        async def guarded(connection: websockets.asyncio.server.ServerConnection) -> None:
+            role = self._role(connection.request, connection.local_address[1])
+            await handler(connection if role == OWNER else _Silenced(connection))
+
+        def process(
+            connection: websockets.asyncio.server.ServerConnection, request: Request
+        ) -> Response | None:
+            refusal = self._refusal(request, connection.local_address[1])
+            if refusal is not None:
+                return refusal
+            response = process_request(connection, request)
+            # without a response it becomes a WebSocket, whatever made it one
+            if response is None and 'Origin' not in request.headers:
+                return _response(HTTPStatus.FORBIDDEN, _REFUSED)
+            return _with_policy(response)
+
+        return _serve(guarded, *args, **options | {
+            'process_request': process, 'max_size': _MOST_LENGTH, 'open_timeout': self._patience,
+            'create_connection': self._connection_class()})
+
+    def _connection_class(self) -> type[websockets.asyncio.server.ServerConnection]:
+        """Return the class of connections; beyond the most, new ones end at once."""
+        most, present = self._most, set[object]()
+
+        class Counted(websockets.asyncio.server.ServerConnection):
+            def connection_made(self, transport: Any) -> None:
+                if len(present) < most:
+                    present.add(self)
+                    super().connection_made(transport)
+                else:
+                    super().connection_made(transport)
+                    transport.abort()
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                present.discard(self)
+                super().connection_lost(exc)
+
+        return Counted
+
+    def _refusal(self, request: Request, port: int) -> Response | None:
+        """Return what to answer instead of the page, None where all is right."""
+        headers = request.headers
+        host = headers.get_all('Host')
+        if host not in [[f'{name}:{port}'] for name in _NAMES]:
+            return _response(HTTPStatus.FORBIDDEN, 'This server has another name.\n')
+        if headers.get_all('Origin') not in ([], [f'http://{host[0]}']):
+            return _response(HTTPStatus.FORBIDDEN, _REFUSED)
+        if len(headers.get_all('Upgrade')) > 1 or len(headers.get_all('Accept-Encoding')) > 1:
+            return _response(HTTPStatus.BAD_REQUEST, 'This request has a header twice.\n')
+        token = parse_qs(request.path.partition('?')[2]).get('token', [''])[0]
+        if not self._role_of(token) if token else not self._role(request, port):
+            return _response(HTTPStatus.FORBIDDEN, _REFUSED)
+        if token:
+            return _response(HTTPStatus.OK, _ENTRANCE, Headers({
+                'Set-Cookie': f'{_cookie(port)}={token}; Path=/; HttpOnly; SameSite=Strict'}),
+                'text/html')
+        return None
+
+    def _role(self, request: Request | None, port: int) -> str:
+        """Return OWNER, VISITOR, or '' without a cookie of this server."""
+        cookies = SimpleCookie()
+        for each in () if request is None else request.headers.get_all('Cookie'):
+            with suppress(CookieError):  # as none
+                cookies.load(each)
+        given = cookies.get(_cookie(port))
+        return '' if given is None else self._role_of(given.value)
+
+    def _role_of(self, token: str) -> str:
+        given = token.encode()
+        for role, own in ((OWNER, self.owner), (VISITOR, self.visitor)):
+            if hmac.compare_digest(given, own.encode()):
+                return role
+        return ''
+
+
+class _Head(msgspec.Struct):
+    """What of a message is looked at."""
+
+    type: str
+
+
+_HEAD = msgspec.msgpack.Decoder(_Head)
+
+
+class _Silenced:
+    """A visitor's connection: of what comes in, only what changes nothing is passed on."""
+
+    def __init__(self, connection: websockets.asyncio.server.ServerConnection):
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def recv(self) -> Any:
+        while True:
+            message = await self._connection.recv(decode=False)
+            with suppress(msgspec.MsgspecError, RecursionError):  # no message of the page's
+                if _HEAD.decode(message).type in _HARMLESS:
+                    return message
+
+
+def _cookie(port: int) -> str:
+    # cookies do not belong to a port
+    return f'sim_bridge_{port}'
+
+
+def _with_policy(response: Response | None) -> Response | None:
+    if response is not None:
+        response.headers['Content-Security-Policy'] = _POLICY
+        response.headers['Referrer-Policy'] = 'no-referrer'
+        response.headers['X-Content-Type-Options'] = 'nosniff'
+        response.headers['Cache-Control'] = 'no-store'
+    return response
+
+
+def _response(
+    status: HTTPStatus, text: str, headers: Headers | None = None, kind: str = 'text/plain'
+) -> Response | None:
+    body = text.encode()
+    own = Headers() if headers is None else headers
+    own['Content-Type'], own['Content-Length'] = f'{kind}; charset=utf-8', str(len(body))
+    return _with_policy(Response(status, status.phrase, own, body))

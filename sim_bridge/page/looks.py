@@ -1,0 +1,214 @@
+"""What meshes of files look like, read on a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+import errno
+import os
+from pathlib import Path
+from queue import SimpleQueue
+import threading
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from sim_bridge.foreign.files import DATA_BYTES, read_file
+from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, sharing
+from sim_bridge.page.records import Color
+
+_READER = 'sim_bridge.foreign.looks_reader'
+_LIMITS = Limits(seconds=60.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
+# a mesh file may name any other; these are read, and only the confined process sees them
+_BESIDE = ('.mtl', '.bin', '.png', '.jpg', '.jpeg', '.bmp', '.tga', '.gif', '.webp', '.tif',
+           '.tiff')
+_MOST_BESIDE = 64
+
+
+class Piece(NamedTuple):
+    """
+    A part of a surface with one look.
+
+    vertices: (n, 3) float32 [m]. triangles: (m, 3) uint32. color: None where the file gives none;
+    colors: (n, 4) uint8 of the vertices, or None. places: (n, 2) of the vertices on `picture`,
+    (height, width, 4) uint8, from its lower left corner; None without.
+    """
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    color: Color | None = None
+    colors: np.ndarray | None = None
+    places: np.ndarray | None = None
+    picture: np.ndarray | None = None
+
+    @property
+    def mean_color(self) -> Color | None:
+        """The colour that stands for all; None where the file gives none."""
+        if self.colors is not None:
+            return _color(self.colors.mean(axis=0) / 255.0)
+        if self.picture is not None:
+            shade = self.picture.reshape(-1, 4).mean(axis=0) / 255.0
+            return _color(shade * (self.color or (1.0,) * 4))
+        return self.color
+
+
+class Looks(NamedTuple):
+    """A mesh file. missing: names of files beside it that are not there, or cannot be read."""
+
+    pieces: tuple[Piece, ...]
+    missing: tuple[str, ...] = ()
+
+
+def read_looks(path: str | Path) -> Looks:
+    """Read a mesh file with what it names; raises ReadingError, OSError."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    content = read_file(path, DATA_BYTES)
+    with sharing():
+        files, missing = _beside(path, suffix, content)
+        fields, answer = read_apart(
+            _READER, _LIMITS, {'suffix': suffix, 'files': [
+                (name, len(data)) for name, data in files.items()]},
+            b''.join([content, *files.values()]))
+    return Looks(tuple(_pieces(fields, answer)), missing)
+
+
+def _beside(path: Path, suffix: str, content: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the contents of the files that a file names, and the names of those missing."""
+    files: dict[str, bytes] = {}
+    missing: list[str] = []
+    pending = _names(suffix, content)
+    while pending and len(files) < _MOST_BESIDE:
+        name = pending.pop(0)
+        if name in files or name in missing:
+            continue
+        try:
+            files[name] = _read_beside(path, name)
+        except (OSError, ValueError):
+            missing.append(name)
+            continue
+        if name.lower().endswith('.mtl'):
+            pending += _names('.mtl', files[name])
+    return files, tuple(missing)
+
+
+def _names(suffix: str, content: bytes) -> list[str]:
+    fields, _ = read_apart(_READER, _LIMITS, {'suffix': suffix, 'names': True}, content)
+    return [name for name in fields.get('names', ()) if isinstance(name, str)][:_MOST_BESIDE]
+
+
+def _read_beside(path: Path, name: str) -> bytes:
+    """Return what a name in a file means: a path from its folder, or else a file beside it."""
+    plain = unquote(name).removeprefix('file://').replace('\\', '/')
+    if not plain.lower().endswith(_BESIDE):
+        raise OSError(errno.EINVAL, 'neither a picture nor a material', name)
+    for each in (path.parent / plain, path.parent / Path(plain).name):
+        if each.is_file():
+            return read_file(each, DATA_BYTES)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+
+
+def _pieces(fields: dict[str, object], data: bytes) -> Iterator[Piece]:
+    """Yield the pieces in a reader's answer; raises ReadingError for what is none."""
+    at = 0
+
+    def take(kind: str, *shape: int) -> np.ndarray:
+        nonlocal at
+        count = int(np.prod(shape))
+        found = np.frombuffer(data, kind, count, at).reshape(shape)
+        at += found.nbytes
+        return found
+
+    try:
+        raw = []
+        for each in fields['pieces']:  # type: ignore[attr-defined]
+            n, color = int(each['vertices']), each['color']
+            vertices = take('f4', n, 3)
+            triangles = take('u4', int(each['triangles']), 3)
+            if not np.isfinite(vertices).all() or triangles.max(initial=0) >= max(n, 1):
+                raise ValueError
+            colors = take('u1', n, 4) if each['is_colored'] else None
+            places = None if each['picture'] is None else take('f4', n, 2)
+            raw.append((Piece(vertices, triangles, None if color is None else _color(color),
+                              colors, places), each['picture']))
+        pictures = [take('u1', int(each['height']), int(each['width']), 4)
+                    for each in fields['pictures']]  # type: ignore[attr-defined]
+        for piece, number in raw:
+            yield piece if number is None else piece._replace(picture=pictures[number])
+    except (KeyError, ValueError, TypeError, IndexError) as err:
+        raise ReadingError('its reader gave no surface with finite coordinates') from err
+
+
+def _color(values: Iterable[float]) -> Color:
+    red, green, blue, opacity = (min(max(float(each), 0.0), 1.0) for each in values)
+    return red, green, blue, opacity
+
+
+class Library:
+    """Mesh files, each read once; say: told of what is wrong, by its severity and a text."""
+
+    def __init__(self, say: Callable[[str, str], None]):
+        """Begin empty; the thread starts with the first file."""
+        self._say = say
+        self._wanted: SimpleQueue[str] = SimpleQueue()
+        self._asked: dict[str, object] = {}
+        self._known: dict[str, Looks | None] = {}
+        self._thread: threading.Thread | None = None
+        self.changes = 0
+        """How many files have been read."""
+        self.pending = 0
+        """How many files are to be read."""
+
+    def ask(self, path: str) -> None:
+        """Have a file read, unless it has been and is unchanged."""
+        version = _version(path)
+        if path not in self._asked or self._asked[path] != version:
+            self._asked[path] = version
+            self._known.pop(path, None)
+            self.pending += 1
+            self._wanted.put(path)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name='looks', daemon=True)
+                self._thread.start()
+
+    def has(self, path: str) -> bool:
+        """Whether a file has been read, in vain or not."""
+        return path in self._known
+
+    def get(self, path: str) -> Looks | None:
+        """Return a file that has been read; None if it cannot be."""
+        return self._known[path]
+
+    def _run(self) -> None:
+        # one process for all files; it ends when nothing was asked for
+        while True:
+            path = self._wanted.get()
+            with sharing():
+                while path:
+                    self._read(path)
+                    path = '' if self._wanted.empty() else self._wanted.get()
+
+    def _read(self, path: str) -> None:
+        looks: Looks | None = None
+        try:
+            looks = read_looks(path)
+        except OSError as err:
+            self._say('warning', f'mesh {path} is not drawn: {err.strerror or err}')
+        except ReadingError as err:
+            self._say('warning', f'mesh {path} is not drawn: {err}')
+        else:
+            if looks.missing:
+                self._say('warning', f'mesh {path} lacks {", ".join(looks.missing)[:300]}')
+            if not looks.pieces:
+                self._say('warning', f'mesh {path} is not drawn: it has no triangles')
+                looks = None
+        self._known[path] = looks
+        self.changes, self.pending = self.changes + 1, self._wanted.qsize()
+
+
+def _version(path: str) -> object:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,172 @@
+"""The surfaces of links, which can be pulled."""
+
+from __future__ import annotations
+
+from functools import partial
+import time
+from typing import Any
+
+import numpy as np
+import viser
+
+from sim_bridge.page.batch import Batch, Style
+from sim_bridge.page.channel import Frame
+from sim_bridge.page.layer import Context, PlainLayer, ROOT
+from sim_bridge.page.looks import Library, Looks, Piece
+from sim_bridge.page.poses import Poses, quaternions
+from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Structure
+
+_VISUAL, _COLLISION, _BOTH = 'Visual', 'Collision', 'Both'
+_ROLES = {_VISUAL: {'visual', 'both'}, _COLLISION: {'collision', 'both'},
+          _BOTH: {'visual', 'collision', 'both'}}
+_LOOK = 0.01  # between two looks whether files have been read [s]
+_BETWEEN = 1.0  # two times when meshes that have been read appear [s]
+_OWN, _BY_MOTION = 'their own', 'by motion'
+
+
+class ShapesLayer(PlainLayer):
+    """The visual or collision shapes of all links; those of files come when they are read."""
+
+    def __init__(self, context: Context):
+        """Begin with nothing to see."""
+        super().__init__(context)
+        self._structure: Structure | None = None
+        self._root = context.root
+        self._holder: int | None = None
+        self.server.on_client_disconnect(self._leave)
+        self._batches: list[Batch] = []
+        self._slices: list[slice] = []
+        self._parts: list[Part] = []
+        self._poses: Poses | None = None
+        self._is_stale = False
+        self._changes, self._due = 0, 0.0
+        self._library = Library(lambda kind, text: context.say(Notice(kind, text)))
+        gui = self.server.gui
+        with context.show:
+            self._what = gui.add_dropdown('Shapes', (_VISUAL, _COLLISION, _BOTH))
+            self._colors = gui.add_dropdown(
+                'Colours', (_OWN, _BY_MOTION),
+                hint='By motion: dynamic orange, kinematic blue, static grey')
+            self._opacity = gui.add_slider('Opacity', 0.05, 1.0, 0.05, 1.0)
+            self._wireframe = gui.add_checkbox('Wireframe', False)
+        for widget in (self._what, self._colors, self._opacity, self._wireframe):
+            widget.on_update(lambda _: self._renew())
+
+    def show(self, structure: Structure) -> None:
+        """Have the files read; the next frame says where everything is."""
+        self._structure, self._is_stale = structure, True
+        for mesh in structure.meshes:
+            if isinstance(mesh, MeshFile):
+                self._library.ask(mesh.path)
+
+    def wait(self) -> None:
+        """Wait until all files have been read."""
+        while self._library.pending:
+            time.sleep(_LOOK)
+
+    def update(self, frame: Frame, poses: Poses) -> None:
+        """Move everything to where it is."""
+        self._poses = poses
+        if self._structure is None:
+            return
+        library, now = self._library, time.monotonic()
+        # all at once, where they come fast
+        if self._changes != library.changes and (not library.pending or now > self._due):
+            self._changes, self._due, self._is_stale = library.changes, now + _BETWEEN, True
+        is_new, self._is_stale = self._is_stale, False
+        if is_new:
+            self._choose(self._structure)
+        positions, wxyzs = self._places(poses)
+        if is_new:
+            self._make(self._structure, positions, wxyzs)
+        asleep = frame.asleep[self._links] > 0.0
+        for batch, rows in zip(self._batches, self._slices, strict=True):
+            batch.move(positions[rows], wxyzs[rows])
+            batch.rest(asleep[rows])
+
+    def _places(self, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
+        """Return (n, 3) positions and (n, 4) quaternions of all parts, float32."""
+        return (poses.points(self._links, self._local).astype(np.float32),
+                quaternions(poses.turned(self._links, self._rotations)).astype(np.float32))
+
+    def _choose(self, structure: Structure) -> None:
+        """Group what is to be seen by its surface."""
+        roles, library = _ROLES[self._what.value], self._library
+        files = [mesh.path if isinstance(mesh, MeshFile) else '' for mesh in structure.meshes]
+        failed = {path for path in files if path and library.has(path)
+                  and library.get(path) is None}
+        # what cannot be seen otherwise
+        bare = {part.link for part in structure.parts
+                if part.role == 'visual' and files[part.mesh] in failed}
+        groups: dict[tuple[str, int, bytes], list[Part]] = {}
+        for part in structure.parts:
+            path = files[part.mesh]
+            if path in failed or (path and not library.has(path)):
+                continue
+            if part.role in roles or (part.role == 'collision' and part.link in bare):
+                signs = (np.array(part.scale) < 0.0).tobytes()
+                groups.setdefault((part.role, part.mesh, signs), []).append(part)
+        self._groups = list(groups.values())
+        self._parts = [part for group in self._groups for part in group]
+        ends = np.cumsum([0, *map(len, self._groups)]).tolist()
+        self._slices = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
+        self._links = np.array([part.link for part in self._parts], int)
+        self._local = np.array([part.position for part in self._parts]).reshape(-1, 3)
+        self._rotations = np.array([part.rotation for part in self._parts]).reshape(-1, 3, 3)
+
+    def _make(self, structure: Structure, positions: np.ndarray, wxyzs: np.ndarray) -> None:
+        """Make the nodes anew."""
+        for batch in self._batches:
+            batch.remove()
+        self._batches = []
+        style = Style(
+            self._opacity.value, self._wireframe.value, self._colors.value == _BY_MOTION)
+        for group, rows in zip(self._groups, self._slices, strict=True):
+            batch = Batch(
+                self.server, f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
+                self._looks(structure.meshes[group[0].mesh]), group,
+                [structure.links[part.link].motion for part in group], style,
+                (positions[rows], wxyzs[rows]))
+            self._batches.append(batch)
+            if 'drag' in structure.abilities:
+                for handle in batch.handles:
+                    handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
+
+    def _looks(self, mesh: Mesh | MeshFile) -> Looks:
+        if isinstance(mesh, Mesh):
+            return Looks((Piece(mesh.vertices, mesh.triangles),))
+        looks = self._library.get(mesh.path)
+        assert looks is not None
+        return looks
+
+    def _renew(self) -> None:
+        self._is_stale = True
+
+    def _drag(self, rows: slice, event: Any) -> None:
+        """Pull what is under the pointer, at the place where it was when that began."""
+        structure, poses = self._structure, self._poses
+        if structure is None or poses is None or event.instance_index is None:
+            return
+        if event.phase == 'end':
+            self._holder = None
+            self.ask('drop')
+            return
+        self._holder = event.client_id
+        link = self._parts[rows.start + event.instance_index].link
+        record = structure.links[link]
+        if not record.is_movable:
+            return
+        # what is followed stays in its place, and the world moves
+        point, origin = None, np.array(self._root.position)
+        if event.phase == 'start':
+            # in the link's frame, since what is shown lags behind
+            R, p = poses.rotations[link], poses.positions[link]
+            point = (R.T @ (np.array(event.start_position) - origin - p)).tolist()
+        self.ask('drag', robot=record.robot, link=record.name, point=point,
+                 target=(np.array(event.end_position) - origin).tolist())
+
+    def _leave(self, client: viser.ClientHandle) -> None:
+        """Let go of what somebody holds whose connection ends."""
+        if client.client_id == self._holder:
+            self._holder = None
+            self.ask('drop')

@@ -1,0 +1,80 @@
+"""The time of a recording: where it is, and what happened when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim_bridge.page.channel import Frame, NUMBERS
+from sim_bridge.page.layer import Context, PlainLayer
+from sim_bridge.page.poses import Poses
+from sim_bridge.page.records import Structure
+from sim_bridge.page.widgets import set_value
+
+_TIME = NUMBERS.index('time')
+_SHOWN_S = 1.0  # how long a mark is shown
+_MOST_SHOWN = 5
+_NONE = '—'
+_SPECIAL = str.maketrans({each: f'\\{each}' for each in '\\`*_{}[]<>#|~&'})
+
+
+class TapeLayer(PlainLayer):
+    """A bar to seek, the marks, and what happened just now. Keys: Page Up and Page Down."""
+
+    def __init__(self, context: Context):
+        """Make the widgets, hidden until there is a recording."""
+        super().__init__(context)
+        gui = self.server.gui
+        self._marks: list[tuple[float, str]] = []
+        self._now = 0.0
+        with context.run:
+            self._bar = gui.add_slider('Time [s]', 0.0, 1.0, 0.001, 0.0, visible=False)
+            self._chosen = gui.add_dropdown('Go to', (_NONE,), visible=False)
+            self._before = gui.add_button('Mark before', hint='Page Up', visible=False)
+            self._next = gui.add_button('Next mark', hint='Page Down', visible=False)
+            self._said = gui.add_markdown('')
+        self._bar.on_update(self._seek)
+        self._chosen.on_update(self._choose)
+        self._before.on_click(lambda _: self._jump(-1))
+        self._next.on_click(lambda _: self._jump(1))
+        gui.add_command('Mark before', hotkey='pageup').on_trigger(lambda _: self._jump(-1))
+        gui.add_command('Next mark', hotkey='pagedown').on_trigger(lambda _: self._jump(1))
+
+    def show(self, structure: Structure) -> None:
+        """Show a recording's time and marks."""
+        tape = structure.tape
+        for widget in (self._bar, self._chosen, self._before, self._next):
+            widget.visible = tape is not None
+        if tape is None:
+            return
+        self._bar.min, self._bar.max = tape.begin, max(tape.end, tape.begin + 1e-3)
+        self._marks = [(mark.time, f'{mark.kind}: {mark.text}') for mark in tape.marks]
+        self._chosen.options = (_NONE, *(
+            f'{number}: {time:.3f} s {text}'
+            for number, (time, text) in enumerate(self._marks, 1)))
+
+    def update(self, frame: Frame, poses: Poses) -> None:
+        """Show the time, and what happened just before it."""
+        self._now = float(frame.numbers[_TIME])
+        set_value(self._bar, min(max(self._now, self._bar.min), self._bar.max))
+        told = [f'- {time:.3f} s {text.translate(_SPECIAL)}' for time, text in self._marks
+                if time <= self._now < time + _SHOWN_S]
+        content = '\n'.join(told[-_MOST_SHOWN:])
+        if content != self._said.content:
+            self._said.content = content
+
+    def _seek(self, event: Any) -> None:
+        # what this layer sets itself is nobody's wish
+        if event.client is not None:
+            self.ask('seek', time=float(self._bar.value))
+
+    def _choose(self, event: Any) -> None:
+        number = self._chosen.value.partition(':')[0]
+        if event.client is not None and number.isdigit():
+            self.ask('seek', time=self._marks[int(number) - 1][0])
+
+    def _jump(self, way: int) -> None:
+        """Go to the next mark, or the one before."""
+        times = sorted({time for time, _ in self._marks}, reverse=way < 0)
+        found = next((time for time in times if way * (time - self._now) > 2e-3), None)
+        if found is not None:
+            self.ask('seek', time=found)

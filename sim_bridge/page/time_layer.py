@@ -1,0 +1,88 @@
+"""Play, pause, step, speed, reset, snapshots, and what the simulator says."""
+
+from __future__ import annotations
+
+from sim_bridge.page.channel import Frame, NUMBERS
+from sim_bridge.page.layer import Context, PlainLayer
+from sim_bridge.page.poses import Poses
+from sim_bridge.page.records import Notice, Structure
+from sim_bridge.page.widgets import plain, set_value
+
+_TIME, _IS_PAUSED = NUMBERS.index('time'), NUMBERS.index('is_paused')
+_KEPT = 6  # messages
+_NOTHING = '—'
+_MARKS = {'error': '❌', 'warning': '⚠️'}
+
+
+class TimeLayer(PlainLayer):
+    """The widgets that govern time. Keys: space, right arrow, R."""
+
+    def __init__(self, context: Context):
+        """Make the widgets."""
+        super().__init__(context)
+        gui = self.server.gui
+        self._is_paused = False
+        self._said: list[str] = []
+        with context.run:
+            self._clock = gui.add_markdown('### —')
+            self._play = gui.add_button('Pause', hint='Space')
+            self._step = gui.add_button('Step', hint='Right arrow')
+            self._count = gui.add_number('Steps at once', 1, min=1, step=1)
+            self._speed = gui.add_number(
+                'Speed', 1.0, min=0.0, step=0.1, hint='Simulated per real time; 0: unlimited')
+            self._reset = gui.add_button('Reset', hint='R')
+            with gui.add_folder('Snapshots', expand_by_default=False) as self._snapshots:
+                self._name = gui.add_text('Name', 'a')
+                save = gui.add_button('Save')
+                self._kept = gui.add_dropdown('Kept', (_NOTHING,))
+                restore, self._forget = gui.add_button('Restore'), gui.add_button('Delete')
+            self._messages = gui.add_markdown('')
+        self._play.on_click(lambda _: self._toggle())
+        self._step.on_click(lambda _: self._take_steps())
+        self._speed.on_update(lambda _: self.ask('speed', factor=float(self._speed.value)))
+        self._reset.on_click(lambda _: self.ask('reset'))
+        save.on_click(lambda _: self.ask('save', name=self._name.value))
+        restore.on_click(lambda _: self._ask_of_kept('restore'))
+        self._forget.on_click(lambda _: self._ask_of_kept('forget'))
+        gui.add_command('Pause or play', hotkey='space').on_trigger(lambda _: self._toggle())
+        gui.add_command('Step', hotkey='arrowright').on_trigger(lambda _: self._take_steps())
+        gui.add_command('Reset', hotkey='R').on_trigger(lambda _: self.ask('reset'))
+
+    def show(self, structure: Structure) -> None:
+        """Show what the simulator can do."""
+        for widgets, ability in (
+                ((self._play,), 'pause'), ((self._step, self._count), 'step'),
+                ((self._speed,), 'speed'), ((self._reset,), 'reset'),
+                ((self._snapshots,), 'save'), ((self._forget,), 'forget')):
+            for widget in widgets:
+                widget.visible = ability in structure.abilities
+
+    def update(self, frame: Frame, poses: Poses) -> None:
+        """Show the time."""
+        self._clock.content = f'### {frame.numbers[_TIME]:.3f} s'
+        is_paused = bool(frame.numbers[_IS_PAUSED])
+        if is_paused != self._is_paused:
+            self._is_paused = is_paused
+            self._play.label = 'Play' if is_paused else 'Pause'
+
+    def notice(self, notice: Notice) -> None:
+        """Show the last warnings and errors, and the snapshots that there are."""
+        if notice.kind == 'snapshots':
+            before = set(self._kept.options)
+            self._kept.options = notice.values or (_NOTHING,)
+            for name in notice.values:
+                if name not in before:
+                    set_value(self._kept, name)
+        elif notice.kind in _MARKS:
+            self._said = [f'{_MARKS[notice.kind]} {plain(notice.text)}', *self._said][:_KEPT]
+            self._messages.content = '\n\n'.join(self._said)
+
+    def _toggle(self) -> None:
+        self.ask('play' if self._is_paused else 'pause')
+
+    def _ask_of_kept(self, name: str) -> None:
+        if self._kept.value != _NOTHING:
+            self.ask(name, name=self._kept.value)
+
+    def _take_steps(self) -> None:
+        self.ask('step', steps=int(self._count.value))

@@ -1,0 +1,267 @@
+"""
+Expressions of fields of topics over time: `d(/joint_states.velocity[elbow]) * 2`.
+
+What is written is read by a table of tokens and by Python's own parser; only arithmetic and the
+functions in `FUNCTIONS` are evaluated, nothing of Python's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+import operator
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+
+_MOST_CHARACTERS = 2000
+_EXPECTED = (
+    'fields of topics, numbers, + - * / % **, functions and parentheses, such as '
+    '/joint_states.velocity[elbow]*2')
+
+
+@dataclass(frozen=True)
+class Series:
+    """
+    Values over time.
+
+    times: (n,) increasing [s]. values: (n, k). labels: k names of the columns, '' for one.
+    """
+
+    times: FloatArray
+    values: FloatArray
+    labels: tuple[str, ...] = ('',)
+
+
+class Reference(NamedTuple):
+    """A field of a topic. topic: as it was written. path: names of fields, and [keys]."""
+
+    topic: str
+    path: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return it as it was written."""
+        return self.topic + ''.join(
+            step if step.startswith('[') else f'.{step}' for step in self.path)
+
+
+class Expression:
+    """What is to be plotted: `references` are the fields that it needs."""
+
+    def __init__(self, text: str):
+        """Read an expression, or several with commas between; raises InvalidValueError."""
+        self.text = text.strip()
+        self.references: list[Reference] = []
+        if len(text) > _MOST_CHARACTERS:
+            raise _wrong(text, f'at most {_MOST_CHARACTERS} characters')
+        words = ''.join(self._words())
+        try:
+            tree = ast.parse(words, mode='eval').body
+        except (SyntaxError, RecursionError, MemoryError) as err:
+            raise _wrong(text, _EXPECTED) from err
+        self._curves = tree.elts if isinstance(tree, ast.Tuple) else [tree]
+        if not self.references:
+            raise _wrong(text, 'at least one field of a topic')
+        for each in self._curves:
+            self._check(each)
+
+    def evaluate(self, data: Mapping[Reference, Series]) -> Iterator[tuple[str, Series]]:
+        """
+        Yield name and values of each curve, given those of the references.
+
+        Where times differ, they are those of the series with the most samples while all have some;
+        the others are interpolated linearly. Raises StateError where there is no such time.
+        """
+        for tree in self._curves:
+            found = self._value(tree, data)
+            name = self._text_of(tree)
+            if not isinstance(found, Series):  # of numbers alone
+                raise _wrong(name, 'at least one field of a topic')
+            for k, label in enumerate(found.labels):
+                own = f'{name} {label}' if label else name
+                yield own, Series(found.times, found.values[:, k : k + 1])
+
+    def _words(self) -> Iterator[str]:
+        """Yield Python's tokens, references replaced by names."""
+        at, wants_operand = 0, True
+        while at < len(self.text):
+            match = (_OPERAND if wants_operand else _OPERATOR).match(self.text, at)
+            if match is None:
+                raise _wrong(self.text, f'{_EXPECTED}; not {self.text[at:at + 20]!r}')
+            at, word = match.end(), match[0].strip()
+            if match.lastgroup == 'reference':
+                topic = _TOPIC.match(word)
+                assert topic is not None
+                reference = Reference(topic[0], tuple(
+                    step.lstrip('.') for step in _STEP.findall(word[topic.end():])))
+                if reference not in self.references:
+                    self.references.append(reference)
+                word = f'_{self.references.index(reference)}'
+            wants_operand = match.lastgroup == 'before'
+            yield word
+
+    def _check(self, tree: ast.expr) -> None:
+        """Raise InvalidValueError or UnknownNameError for what is not evaluated."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                assert isinstance(node.func, ast.Name)  # what else the tokens cannot say
+                if node.func.id not in FUNCTIONS:
+                    raise UnknownNameError('function', node.func.id, FUNCTIONS, self.text)
+                count, expected = len(node.args), FUNCTIONS[node.func.id].arguments
+                if count not in expected:
+                    raise InvalidValueError(
+                        f'arguments of {node.func.id}', count,
+                        f'{expected.start} to {expected.stop - 1}' if len(expected) > 1
+                        else str(expected.start), self.text)
+            elif isinstance(node, ast.Tuple):
+                raise _wrong(self.text, 'commas between curves or between arguments')
+            elif isinstance(node, ast.Name) and not (
+                    node.id in CONSTANTS or node.id in FUNCTIONS or node.id.startswith('_')):
+                raise UnknownNameError('name', node.id, CONSTANTS, self.text)
+
+    def _value(
+        self, node: ast.expr, data: Mapping[Reference, Series]
+    ) -> Series | np.float64:
+        if isinstance(node, ast.Constant):
+            assert isinstance(node.value, (int, float))  # the tokens have nothing else
+            number: np.float64 = np.float64(node.value)
+            return number
+        if isinstance(node, ast.Name):
+            if node.id in FUNCTIONS:
+                raise _wrong(self.text, f'arguments in parentheses after {node.id}')
+            if node.id in CONSTANTS:
+                constant: np.float64 = np.float64(CONSTANTS[node.id])
+                return constant
+            return data[self.references[int(node.id[1:])]]
+        if isinstance(node, ast.UnaryOp):
+            return _applied(_UNARY[type(node.op)], [self._value(node.operand, data)])
+        if isinstance(node, ast.BinOp):
+            return _applied(_BINARY[type(node.op)], [
+                self._value(each, data) for each in (node.left, node.right)])
+        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        values = [self._value(each, data) for each in node.args]
+        function = FUNCTIONS[node.func.id]
+        if function.over_time is None:
+            return _applied(function.of_values, values)
+        if not isinstance(values[0], Series):
+            raise InvalidValueError(
+                f'argument of {node.func.id}', float(values[0]), 'what changes over time',
+                self.text)
+        return function.over_time(values[0])
+
+    def _text_of(self, node: ast.expr) -> str:
+        """Return a part of what was written."""
+        text = ast.unparse(node)
+        return re.sub(r'\b_(\d+)\b', lambda at: str(self.references[int(at[1])]), text)
+
+
+class Function(NamedTuple):
+    """of_values: of numbers. over_time: of a series; one of the two is used."""
+
+    arguments: range
+    of_values: Callable[..., FloatArray] = np.positive
+    over_time: Callable[[Series], Series] | None = None
+
+
+def derivative(series: Series) -> Series:
+    """Return the derivative by time, by central differences (of second order) [1/s]."""
+    _need_two(series)
+    slopes = [np.gradient(column, series.times, edge_order=2 if len(column) > 2 else 1)
+              for column in series.values.T]
+    return Series(series.times, np.stack(slopes, 1), series.labels)
+
+
+def integral(series: Series) -> Series:
+    """Return the integral over time from the first sample, by trapezoids [s]."""
+    _need_two(series)
+    steps = 0.5 * np.diff(series.times)[:, None] * (series.values[1:] + series.values[:-1])
+    return Series(series.times, np.concatenate(
+        [np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)]), series.labels)
+
+
+def _norm(series: Series) -> Series:
+    return Series(series.times, np.linalg.norm(series.values, axis=1, keepdims=True))
+
+
+CONSTANTS = {'pi': np.pi, 'g': 9.80665}
+FUNCTIONS: Mapping[str, Function] = {
+    'd': Function(range(1, 2), over_time=derivative),
+    'integral': Function(range(1, 2), over_time=integral),
+    'norm': Function(range(1, 2), over_time=_norm),
+    **{name: Function(range(1, 2), function) for name, function in {
+        'abs': np.abs, 'sqrt': np.sqrt, 'exp': np.exp, 'log': np.log, 'sin': np.sin,
+        'cos': np.cos, 'tan': np.tan, 'asin': np.arcsin, 'acos': np.arccos, 'atan': np.arctan,
+        'degrees': np.degrees, 'radians': np.radians, 'sign': np.sign}.items()},
+    **{name: Function(range(2, 3), function) for name, function in {
+        'atan2': np.arctan2, 'hypot': np.hypot, 'min': np.minimum, 'max': np.maximum}.items()},
+}
+"""The functions of expressions."""
+
+_UNARY: Mapping[type, Callable[..., FloatArray]] = {ast.UAdd: np.positive, ast.USub: np.negative}
+_BINARY: Mapping[type, Callable[..., FloatArray]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow}
+
+_TOPIC = re.compile(r'/?[A-Za-z]\w*(?:/\w+)*')
+_STEP = re.compile(r'\.\w+|\[[^\]]*\]')
+# A slash before an operand begins the name of a topic; after one it divides.
+_OPERAND = re.compile(
+    r'\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
+    rf'|(?P<reference>/\w[\w/]*(?:{_STEP.pattern})*|{_TOPIC.pattern}(?:{_STEP.pattern})+)'
+    r'|(?P<before>[A-Za-z]\w*\s*\(|[-+(])|(?P<name>[A-Za-z]\w*))\s*')
+_OPERATOR = re.compile(r'\s*(?:(?P<before>\*\*|[-+*/%,])|(?P<after>\)))\s*')
+
+
+def aligned(series: Sequence[Series]) -> tuple[FloatArray, list[FloatArray]]:
+    """Return common times, and the values of each series there, as `Expression.evaluate` says."""
+    first = series[0].times
+    if all(np.array_equal(each.times, first) for each in series):
+        return first, [each.values for each in series]
+    if not all(len(each.times) for each in series):
+        raise StateError('fields in an expression have no values at the same time')
+    begin = max(each.times[0] for each in series)
+    end = min(each.times[-1] for each in series)
+    times = max((each.times[(each.times >= begin) & (each.times <= end)] for each in series),
+                key=len)
+    if not len(times):
+        raise StateError(
+            'fields in an expression have no values at the same time: the last begins at '
+            f'{begin:.6g} s, the first ends at {end:.6g} s')
+    return times, [np.stack([np.interp(times, each.times, column) for column in each.values.T], 1)
+                   for each in series]
+
+
+def _applied(
+    function: Callable[..., FloatArray], values: Sequence[Series | np.float64]
+) -> Series | np.float64:
+    """Return a function of numbers and series, at common times."""
+    series = [each for each in values if isinstance(each, Series)]
+    with np.errstate(all='ignore'):
+        # what has no value, as 1/0, leaves a gap
+        if not series:
+            number: np.float64 = np.float64(function(*values))
+            return number
+        widths = {len(each.labels) for each in series} - {1}
+        if len(widths) > 1:
+            raise StateError(
+                f'fields of {" and ".join(map(str, sorted(widths)))} values do not go together: '
+                'name one of each in brackets')
+        times, columns = aligned(series)
+        own = iter(columns)
+        found = function(*(next(own) if isinstance(each, Series) else each for each in values))
+    labels = max((each.labels for each in series), key=len)
+    return Series(times, found, labels)
+
+
+def _need_two(series: Series) -> None:
+    if len(series.times) < 2:
+        raise StateError('derivatives and integrals need two values at least')
+
+
+def _wrong(text: str, expected: str) -> InvalidValueError:
+    return InvalidValueError('expression', text, expected)

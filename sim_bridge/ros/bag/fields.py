@@ -1,0 +1,254 @@
+"""Fields of recorded messages over time: numbers, by the names that messages give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.foundation.errors import (
+    DamagedBagError,
+    InvalidValueError,
+    MissingPackageError,
+    ReplayError,
+    shortened,
+    StateError,
+    UnknownNameError,
+)
+from sim_bridge.ros.bag.expressions import Reference, Series
+from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
+from sim_bridge.ros.bag.reader import Bag
+from sim_bridge.ros.wire.cdr import deserialize
+
+_MOST_COLUMNS = 64
+# of a list of numbers, what names its items; of a list of messages, what names each
+_LISTS_OF_NAMES = ('name', 'joint_names', 'names', 'interface_names')
+_NAMES = ('child_frame_id', 'name', 'key', 'id', 'ns')
+
+_Values = dict[str, float]
+
+
+def bag_time(first: Message) -> Callable[[Message], float]:
+    """
+    Return what gives the time of messages [s], by the first of a bag.
+
+    Simulated time of our recordings; of others the time since the first message.
+    """
+    time_of = simulated_time(first)
+    if time_of is not None:
+        return lambda message: 1e-9 * time_of(message)
+    begin = first.time_ns
+    return lambda message: 1e-9 * (message.time_ns - begin)
+
+
+def message_class(type_name: str) -> type:
+    """Return the class of messages of a type; raises MissingPackageError, ReplayError."""
+    package, _, kind = type_name.replace('/msg/', '/').partition('/')
+    if not package.isidentifier() or not kind.isidentifier():
+        raise ReplayError(f'{shortened(type_name)!r} is no type of messages')
+    try:
+        found = getattr(importlib.import_module(f'{package}.msg'), kind)
+    except (ImportError, AttributeError) as err:
+        raise MissingPackageError(
+            f'reading messages of {type_name}', f'source the workspace that has {package}'
+        ) from err
+    assert isinstance(found, type)
+    return found
+
+
+def read_series(
+    bag: Path, references: Iterable[Reference], progress: Callable[[float], None]
+) -> tuple[dict[Reference, Series], str]:
+    """
+    Return the values of fields in a bag, and a warning of what could not be read, or ''.
+
+    A topic may lack its namespace where one has that name alone. progress: called at intervals
+    with the time [s]. Raises UnknownNameError for a topic, field or item that is not there,
+    InvalidValueError for what is no number, and errors of `Bag`.
+    """
+    read = Bag(bag)
+    gathered = {each: dict[str, _Samples]() for each in references}
+    takers: dict[str, list[_Samples]] = {}
+    time_of, warning = None, ''
+    try:
+        for number, message in enumerate(read.messages()):
+            if time_of is None:
+                time_of = bag_time(message)
+            if message.topic not in takers:
+                takers[message.topic] = [
+                    found.setdefault(message.topic, _Samples(each, message))
+                    for each, found in gathered.items() if _is_meant(message.topic, each.topic)]
+            for samples in takers[message.topic]:
+                samples.take(time_of(message), message)
+            if number % 2000 == 0:
+                progress(time_of(message))
+    except DamagedBagError as err:
+        warning = str(err)
+    place = f'bag {str(bag)!r}'
+    return {each: _chosen(each, found, takers, place).series()
+            for each, found in gathered.items()}, warning or read.note
+
+
+def _is_meant(topic: str, written: str) -> bool:
+    return topic == written or topic.endswith('/' + written.lstrip('/'))
+
+
+def _chosen(
+    reference: Reference, found: dict[str, _Samples], topics: Iterable[str], place: str
+) -> _Samples:
+    """Return the samples of the topic that is meant."""
+    written = reference.topic
+    for name in (written, f'/{written}'):
+        if name in found:
+            return found[name]
+    if not found:
+        raise UnknownNameError('topic', written, sorted(topics), place)
+    if len(found) > 1:
+        raise InvalidValueError('topic', written, f'one of {", ".join(sorted(found))}', place)
+    return next(iter(found.values()))
+
+
+@dataclass
+class _Samples:
+    """What a field of one topic has been."""
+
+    reference: Reference
+    first: Message
+    times: list[float] = field(default_factory=list)
+    values: list[_Values] = field(default_factory=list)
+    seen: dict[str, None] = field(default_factory=dict)
+    missing: str = ''
+    kind: type | None = None
+
+    def take(self, time_s: float, message: Message) -> None:
+        """Read a message; one that lacks the item in brackets is left out."""
+        if self.kind is None:
+            self.kind = message_class(message.type_name)
+        try:
+            found = self._read(deserialize(message.data, self.kind))
+        except _NoItemError as err:
+            self.missing = err.key
+            if len(self.seen) <= _MOST_COLUMNS:
+                self.seen.update(dict.fromkeys(err.known))
+            return
+        self.times.append(time_s)
+        self.values.append(found)
+
+    def series(self) -> Series:
+        """Return all values, the last of those at the same time."""
+        if not self.values:
+            raise UnknownNameError('item', self.missing, self.seen, str(self.reference))
+        labels = tuple(dict.fromkeys(label for each in self.values for label in each))
+        if len(labels) > _MOST_COLUMNS:
+            raise StateError(
+                f'{self.reference} has {len(labels)} values: name one in brackets')
+        times = np.array(self.times)
+        values = np.array([[each.get(label, np.nan) for label in labels] for each in self.values])
+        last = np.append(np.diff(times) > 0.0, True)
+        return Series(times[last], values[last], labels)
+
+    def _read(self, message: Any) -> _Values:
+        value, holder = message, message
+        for at, step in enumerate(self.reference.path):
+            if step.startswith('['):
+                value = _item(value, step[1:-1].strip(), holder)
+            else:
+                holder = value
+                value = self._field(value, step, at)
+        return self._numbers(value, holder)
+
+    def _field(self, value: Any, name: str, at: int) -> Any:
+        fields = _fields(value)
+        so_far = Reference(self.first.topic, self.reference.path[:at])
+        if not fields and _is_list(value):
+            raise InvalidValueError(
+                str(self.reference), f'.{name}', 'a name or number in brackets: it has '
+                f'{len(value)} items', str(so_far))
+        if name not in fields:
+            raise UnknownNameError('field', name, fields, f'{so_far} ({self.first.type_name})')
+        return getattr(value, name)
+
+    def _numbers(self, value: Any, holder: Any) -> _Values:
+        """Return the numbers of a field, by the names of their curves."""
+        number = _number(value)
+        if number is not None:
+            return {'': number}
+        if _is_list(value):
+            names = _names_beside(holder, value) or [str(k) for k in range(len(value))]
+            numbers = [_number(each) for each in value]
+        else:
+            names = _fields(value)
+            numbers = [_number(getattr(value, name)) for name in names]
+        if names and not any(each is None for each in numbers):
+            return dict(zip(names, numbers, strict=True))  # type: ignore[arg-type]
+        if not names and _is_list(value):
+            return {}
+        expected = f'one of its fields: {", ".join(names)}' if _fields(value) else (
+            'a name or number in brackets, or a field that holds numbers')
+        raise InvalidValueError(
+            str(self.reference), f'a {type(value).__name__}', expected, self.first.type_name)
+
+
+class _NoItemError(Exception):
+    """A message has no item of that name or number."""
+
+    def __init__(self, key: str, known: Sequence[str]):
+        super().__init__(key)
+        self.key, self.known = key, known
+
+
+def _item(value: Any, key: str, holder: Any) -> Any:
+    """Return an item of a list by its name or number."""
+    if not _is_list(value):
+        raise InvalidValueError(f'[{key}]', type(value).__name__, 'brackets after a list')
+    names = _names_beside(holder, value) or [_name_of(each) for each in value]
+    if key in names:
+        return value[names.index(key)]
+    if key.lstrip('-').isdigit() and -len(value) <= int(key) < len(value):
+        return value[int(key)]
+    raise _NoItemError(
+        key, [name for name in names if name] or [str(k) for k in range(len(value))])
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, '__len__') and not isinstance(value, (str, bytes))
+
+
+def _fields(value: Any) -> list[str]:
+    """Return the names of a message's fields; [] for what is no message."""
+    known = getattr(type(value), 'get_fields_and_field_types', None)
+    return [] if known is None else list(known())
+
+
+def _names_beside(holder: Any, values: Any) -> list[str]:
+    """Return the names that a message has for the items of one of its lists; [] for none."""
+    for name in _LISTS_OF_NAMES:
+        names: Any = getattr(holder, name, None)
+        if _is_list(names) and len(names) == len(values) and names is not values:
+            return list(names)
+    return []
+
+
+def _name_of(item: Any) -> str:
+    """Return how a message names itself, '' if it does not."""
+    return next((str(getattr(item, name)) for name in _NAMES if hasattr(item, name)), '')
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, a time [s], or a text that is a number; else None."""
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        return float(value)
+    if isinstance(value, bytes) and len(value) == 1:
+        return float(value[0])
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    if _fields(value) == ['sec', 'nanosec']:
+        return float(value.sec + 1e-9 * value.nanosec)
+    return None

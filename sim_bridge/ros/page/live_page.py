@@ -1,0 +1,192 @@
+"""The live page of a node, from before its world is loaded to the end."""
+
+from __future__ import annotations
+
+from functools import partial
+import time
+from typing import TYPE_CHECKING
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import Log
+from rclpy.logging import get_logger
+from rclpy.qos import DurabilityPolicy, QoSProfile
+
+from sim_bridge.page.records import Notice, Request
+from sim_bridge.ros.page.address import announcement
+from sim_bridge.ros.page.hand import Hand
+from sim_bridge.ros.page.requests import Requests
+from sim_bridge.view.feed import Feed, PageProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sim_bridge.compiler.progress import Progress
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.process.deferred import DeferredServices
+    from sim_bridge.ros.process.executor_calls import ExecutorCalls
+    from sim_bridge.ros.process.pacer import Pacer
+    from sim_bridge.ros.process.polling import PollingMixin
+    from sim_bridge.ros.services.simulation_control import SimulationControl
+    from sim_bridge.ros.session.robot_interface import RobotInterface
+    from sim_bridge.ros.session.simulator import Simulator
+
+# between two frames, and between two while no step is taken
+_PERIOD_NS, _IDLE_PERIOD_NS = 16_666_667, 50_000_000
+_MOST_STEPS, _NEVER = 1000, 1 << 62
+# of the timeout of commands, that pass between two looks at those by hand
+_SHARE = 0.25
+
+_LEVELS = {DiagnosticStatus.OK: 'ok', DiagnosticStatus.WARN: 'warning'}
+
+_LOG_QOS = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_WARNING, _ERROR = 30, 40  # of rcl_interfaces/Log, where they are bytes or numbers
+
+
+class LivePage:
+    """
+    A page in a process of its own; the simulation goes on where that ends.
+
+    `after_tick` and `meanwhile` are called on the physics thread, `show` on the executor's.
+    """
+
+    def __init__(self, node: PollingMixin, port: int) -> None:
+        """Open the page; returns at once. Raises MissingPackageError without viser."""
+        self._node = node
+        # on no topic: whoever has the address may do what the page can
+        self._logger = get_logger('sim_bridge_page')
+        self._is_over = False
+        self._feed: Feed | None = None
+        self._due_ns = self._called_ns = self._ticks = self._missed = 0
+        self._steps = 1
+        self._levels: dict[str, str] = {}
+        self._page = PageProcess(port, self._take)
+        self._tell('progress', 'loading')
+
+    def report(self, progress: Progress) -> None:
+        """Show the progress of compilation."""
+        self._tell('progress', progress.summary)
+
+    def serve(
+        self, simulator: Simulator, pacer: Pacer, services: DeferredServices,
+        control: SimulationControl, calls: ExecutorCalls, parameters: SimulatorParameters,
+    ) -> None:
+        """Show a simulation and obey the page from now on; before the physics thread starts."""
+        self._simulator, self._pacer, self._calls = simulator, pacer, calls
+        timeout_ns = round(parameters.command_timeout * 1e9)
+        self._hand = Hand(simulator, timeout_ns)
+        looks = round(_SHARE * timeout_ns / parameters.tick_ns) if timeout_ns else _MOST_STEPS
+        self._most_steps = max(1, min(_MOST_STEPS, looks))
+        self._requests = Requests(
+            self._node, services, control, simulator, self._hand, self._page.tell)
+        robots = ', '.join(each.robot.name for each in simulator.interfaces)
+        self._feed = Feed(
+            self._page, simulator.world, robots or 'sim_bridge', self._requests.abilities)
+        self._node.create_subscription(Log, '/rosout', self._hear, _LOG_QOS)
+        guard = self._node.faults.guard
+        self._publish = guard('the live page', self._write_frame)
+        self._publish()
+
+    def after_tick(self) -> int:
+        """
+        Show the state if that is due, and go on commanding by hand.
+
+        Returns after how many control steps to call this again.
+        """
+        if self._is_over:
+            return _NEVER
+        self._hand.repeat()
+        now = time.monotonic_ns()
+        # as many as took a period lately
+        elapsed, self._called_ns = now - self._called_ns, now
+        self._steps = max(1, min(self._most_steps, self._steps * _PERIOD_NS // max(elapsed, 1)))
+        if now >= self._due_ns:
+            self._due_ns = now + _PERIOD_NS * 3 // 4
+            self._publish()
+        return self._steps
+
+    def meanwhile(self) -> None:
+        """Show the state now and then while it stands still."""
+        now = time.monotonic_ns()
+        if now >= self._due_ns and not self._is_over:
+            self._due_ns = now + _IDLE_PERIOD_NS
+            self._publish()
+
+    def show(self, statuses: list[DiagnosticStatus]) -> None:
+        """Show the parts of the simulator; a warning that begins is also a message."""
+        if self._is_over:
+            return
+        prefix = f'{self._node.get_fully_qualified_name().lstrip("/")}: '
+        lines = []
+        for status in statuses:
+            level = _LEVELS.get(status.level, 'error')
+            text = f'{status.name.removeprefix(prefix)}: {status.message}'
+            if level != 'ok' and self._levels.get(status.name, 'ok') == 'ok':
+                self._tell(level, text)
+            self._levels[status.name] = level
+            lines.append(f'{level} {text}')
+        for interface in list(self._simulator.interfaces):
+            lines += [f'ok {text}' for text in self._senders(interface)]
+        if self._hand.joints:
+            lines.append(f'ok by hand: {", ".join(self._hand.joints)}')
+        self._tell('status', '', *lines)
+        self._requests.tell_snapshots()
+
+    def close(self) -> None:
+        """Close the page."""
+        self._is_over = True
+        self._page.close()
+
+    # --- on the page's thread --------------------------------------------------------------------
+
+    def _take(self, request: Request) -> None:
+        if request.name == 'opened':
+            self._logger.info(announcement(request.values['url']))
+        elif request.name == 'ended':
+            if not self._is_over:
+                self._is_over = True
+                self._node.get_logger().error(
+                    f'there is no live page: {request.values["text"]}. The simulation goes on')
+                self._let_go()
+        elif self._feed is None:
+            self._tell('warning', 'not loaded yet')
+        else:
+            self._calls.post(partial(self._requests.obey, request))
+
+    def _let_go(self) -> None:
+        """End what somebody held, who cannot any more."""
+        if self._feed is not None:
+            self._calls.post(partial(self._requests.obey, Request('drop', {})))
+            for robot in self._hand.robots:
+                release = Request('release', {'robot': robot})
+                self._calls.post(partial(self._requests.obey, release))
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _tell(self, kind: str, text: str, *values: str) -> None:
+        self._page.tell(Notice(kind, text, values))
+
+    def _write_frame(self) -> None:
+        assert self._feed is not None
+        pacer = self._pacer
+        statistics = pacer.statistics
+        ticks, missed = statistics.ticks, statistics.missed
+        timing = (ticks - self._ticks, missed - self._missed, *statistics.since(self._ticks))
+        self._ticks, self._missed = ticks, missed
+        self._feed.publish(
+            pacer.is_paused, pacer.real_time_factor,
+            self._simulator.world.simulation.last_applied.pushes(), timing)
+
+    def _hear(self, message: Log) -> None:
+        """Show this node's own warnings and errors."""
+        level = message.level if isinstance(message.level, int) else message.level[0]
+        if level >= _WARNING and message.name == self._node.get_logger().name:
+            self._tell('error' if level >= _ERROR else 'warning', message.msg)
+
+    def _senders(self, interface: RobotInterface) -> Iterator[str]:
+        """Yield who publishes on which command topics of a robot."""
+        for topic in interface.command_topics:
+            infos = self._node.get_publishers_info_by_topic(
+                self._node.resolve_topic_name(topic.name))
+            if infos:
+                names = sorted({info.node_name for info in infos})
+                yield f'{topic.name}: from {", ".join(names)}'

@@ -1,0 +1,65 @@
+"""Convex decompositions by content, kept for all processes of a user: each takes long to find."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+from pathlib import Path
+import zipfile
+
+import numpy as np
+
+from sim_bridge.compiler import objects
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.shapes.meshes.decomposition import decompose
+from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
+
+# changes with what `decompose` makes of the same mesh
+_VERSION = b'1'
+
+
+def kept_hulls(mesh: TriangleMesh) -> tuple[ConvexHull, ...]:
+    """
+    Return the hulls of a mesh, decomposed at the first time; see `decompose`.
+
+    They are in the folder of the compiled kernels, where one can be written.
+    """
+    content = mesh.vertices.tobytes() + mesh.triangles.tobytes()
+    folder, key = objects.folder(), hashlib.sha256(_VERSION + content).hexdigest()
+    path = None if folder is None else folder / 'hulls' / f'{key}.npz'
+    corners = None if path is None else _read(path)
+    if corners is None:
+        corners = [hull.vertices for hull in decompose(mesh)]
+        if path is not None:
+            # what cannot be kept is found anew
+            with contextlib.suppress(OSError):
+                _write(path, corners)
+    return tuple(map(ConvexHull, corners))
+
+
+def _read(path: Path) -> list[FloatArray] | None:
+    """Return the corners of hulls; None if they are missing or damaged."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            found = [np.asarray(arrays[f'arr_{k}']) for k in range(len(arrays.files))]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    return found or None
+
+
+def _write(path: Path, corners: list[FloatArray]) -> None:
+    import tempfile
+
+    content = io.BytesIO()
+    np.savez(content, *corners)
+    path.parent.mkdir(exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix='.new')
+    try:
+        with os.fdopen(handle, 'wb') as file:
+            file.write(content.getvalue())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,94 @@
+"""Convex parts of a solid, merged as long as their hulls hold little else."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray
+
+# places on a triangle at which distances are measured, by its corners
+_DIVISIONS = 6
+_PLACES = np.array([
+    (i, j, _DIVISIONS - i - j)
+    for i in range(_DIVISIONS + 1) for j in range(_DIVISIONS + 1 - i)]) / _DIVISIONS
+# of the radius of a ball of a volume: how CoACD compares volumes with distances (`ComputeRv`)
+_OF_RADIUS = 0.3
+
+
+class Merged(NamedTuple):
+    """
+    A hull around parts.
+
+    corners: (n, 3). faces: for each part the planes (f, 4) of its faces, normals outwards and
+    offsets. solid: the sum of the parts' volumes; volume: of the hull. concavity: how far the hull
+    reaches out of the parts, as a length.
+    """
+
+    corners: FloatArray
+    faces: tuple[FloatArray, ...]
+    solid: float
+    volume: float
+    concavity: float
+
+
+def merge(parts: list[FloatArray], threshold: float, most: int) -> list[FloatArray]:
+    """
+    Return the corners of hulls around the corners (n, 3) of convex parts, each a solid.
+
+    threshold: two hulls become one if that reaches out of the parts by no more [m]. most: 0, or so
+    many hulls remain at most, however far they reach out. The least concavity comes first.
+    """
+    hulls = dict(enumerate(map(_single, parts)))
+    numbers = itertools.count(len(hulls))
+    unions = {
+        (i, j): _union(hulls[i], hulls[j]) for i, j in itertools.combinations(hulls, 2)
+        if most or _gap(hulls[i], hulls[j]) <= 2 * threshold}
+    while unions:
+        pair = min(unions, key=lambda each: unions[each].concavity)
+        if unions[pair].concavity > threshold and not 0 < most < len(hulls):
+            break
+        number, union = next(numbers), unions[pair]
+        for old in pair:
+            del hulls[old]
+        unions = {each: one for each, one in unions.items() if not set(each) & set(pair)}
+        unions |= {
+            (k, number): _union(other, union) for k, other in hulls.items()
+            if most or _gap(other, union) <= 2 * threshold}
+        hulls[number] = union
+    return [hull.corners for hull in hulls.values()]
+
+
+def _single(points: FloatArray) -> Merged:
+    from scipy.spatial import ConvexHull as QuickHull
+
+    hull = QuickHull(points)
+    return Merged(points[hull.vertices], (hull.equations,), hull.volume, hull.volume, 0.0)
+
+
+def _union(one: Merged, other: Merged) -> Merged:
+    """Return the hull around two."""
+    from scipy.spatial import ConvexHull as QuickHull
+
+    corners = np.concatenate([one.corners, other.corners])
+    hull = QuickHull(corners)
+    is_other = hull.simplices >= len(one.corners)
+    # the other triangles are within one of the two
+    bridges = corners[hull.simplices[is_other.any(axis=1) & ~is_other.all(axis=1)]]
+    places = np.einsum('pk,tkx->tpx', _PLACES, bridges).reshape(-1, 3)
+    faces, solid = one.faces + other.faces, one.solid + other.solid
+    depths = [(places @ each[:, :3].T + each[:, 3]).max(axis=1) for each in faces]
+    reach = float(np.min(depths, axis=0).max(initial=0.0))
+    radius = float(np.cbrt(3 * max(hull.volume - solid, 0.0) / (4 * np.pi)))
+    return Merged(
+        corners[hull.vertices], faces, solid, hull.volume,
+        max(reach, _OF_RADIUS * radius, one.concavity, other.concavity))
+
+
+def _gap(one: Merged, other: Merged) -> float:
+    """Return how far apart the boxes around two hulls are."""
+    return float(np.maximum(
+        one.corners.min(axis=0) - other.corners.max(axis=0),
+        other.corners.min(axis=0) - one.corners.max(axis=0)).max())

@@ -1,0 +1,118 @@
+"""What a page may wish of a world in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.foundation.validation import number_from, whole_number
+from sim_bridge.page.records import Request
+from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.view.drag import Drag
+from sim_bridge.world.world import World
+
+_MOST_SPEED = 1000.0
+
+
+class ScriptControl:
+    """
+    Obeys the page.
+
+    abilities: the names of what it does. is_paused; speed: simulated per real time, 0 for as fast
+    as possible. snapshots: by the names that the page has given.
+    """
+
+    def __init__(self, world: World, speed: float, is_paused: bool):
+        """Begin at a speed, or paused."""
+        self._world = world
+        self.speed, self.is_paused = speed, is_paused
+        self.snapshots: dict[str, Snapshot] = {}
+        self._steps = 0
+        self._drag = Drag(world)
+        self._calls: dict[str, Callable[..., None]] = {
+            'pause': self._pause, 'play': self._play, 'step': self._step,
+            'speed': self._set_speed, 'reset': self._reset, 'save': self._save,
+            'restore': self._restore, 'forget': self._forget, 'command': self._command,
+            'drag': self._pull, 'drop': self._drag.drop}
+        self.abilities = frozenset(self._calls)
+
+    def obey(self, request: Request) -> None:
+        """Do what somebody wishes. Raises SimBridgeError for what cannot be."""
+        call = self._calls.get(request.name)
+        if call is None:
+            raise UnknownNameError('request', request.name, self._calls)
+        call(**request.values)
+
+    def may_step(self) -> bool:
+        """Return whether to take a step, which counts as taken then."""
+        if not self.is_paused:
+            return True
+        self._steps -= 1
+        if self._steps >= 0:
+            return True
+        self._steps = 0
+        return False
+
+    def push(self) -> None:
+        """Push what is in hand, in the next step."""
+        self._drag.push()
+
+    def drop(self) -> None:
+        """Let go of what is in hand."""
+        self._drag.drop()
+
+    def _pause(self) -> None:
+        self.is_paused, self._steps = True, 0
+
+    def _play(self) -> None:
+        self.is_paused = False
+
+    def _step(self, steps: int) -> None:
+        self.is_paused = True
+        self._steps += whole_number('steps', steps)
+
+    def _set_speed(self, factor: float) -> None:
+        self.speed = speed_from(factor)
+
+    def _reset(self) -> None:
+        self._drag.drop()
+        self._world.reset(time=True)
+
+    def _save(self, name: str) -> None:
+        self.snapshots[name] = self._world.save()
+
+    def _restore(self, name: str) -> None:
+        self._drag.drop()
+        self._world.restore(self._snapshot(name))
+
+    def _forget(self, name: str) -> None:
+        self._snapshot(name)
+        del self.snapshots[name]
+
+    def _snapshot(self, name: str) -> Snapshot:
+        if name not in self.snapshots:
+            raise UnknownNameError('snapshot', name, self.snapshots)
+        return self.snapshots[name]
+
+    def _command(self, robot: str, joint: str, control: str, value: float) -> None:
+        """Set the control of a joint, and what it is told."""
+        axis = self._world.robots[robot].joint(joint).axes[0]
+        if axis.control != control:
+            axis.control = control
+        if control == 'effort':
+            axis.u = value
+        elif control == 'velocity':
+            axis.target_velocity = value
+        else:
+            axis.target_position = value
+
+    def _pull(
+        self, robot: str, link: str, point: list[float] | None, target: list[float]
+    ) -> None:
+        """Pull a point of a link, in its frame, to a target; None: the point in hand."""
+        self._drag.pull(self._world.robots[robot].link(link), point, target)
+
+
+def speed_from(value: object) -> float:
+    """Return a speed; raises InvalidValueError for what is none."""
+    return number_from('speed', value, 0.0, _MOST_SPEED, '', 'a number from 0 to 1000')

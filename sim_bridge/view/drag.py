@@ -1,0 +1,89 @@
+"""A spring between a point of a link and the pointer on the page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.robots.link import Link
+from sim_bridge.world.world import World
+
+# of what is pulled: natural frequency [rad/s], damping ratio, most acceleration [m/s²]
+_FREQUENCY, _RATIO, _MOST = 12.0, 0.7, 300.0
+# of the least mass that the point can have: where an explicit spring and damper are stable
+_SPRING_BOUND, _DAMPER_BOUND = 0.1, 0.2
+
+
+class Drag:
+    """
+    Pulls a point of a link to a target.
+
+    As stiff as the mass of the robot wants it, and no stiffer than an explicit spring may be at
+    this time step: the mass felt at a point is least for the link alone, which bounds it.
+    """
+
+    def __init__(self, world: World):
+        """Begin with nothing in hand."""
+        self._world = world
+        self._link: Link | None = None
+        self._local = self._target = np.zeros(3)
+
+    @property
+    def link(self) -> Link | None:
+        """The link in hand."""
+        return self._link
+
+    def pull(self, link: Link, local: Vector | None, target: Vector) -> None:
+        """
+        Pull a point, in the link's frame [m], to a target in the world [m].
+
+        local: None for the point in hand; nothing happens where that is of another link. Raises
+        InvalidValueError for a link without mass, and for numbers that are not finite.
+        """
+        if local is None and link is not self._link:
+            return
+        if not link.m:
+            raise InvalidValueError(
+                'link', link.name, 'a link with mass', f'robot {link.robot.name!r}')
+        target = finite_vector('target', target, 3, 'drag')
+        if local is not None:
+            self._link, self._local = link, finite_vector('point', local, 3, 'drag')
+        self._target = target
+
+    def drop(self) -> None:
+        """Let go."""
+        self._link = None
+
+    def force(self) -> tuple[FloatArray, FloatArray]:
+        """Return (3,) the force on the point now [N], and (3,) where it is [m], world."""
+        link = self._link
+        assert link is not None
+        point = link.point_to_world(self._local)
+        velocity = link.velocity_at(rel_point=self._local)
+        step = self._world.time_step
+        mass = link.robot.mass
+        least = _least_mass(link, self._local)
+        stiffness = min(mass * _FREQUENCY**2, _SPRING_BOUND * least / step**2)
+        damping = min(2.0 * _RATIO * np.sqrt(stiffness * mass), _DAMPER_BOUND * least / step)
+        force = stiffness * (self._target - point) - damping * velocity
+        size = float(np.linalg.norm(force))
+        return force * min(1.0, _MOST * mass / max(size, 1e-300)), point
+
+    def push(self) -> None:
+        """Push the link in hand, if any, in the next step."""
+        link = self._link
+        if link is None:
+            return
+        if link.slot.robot.is_removed:
+            self.drop()
+            return
+        link.add_force(*self.force())
+
+
+def _least_mass(link: Link, local: FloatArray) -> float:
+    """Return what the link alone would weigh at a point, where that is least [kg]."""
+    arm = np.linalg.norm(local - link.c)
+    least = float(np.linalg.eigvalsh(link.I)[0])
+    return 1.0 / (1.0 / link.m + float(arm) ** 2 / max(least, 1e-300))

@@ -1,0 +1,207 @@
+"""
+What a simulator gives to its page, and what it gets from there.
+
+The thread that simulates writes frames to shared memory and looks at a queue; two other threads
+talk to the page, so it never waits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+import os
+from pathlib import Path
+from queue import SimpleQueue
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy as np
+
+from sim_bridge.engine.data.state import ASLEEP, State
+from sim_bridge.engine.pipeline.observe import SITE_SIZE
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.errors import MissingPackageError, StateError
+from sim_bridge.page.channel import CONTACTS, Frame, PUSHES, Ring
+from sim_bridge.page.messages import Scene, SimulatorEnd
+from sim_bridge.page.records import Notice, Request
+from sim_bridge.view.structure import describe
+from sim_bridge.view.watch import Watch
+from sim_bridge.world.world import World
+
+NO_TIMING = (0.0, 0.0, 0.0, 0.0)
+Timing = tuple[float, float, float, float]
+"""Of `NUMBERS`: control steps, missed ones, lateness, time of one."""
+_START_TIMEOUT = 30.0  # s
+_SHARED = Path('/dev/shm')  # memory; where it is missing, a file on disk serves
+
+
+class PageProcess:
+    """A page in a process of its own."""
+
+    def __init__(self, port: int = 0, take: Callable[[Request], None] | None = None):
+        """
+        Start it; returns at once.
+
+        port: of its server, 0 for one that is free. take: called with each request, on another
+        thread, instead of `requests`; also with 'opened', and at the end with 'ended' and a text.
+        Raises MissingPackageError without viser.
+        """
+        if find_spec('viser') is None:
+            raise MissingPackageError('the live page', 'pip install "sim_bridge[view]"')
+        own, other = socket.socketpair()
+        with other:
+            os.set_inheritable(other.fileno(), True)
+            self._process = subprocess.Popen(
+                [sys.executable, '-m', 'sim_bridge.page.process', str(other.fileno()), str(port)],
+                pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                # it ends with the simulator, not with Ctrl-C, which the simulator may survive
+                start_new_session=True)
+        self._end = SimulatorEnd(own)
+        self._outbox: SimpleQueue[tuple[Scene | Notice, int | None] | None] = SimpleQueue()
+        self._inbox: deque[Request] = deque()
+        self._taker = take
+        self._opened = threading.Event()
+        self.url, self.visitor_url, self._failure = '', '', ''
+        for name, run in (('page-out', self._send), ('page-in', self._receive)):
+            threading.Thread(target=run, name=name, daemon=True).start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.poll() is None
+
+    def wait(self) -> str:
+        """Wait until its server is open; return its address. Raises StateError if it is not."""
+        if not self._opened.wait(_START_TIMEOUT) or not self.url:
+            raise StateError(f'the page cannot be opened: {self._failure or "it does not start"}')
+        return self.url
+
+    def tell(self, message: Scene | Notice, memory: int | None = None) -> None:
+        """Send a message, later, on another thread; memory: a descriptor, closed then."""
+        self._outbox.put((message, memory))
+
+    def requests(self) -> Iterator[Request]:
+        """Return the wishes that have come, each once."""
+        while self._inbox:
+            yield self._inbox.popleft()
+
+    def close(self) -> None:
+        """End it."""
+        self._outbox.put(None)
+        self._end.close()
+        # it has nothing to put in order
+        self._process.kill()
+        self._process.wait()
+
+    def _send(self) -> None:
+        while (item := self._outbox.get()) is not None:
+            message, memory = item
+            try:
+                self._end.tell(message, memory)
+            except OSError:
+                continue  # it has ended; what comes is dropped
+            finally:
+                if memory is not None:
+                    os.close(memory)
+
+    def _receive(self) -> None:
+        try:
+            while True:
+                self._take(self._end.request())
+        except EOFError:
+            self._failure = self._failure or 'its process ended'
+            self._opened.set()
+            if self._taker is not None:
+                self._taker(Request('ended', {'text': self._failure}))
+
+    def _take(self, request: Request) -> None:
+        if request.name == 'failed':
+            self._failure = request.values['text']
+            return
+        if request.name == 'opened':
+            self.url, self.visitor_url = request.values['url'], request.values['visitor_url']
+            self._opened.set()
+        if self._taker is not None:
+            self._taker(request)
+        elif request.name != 'opened':
+            self._inbox.append(request)
+
+
+class Feed:
+    """
+    Writes frames of a world for a page.
+
+    Where the arrays are, here and in shared memory, is looked up once after each change of them.
+    """
+
+    def __init__(self, page: PageProcess, world: World, title: str, abilities: frozenset[str]):
+        """Begin without a frame."""
+        self._page, self._world = page, world
+        self._title, self._abilities = title, abilities
+        self._simulation = world.simulation
+        self._layout = -1
+        self._looks = Watch(world)
+
+    def publish(
+        self, is_paused: bool, speed: float, pushes: FloatArray, timing: Timing = NO_TIMING
+    ) -> None:
+        """
+        Write a frame of the present state; its owner's thread.
+
+        pushes: (n, 6) points and forces. timing: of control steps.
+        """
+        simulation = self._simulation
+        sites = simulation.observed_sites()
+        if simulation.layout != self._layout or self._looks.has_changed():
+            self._describe()
+        ring, state = self._ring, simulation.state
+        frame = ring.next()
+        # rows as a whole: parts of rows would be copied twice
+        np.take(sites, self._described.sites, axis=0, out=self._sites, mode='clip')
+        np.copyto(frame.poses, self._poses)
+        np.copyto(frame.q, state.q)
+        np.copyto(frame.v, state.v)
+        np.copyto(frame.u, state.u)
+        np.equal(state.idle[self._described.trees], ASLEEP, out=frame.asleep)
+        if self._described.signals:
+            np.concatenate(self._described.signals, out=frame.signals)
+        found = int(state.contact_size[0])
+        if found:
+            self._write_contacts(state, frame, min(found, CONTACTS))
+        shown = min(len(pushes), PUSHES)
+        if shown:
+            frame.pushes[:shown] = pushes[:shown]
+        if self._described.readings:
+            np.concatenate(self._described.readings, out=frame.readings)
+        report = simulation.report
+        frame.numbers[:] = (
+            self._world.time, found, shown, is_paused, speed, *timing, report.pivots,
+            report.sweeps, report.residual)
+        ring.publish()
+
+    def _write_contacts(self, state: State, frame: Frame, count: int) -> None:
+        """Write contacts and their links."""
+        rows = frame.contacts[:count]
+        np.concatenate(
+            (state.contact_point[:count], state.contact_normal[:count],
+             state.contact_impulse[:count, :3], state.contact_gap[:count, None]), 1, rows)
+        rows[:, 6:] *= self._to_force_and_depth
+        np.take(self._described.geometry_links, state.contact_geometry[:count],
+                out=frame.contact_links[:count], mode='clip')
+
+    def _describe(self) -> None:
+        self._layout, rate = self._simulation.layout, 1.0 / self._world.time_step
+        self._to_force_and_depth = np.array((rate, rate, rate, -1.0))
+        self._described = describe(self._world, self._title, self._abilities)
+        structure, sizes = self._described.structure, self._described.sizes
+        self._sites = np.empty((sizes.links, SITE_SIZE))
+        self._poses = self._sites[:, :12]
+        with tempfile.TemporaryFile(dir=_SHARED if _SHARED.is_dir() else None) as file:
+            self._ring = Ring(sizes, os.dup(file.fileno()))
+            self._page.tell(Scene(structure, sizes), os.dup(file.fileno()))
+        for warning in self._described.warnings:
+            self._page.tell(Notice('warning', warning))

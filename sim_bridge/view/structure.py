@@ -1,0 +1,205 @@
+"""What a page is told of a world: its links, their surfaces, its joints."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.page.channel import Sizes
+from sim_bridge.page.records import Color, JointRecord, LinkRecord, Mesh, MeshFile, Part, Structure
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.mesh_cache import mesh_of_file
+from sim_bridge.shapes.mesh_files import MeshArrays, VRML_SUFFIX
+from sim_bridge.shapes.outlines import Surface
+from sim_bridge.shapes.shapes import Box, Cylinder, Plane, PRIMITIVES, Shape, Sphere
+from sim_bridge.shapes.surfaces import surface
+from sim_bridge.view.attached import loops_of, sensors_of
+from sim_bridge.view.colors import color_of
+from sim_bridge.view.signals import signals_of
+from sim_bridge.world.world import World
+
+_SIDES = 32
+_CONTROLS = ('effort', 'velocity', 'position', 'servo')
+_PLANE = 50.0  # half of an edge of what is shown of a plane [m]
+
+
+class _Meshes:
+    """The meshes of a structure, each once."""
+
+    def __init__(self) -> None:
+        self.meshes: list[Mesh | MeshFile] = []
+        self._numbers: dict[object, int] = {}
+        # whose addresses must not become those of others
+        self._kept: list[object] = []
+
+    def of(self, shape: Shape) -> tuple[int, tuple[float, float, float]]:
+        """Return the number of a shape's mesh, and its scale."""
+        key, scale, plain = _unit(shape)
+        if key not in self._numbers:
+            found = _square() if isinstance(plain, Plane) else surface(plain, _SIDES)
+            self._add(key, Mesh(
+                found.vertices.astype(np.float32), found.triangles.astype(np.uint32)), shape)
+        return self._numbers[key], scale
+
+    def of_file(self, path: str) -> int:
+        """Return the number of a file that the page reads."""
+        if path not in self._numbers:
+            self._add(path, MeshFile(path))
+        return self._numbers[path]
+
+    def of_arrays(self, arrays: MeshArrays) -> int:
+        """Return the number of a mesh that a description holds."""
+        if id(arrays) not in self._numbers:
+            self._add(id(arrays), Mesh(
+                arrays.vertices.astype(np.float32), arrays.triangles.astype(np.uint32)), arrays)
+        return self._numbers[id(arrays)]
+
+    def _add(self, key: object, mesh: Mesh | MeshFile, kept: object = None) -> None:
+        self._numbers[key] = len(self.meshes)
+        self.meshes.append(mesh)
+        self._kept.append(kept)
+
+
+class Described(NamedTuple):
+    """
+    What there is to see in a world, and where it is in the simulation's arrays.
+
+    sites: (links,) rows of `Simulation.observed_sites`. trees: (links,) first bodies of the trees
+    that links belong to. geometry_links: (geometries,) places of their links, as numbers with a
+    fraction. signals: arrays of sensors' values; readings: of those that are drawn. warnings: what
+    cannot be drawn.
+    """
+
+    structure: Structure
+    sizes: Sizes
+    sites: np.ndarray
+    trees: np.ndarray
+    geometry_links: np.ndarray
+    signals: tuple[FloatArray, ...]
+    readings: tuple[np.ndarray, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
+    """Return what there is to see in a world, and the sizes of its frames."""
+    meshes = _Meshes()
+    links: list[LinkRecord] = []
+    parts: list[Part] = []
+    joints: list[JointRecord] = []
+    places: dict[int, int] = {}
+    trees: list[int] = []
+    warnings: list[str] = []
+    for number, robot in enumerate(world.robots.values()):
+        for link in robot.links:
+            places[link.slot.site] = len(links)
+            trees.append(int(world.simulation.model.root[link.slot.body]))
+            color = color_of(robot, number)
+            visuals = _visuals(robot, link, len(links), meshes, color, warnings)
+            role = 'collision' if visuals else 'both'
+            parts += [_part(geometry, len(links), meshes, color, role)
+                      for geometry in link.geometries]
+            links.append(_link(robot, link))
+            parts += visuals
+        joints += _joints(robot, places)
+    state = world.state
+    names, signals = signals_of(world)
+    sensors, readings = sensors_of(world, places)
+    return Described(
+        Structure(title, tuple(meshes.meshes), tuple(parts), tuple(links), tuple(joints), names,
+                  world.time_step, abilities, sensors, loops_of(world, places)),
+        Sizes(len(links), len(state.q), len(state.v), len(names), sum(map(len, readings))),
+        np.array(list(places), int), np.array(trees, int),
+        np.array([places[geometry.link.slot.site] for geometry in world.geometries], float),
+        signals, readings, tuple(warnings))
+
+
+def _part(
+    geometry: Geometry, link: int, meshes: _Meshes, color: Color, role: str
+) -> Part:
+    mesh, scale = meshes.of(geometry.shape)
+    opacity = 0.3 if geometry.sensor else color[3]
+    return Part(
+        role, geometry.name, link, mesh, geometry.position,
+        matrix_from_quaternion(geometry.orientation), scale, (*color[:3], opacity))
+
+
+def _visuals(
+    robot: Robot, link: Link, number: int, meshes: _Meshes, color: Color, warnings: list[str]
+) -> list[Part]:
+    """Return what a description draws of a link; what it cannot be is told in warnings."""
+    description = robot.description.links.get(link.name)
+    found = []
+    for k, visual in enumerate(() if description is None else description.visuals):
+        scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+        place = f'robot {robot.name!r}, link {link.name!r}'
+        if visual.kind == 'mesh' and visual.surface is None:
+            if not visual.path:
+                warnings.append(f'{place}: mesh {visual.filename[:200]} is not found')
+                continue
+            scale = (visual.size[0], visual.size[1], visual.size[2])
+        try:
+            if visual.kind != 'mesh':
+                mesh, scale = meshes.of(PRIMITIVES[visual.kind](*visual.size))
+            elif visual.surface is not None:
+                mesh = meshes.of_arrays(visual.surface)
+            elif visual.path.lower().endswith(VRML_SUFFIX):
+                mesh, _ = meshes.of(mesh_of_file(visual.path, scale, visual.part))
+                scale = (1.0, 1.0, 1.0)
+            else:
+                mesh = meshes.of_file(visual.path)
+        except InvalidValueError as err:
+            warnings.append(f'{place}: {err}')
+            continue
+        found.append(Part(
+            'visual', visual.name or f'{link.name}_visual_{k}', number, mesh,
+            visual.pose.position, visual.pose.rotation, scale, visual.color or color))
+    return found
+
+
+def _link(robot: Robot, link: Link) -> LinkRecord:
+    if not link.m:
+        return LinkRecord(
+            link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), robot.motion)
+    moments, axes = np.linalg.eigh(link.I)
+    # of a box: 12 I_x / m = y² + z²
+    squares = 12.0 / link.m * (0.5 * moments.sum() - moments)
+    return LinkRecord(
+        link.name, robot.name, link.m, link.c, np.sqrt(np.maximum(squares, 0.0)), axes,
+        robot.motion)
+
+
+def _joints(robot: Robot, places: dict[int, int]) -> list[JointRecord]:
+    slot = robot.slot
+    first_q = slot.part.at.q + slot.blueprint.first_q
+    found = []
+    for k, name in enumerate(robot.joint_names):
+        (axis,), link = robot.joint(name).axes, robot.joint(name).link2
+        assert link is not None
+        found.append(JointRecord(
+            name, robot.name, first_q + k, slot.one_axis.start + k, places[link.slot.site],
+            axis.direction, not axis.is_linear, axis.lower, axis.upper, axis.velocity_limit,
+            axis.effort_limit, _CONTROLS))
+    return found
+
+
+def _unit(shape: Shape) -> tuple[object, tuple[float, float, float], Shape]:
+    """Return a key of a shape's mesh, its scale, and the shape of which it is one."""
+    if isinstance(shape, Box):
+        x, y, z = shape.size
+        return Box, (x, y, z), Box((1.0, 1.0, 1.0))
+    if isinstance(shape, Sphere):
+        return Sphere, (shape.radius,) * 3, Sphere(1.0)
+    if isinstance(shape, Cylinder):
+        return Cylinder, (shape.radius, shape.radius, shape.length), Cylinder(1.0, 1.0)
+    return (Plane if isinstance(shape, Plane) else id(shape)), (1.0, 1.0, 1.0), shape
+
+
+def _square() -> Surface:
+    corners = np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]) * _PLANE
+    return Surface(corners, np.array([(0, 1, 2), (0, 2, 3)], np.int64))

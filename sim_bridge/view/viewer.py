@@ -1,0 +1,165 @@
+"""The live page of a world in a program."""
+
+from __future__ import annotations
+
+from html import escape
+import time
+from types import TracebackType
+
+from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.errors import SimBridgeError, StateError
+from sim_bridge.foundation.validation import instance_of, truth, whole_number
+from sim_bridge.page.records import Notice
+from sim_bridge.view.browser import open_browser
+from sim_bridge.view.control import ScriptControl, speed_from
+from sim_bridge.view.feed import Feed, PageProcess
+from sim_bridge.view.notebook import framed
+from sim_bridge.world.world import World
+
+_PERIOD = 1.0 / 60.0  # between frames [s]
+_PAUSE = 0.01  # between looks at what the page wishes, while paused [s]
+_LEAST_SLEEP = 1e-3  # shorter ones last longer than they should [s]
+
+
+class Viewer(DeclaredAttributes):
+    """
+    The live page of a world, until `close`; made by `World.view`.
+
+    While it is open, `World.step` goes at the speed that the page shows, and waits while the page
+    says pause. A context manager.
+    """
+
+    __slots__ = ('_control', '_deadline', '_due', '_feed', '_page', '_snapshots', '_world')
+
+    def __init__(
+        self, world: World, *, speed: float = 1.0, paused: bool = False, browser: bool = True,
+        port: int = 0, title: str = 'sim_bridge',
+    ):
+        """
+        Open the page. The arguments are those of `World.view`.
+
+        Raises StateError if it cannot be opened or the world has one, MissingPackageError without
+        viser.
+        """
+        instance_of('world', world, World, 'a World')
+        if isinstance(world.simulation.hooks.watcher, Viewer):
+            raise StateError(f'this world has a page: {world.simulation.hooks.watcher!r}')
+        self._world = world
+        self._control = ScriptControl(world, speed_from(speed), truth('paused', paused))
+        self._snapshots: tuple[str, ...] = ()
+        self._page = PageProcess(whole_number('port', port))
+        self._feed = Feed(self._page, world, title, self._control.abilities)
+        self._due = self._deadline = 0.0
+        self._page.wait()
+        world.simulation.hooks.watch(self)
+        if browser:
+            open_browser(self.url)
+        self.sync()
+
+    def __repr__(self) -> str:
+        """Show the address."""
+        return f'<Viewer of {self.url}>' if self.is_open else '<Viewer, closed>'
+
+    def _repr_html_(self) -> str:
+        """
+        Return the page within a notebook of a server on this machine, and a link to it.
+
+        The page opens for whoever reads the notebook while it is open, and on this machine alone.
+        """
+        return framed(self.url) if self.is_open else escape(repr(self))
+
+    def __enter__(self) -> Viewer:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the page."""
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """Address of the page on this machine, with the token that opens it."""
+        return self._page.url
+
+    @property
+    def visitor_url(self) -> str:
+        """Address for those who may look and change nothing."""
+        return self._page.visitor_url
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the page's process runs."""
+        return self._page.is_alive
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether `World.step` waits for the page."""
+        return self._control.is_paused
+
+    @property
+    def speed(self) -> float:
+        """Simulated per real time, 0 for as fast as possible."""
+        return self._control.speed
+
+    def sync(self) -> None:
+        """Show the present state, and do what the page wishes; `World.step` does so by itself."""
+        control = self._control
+        for request in self._page.requests():
+            try:
+                control.obey(request)
+            except SimBridgeError as err:
+                self._page.tell(Notice('error', str(err)))
+            except LookupError as err:
+                # of what was removed meanwhile
+                self._page.tell(Notice('error', f'{request.name}: there is no {err}'))
+        if self._snapshots != (names := tuple(control.snapshots)):
+            self._snapshots = names
+            self._page.tell(Notice('snapshots', '', names))
+        self._feed.publish(
+            control.is_paused, control.speed, self._world.simulation.last_applied.pushes())
+
+    def wait(self) -> None:
+        """Show the world until the page is closed or the program interrupted, without a step."""
+        while self.is_open:
+            self.sync()
+            time.sleep(_PERIOD)
+
+    def close(self) -> None:
+        """Close the page; the world goes on without it."""
+        hooks = self._world.simulation.hooks
+        if hooks.watcher is self:
+            hooks.watch(None)
+        self._page.close()
+
+    def failed(self, error: Exception) -> None:
+        """Show an error that a step has raised, and the state that the world is in."""
+        self._page.tell(Notice('error', f'{type(error).__name__}: {error}'))
+        self._control.drop()
+        self.sync()
+
+    def stepped(self) -> None:
+        """Show what is due, at the speed wanted; wait while paused."""
+        control, now = self._control, time.monotonic()
+        if now >= self._due:
+            self._due = now + _PERIOD
+            self.sync()
+            if not self.is_open:
+                # whoever ended it wants to see no more
+                self.close()
+                return
+        while not control.may_step() and self.is_open:
+            self.sync()
+            time.sleep(_PAUSE)
+        control.push()
+        if not control.speed:
+            return
+        self._deadline += self._world.time_step / control.speed
+        left = self._deadline - time.monotonic()
+        if left < -_PERIOD:
+            # what was missed is not caught up
+            self._deadline = time.monotonic()
+        elif left > _LEAST_SLEEP:
+            time.sleep(left)

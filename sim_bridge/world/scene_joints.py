@@ -1,0 +1,161 @@
+"""Adding the joints of a scene to a world, and setting what scenes say of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+import math
+from typing import Any, Protocol, TypeVar
+
+from sim_bridge.description.scene.joints import (
+    ANGULAR_MOTOR,
+    JointSettings,
+    MOTOR,
+    OF_CONSTRAINTS,
+    SceneJoint,
+    WORLD,
+)
+from sim_bridge.description.scene.values import Values
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.foundation.names import counted
+from sim_bridge.robots.joints.any_joint import AnyJoint
+from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.joints.spec import TYPES
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.robot import Robot
+from sim_bridge.world.joint_groups import JointGroups
+
+_Found = TypeVar('_Found')
+SetAll = Callable[[object, Values], None]
+"""Sets attributes of an object, and notes what is refused at its place."""
+
+
+class JointTarget(Protocol):
+    """What joints are added to; `World` is one."""
+
+    joint_groups: JointGroups
+
+    @property
+    def robots(self) -> Mapping[str, Robot]:
+        """Its robots, by name."""
+
+    @property
+    def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
+        """Its joints, by name."""
+
+    @property
+    def add_joint(self) -> Callable[..., Joint | ConstraintJoint]:
+        """As in `World`."""
+
+    @property
+    def add_angular_motor(self) -> Callable[..., ConstraintJoint]:
+        """As in `World`."""
+
+    @property
+    def add_motor(self) -> Callable[..., ConstraintJoint]:
+        """As in `World`."""
+
+
+def add_scene_joint(
+    world: JointTarget, joint: SceneJoint, set_all: SetAll
+) -> Joint | ConstraintJoint:
+    """Add a joint, in no group yet; raises what adding it raises, with the keys of the scene."""
+    try:
+        added = _added(world, joint)
+    except InvalidValueError as err:
+        if err.what in ('first', 'second'):
+            raise InvalidValueError(
+                'between', joint.between, 'two links that can move relative to each other, or '
+                f'a link and {WORLD}') from None
+        raise
+    for key in OF_CONSTRAINTS & joint.settings.own.items.keys():
+        if isinstance(added, Joint):
+            raise InvalidValueError(
+                key, joint.settings.own.items[key],
+                'tree: false beside it, since the joint is part of a tree')
+    set_joint(added, joint.settings, set_all)
+    if not joint.enabled:
+        if not isinstance(added, ConstraintJoint):
+            raise StateError(
+                f'enabled: joint {joint.name!r} is part of a tree; say tree: false')
+        added.is_broken = True
+    return added
+
+
+def join_groups(world: JointTarget, joint: SceneJoint) -> None:
+    """Add a joint that was added to its groups."""
+    for name in joint.groups:
+        if name not in world.joint_groups:
+            world.joint_groups.add(name)
+        world.joint_groups[name].add(world.joints[joint.name])
+
+
+def set_joint(joint: AnyJoint, settings: JointSettings, set_all: SetAll) -> None:
+    """Set what a scene says of a joint and its axes."""
+    targets: list[tuple[AnyJoint | Axis, Values]] = [(joint, settings.own)]
+    for target, values in (*targets, *zip(joint.axes, settings.axes, strict=False)):
+        if {'lower', 'upper'} <= set(values.items):
+            target.lower = -math.inf
+        set_all(target, values)
+    if len(settings.axes) > len(joint.axes):
+        raise InvalidValueError(
+            'axes', len(settings.axes), f'at most {counted(len(joint.axes), "entry", "entries")}')
+
+
+def part_of(robots: Mapping[str, Robot], name: str) -> Robot | Link:
+    """Return a robot, or a link as robot/link; names may have a / in them."""
+    if name in robots:
+        return robots[name]
+    robot, _, link = name.rpartition('/')
+    if robot in robots:
+        return robots[robot].link(link)
+    raise UnknownNameError('robot or robot/link', name, robots, 'the world')
+
+
+def _added(world: JointTarget, joint: SceneJoint) -> Joint | ConstraintJoint:
+    if joint.kind == MOTOR:
+        name, number = joint.beside
+        beside = _named('beside', name, partial(_joint_of, world))
+        if number not in range(len(beside.axes)):
+            raise InvalidValueError(
+                'axis_number', number, f'a number from 0 to below {len(beside.axes)}, the axes '
+                f'of joint {name!r}')
+        return world.add_motor(beside.axes[int(number)], name=joint.name)
+    first, second = (
+        None if name == WORLD else _named('between', name, partial(link_of, world.robots))
+        for name in joint.between)
+    arguments: dict[str, Any] = dict(joint.arguments.items)
+    if joint.kind == ANGULAR_MOTOR:
+        return world.add_angular_motor(first, second, name=joint.name, **arguments)
+    if joint.kind not in TYPES:
+        raise InvalidValueError(
+            'type', joint.kind, f'one of {", ".join((*TYPES, ANGULAR_MOTOR, MOTOR))}')
+    return world.add_joint(joint.kind, first, second, name=joint.name, **arguments)
+
+
+def link_of(robots: Mapping[str, Robot], name: str) -> Link:
+    """Return a link as robot/link, or the only one of a robot."""
+    part = part_of(robots, name)
+    if isinstance(part, Link):
+        return part
+    if len(part.links) > 1:
+        raise UnknownNameError(
+            'robot/link', name, [f'{name}/{link.name}' for link in part.links], 'the world')
+    return part.root_link
+
+
+def _named(key: str, name: str, find: Callable[[str], _Found]) -> _Found:
+    """Return what a name at a key is of; raises InvalidValueError."""
+    try:
+        return find(name)
+    except UnknownNameError as err:
+        raise InvalidValueError(key, name, f'a name that is known; {err}') from None
+
+
+def _joint_of(world: JointTarget, name: str) -> Joint | ConstraintJoint:
+    """Return a joint of the world, or of a robot as robot/joint."""
+    robot, _, own = name.rpartition('/')
+    if name not in world.joints and robot in world.robots:
+        return world.robots[robot].joint(own)
+    return world.joints[name]

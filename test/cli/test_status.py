@@ -1,0 +1,76 @@
+"""What the command line shows while something runs, on terminals and in logs."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from sim_bridge.cli import progress
+from sim_bridge.cli.console import Console
+from sim_bridge.cli.progress import Work
+from sim_bridge.cli.status_screen import screen
+from sim_bridge.cli.watch import Progress
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Return that it is one."""
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    """Show bars without waiting for a second, on a terminal of known size."""
+    monkeypatch.setattr(progress, '_QUIET_S', 0.0)
+    for name, value in (('COLUMNS', '100'), ('LINES', '30'), ('TERM', 'xterm')):
+        monkeypatch.setenv(name, value)
+
+
+def test_a_screen_stays_in_its_place():
+    """Erase all lines of the status before the next one, and before a line above it."""
+    terminal = Terminal()
+    console = Console(terminal)
+    console.status('one\ntwo\nthree')
+    console.line('a line')
+    erase = '\r\x1b[2K' + 2 * '\x1b[1A\x1b[2K'
+    assert terminal.getvalue() == f'one\ntwo\nthree{erase}a line\none\ntwo\nthree'
+
+
+def test_a_screen_tells_clock_pace_and_warnings():
+    """Show a fact a line, warnings last, in words of one line each."""
+    text = screen(Progress(
+        robots=('arm',), time_s=12.34, rate_hz=999.5, condition='3 of 9 deadlines missed',
+        pacing={'real time factor': '0.9990', 'real time factor aimed at': '1',
+                'tick lateness p99 [ms]': '0.080', 'rate [Hz]': '999'},
+        warnings=('pacing: 3 of 9 deadlines missed', 'commands of arm: 3 commands\nrejected',),
+        topic_count=14, publisher_count=2))
+    lines = [' '.join(line.split()) for line in text.split('\n')]
+    assert lines == [
+        '── arm 3 of 9 deadlines missed', 'simulated time 12.3 s', 'real time factor 0.9990',
+        'tick lateness p99 [ms] 0.080', 'joint_states 999.5 Hz', 'graph 14 topics',
+        'warning: 2 publishers of joint_states: set another ROS_DOMAIN_ID',
+        'warning: commands of arm: 3 commands rejected']
+
+
+def test_work_is_a_bar_on_a_terminal_and_lines_elsewhere():
+    """Show how much is done of how much; leave nothing of the bar behind."""
+    terminal, log = Terminal(), io.StringIO()
+    for stream in (terminal, log):
+        with Work(Console(stream), 'replayed', 8.0) as work:
+            work(2.0, '3.0 x real time')
+    assert log.getvalue() == '2.0 of 8.0 s replayed | 3.0 x real time\n'
+    assert '2.0 of 8.0 s replayed' in terminal.getvalue() and '━' in terminal.getvalue()
+    # the last thing is to erase the bar, and show the cursor again
+    assert '\x1b[2K' in terminal.getvalue().rpartition('replayed')[2]
+
+
+def test_quick_work_shows_nothing(monkeypatch):
+    """Stay quiet for a second."""
+    monkeypatch.setattr(progress, '_QUIET_S', 60.0)
+    log = io.StringIO()
+    with Work(Console(log), 'replayed', None) as work:
+        work(2.0)
+    assert not log.getvalue()

@@ -1,0 +1,172 @@
+"""Parameters of contacts, beside ODE's library."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from test_ode_demos import ball, new_world, Peer
+
+from benchmarks.peers import libode
+from sim_bridge import InvalidValueError, ode
+
+real = ctypes.c_double
+SURFACE = ('mu', 'mu2', 'rho', 'rho2', 'rhoN', 'bounce', 'bounce_vel', 'soft_erp', 'soft_cfm',
+           'motion1', 'motion2', 'motionN', 'slip1', 'slip2')
+
+
+class Peers(ctypes.Structure):
+    """ODE's dContact."""
+
+    _fields_ = [
+        ('mode', ctypes.c_int), *((name, real) for name in SURFACE), ('pos', real * 4),
+        ('normal', real * 4), ('depth', real), ('geoms', ctypes.c_void_p * 2),
+        ('sides', ctypes.c_int * 2), ('fdir1', real * 4)]
+
+
+def rolled(flags, parameters, velocity, steps=100, step=2e-3, mass=1.0):
+    """Return velocities of a ball on the ground after some steps, here and of ODE's library."""
+    world, peer, radius, group = new_world(), Peer(), 0.2, ode.JointGroup()
+    body, plane = ball(world, (0.0, 0.0, radius), mass, radius), ode.GeomPlane()
+    geom = ode.GeomSphere(None, radius)
+    geom.setBody(body)
+    body.setLinearVel(velocity)
+    theirs = peer.ball((0.0, 0.0, radius), mass, radius)
+    libode.set_velocity(theirs, *velocity)
+    names = {'mu': 'Mu', 'mu2': 'Mu2', 'bounce_vel': 'BounceVel', 'soft_erp': 'SoftERP',
+             'soft_cfm': 'SoftCFM', 'rhoN': 'RhoN', 'motionN': 'MotionN'}
+    other = libode.joint_group_create(0)
+    for _ in range(steps):
+        for contact in ode.collide(geom, plane):
+            contact.setMode(flags)
+            contact.setFDir1((1.0, 0.0, 0.0))
+            for name, value in parameters.items():
+                getattr(contact, f'set{names.get(name, name.capitalize())}')(value)
+                assert getattr(contact, f'get{names.get(name, name.capitalize())}')() == value
+            assert contact.getMode() == flags and contact.getFDir1() == (1.0, 0.0, 0.0)
+            ode.ContactJoint(world, group, contact).attach(body, None)
+        world.step(step)
+        group.empty()
+        place = libode.get_position(theirs)
+        if place[2] <= radius:
+            contact = Peers(mode=flags, depth=radius - place[2], **parameters)
+            contact.pos[:] = [place[0], place[1], 0.0, 0.0]
+            contact.normal[:], contact.fdir1[:] = [0, 0, 1, 0], [1, 0, 0, 0]
+            libode.attach(libode.create_contact(peer.world, other, ctypes.addressof(contact)),
+                          theirs, None)
+        libode.world_step(peer.world, step)
+        libode.joint_group_empty(other)
+    result = [(*body.getLinearVel(), *body.getAngularVel()),
+              (*libode.get_velocity(theirs)[:3], *libode.get_angular(theirs)[:3])]
+    heights = body.getPosition()[2], libode.get_position(theirs)[2]
+    libode.world_destroy(peer.world)
+    return result, heights
+
+
+AREA = ode.ContactApprox1 | ode.ContactFDir1
+CASES = {
+    'mu': (AREA, {'mu': 0.3}, (1.0, 2.0, 0.0)),
+    'constant force': (ode.ContactFDir1, {'mu': 1.5}, (1.0, 1.0, 0.0)),
+    'mu2': (AREA | ode.ContactMu2, {'mu': 0.3, 'mu2': 0.1}, (1.0, 2.0, 0.0)),
+    'motion2': (AREA | ode.ContactMotion2, {'mu': 0.5, 'motion2': 0.4}, (0.0, 0.0, 0.0)),
+    'motion1': (AREA | ode.ContactMotion1, {'mu': 0.5, 'motion1': 0.4}, (0.0, 0.0, 0.0)),
+    'slip': (AREA | ode.ContactSlip1 | ode.ContactSlip2,
+             {'mu': 1.0, 'slip1': 0.5, 'slip2': 0.1}, (1.0, 1.0, 0.0)),
+    'rolling': (AREA | ode.ContactRolling, {'mu': 1.0, 'rho': 0.02, 'rho2': 0.02, 'rhoN': 0.01},
+                (1.0, 0.0, 0.0))}
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_surface_parameters_are_odes(case):
+    """Slide, stick, creep and roll as ODE's library does."""
+    (own, theirs), _ = rolled(*CASES[case])
+    assert np.linalg.norm(theirs) > 0.1
+    np.testing.assert_allclose(own, theirs, atol=0.02 * np.linalg.norm(theirs))
+
+
+@pytest.mark.parametrize(('bounce', 'least', 'speed'), [(0.5, 0.1, 0.5), (0.5, 2.0, 0.0)])
+def test_bounce_is_odes(bounce, least, speed):
+    """Bounce if fast enough."""
+    flags = AREA | ode.ContactBounce
+    parameters = {'mu': 0.0, 'bounce': bounce, 'bounce_vel': least}
+    (own, theirs), _ = rolled(flags, parameters, (0.0, 0.0, -1.0), steps=1, step=1e-4)
+    assert own[2] == pytest.approx(speed, abs=2e-3)
+    assert theirs[2] == pytest.approx(speed, abs=2e-3)
+
+
+def test_soft_contact_rests_where_odes_does():
+    """Sink by m g h CFM / ERP."""
+    flags = AREA | ode.ContactSoftERP | ode.ContactSoftCFM
+    parameters = {'mu': 0.0, 'soft_erp': 0.2, 'soft_cfm': 1e-3}
+    _, heights = rolled(flags, parameters, (0.0, 0.0, 0.0), steps=300)
+    np.testing.assert_allclose(heights, 0.2 - 9.81 * 2e-3 * 1e-3 / 0.2, atol=1e-6)
+
+
+def test_normal_motion_is_odes():
+    """Leave the ground at the velocity along the normal."""
+    flags = AREA | ode.ContactMotionN
+    (own, theirs), _ = rolled(flags, {'mu': 0.0, 'motionN': 0.3}, (0.0, 0.0, 0.0), steps=1)
+    assert own[2] == pytest.approx(0.3, abs=0.02)
+    assert theirs[2] == pytest.approx(0.3, abs=0.02)
+
+
+def test_surface_layer_and_correcting_velocity():
+    """Leave the layer, and take the rest back no faster than told."""
+    world, group, plane = new_world((0.0, 0.0, 0.0)), ode.JointGroup(), ode.GeomPlane()
+    world.setContactMaxCorrectingVel(0.5)
+    world.setContactSurfaceLayer(0.01)
+    assert world.getContactMaxCorrectingVel() == 0.5 and world.getContactSurfaceLayer() == 0.01
+    body, geom = ball(world, (0.0, 0.0, 0.0)), ode.GeomSphere(None, 0.1)
+    geom.setBody(body)
+    heights = []
+    for _ in range(300):
+        for contact in ode.collide(geom, plane):
+            contact.setMode(0)
+            ode.ContactJoint(world, group, contact).attach(body, None)
+        world.step(1e-3)
+        group.empty()
+        heights.append(body.getPosition()[2])
+    assert max(np.diff(heights)) == pytest.approx(0.5e-3, rel=1e-6)
+    assert heights[-1] == pytest.approx(0.09, abs=2e-3)
+
+
+def test_contact_takes_what_it_is_given():
+    """Keep geometry, refuse what is none."""
+    contact, sphere = ode.Contact(), ode.GeomSphere()
+    contact.setContactGeomParams((1, 2, 3), (0, 0, 1), 0.1, sphere, None)
+    assert contact.getContactGeomParams() == ((1, 2, 3), (0, 0, 1), 0.1, sphere, None)
+    world = new_world()
+    contact.setMode(ode.ContactRolling | ode.ContactAxisDep)
+    contact.setRho(0.1)
+    with pytest.raises(InvalidValueError, match='rho2'):
+        ode.ContactJoint(world, None, contact)
+    with pytest.raises(InvalidValueError, match='normal'):
+        ode.ContactJoint(world, None, ode.Contact())
+
+
+def test_quick_step_tends_to_the_step_with_its_sweeps():
+    """Stand on three balls: the more sweeps, the nearer to what the direct solver finds."""
+    def stand(steps, **options):
+        world, group, plane = new_world(), ode.JointGroup(), ode.GeomPlane()
+        bodies = [ball(world, (0.0, 0.0, 0.1 + 0.2 * k), mass) for k, mass in
+                  enumerate((1.0, 1.0, 2.0))]
+        geoms = [plane, *(ode.GeomSphere(None, 0.1) for _ in bodies)]
+        for geom, body in zip(geoms[1:], bodies, strict=True):
+            geom.setBody(body)
+        if options:
+            world.setQuickStepNumIterations(**options)
+        for _ in range(steps):
+            for low, high in zip(geoms, geoms[1:], strict=False):
+                for contact in ode.collide(high, low):
+                    contact.setMode(ode.ContactApprox1)
+                    ode.ContactJoint(world, group, contact).attach(
+                        high.getBody(), low.getBody())
+            (world.quickStep if options else world.step)(0.01)
+            group.empty()
+        return np.array([body.getLinearVel() for body in bodies])
+
+    assert ode.World().getQuickStepNumIterations() == 20
+    direct = stand(1)
+    np.testing.assert_allclose(direct, 0.0, atol=1e-9)
+    errors = [abs(stand(1, num=num) - direct).max() for num in (1, 10, 300)]
+    assert errors[0] > 2.0 * errors[1] > 4.0 * errors[2]
+    assert errors[2] < 1e-6

@@ -1,0 +1,252 @@
+"""The page's server: on loopback, for those with its token, and for pages of its own only."""
+
+from contextlib import ExitStack, suppress
+from http.client import HTTPConnection
+import socket
+import time
+
+import msgspec.msgpack
+import pytest
+import viser
+from viser import _messages as messages
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
+from websockets.sync.client import connect
+
+from sim_bridge.page.guard import Guard
+from sim_bridge.page.server import open_server
+
+
+@pytest.fixture(scope='module')
+def guard():
+    return Guard()
+
+
+@pytest.fixture(scope='module')
+def server(guard):
+    opened = open_server('test', 0, guard)
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture
+def get(server):
+    """Return a function that asks for a path; it returns status, headers and content."""
+    def ask(path: str, **headers: str):
+        connection = HTTPConnection('127.0.0.1', server.get_port(), timeout=10)
+        connection.request('GET', path, headers={
+            name.replace('_', '-'): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, answer.headers, content
+    return ask
+
+
+def cookie_of(get, token: str) -> str:
+    status, headers, _ = get(f'/?token={token}')
+    assert status == 200
+    cookie = headers['Set-Cookie']
+    assert 'HttpOnly' in cookie
+    assert 'SameSite=Strict' in cookie
+    return cookie.partition(';')[0]
+
+
+def open_socket(server, cookie: str = '', origin: str | None = 'own', host: str | None = None):
+    port = server.get_port()
+    headers = {'Cookie': cookie} if cookie else {}
+    if host is not None:
+        headers['Host'] = host
+    return connect(
+        f'ws://127.0.0.1:{port}', additional_headers=headers, compression=None,
+        origin=f'http://127.0.0.1:{port}' if origin == 'own' else origin,
+        subprotocols=[f'viser-v{viser.__version__}'], max_size=None, open_timeout=10)
+
+
+def test_the_page_is_on_loopback_alone(server):
+    """Refuse connections at all other addresses of the machine."""
+    # another address of this machine, as one of its network would be
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(('127.0.0.2', server.get_port()), 10.0)
+
+
+def test_without_the_token_there_is_nothing(get):
+    """Give nothing without the token, or with a wrong one."""
+    for path in ('/', '/index.html', '/?token=', '/?token=wrong', '/?token=%C3%BC'):
+        assert get(path)[0] == 403
+
+
+def test_the_token_opens_the_page_and_leaves_the_address(get, guard):
+    """Take the token once, set a cookie that scripts cannot read, and lead to a bare address."""
+    cookie = cookie_of(get, guard.owner)
+    status, headers, content = get('/', Cookie=cookie)
+    assert status == 200
+    assert b'<html' in content
+    assert headers['Referrer-Policy'] == 'no-referrer'
+    assert "default-src 'self'" in headers['Content-Security-Policy']
+
+
+def test_a_foreign_name_of_the_server_is_refused(get, guard):
+    """Refuse other hosts, as DNS rebinding makes them."""
+    assert get('/', Host='evil.example', Cookie=cookie_of(get, guard.owner))[0] == 403
+
+
+def test_a_foreign_name_of_the_server_cannot_connect(server, get, guard):
+    """A name that an attacker points at loopback: the browser calls it the page's own origin."""
+    host = f'evil.example:{server.get_port()}'
+    with pytest.raises(InvalidStatus) as refused:
+        open_socket(server, cookie_of(get, guard.owner), f'http://{host}', host)
+    assert refused.value.response.status_code == 403
+
+
+def ask(server, head: str) -> bytes:
+    """Send the head of a request as it is; return all that comes back."""
+    with socket.create_connection(('127.0.0.1', server.get_port()), 10.0) as own:
+        own.sendall(head.replace('PORT', str(server.get_port())).encode('latin-1'))
+        return b''.join(iter(lambda: own.recv(1 << 16), b''))
+
+
+@pytest.mark.parametrize('path', [
+    '/../../../../../../etc/passwd', '/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd',
+    '//etc/passwd', '/..\\..\\..\\..\\..\\etc/passwd', '/assets', '/%00'])
+def test_only_the_files_of_the_page_are_served(server, get, guard, path):
+    """Serve no file outside the folder of the page."""
+    cookie = cookie_of(get, guard.owner)
+    answer = ask(
+        server, f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nCookie: {cookie}\r\n\r\n')
+    assert answer.startswith(b'HTTP/1.1 404')
+    assert b'root:' not in answer
+
+
+@pytest.mark.parametrize('head', [
+    'Host: 127.0.0.1:PORT\r\nHost: evil.example\r\nCookie: COOKIE',
+    'Host: evil.example\r\nHost: 127.0.0.1:PORT\r\nCookie: COOKIE',
+    'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nUpgrade: h2c\r\nUpgrade: websocket',
+    'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nOrigin: http://evil.example',
+    'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nUpgrade: websocket',
+    'Host: 127.0.0.1:PORT\r\nCookie: "\\\r\nCookie: sim_bridge_PORT=\xff; [=]',
+    'Cookie: COOKIE'])
+def test_odd_requests_are_refused(server, get, guard, head):
+    """Refuse doubled headers and foreign origins."""
+    head = head.replace('COOKIE', cookie_of(get, guard.owner))
+    assert ask(server, f'GET / HTTP/1.1\r\n{head}\r\n\r\n').startswith(b'HTTP/1.1 40')
+
+
+def test_a_path_that_is_none_is_no_error(server, get, guard):
+    """Answer paths that no file can have."""
+    assert get('//[', Cookie=cookie_of(get, guard.owner))[0] == 404
+
+
+def test_a_message_of_any_length_is_not_read(server, get, guard):
+    """Close a socket whose message is longer than any of the page's."""
+    cookie = cookie_of(get, guard.owner)
+    with open_socket(server, cookie) as own:
+        own.send(bytes(17 * 1024 * 1024))
+        with pytest.raises(ConnectionClosedError) as ended:
+            all(iter(lambda: own.recv(timeout=10), None))
+    assert ended.value.rcvd.code == 1009
+    assert get('/', Cookie=cookie)[0] == 200
+
+
+def test_what_no_page_sends_is_dropped(server, get, guard):
+    """Drop malformed messages, and go on."""
+    slider = server.gui.add_slider('y', 0, 10, 1, 0)
+    update = {'type': 'GuiUpdateMessage', 'uuid': slider._impl.uuid, 'updates': {'value': 7}}
+    with (open_socket(server, cookie_of(get, guard.visitor)) as visitor,
+          open_socket(server, cookie_of(get, guard.owner)) as owner):
+        for message in (b'', b'\xc1', msgspec.msgpack.encode([update]), b'\x91' * 100_000,
+                        msgspec.msgpack.encode({'type': ['ViewerCameraMessage']})):
+            visitor.send(message)
+        owner.send(msgspec.msgpack.encode({'type': 'ShareUrlRequest'}))
+        owner.send(msgspec.msgpack.encode(update))
+        end = time.monotonic() + 10.0
+        while slider.value != 7 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert slider.value == 7
+        assert visitor.ping().wait(10.0)
+
+
+def test_connections_that_say_nothing_end():
+    """Close connections that send no request in time."""
+    server = open_server('test', 0, Guard(patience=0.1))
+    with socket.create_connection(('127.0.0.1', server.get_port()), 10.0) as own:
+        own.sendall(b'GET / HTTP/1.1\r\nHost:')
+        assert own.recv(1) == b''
+    server.stop()
+
+
+def test_there_are_so_many_connections_and_no_more():
+    """Accept a number of connections, and another after one ends."""
+    server = open_server('test', 0, Guard(most=3))
+    with ExitStack() as present:
+        def connection():
+            own = socket.create_connection(('127.0.0.1', server.get_port()), 10.0)
+            return present.enter_context(own)
+
+        first, *_ = [connection() for _ in range(3)]
+        assert connection().recv(1) == b''
+        first.sendall(b'GET / HTTP/1.1\r\n\r\n')
+        assert first.recv(1 << 16).startswith(b'HTTP/1.1 403')
+        while first.recv(1 << 16):
+            pass
+        # the server sees that a moment later
+        end, answer = time.monotonic() + 10.0, b''
+        while not answer and time.monotonic() < end:
+            with suppress(ConnectionError):
+                again = connection()
+                again.sendall(b'GET / HTTP/1.1\r\n\r\n')
+                answer = again.recv(1 << 16)
+        assert answer.startswith(b'HTTP/1.1 403')
+    server.stop()
+
+
+@pytest.mark.parametrize('origin', [
+    None, 'http://evil.example', 'http://127.0.0.1', 'null', 'http://127.0.0.1:1'])
+def test_no_other_page_can_connect(server, get, guard, origin):
+    """Refuse sockets from pages of other origins."""
+    cookie = cookie_of(get, guard.owner)
+    with pytest.raises(InvalidStatus) as refused:
+        open_socket(server, cookie, origin)
+    assert refused.value.response.status_code == 403
+
+
+def test_a_socket_needs_the_cookie(server):
+    """Refuse a socket without the cookie."""
+    for cookie in ('', f'sim_bridge_{server.get_port()}=wrong', 'other=1'):
+        with pytest.raises(InvalidStatus):
+            open_socket(server, cookie)
+
+
+def test_the_page_itself_connects(server, get, guard):
+    """Accept the socket that the page opens."""
+    with open_socket(server, cookie_of(get, guard.owner)) as own:
+        assert own.recv(timeout=10)
+
+
+def test_owners_change_widgets_and_visitors_do_not(server, get, guard):
+    """Take what owners send, and drop what visitors send."""
+    sliders = {token: server.gui.add_slider('x', 0, 10, 1, 0)
+               for token in (guard.visitor, guard.owner)}
+    with ExitStack() as sockets:
+        # the visitor first: when the owner's wish is obeyed, the visitor's would have been
+        for token, slider in sliders.items():
+            own = sockets.enter_context(open_socket(server, cookie_of(get, token)))
+            own.recv(timeout=10)
+            own.send(msgspec.msgpack.encode({
+                'type': 'GuiUpdateMessage', 'uuid': slider._impl.uuid, 'updates': {'value': 7}}))
+        end = time.monotonic() + 10.0
+        while sliders[guard.owner].value != 7 and time.monotonic() < end:
+            time.sleep(0.01)
+    assert [slider.value for slider in sliders.values()] == [0, 7]
+
+
+def test_nobody_can_open_a_tunnel(server):
+    """Drop requests for a public tunnel, whoever sends them."""
+    handlers = server._websock_server._incoming_handlers
+    assert messages.ShareUrlRequest not in handlers
+    assert messages.ShareUrlDisconnect not in handlers
+
+
+def test_a_port_that_is_taken_is_said(server):
+    """Name the port that is taken."""
+    with pytest.raises(OSError, match='in use'):
+        open_server('test', server.get_port(), Guard())

@@ -1,0 +1,188 @@
+"""Curves of recorded fields: read by name, calculated as numpy does, drawn on a page."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+from bags import messages_on, no_progress, read_bag, start_recording
+import matplotlib.image
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+
+from sim_bridge.cli.main import main
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.ros.bag.expressions import Expression, Reference, Series
+from sim_bridge.ros.bag.fields import read_series
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+T = np.linspace(0.0, 1.0, 101)
+FAST, SLOW = np.sin(3.0 * T), T[::10] ** 2
+
+
+@pytest.fixture(scope='module')
+def bag(tmp_path_factory) -> Path:
+    """Provide a bag of a pendulum that swings."""
+    folder = tmp_path_factory.mktemp('curves')
+    run = start_recording(
+        folder / 'swing', hold_until_first_command=False,
+        initial_positions=[0.5, -0.3])
+    run.run(0.3, no_progress)
+    return folder / 'swing'
+
+
+@pytest.fixture(scope='module')
+def states(bag) -> list[JointState]:
+    """Provide the joint states of the bag, read by another reader."""
+    return messages_on(read_bag(bag), '/joint_states', JointState)
+
+
+def curves(bag: Path, text: str) -> dict[str, Series]:
+    """Return the curves of an expression."""
+    expression = Expression(text)
+    data, warning = read_series(bag, expression.references, no_progress)
+    assert not warning
+    return dict(expression.evaluate(data))
+
+
+def calculated(text: str) -> Series:
+    """Return an expression of `/a.x`, with 101 samples, and `/b.y`, with 11 in the same second."""
+    (_, series), = Expression(text).evaluate({
+        Reference('/a', ('x',)): Series(T, FAST[:, None]),
+        Reference('/b', ('y',)): Series(T[::10], SLOW[:, None])})
+    return series
+
+
+@pytest.mark.parametrize(('text', 'expected'), [
+    ('/a.x*2', 2.0 * FAST),
+    ('-/a.x/2+1e-1', -FAST / 2.0 + 0.1),
+    ('2**/a.x % 3 - (1 - /a.x)', 2.0 ** FAST % 3 - (1.0 - FAST)),
+    ('/a.x/ /a.x', FAST / np.where(FAST == 0.0, np.nan, FAST)),
+    ('hypot(/a.x, cos(pi * /a.x))', np.hypot(FAST, np.cos(np.pi * FAST))),
+    ('max(abs(/a.x), degrees(0.01))', np.maximum(np.abs(FAST), np.degrees(0.01))),
+    ('/a.x - /b.y', FAST - np.interp(T, T[::10], SLOW)),
+    ('d(/a.x)', np.gradient(FAST, T, edge_order=2)),
+    ('integral(/a.x)', np.append(0.0, np.cumsum(0.005 * (FAST[1:] + FAST[:-1])))),
+])
+def test_expressions_are_those_of_numpy(text, expected):
+    """Calculate with one topic and with two of different rates."""
+    series = calculated(text)
+    np.testing.assert_array_equal(series.times, T)
+    np.testing.assert_allclose(series.values[:, 0], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_derivatives_are_those_of_calculus():
+    """Compare with the derivative and the integral of a sine."""
+    np.testing.assert_allclose(
+        calculated('d(/a.x)').values[:, 0], 3.0 * np.cos(3.0 * T), atol=2e-3)
+    np.testing.assert_allclose(
+        calculated('integral(/a.x)').values[:, 0], (1.0 - np.cos(3.0 * T)) / 3.0, atol=1e-4)
+
+
+@pytest.mark.parametrize(('text', 'words'), [
+    ('', 'expression'),
+    ('2 + 3', 'at least one field'),
+    ('/a.x +', 'expected fields of topics'),
+    ('(((/a.x', 'expected fields of topics'),
+    ("__import__('os').x", 'not'),
+    ('/a.x if 1 else 2', 'not'),
+    ('f(/a.x)', "unknown function 'f'"),
+    ('pie * /a.x', "Did you mean 'pi'?"),
+    ('sin(/a.x, 1)', 'arguments of sin = 2'),
+    ('sin * /a.x', 'parentheses after sin'),
+    ('d(2) + /a.x', 'what changes over time'),
+    ('/a.x' * 1000, 'at most 2000'),
+])
+def test_what_is_no_expression_is_said(text, words):
+    """Refuse everything but arithmetic, with what is expected."""
+    with pytest.raises(SimBridgeError, match=r'.') as caught:
+        calculated(text)
+    assert words in str(caught.value)
+
+
+def test_fields_are_read_by_name(bag, states):
+    """Read joints by name and number, times, all joints, parts of vectors."""
+    elbow = states[0].name.index('elbow')
+    position = np.array([state.position[elbow] for state in states])
+    assert np.ptp(position) > 1e-3  # it swings
+    for text in ('/joint_states.position[elbow]', 'joint_states.position[elbow]',
+                 f'joint_states.position[{elbow}]'):
+        (series,) = curves(bag, text).values()
+        np.testing.assert_array_equal(series.values[:, 0], position)
+    np.testing.assert_allclose(
+        series.times, [s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in states],
+        atol=1e-12)
+    both = curves(bag, 'joint_states.velocity')
+    assert list(both) == ['joint_states.velocity shoulder', 'joint_states.velocity elbow']
+    difference = curves(bag, 'd(joint_states.position[elbow]) - joint_states.velocity[elbow]')
+    (series,) = difference.values()
+    assert np.abs(series.values).max() < 0.05 * np.abs(
+        both['joint_states.velocity elbow'].values).max()
+    (stamps,) = curves(bag, '/clock.clock').values()
+    np.testing.assert_allclose(stamps.values[:, 0], stamps.times, atol=1e-12)
+
+
+@pytest.mark.parametrize(('text', 'kind', 'words'), [
+    ('/joint_state.position', UnknownNameError, "Did you mean '/joint_states'?"),
+    ('/joint_states.positon', UnknownNameError, "Did you mean 'position'?"),
+    ('/joint_states.position[elbo]', UnknownNameError, "Did you mean 'elbow'?"),
+    ('/joint_states.position.elbow', InvalidValueError, 'in brackets'),
+    ('/joint_states', InvalidValueError, 'header, name, position'),
+    ('/joint_states.header.frame_id', InvalidValueError, 'numbers'),
+])
+def test_unknown_names_come_with_alternatives(bag, text, kind, words):
+    """Name the topic, field or item that is not there, and one that is."""
+    with pytest.raises(kind) as caught:
+        curves(bag, text)
+    assert words in str(caught.value)
+
+
+def plotted(page: str) -> list[dict]:
+    """Return the curves that a page holds, their arrays decoded."""
+    begin = page.index('[', page.index('Plotly.newPlot('))
+    traces, _ = json.JSONDecoder().raw_decode(page[begin:])
+    for trace in traces:
+        for axis in 'xy':
+            trace[axis] = np.frombuffer(
+                base64.b64decode(trace[axis]['bdata']), trace[axis]['dtype'])
+    return traces
+
+
+def test_a_page_holds_its_data_and_needs_nothing_else(bag, states, capsys):
+    """Draw two bags over each other; decode what the page holds."""
+    page = bag.parent / 'page.html'
+    picture = bag.parent / 'curves.png'
+    assert main(['plot', str(bag), str(bag), 'joint_states.position[elbow]*2', 'd(/clock.clock)',
+                 '--html', str(page), '-o', str(picture), '--from', '0.1', '--to', '0.2']) == 0
+    assert '4 curves' in capsys.readouterr().out
+    text = page.read_text(encoding='utf-8')
+    assert '<script src=' not in text and '<link' not in text
+    traces = plotted(text)
+    assert [trace['name'] for trace in traces[:2]] == [
+        'swing: joint_states.position[elbow] * 2'] * 2
+    assert [trace['yaxis'] for trace in traces] == ['y', 'y', 'y2', 'y2']
+    elbow = states[0].name.index('elbow')
+    np.testing.assert_array_equal(
+        traces[0]['y'], [2.0 * each.position[elbow] for each in states][99:200])
+    np.testing.assert_allclose(traces[2]['y'], 1.0, atol=1e-6)
+    image = matplotlib.image.imread(picture)
+    # white paper, and lines in colour on it
+    assert image.shape[1] == 1080 and np.ptp(image[..., :3], axis=2).max() > 0.3
+
+
+@pytest.mark.parametrize(('arguments', 'words'), [
+    (['nowhere', 'a.b'], 'that exists'), ([], 'after the bag'),
+    (['/joint_states.position', '-o', 'x.gif'], '.png'),
+    (['/joint_states.position', '--html', 'x.png'], '.html'),
+    (['/joint_states.position', '--from', '9', '--html', '{}/x.html'], 'it has them from 0.001'),
+    (['/joint_states.position', '-o', '{}/none/x.png'], 'can be written'),
+])
+def test_wrong_arguments_of_plot(bag, capsys, arguments, words):
+    """Say what is wrong with the command line."""
+    given = [each.format(bag.parent) for each in arguments]
+    first = [] if given[:1] == ['nowhere'] else [str(bag)]
+    assert main(['plot', *first, *given]) == 2
+    assert words in capsys.readouterr().err

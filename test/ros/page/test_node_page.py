@@ -1,0 +1,292 @@
+"""The page of the node: everything done there, with a node, a page and a recording as they are."""
+
+import os
+from pathlib import Path
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+from bags import messages_on, read_bag
+import numpy as np
+from page_client import PageClient
+import pytest
+from rcl_interfaces.msg import Log
+from rcl_interfaces.srv import GetParameters
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from ros_graph import Graph, PATIENCE_S
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from sim_bridge.ros.bag.replay import replay
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+ROBOTS = Path(__file__).resolve().parents[3] / 'urdf'
+SIZE = (0.2, 0.25, 0.22)
+SCENE = f"""
+world:
+  ground: true
+  objects:
+    box: {{box: [{SIZE[0]}, {SIZE[1]}, {SIZE[2]}], position: [1.5, 0, 0.11]}}
+  robots:
+    arm: {{urdf: {ROBOTS / 'arm.urdf'}, namespace: arm}}
+"""
+
+
+class Running:
+    """A node as a process, and what it says."""
+
+    def __init__(self, *arguments: object):
+        """Start it."""
+        self.process = subprocess.Popen(
+            [sys.executable, *map(str, arguments)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        self.said = ''
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def hear(self, pattern: str) -> str:
+        """Wait until a text comes; return its group."""
+        with self._changed:
+            assert self._changed.wait_for(
+                lambda: re.search(pattern, self.said) or self.process.poll() is not None,
+                PATIENCE_S), f'waited in vain for {pattern}: {self.said}'
+        found = re.search(pattern, self.said)
+        assert found, self.said
+        return found[1] if found.groups() else found[0]
+
+    def end(self) -> int:
+        """End it as Ctrl-C does; return its exit code."""
+        self.process.send_signal(signal.SIGINT)
+        code = self.process.wait(PATIENCE_S)
+        self._reader.join()
+        return code
+
+    def kill(self) -> None:
+        """End it whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                with self._changed:
+                    self.said += line
+                    self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+
+def node(*parameters: str) -> Running:
+    """Start a node with parameters NAME:=VALUE."""
+    return Running('-m', 'sim_bridge', 'node', '--ros-args', *(
+        word for each in parameters for word in ('-p', each)))
+
+
+@pytest.fixture(scope='module')
+def running(tmp_path_factory):
+    """Yield a node that records, a client of its page, and a node on the graph beside it."""
+    folder = tmp_path_factory.mktemp('page')
+    scene = folder / 'scene.yaml'
+    scene.write_text(SCENE)
+    own = node(f'world:={scene}', 'view:=true', f'record:={folder / "bag"}',
+               'record_hash_period:=0.1', 'rate:=250.0')
+    try:
+        with PageClient(own.hear(r'live page: (\S+)')) as client, Graph([own.process]) as graph:
+            # a first start compiles, in minutes on a busy machine
+            own.hear('ready: ')
+            client.wait('a frame', lambda: says(client) > 0.0)
+            yield own, client, graph, folder / 'bag'
+    finally:
+        own.kill()
+
+
+@pytest.fixture
+def client(running) -> PageClient:
+    """Return the client of the page; the simulation runs before and afterwards."""
+    _, client, *_ = running
+    client.wait_for('Pause')
+    yield client
+    client.play()
+
+
+def says(client: PageClient) -> float:
+    """Return the time on the page [s]."""
+    return float([text for text in client.texts if re.match(r'### \d', text)][0].split()[1])
+
+
+def measured(client: PageClient, joint: str) -> float:
+    """Return the position of a joint; not a number while its slider commands it."""
+    slider = client.widgets[joint]
+    return slider['value'] if slider['disabled'] else np.nan
+
+
+def test_the_page_says_what_goes_on_and_shows_the_world(client):
+    """Say what is loaded, then show bodies where they are."""
+    # of before there was anything to see
+    assert any(text.startswith('⏳') for text in client.texts)
+    client.wait('the box in its place', lambda: client.box(SIZE)[2] == pytest.approx(
+        (1.5, 0.0, SIZE[2] / 2), abs=1e-3))
+
+
+def test_the_token_is_on_no_topic(running):
+    """Print the address, but not on /rosout."""
+    _, _, graph, _ = running
+    lines = graph.listen(Log, '/rosout', QoSProfile(
+        depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    graph.wait(lambda: any('ready' in line.msg for line in lines), 'the log')
+    assert not any('token' in line.msg for line in lines)
+
+
+def test_time_stands_and_goes_by_steps_and_speed(client):
+    """Take as many steps as asked for; pause where it runs."""
+    client.pause()
+    before = says(client)
+    client.set('Steps at once', 3)
+    client.click('Step')
+    client.wait('three steps', lambda: says(client) == pytest.approx(before + 0.012))
+    client.play()
+    client.click('Step')
+    client.wait('a pause', lambda: client.widgets['Pause']['label'] == 'Play')
+
+
+def test_the_speed_is_a_parameter(running, client):
+    """Let the parameter follow the page."""
+    _, _, graph, _ = running
+    client.set('Speed', 2.0)
+
+    def speed() -> float:
+        response = graph.call(GetParameters, '/sim_bridge/get_parameters', GetParameters.Request(
+            names=['real_time_factor']))
+        return response.values[0].double_value
+
+    graph.wait(lambda: speed() == 2.0, 'the parameter')
+    client.set('Speed', 1.0)
+    graph.wait(lambda: speed() == 1.0, 'the parameter')
+
+
+def test_snapshots_and_resets(client):
+    """Go back to a name; say which there are where a browser asks for another."""
+    client.pause()
+    client.set('Name', 'here')
+    client.click('Save')
+    before = says(client)
+    client.set('Steps at once', 5)
+    client.click('Step')
+    client.wait('steps', lambda: says(client) > before)
+    client.wait('the name', lambda: client.widgets['Kept']['options'] == ['here'])
+    client.click('Restore')
+    client.wait('the snapshot', lambda: says(client) == before)
+    client.set('Kept', 'elsewhere')
+    client.click('Restore')
+    client.wait('an error', lambda: any(
+        'elsewhere' in text and 'here' in text for text in client.texts))
+    client.press('Reset')
+    client.wait('the start', lambda: says(client) == 0.0)
+
+
+def test_sliders_command_joints_as_long_as_they_say_so(running, client):
+    """A command by hand outlives the timeout of commands."""
+    _, _, graph, _ = running
+    client.set('Command', 'position')
+    client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
+    client.set('joint_2', 0.3)
+    client.wait('who commands', lambda: any(
+        'by hand: arm/joint&#95;2 position 0.3' in text for text in client.texts))
+    begun = says(client)
+    client.wait('twice the timeout', lambda: says(client) > begun + 1.0)
+    assert not any('no command any more' in text for text in client.texts)
+    client.set('Command', 'measured')
+    client.wait('the motion', lambda: abs(measured(client, 'joint_2') - 0.3) < 1e-2)
+    client.wait('nobody who commands', lambda: not any('by hand' in text for text in client.texts))
+
+
+def test_trajectories_by_hand_are_followed(client):
+    """Follow typed points; say which line is wrong."""
+    client.wait_for('Points')
+    client.click('Add point')
+    line = client.wait('a point', lambda: client.widgets['Points']['value'])
+    assert len(line.split()) == 8
+    client.set('Points', '0.2 0 0 0 0 0 0 0\n0.4, 0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.1')
+    client.click('Follow points')
+    client.wait('its end', lambda: abs(measured(client, 'joint_1') - 0.1) < 1e-2)
+    client.set('Points', '0.2 1')
+    client.click('Follow points')
+    client.wait('an error', lambda: any('line 1' in text for text in client.texts))
+
+
+def test_bodies_are_pulled(client):
+    """Lift a box by a spring, and let it fall."""
+    name, number, place = client.wait('the box', lambda: client.box(SIZE))
+    grabbed = place + (0.05, 0.0, 0.1)
+    client.drag(name, number, 'start', grabbed, grabbed)
+    client.drag(name, number, 'update', grabbed, grabbed + (0.0, 0.0, 1.0))
+    client.wait('the box in the air', lambda: client.box(SIZE)[2][2] > 0.6)
+    client.wait('the arrow of the push',
+                lambda: client.nodes['/world/pushes']['points'].size == 6)
+    client.drag(name, number, 'end', grabbed, grabbed)
+    client.wait('the box on the ground', lambda: client.box(SIZE)[2][2] < 0.2)
+
+
+def test_sensors_and_the_solver_can_be_plotted(client):
+    """Offer the numbers of all sensors, with units."""
+    names = client.wait_for('Value')['options']
+    assert 'arm/wrist_ft force z [N]' in names
+    assert 'arm/imu linear acceleration x [m/s²]' in names
+    assert 'residual of contacts [m/s]' in names
+    client.wait('timing', lambda: any('control steps per second' in each for each in client.texts))
+
+
+def test_refused_commands_are_told(running, client):
+    """Show a warning of the node, and who commands."""
+    _, _, graph, _ = running
+    publisher = graph.advertise(JointState, '/arm/joint_commands')
+    publisher.publish(JointState(name=['elbow'], effort=[1.0]))
+    client.wait('a warning', lambda: any(
+        text.startswith('⚠️') and 'elbow' in text for text in client.texts))
+    client.wait('who sends', lambda: any('from test' in text for text in client.texts))
+
+
+def test_it_goes_on_without_its_page_and_all_replays(running):
+    """Kill the page's process; replay what was done there to the same bits."""
+    own, client, graph, bag = running
+    page = subprocess.run(
+        ['pgrep', '-P', str(own.process.pid), '-f', 'sim_bridge.page.process'],
+        capture_output=True, text=True, check=True)
+    os.kill(int(page.stdout), signal.SIGKILL)
+    own.hear('there is no live page')
+    graph.wait_for_next(graph.listen(Clock, '/clock'), 20)
+    assert own.end() == 0, own.said
+    assert own.said.count('there is no live page') == 1
+    verdict = replay(bag)
+    assert verdict.is_same, verdict.difference
+    recorded = read_bag(bag)
+    kinds = {kind for each in messages_on(recorded, '/sim_bridge/inputs', String)
+             for kind in re.findall(r'^\{"(\w+)"', each.data)}
+    assert {'pull', 'drop', 'reset', 'save', 'restore', 'control'} <= kinds
+    topics = {each.topic for each in recorded}
+    assert {'/arm/joint_commands', '/arm/joint_trajectory_controller/joint_trajectory'} <= topics
+
+
+@pytest.mark.parametrize('cause', ['port', 'viser'])
+def test_it_runs_without_a_page_that_cannot_be(cause):
+    """A port that is taken, and a Python without viser, cost the page alone."""
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+        port = taken.getsockname()[1]
+        gone = 'import sys; sys.modules["viser"] = None; ' if cause == 'viser' else ''
+        own = Running(
+            '-c', f'{gone}from sim_bridge.ros.node.main import main; main()', '--ros-args',
+            '-p', 'robot:=double_pendulum', '-p', 'view:=true', '-p', f'view_port:={port}')
+        try:
+            own.hear(rf'port {port}: Address already in use. The simulation goes on'
+                     if cause == 'port' else r'pip install "sim_bridge\[view\]"')
+            own.hear('ready: ')
+        finally:
+            own.end()
