@@ -61,12 +61,13 @@ def cast_nearest(
         way = sub(load3(end, row if row < end.shape[0] else 0, 0), o)
         g, share, face = nearest(geometry, scratch, scene, o, way, allowed, options)
         share, point, normal = hit_at(geometry, scratch, o, way, g, share, face)
-        length = length_of(way)
         struck_out[row] = g
         store3(point_out, row, 0, point)
         store3(normal_out, row, 0, normal)
-        distance_out[row] = share * length
-        depth_out[row] = (1.0 - share) * length
+        distance_out[row], depth_out[row] = share, share
+        if g != NOTHING:
+            length = length_of(way)
+            distance_out[row], depth_out[row] = share * length, (1.0 - share) * length
     return True
 
 
