@@ -73,14 +73,14 @@ def scan_all(
                 tell_place(device[k, KIND], R, p, site_row[site, SITE_V + 2], scan, values, size)
                 continue
             if not is_planted:
-                scene, is_planted = plant(
-                    geometry, world.workspace(table).pose, allowed, 0, scratch), True
+                scene, is_planted = plant(geometry, world.workspace(table).pose, scratch), True
             rays = floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE])
             if device[k, KIND] == RANGE:
                 values[size] = math.inf
             for ray in range((device[k, SCAN_SIZE] - BEAMS) // 3):
                 way = scale(rays[GREATEST], mul_mv(R, load_v(rays, BEAMS + 3 * ray)))
-                g, share, _ = nearest(geometry, scratch, scene, p, way, CULLED)
+                g, share, _ = nearest(
+                    geometry, scratch, scene, p, way, allowed, CULLED)
                 distance = share * rays[GREATEST]
                 if g == NOTHING:
                     distance = math.inf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+import struct
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,10 @@ from sim_bridge.engine.collision.ray.cast import (
     cast_all,
     cast_nearest,
     CULLED,
+    FARTHEST,
+    FIRST_Q,
     HIT_SIZE,
+    KEPT_SIZE,
     NORMAL,
     POINT,
     SENSORS,
@@ -22,91 +26,162 @@ from sim_bridge.engine.collision.ray.cast import (
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.model import Model
+from sim_bridge.engine.data.state import State
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.foundation.arrays import FloatArray, IntArray
 
 # places of arguments of `cast_nearest`
-_ALLOWED, _OPTIONS = 2, 3
+_START, _END, _ALLOWED, _OPTIONS = 1, 2, 3, 4
+_RESULTS = 7
 _EACH = 4
 """Geometries on a segment that there is room for at first."""
+_NONE = np.zeros(0, np.int64)
+
+# the numbers of a single segment: its ends, then point, normal and lengths of the hit
+_ENDS, _LENGTHS = struct.Struct('=6d'), struct.Struct('=2d')
+_HIT_POINT, _HIT_NORMAL, _HIT_LENGTHS, _SINGLE_SIZE = 6, 9, 12, 14
 
 
 class Struck(NamedTuple):
     """
     What segments hit, row by row. rays: (m,) numbers of segments. geometries: (m,), -1 for none.
 
-    shares: (m,) of the way from start to end. points: (m, 3) [m], normals: (m, 3), world.
+    points: (m, 3) [m], normals: (m, 3), world. distances, depths: (m,) from the start and to the
+    end [m]. Floats are nan where there is nothing.
     """
 
-    rays: np.ndarray
-    geometries: np.ndarray
-    shares: np.ndarray
-    points: np.ndarray
-    normals: np.ndarray
+    rays: IntArray
+    geometries: IntArray
+    points: FloatArray
+    normals: FloatArray
+    distances: FloatArray
+    depths: FloatArray
+
+    def taken(self, rows: slice) -> Struck:
+        """Return some rows."""
+        return Struck(
+            self.rays[rows], self.geometries[rows], self.points[rows], self.normals[rows],
+            self.distances[rows], self.depths[rows])
+
+
+class SingleCast:
+    """One segment to cast: the call, and the block of numbers that it reads and writes."""
+
+    def __init__(self, search: RaySearch):
+        """Prepare the call."""
+        self._block = bytearray(8 * _SINGLE_SIZE)
+        numbers, self._found = np.frombuffer(self._block), np.zeros(1, np.int64)
+        self._point = numbers[_HIT_POINT:_HIT_NORMAL]
+        self._normal = numbers[_HIT_NORMAL:_HIT_LENGTHS]
+        self._allowed = _NONE
+        self._call = search.prepare(
+            numbers[:3].reshape(1, 3), numbers[3:6].reshape(1, 3), self._found,
+            self._point.reshape(1, 3), self._normal.reshape(1, 3), numbers[12:13], numbers[13:14])
+        self._options_at = self._call.word_of(_OPTIONS)
+
+    def cast(
+        self, p0: Sequence[float], p1: Sequence[float], allowed: IntArray, options: int
+    ) -> tuple[int, FloatArray, FloatArray, float, float] | None:
+        """Find what a segment hits first; as `RaySearch.nearest`, of which this is a row."""
+        try:
+            _ENDS.pack_into(self._block, 0, *p0, *p1)
+        except struct.error:
+            # an int that is no float
+            return None
+        if allowed is not self._allowed:
+            self._call.replace(_ALLOWED, allowed)
+            self._allowed = allowed
+        self._call.words[self._options_at] = options
+        if not self._call():
+            return None
+        distance, depth = _LENGTHS.unpack_from(self._block, 8 * _HIT_LENGTHS)
+        return self._found.item(), self._point.copy(), self._normal.copy(), distance, depth
 
 
 class RaySearch:
-    """Casts segments at the geometries behind a handle, at the present state, in own scratch."""
+    """
+    Casts segments at the geometries behind a handle, at the present state, in own scratch.
+
+    The geometries are placed and sorted anew where q is another than at the last call, and after
+    `forget`. allowed: (ng,) 0 for geometries that are passed, or (0,). options: of `options_of`.
+    """
 
     def __init__(self, probe: Handle):
         """Search among the geometries of a handle, whose arrays are used in place."""
         self._probe = probe
-        self._allowed = np.zeros(0, np.int64)
+        self._kept = np.zeros(KEPT_SIZE, np.int64)
+        self._place = np.zeros(FIRST_Q + len(probe.part(State).q))
 
-    def first(
-        self, segment: Sequence[float], allowed: np.ndarray, is_culled: bool, sees_sensors: bool
-    ) -> tuple[int, np.ndarray]:
-        """
-        Find what one segment hits first, at less cost than `nearest`.
-
-        segment: start and way [m]. Returns the geometry, -1 for none, and a new row of hits.
-        """
-        call, segments, found, hit, at = self._first
-        segments[0] = segment
-        if allowed is not self._allowed:
-            call.replace(_ALLOWED, allowed)
-            self._allowed = allowed
-        call.words[at] = _options(is_culled, sees_sensors)
-        call()
-        return int(found[0]), hit[0].copy()
+    def forget(self) -> None:
+        """Place and sort the geometries anew: parameters of them, or frames of joints, changed."""
+        self._kept[:] = 0
 
     @cached_property
-    def _first(self) -> tuple[Call, np.ndarray, np.ndarray, np.ndarray, int]:
-        """The call for one segment, its arrays, and where its options are."""
-        segments, found, hit = np.zeros((1, 6)), np.zeros(1, np.int64), np.zeros((1, HIT_SIZE))
-        call = cast_nearest.prepare(self.handle, segments, self._allowed, 0, found, hit)
-        return call, segments, found, hit, call.word_of(_OPTIONS)
+    def single(self) -> SingleCast:
+        """The cast of one segment, at less cost than `nearest`."""
+        return SingleCast(self)
 
     def nearest(
-        self, segments: np.ndarray, allowed: np.ndarray, is_culled: bool, sees_sensors: bool
-    ) -> Struck:
+        self, starts: FloatArray, ends: FloatArray, count: int, allowed: IntArray, options: int
+    ) -> Struck | None:
         """
-        Find what each segment hits first.
+        Find what each of `count` segments hits first.
 
-        segments: (n, 6) start and way [m]. allowed: (ng,) 0 for geometries that are passed, or
-        (0,). is_culled: whether segments leave geometries unnoticed.
+        starts, ends: (count, 3) or (1, 3) [m]. Returns None if a point is farther away than
+        `ray.cast.FARTHEST`.
         """
-        count = len(segments)
-        found, hit = np.zeros(count, np.int64), np.zeros((count, HIT_SIZE))
-        cast_nearest(
-            self.handle, segments, allowed, _options(is_culled, sees_sensors), found, hit)
-        return _struck(np.arange(count), found, hit)
+        results = (
+            np.empty(count, np.int64), np.empty((count, 3)), np.empty((count, 3)),
+            np.empty(count), np.empty(count))
+        call = self._many
+        for number, array in (
+                (_START, starts), (_END, ends), (_ALLOWED, allowed),
+                *enumerate(results, _RESULTS)):
+            call.replace(number, array)
+        call.words[call.word_of(_OPTIONS)] = options
+        return Struck(np.arange(count), *results) if call() else None
+
+    @cached_property
+    def _many(self) -> Call:
+        points, lengths = np.zeros((0, 3)), np.zeros(0)
+        return self.prepare(points, points, _NONE, points, points, lengths, lengths)
+
+    def prepare(
+        self, starts: FloatArray, ends: FloatArray, struck: IntArray, points: FloatArray,
+        normals: FloatArray, distances: FloatArray, depths: FloatArray,
+    ) -> Call:
+        """Prepare a call of `ray.cast.cast_nearest`."""
+        return cast_nearest.prepare(
+            self.handle, starts, ends, _NONE, 0, self._kept, self._place, struck, points, normals,
+            distances, depths)
 
     def every(
-        self, segments: np.ndarray, allowed: np.ndarray, is_culled: bool, sees_sensors: bool
-    ) -> Struck:
+        self, starts: FloatArray, ends: FloatArray, count: int, allowed: IntArray, options: int
+    ) -> Struck | None:
         """Find all that each segment hits, in order along it; as `nearest`."""
-        options = _options(is_culled, sees_sensors)
-        room = _EACH * len(segments)
+        if not (_are_near(starts) and _are_near(ends)):
+            return None
+        segments = np.empty((count, 6))
+        segments[:, :3], ways = starts, segments[:, 3:]
+        np.subtract(ends, starts, out=ways)
+        room = _EACH * count
         while True:
             found, hit = np.zeros((room, 2), np.int64), np.zeros((room, HIT_SIZE))
-            count = cast_all(self.handle, segments, allowed, options, found, hit)
-            if count <= room:
+            total = cast_all(
+                self.handle, segments, allowed, options, self._kept, self._place, found, hit)
+            if total <= room:
                 break
-            room = count
-        found, hit = found[:count], hit[:count]
+            room = total
+        found, hit = found[:total], hit[:total]
         order = np.lexsort((found[:, 1], hit[:, SHARE], found[:, 0]))
-        return _struck(found[order, 0], found[order, 1], hit[order])
+        found, hit = found[order], hit[order]
+        x, y, z = ways[found[:, 0]].T
+        # in the order in which `nearest` adds, to have its bits
+        shares, lengths = hit[:, SHARE], np.sqrt(x * x + y * y + z * z)
+        return Struck(
+            found[:, 0].copy(), found[:, 1].copy(), hit[:, POINT:NORMAL].copy(),
+            hit[:, NORMAL:].copy(), shares * lengths, (1.0 - shares) * lengths)
 
     @cached_property
     def handle(self) -> Handle:
@@ -116,10 +191,10 @@ class RaySearch:
             make_workspace(model), make_collision_scratch(geometry, 0, 0))
 
 
-def _options(is_culled: bool, sees_sensors: bool) -> int:
+def options_of(is_culled: bool, sees_sensors: bool) -> int:
+    """Return the options of a cast: whether segments leave geometries unnoticed, see sensors."""
     return is_culled * CULLED | sees_sensors * SENSORS
 
 
-def _struck(rays: np.ndarray, geometries: np.ndarray, hit: np.ndarray) -> Struck:
-    return Struck(rays, geometries, hit[:, SHARE].copy(), hit[:, POINT:NORMAL].copy(),
-                  hit[:, NORMAL:].copy())
+def _are_near(points: FloatArray) -> bool:
+    return bool((np.abs(points) <= FARTHEST).all())

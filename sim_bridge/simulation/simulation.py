@@ -143,6 +143,8 @@ class Simulation:
         self.step_count = 0
         self.layout = 0
         """Changes whenever the arrays of model and state are others."""
+        self.changes = 0
+        """Counts changes of what is observed other than by steps and of q, v and u."""
         self.slots: dict[str, RobotSlot] = {}
         self.constraints: dict[str, Constraint] = {}
         self.exclusions = Exclusions()
@@ -450,13 +452,14 @@ class Simulation:
 
     def forget_observations(self) -> None:
         """Discard observations, so that the state is observed anew."""
+        self.changes += 1
         self._dirty |= OBSERVATION
 
     def invalidate(self) -> None:
         """Discard observations and wake all bodies, since the model's parameters changed."""
         if self.thread_guard.holder:
             self.check_thread()
-        self._dirty |= OBSERVATION
+        self.forget_observations()
         if not self._dirty & PARTS:
             self._robots.wake()
 
@@ -650,7 +653,8 @@ class Simulation:
         self._robots.restart(*self._initial)
         for joint in self.constraints.values():
             joint.restart()
-        self._dirty = self._dirty & ~(PUSHES | APPLIED) | OBSERVATION
+        self._dirty &= ~(PUSHES | APPLIED)
+        self.forget_observations()
         self.applied.clear()
         if any(joint.spec.gathers for joint in self.constraints.values()):
             self._dirty |= JOINT_VELOCITIES

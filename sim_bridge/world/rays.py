@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-import math
-from typing import Any, NamedTuple, overload
+from threading import get_ident
+from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from sim_bridge.engine.collision.ray.cast import NORMAL, POINT, SHARE
+from sim_bridge.engine.collision.ray.cast import FARTHEST
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
-from sim_bridge.foundation.validation import is_floats, name_set, real_array, truth
+from sim_bridge.foundation.validation import name_set, real_array, truth
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
-from sim_bridge.simulation.ray_search import RaySearch, Struck
+from sim_bridge.simulation.ray_search import options_of, RaySearch, Struck
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.bodies import Body, numbers_of_all
 
-_FARTHEST = 1e100  # whose square is still a number
 _ALL = np.zeros(0, np.int64)
+_FLOAT = np.dtype(np.float64)
+_NUMBERS = (float, int)
+_EITHER = '(n, 3) or (3,)'
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +54,6 @@ class RayHit:
                 f'distance {self.distance:.6g} m>')
 
 
-class _Kept(NamedTuple):
-    """The arrays of `RayHits`."""
-
-    rays: np.ndarray
-    indices: np.ndarray
-    points: np.ndarray
-    normals: np.ndarray
-    distances: np.ndarray
-    depths: np.ndarray
-
-
 class RayHits(DeclaredAttributes, Sequence[RayHit | None]):
     """
     What many segments hit, as arrays, and as a sequence of `RayHit`, None for a miss.
@@ -70,18 +62,18 @@ class RayHits(DeclaredAttributes, Sequence[RayHit | None]):
     it. In a row of a miss indices are -1, and floats nan.
     """
 
-    __slots__ = ('_geometries', '_kept')
+    __slots__ = ('_geometries', '_struck')
 
-    rays = ReadOnly[np.ndarray]('_kept.rays', '(n,) numbers of the segments.')
-    indices = ReadOnly[np.ndarray]('_kept.indices', '(n,) in `world.geometries`; -1: none.')
-    points = ReadOnly[np.ndarray]('_kept.points', '(n, 3) [m], world.')
-    normals = ReadOnly[np.ndarray]('_kept.normals', '(n, 3) of the surfaces, outward, world.')
-    distances = ReadOnly[np.ndarray]('_kept.distances', '(n,) from the starts [m].')
-    depths = ReadOnly[np.ndarray]('_kept.depths', '(n,) to the ends [m].')
+    rays = ReadOnly[np.ndarray]('_struck.rays', '(n,) numbers of the segments.')
+    indices = ReadOnly[np.ndarray]('_struck.geometries', '(n,) in `world.geometries`; -1: none.')
+    points = ReadOnly[np.ndarray]('_struck.points', '(n, 3) [m], world.')
+    normals = ReadOnly[np.ndarray]('_struck.normals', '(n, 3) of the surfaces, outward, world.')
+    distances = ReadOnly[np.ndarray]('_struck.distances', '(n,) from the starts [m].')
+    depths = ReadOnly[np.ndarray]('_struck.depths', '(n,) to the ends [m].')
 
-    def __init__(self, geometries: Sequence[Geometry], kept: _Kept):
+    def __init__(self, geometries: Sequence[Geometry], struck: Struck):
         """Keep hits of some geometries; `World` makes these."""
-        self._geometries, self._kept = geometries, kept
+        self._geometries, self._struck = geometries, struck
 
     def __repr__(self) -> str:
         """Show the numbers."""
@@ -90,7 +82,7 @@ class RayHits(DeclaredAttributes, Sequence[RayHit | None]):
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self._kept.indices)
+        return len(self._struck.geometries)
 
     @overload
     def __getitem__(self, row: int) -> RayHit | None: ...
@@ -100,8 +92,8 @@ class RayHits(DeclaredAttributes, Sequence[RayHit | None]):
     def __getitem__(self, row: Any) -> Any:
         """Return the hit of a row, None for a miss; of a slice, others of this kind."""
         if isinstance(row, slice):
-            return RayHits(self._geometries, _Kept(*(array[row] for array in self._kept)))
-        _, index, point, normal, distance, depth = (array[row] for array in self._kept)
+            return RayHits(self._geometries, self._struck.taken(row))
+        _, index, point, normal, distance, depth = (array[row] for array in self._struck)
         if index < 0:
             return None
         return RayHit(self._geometries[index], point, normal, float(distance), float(depth))
@@ -115,6 +107,7 @@ class RayQueries:
         self._world, self._simulation = world, simulation
         self._known: RaySearch | None = None
         self._geometries: Sequence[Geometry] = ()
+        self._changes = -1
 
     def first(
         self, p0: object, p1: object, *, groups: Iterable[str] | None,
@@ -122,16 +115,24 @@ class RayQueries:
         sensors: bool,
     ) -> RayHit | None:
         """Find what a segment hits first; as `World.raycast`."""
-        (x, y, z), (a, b, c) = _point('p0', p0), _point('p1', p1)
-        way = a - x, b - y, c - z
-        index, hit = self._search().first(
-            (x, y, z, *way), self._allowed(groups, skip, only), truth('cull', cull),
-            truth('sensors', sensors))
+        start, end = _point('p0', p0), _point('p1', p1)
+        search, allowed = self._search(), self._allowed(groups, skip, only)
+        options = 0 if cull is False is sensors else _options(cull, sensors)
+        thread, guard = get_ident(), self._simulation.thread_guard
+        before = guard.holder
+        if before and before != thread:
+            guard.check()
+        guard.holder = thread
+        try:
+            found = search.single.cast(start, end, allowed, options)
+        finally:
+            guard.holder = before
+        if found is None:
+            _refuse(p0, p1)
+        index, point, normal, distance, depth = found
         if index < 0:
             return None
-        share, length = float(hit[SHARE]), math.sqrt(sum(d * d for d in way))
-        return RayHit(self._geometries[index], hit[POINT:NORMAL], hit[NORMAL:], share * length,
-                      (1.0 - share) * length)
+        return RayHit(self._geometries[index], point, normal, distance, depth)
 
     def cast(
         self, p0: object, p1: object, *, groups: Iterable[str] | None,
@@ -139,27 +140,35 @@ class RayQueries:
         sensors: bool, every: bool,
     ) -> RayHits:
         """Find what segments hit; as `World.raycasts`."""
-        shape = '(n, 3) or (3,)'
-        starts, ends = _points('p0', p0, shape), _points('p1', p1, shape)
+        starts, ends = _rows('p0', p0), _rows('p1', p1)
         if starts.ndim == ends.ndim == 2 and len(starts) != len(ends):
             raise InvalidValueError('p1', f'{ends.shape} beside {starts.shape}', 'as many as p0')
         count = len(starts) if starts.ndim == 2 else len(np.atleast_2d(ends))
-        segments = np.empty((count, 6))
-        segments[:, :3], ways = starts, segments[:, 3:]
-        np.subtract(ends, starts, out=ways)
-        search = self._search()
-        struck = (search.every if truth('every', every) else search.nearest)(
-            segments, self._allowed(groups, skip, only), truth('cull', cull),
-            truth('sensors', sensors))
-        x, y, z = ways.T
-        # in the order in which `first` adds, to have its bits
-        return self._shown(struck, np.sqrt(x * x + y * y + z * z))
+        search, allowed = self._search(), self._allowed(groups, skip, only)
+        find = search.every if truth('every', every) else search.nearest
+        options = _options(cull, sensors)
+        thread, guard = get_ident(), self._simulation.thread_guard
+        before = guard.holder
+        if before and before != thread:
+            guard.check()
+        guard.holder = thread
+        try:
+            struck = find(starts.reshape(-1, 3), ends.reshape(-1, 3), count, allowed, options)
+        finally:
+            guard.holder = before
+        if struck is None:
+            _refuse(p0, p1)
+        return RayHits(self._geometries, struck)
 
     def _search(self) -> RaySearch:
         """Return the search of the present geometries."""
-        search = self._simulation.handles.rays
+        simulation = self._simulation
+        search = simulation.handles.rays
         if search is not self._known:
             self._known, self._geometries = search, self._world.geometries
+        if simulation.changes != self._changes:
+            search.forget()
+            self._changes = simulation.changes
         return search
 
     def _allowed(
@@ -167,7 +176,7 @@ class RayQueries:
         only: Body | Iterable[Body] | None,
     ) -> np.ndarray:
         """Return (ng,) 1 for each geometry that may be hit; (0,) where all may."""
-        if groups is None and only is None and isinstance(skip, tuple) and not skip:
+        if groups is None and only is None and type(skip) is tuple and not skip:
             return _ALL
         skipped, geometries = numbers_of_all('skip', skip, self._world), self._geometries
         allowed = np.ones(len(geometries), np.int64)
@@ -180,20 +189,21 @@ class RayQueries:
         allowed[skipped] = 0
         return allowed
 
-    def _shown(self, struck: Struck, lengths: np.ndarray) -> RayHits:
-        lengths = lengths[struck.rays]
-        return RayHits(self._geometries, _Kept(
-            struck.rays, struck.geometries, struck.points, struck.normals,
-            struck.shares * lengths, (1.0 - struck.shares) * lengths))
+
+def _options(cull: object, sensors: object) -> int:
+    return options_of(truth('cull', cull), truth('sensors', sensors))
 
 
 def _point(name: str, value: Any) -> Sequence[float]:
-    """Return a point (3,); raises InvalidValueError."""
-    point = value.tolist() if is_floats(value, 3) else value
+    """Return a point (3,), which may be too far away; raises InvalidValueError."""
+    point = value
+    if type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == (3,):
+        point = value.tolist()
     # the usual case, in a tenth of the time of the checks for all others
-    if type(point) in (tuple, list) and len(point) == 3 and all(
-            type(each) in (float, int) and abs(each) <= _FARTHEST for each in point):
-        return point
+    if type(point) in (list, tuple) and len(point) == 3:
+        x, y, z = point
+        if type(x) in _NUMBERS and type(y) in _NUMBERS and type(z) in _NUMBERS:
+            return point
     points = _points(name, value, '(3,)')
     if points.ndim != 1:
         raise InvalidValueError(name, f'array of shape {points.shape}', '(3,)',
@@ -201,15 +211,30 @@ def _point(name: str, value: Any) -> Sequence[float]:
     return points.tolist()
 
 
-def _points(name: str, value: object, shape: str) -> np.ndarray:
+def _rows(name: str, value: Any) -> FloatArray:
+    """Return points (3,) or (n, 3), which may be too far away; raises InvalidValueError."""
+    if (type(value) is np.ndarray and value.dtype is _FLOAT and value.ndim == 2
+            and value.shape[1] == 3 and value.flags.c_contiguous):
+        return value
+    return _points(name, value, _EITHER)
+
+
+def _refuse(p0: object, p1: object) -> NoReturn:
+    """Raise InvalidValueError for the first point that is too far away."""
+    _points('p0', p0, _EITHER)
+    _points('p1', p1, _EITHER)
+    raise AssertionError('points were refused for no reason')
+
+
+def _points(name: str, value: object, shape: str) -> FloatArray:
     """Return points (3,) or (n, 3); raises InvalidValueError."""
-    expected = f'finite numbers of at most {_FARTHEST:g}, {shape} [m]'
+    expected = f'finite numbers of at most {FARTHEST:g}, {shape} [m]'
     points = real_array(name, value, expected, 'raycast')
     if points.ndim not in (1, 2) or points.shape[-1] != 3:
         raise InvalidValueError(name, f'array of shape {points.shape}', expected, 'raycast')
-    if not (np.abs(points) <= _FARTHEST).all():
+    if not (np.abs(points) <= FARTHEST).all():
         rows = np.atleast_2d(points)
-        row = int(np.flatnonzero(~(np.abs(rows) <= _FARTHEST).all(axis=1))[0])
+        row = int(np.flatnonzero(~(np.abs(rows) <= FARTHEST).all(axis=1))[0])
         where = f'{name}[{row}]' if points.ndim == 2 else name
         raise InvalidValueError(where, rows[row].tolist(), expected, 'raycast')
-    return points
+    return np.ascontiguousarray(points)

@@ -869,7 +869,8 @@ class World(DeclaredAttributes):
         cull: pass from inside to outside unnoticed, through the back of triangles too.
         sensors: hit geometries that are sensors as well. Disabled ones are never hit.
 
-        Raises InvalidValueError for points that are not finite, and what is not of this world.
+        Raises InvalidValueError for points that are not finite, and what is not of this world;
+        StateError while another thread steps or changes the world.
         """
         return self._rays.first(
             p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors)

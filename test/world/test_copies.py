@@ -163,7 +163,9 @@ def test_second_thread_is_refused_by_name_and_the_world_goes_on():
     uses = (
         world.step, world.save, world.state_hash, world.reset, lambda: world.robots['arm'].ddq,
         lambda: world.robots['arm'].links[1].p, lambda: world.add_body(sb.Sphere(1.0), mass=1.0),
-        lambda: world.remove('arm'), world.copy)
+        lambda: world.remove('arm'), world.copy,
+        lambda: world.raycast((0, 0, 1), (0, 0, -1)),
+        lambda: world.raycasts((0, 0, 1), [(0, 0, -1)]))
     stepping = threading.Thread(target=world.step, args=(400,), name='physics', daemon=True)
     stepping.start()
     try:

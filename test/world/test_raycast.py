@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import itertools
 import math
 
 from meshes import lumpy_ball
@@ -16,6 +17,18 @@ import sim_bridge as sb
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 
 UP = math.sqrt(0.5)
+ARM = """
+<robot name="arm">
+  <link name="world"/>
+  <link name="bob">
+    <inertial><origin xyz="2 0 0"/><mass value="1"/>
+      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="2 0 0"/><geometry><sphere radius="0.2"/></geometry></collision>
+  </link>
+  <joint name="hinge" type="continuous">
+    <parent link="world"/><child link="bob"/><axis xyz="0 1 0"/><origin xyz="0 0 1"/>
+  </joint>
+</robot>"""
 
 
 def posed(shape, random=None):
@@ -321,6 +334,45 @@ def test_bodies_that_move_are_seen_where_they_are():
     assert world.raycast((0, 0, 5), (0, 0, -5)) is None
 
 
+def test_whatever_changes_between_calls_is_seen():
+    """Hit what a copy of the world, which has kept nothing, hits after each kind of change."""
+    world = sb.World()
+    ball = world.add_body(sb.Sphere(0.2), mass=1.0, position=(0, 0, 3))
+    box = world.add_body(sb.Box((0.4, 0.4, 0.4)), motion='static', position=(1, 0, 0))
+    field = world.add_body(
+        sb.HeightField(np.zeros((3, 3)), (6, 6)), motion='static', position=(0, 0, -1))
+    arm = world.load_urdf(ARM)
+    x = np.linspace(-2.5, 2.5, 41)
+    p0 = np.column_stack([x, 0.0 * x, 0.0 * x + 5.0])
+    p1 = p0 - (0.0, 0.0, 9.0)
+    first = world.save()
+    known = []
+
+    def change_heights():
+        field.geometries[0].set_heights([[0.5]], 1, 1)
+
+    for change in (
+            lambda: None, lambda: world.step(50), lambda: arm.q.fill(1.0),
+            lambda: ball.set_base_pose((0.5, 0, 2)), lambda: box.set_base_pose((-1, 0, 1)),
+            lambda: setattr(box.geometries[0], 'position', (0.1, 0, 0.3)),
+            lambda: setattr(box.geometries[0], 'orientation', (0, 0.6, 0, 0.8)),
+            lambda: setattr(ball.geometries[0], 'enabled', False),
+            lambda: setattr(ball.geometries[0], 'enabled', True),
+            lambda: setattr(box.geometries[0], 'sensor', True), change_heights,
+            lambda: world.add_body(sb.Sphere(0.3), 'late', motion='static', position=(2, 0, 2)),
+            lambda: world.remove(world.robots['late']), lambda: world.restore(first),
+            lambda: world.step(20), world.reset):
+        change()
+        hits, anew = world.raycasts(p0, p1), copy.copy(world).raycasts(p0, p1)
+        single = world.raycast(p0[18], p1[18])
+        for name in ('indices', 'points', 'normals', 'distances', 'depths'):
+            np.testing.assert_array_equal(getattr(hits, name), getattr(anew, name))
+        assert single.distance == hits.distances[18]
+        known.append(hits.points.tobytes() + hits.indices.tobytes())
+    # all but the first changes what is seen
+    assert all(one != other for one, other in itertools.pairwise(known))
+
+
 @pytest.mark.parametrize('count', [1, 8, 33, 300])
 def test_trees_of_all_depths_miss_nothing(count):
     """Find the balls that the closed form finds, the nearest and all, among few and many."""
@@ -357,6 +409,9 @@ def test_bad_arguments_are_named():
         world.raycasts((0, 0, 0), [(1, 0, 0), (np.nan, 0, 0)])
     with pytest.raises(sb.InvalidValueError, match='p0.*inf'):
         world.raycast((0, np.inf, 0), (1, 0, 0))
+    for far in (2e100, 10**400):
+        with pytest.raises(sb.InvalidValueError, match=r'p1.*at most 1e\+100'):
+            world.raycast((0, 0, 0), (1, far, 0))
     for p0, p1 in (((0, 0), (1, 0, 0)), ('abc', (1, 0, 0)), ([(0, 0, 0)] * 2, [(1, 0, 0)] * 3)):
         with pytest.raises(sb.InvalidValueError, match=r'p[01]'):
             world.raycasts(p0, p1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.table import Table
@@ -15,10 +15,10 @@ from sim_bridge.engine.collision.ray.strike import normal_at, strike
 from sim_bridge.engine.collision.ray.tree import slabs_of
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.geometry import ENABLED, LINE, PLANE, SENSOR
-from sim_bridge.engine.dynamics.kinematics import place
+from sim_bridge.engine.dynamics.kinematics import place_body
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import store_pose
-from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3
+from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub
 
 # columns of hits: share of the way, point [m] and normal, world
 SHARE, POINT, NORMAL = 0, 1, 4
@@ -28,57 +28,122 @@ NOTHING = -1
 # bits of options: pass from inside to outside unnoticed; see sensors too
 CULLED, SENSORS = 1, 2
 
+# what is kept of a planted scene: whether it is, then as `plant` returns; behind the size is q
+IS_PLANTED, ENDLESS, TOP, GROUPS = range(4)
+KEPT_SIZE = 4
+SIZE, FIRST_Q = 0, 1
+
+FARTHEST = 1e100
+"""Greatest coordinate of a point, whose square is still a number [m]."""
+
 
 @entry
 def cast_nearest(
-    table: Table, segment: FloatMatrix, allowed: IntVector, options: int, struck_out: IntVector,
-    hit_out: FloatMatrix
+    table: Table, start: FloatMatrix, end: FloatMatrix, allowed: IntVector, options: int,
+    kept_inout: IntVector, place_inout: FloatVector, struck_out: IntVector, point_out: FloatMatrix,
+    normal_out: FloatMatrix, distance_out: FloatVector, depth_out: FloatVector
 ):
     """
     Find the nearest geometry on each segment.
 
-    segment: (n, 6) start and way [m]. allowed: (ng,) 0 for geometries that are passed; (0,) for
-    none. options: of the bits above. struck_out: (n,) the geometry, NOTHING for none. hit_out:
-    (n, 7) see the columns; nan where there is nothing.
+    start, end: (n, 3) [m], or (1, 3) for a common one. allowed: (ng,) 0 for geometries that are
+    passed; (0,) for none. options: of the bits above. kept_inout, place_inout: as of
+    `plant_changed`. struck_out: (n,) the geometry, NOTHING for none. point_out, normal_out:
+    (n, 3). distance_out, depth_out: (n,) from the start and to the end [m]; nan where there is
+    nothing. Returns whether all points are within FARTHEST; if not, nothing is done.
     """
-    model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    place(model, state.q, ws)
+    if not (are_near(start) and are_near(end)):
+        return False
+    scene = plant_changed(table, kept_inout, place_inout)
     geometry, scratch = world.geometry(table), world.collision(table)
-    scene = plant(geometry, ws.pose, allowed, options, scratch)
-    for row in range(segment.shape[0]):
-        start, way = load3(segment, row, 0), load3(segment, row, 3)
-        g, share, face = nearest(geometry, scratch, scene, start, way, options)
+    for row in range(struck_out.shape[0]):
+        o = load3(start, row if row < start.shape[0] else 0, 0)
+        way = sub(load3(end, row if row < end.shape[0] else 0, 0), o)
+        g, share, face = nearest(geometry, scratch, scene, o, way, allowed, options)
+        share, point, normal = hit_at(geometry, scratch, o, way, g, share, face)
         struck_out[row] = g
-        store_hit(geometry, scratch, start, way, g, share, face, row, hit_out)
+        store3(point_out, row, 0, point)
+        store3(normal_out, row, 0, normal)
+        distance_out[row], depth_out[row] = share, share
+        if g != NOTHING:
+            length = length_of(way)
+            distance_out[row], depth_out[row] = share * length, (1.0 - share) * length
+    return True
 
 
 @entry
 def cast_all(
-    table: Table, segment: FloatMatrix, allowed: IntVector, options: int, struck_out: IntMatrix,
-    hit_out: FloatMatrix
+    table: Table, segment: FloatMatrix, allowed: IntVector, options: int, kept_inout: IntVector,
+    place_inout: FloatVector, struck_out: IntMatrix, hit_out: FloatMatrix
 ):
     """
     Find all geometries on each segment, each where the segment first crosses its surface.
 
-    As `cast_nearest`, but struck_out: (m, 2) segment and geometry, hit_out: (m, 7), in order of
-    the segments. Returns how many there are, of which the first m are written.
+    segment: (n, 6) start and way [m], within FARTHEST. allowed to place_inout: as of
+    `cast_nearest`. struck_out: (m, 2) segment and geometry. hit_out: (m, 7) see the columns, in
+    order of the segments. Returns how many there are, of which the first m are written.
     """
-    model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    place(model, state.q, ws)
+    scene = plant_changed(table, kept_inout, place_inout)
     geometry, scratch = world.geometry(table), world.collision(table)
-    scene = plant(geometry, ws.pose, allowed, options, scratch)
     total = 0
     for row in range(segment.shape[0]):
         start, way = load3(segment, row, 0), load3(segment, row, 3)
-        total = every(geometry, scratch, scene, start, way, options, row, total, struck_out,
-                      hit_out)
+        total = every(geometry, scratch, scene, start, way, allowed, options, row, total,
+                      struck_out, hit_out)
     return total
 
 
 @kernel
-def plant(geometry, pose, allowed, options, scratch_out):
+def are_near(point):
+    """Return whether all coordinates of points are within FARTHEST."""
+    far = 0
+    for row in range(point.shape[0]):
+        x, y, z = load3(point, row, 0)
+        # without a branch for each; also of what is no number
+        far += int(not abs(x) <= FARTHEST) | int(not abs(y) <= FARTHEST) | int(
+            not abs(z) <= FARTHEST)
+    return far == 0
+
+
+@kernel
+def length_of(way):
+    """Return the length of a way."""
+    # each product is rounded, so that numpy has the same bits
+    x, y, z = float(way[0] * way[0]), float(way[1] * way[1]), float(way[2] * way[2])
+    return math.sqrt(x + y + z)
+
+
+@kernel
+def plant_changed(table, kept_inout, place_inout):
     """
-    Place the geometries and sort those that may be hit into a tree.
+    Return the scene behind a handle's table as `plant`, planted anew only where it is another.
+
+    kept_inout: (KEPT_SIZE,) see the columns: to be set to 0 before the first call, and where
+    parameters have changed since the last. place_inout: (1 + nq,) the size, and the q that it was
+    planted at.
+    """
+    state, ws = world.state(table), world.workspace(table)
+    changed = int(kept_inout[IS_PLANTED] == 0)
+    for k in range(state.q.shape[0]):
+        changed |= int(state.q[k] != place_inout[FIRST_Q + k])
+    if changed != 0:
+        model = world.model(table)
+        for k in range(state.q.shape[0]):
+            place_inout[FIRST_Q + k] = state.q[k]
+        for body in range(model.parent.shape[0]):
+            place_body(model, state.q, ws, body)
+        endless, top, groups, size = plant(
+            world.geometry(table), ws.pose, world.collision(table))
+        kept_inout[IS_PLANTED], kept_inout[ENDLESS] = 1, endless
+        kept_inout[TOP], kept_inout[GROUPS] = top, groups
+        place_inout[SIZE] = size
+    return kept_inout[ENDLESS], kept_inout[TOP], kept_inout[GROUPS], place_inout[SIZE]
+
+
+@kernel
+def plant(geometry, pose, scratch_out):
+    """
+    Place the geometries and sort those that any line may hit into a tree.
 
     pose: (nb, 12) of the bodies. The first of `order` are in the tree, the last are planes.
     Returns where the planes begin, and of the tree what `build_lanes` returns.
@@ -87,7 +152,7 @@ def plant(geometry, pose, allowed, options, scratch_out):
     count, end = 0, geometry.body.shape[0]
     endless = end
     for g in range(end):
-        if may_be_hit(geometry.flags[g], allowed, options, g):
+        if geometry.flags[g] & (ENABLED | LINE) == ENABLED:
             R, p = frame_in_world(geometry, g, pose)
             store_pose(scratch_out.pose, g, R, p)
             if geometry.shape[g] == PLANE:
@@ -103,15 +168,15 @@ def plant(geometry, pose, allowed, options, scratch_out):
 
 
 @kernel
-def may_be_hit(flags, allowed, options, g):
-    """Return whether lines may hit a geometry with these flags; not other lines."""
-    if flags & (ENABLED | LINE) != ENABLED or (flags & SENSOR != 0 and options & SENSORS == 0):
+def may_be_hit(geometry, g, allowed, options):
+    """Return whether a line that is cast with some options may hit a planted geometry."""
+    if geometry.flags[g] & SENSOR != 0 and options & SENSORS == 0:
         return False
     return allowed.shape[0] == 0 or allowed[g] != 0
 
 
 @subroutine
-def nearest(geometry, scratch, scene, start, way, options):
+def nearest(geometry, scratch, scene, start, way, allowed, options):
     """Return the nearest geometry on a segment, the share of the way to it, and the face."""
     endless, top, groups, size = scene
     g, share, face = NOTHING, 1.0, 0
@@ -121,10 +186,11 @@ def nearest(geometry, scratch, scene, start, way, options):
     is_culled = options & CULLED != 0
     for at in range(endless, geometry.body.shape[0]):
         other = scratch.order[at]
-        t, its_face = strike(
-            geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
-        if is_nearer(t, other, share, g):
-            g, share, face = other, t, its_face
+        if may_be_hit(geometry, other, allowed, options):
+            t, its_face = strike(
+                geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
+            if is_nearer(t, other, share, g):
+                g, share, face = other, t, its_face
     slabs = slabs_of(start, way, size)
     group, level = 0, top + 1
     while True:
@@ -132,10 +198,11 @@ def nearest(geometry, scratch, scene, start, way, options):
         if at < 0:
             return g, share, face
         other = scratch.order[at]
-        t, its_face = strike(
-            geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
-        if is_nearer(t, other, share, g):
-            g, share, face = other, t, its_face
+        if may_be_hit(geometry, other, allowed, options):
+            t, its_face = strike(
+                geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
+            if is_nearer(t, other, share, g):
+                g, share, face = other, t, its_face
 
 
 @kernel
@@ -146,52 +213,51 @@ def is_nearer(t, other, share, g):
 
 @subroutine
 def every(
-    geometry, scratch, scene, start, way, options, row, total, struck_out, hit_out
+    geometry, scratch, scene, start, way, allowed, options, row, total, struck_out, hit_out
 ):
     """Append all geometries on a segment; return the new total."""
     endless, top, groups, size = scene
     square = dot(way, way)
     if not 0.0 < square < math.inf:
         return total
-    is_culled = options & CULLED != 0
     for at in range(endless, geometry.body.shape[0]):
-        total = append(geometry, scratch, scratch.order[at], start, way, is_culled, row, total,
-                       struck_out, hit_out)
+        total = append(geometry, scratch, scratch.order[at], start, way, allowed, options, row,
+                       total, struck_out, hit_out)
     slabs = slabs_of(start, way, size)
     group, level = 0, top + 1
     while True:
         at, group, level = next_item(scratch, top, groups, slabs, 1.0, group, level)
         if at < 0:
             return total
-        total = append(geometry, scratch, scratch.order[at], start, way, is_culled, row, total,
-                       struck_out, hit_out)
+        total = append(geometry, scratch, scratch.order[at], start, way, allowed, options, row,
+                       total, struck_out, hit_out)
 
 
 @kernel
 def append(
-    geometry, scratch, g, start, way, is_culled, row, total, struck_out, hit_out
+    geometry, scratch, g, start, way, allowed, options, row, total, struck_out, hit_out
 ):
     """Append a geometry if it is on a segment; return the new total."""
+    if not may_be_hit(geometry, g, allowed, options):
+        return total
     share, face = strike(
-        geometry, g, geometry_pose(scratch, g), start, way, 1.0, is_culled)
+        geometry, g, geometry_pose(scratch, g), start, way, 1.0, options & CULLED != 0)
     if share > 1.0:
         return total
     if total < struck_out.shape[0]:
+        share, point, normal = hit_at(geometry, scratch, start, way, g, share, face)
         struck_out[total, 0], struck_out[total, 1] = row, g
-        store_hit(geometry, scratch, start, way, g, share, face, total, hit_out)
+        hit_out[total, SHARE] = share
+        store3(hit_out, total, POINT, point)
+        store3(hit_out, total, NORMAL, normal)
     return total + 1
 
 
 @kernel
-def store_hit(geometry, scratch, start, way, g, share, face, row, hit_out):
-    """Write a row of hits."""
-    nowhere = (math.nan, math.nan, math.nan)
-    point, normal = nowhere, nowhere
+def hit_at(geometry, scratch, start, way, g, share, face):
+    """Return the share of the way, the point and the normal of a hit; nan of NOTHING."""
     if g == NOTHING:
-        share = math.nan
-    else:
-        point = add(start, scale(share, way))
-        normal = normal_at(geometry, g, geometry_pose(scratch, g), face, point)
-    hit_out[row, SHARE] = share
-    store3(hit_out, row, POINT, point)
-    store3(hit_out, row, NORMAL, normal)
+        nowhere = (math.nan, math.nan, math.nan)
+        return math.nan, nowhere, nowhere
+    point = add(start, scale(share, way))
+    return share, point, normal_at(geometry, g, geometry_pose(scratch, g), face, point)
