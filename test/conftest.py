@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import fcntl
+import gc
 import importlib.metadata
 import itertools
 import os
@@ -88,6 +89,17 @@ def pytest_configure(config):
     if store.wheels() is not None:
         store.offer(build.build()[0])
         os.environ['PYTHONPATH'] += os.pathsep + sys.path[-1]
+
+
+def pytest_collection(session):
+    """Collect without looking for garbage: all that is made is kept."""
+    gc.disable()
+
+
+def pytest_collection_finish(session):
+    """Spare later searches for garbage the thousands of tests that were collected."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure(config):
