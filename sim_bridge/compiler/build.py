@@ -64,6 +64,10 @@ class Compilable(Protocol):
     def key(self) -> str:
         """Digest of everything that the object depends on."""
 
+    @property
+    def size(self) -> int:
+        """An estimate of how long it takes to compile, beside others."""
+
     def emit(self) -> Text:
         """Read the kernels; raises KernelError where one is outside the subset."""
 
@@ -177,7 +181,8 @@ def _compile(units: Sequence[Compilable]) -> None:
     # a single unit is compiled here: starting a process takes longer
     with _Workers(count if count > 1 and sys.executable else 0) as workers:
         jobs = []
-        for unit in units:
+        # the longest first: begun last, it would keep all others waiting at the end
+        for unit in sorted(units, key=lambda unit: unit.size, reverse=True):
             text = unit.emit()
             track.announce(text.llvm)
             jobs.append(workers.submit(_finish, unit, text, track))

@@ -78,7 +78,7 @@ class Module:
         symbol = f'{kernel.__name__}.{len(self._functions)}'
         leaves = [leaf for kind in arguments for leaf in kind.leaves]
         parameters = ', '.join(f'{llvm} %a{at}' for at, llvm in enumerate(leaves))
-        attributes = 'alwaysinline nounwind' if kernel.is_inlined else 'nounwind'
+        attributes = 'alwaysinline nounwind' if kernel.is_inlined else 'noinline nounwind'
         self._texts.append('\n'.join([
             f'define internal {struct_of(result)} @{symbol}({parameters}) {attributes} {{',
             'entry:', *f.allocations, *f.lines, '}']))

@@ -61,6 +61,11 @@ class Unit:
             digest.update(text.encode() + b'\0')
         return digest.hexdigest()[:32]
 
+    @property
+    def size(self) -> int:
+        """Bytes of Python's code of all kernels that it holds: an estimate of its compile time."""
+        return sum(len(kernel.function.__code__.co_code) for kernel in _kernels_of(self.kernel))
+
     def emit(self) -> Text:
         """Return the LLVM text; raises KernelError for a kernel outside the subset."""
         # imported here because most processes compile nothing
@@ -160,13 +165,19 @@ def _file_digest(path: str) -> str:
 def _content(kernel: Kernel) -> set[str]:
     """Return the content of a kernel and of those that it calls."""
     found: set[str] = set()
+    for each in _kernels_of(kernel):
+        found |= _own_content(each)[0]
+    return found
+
+
+def _kernels_of(kernel: Kernel) -> set[Kernel]:
+    """Return a kernel and those that it calls, if by way of others."""
     seen, waiting = {kernel}, [kernel]
     while waiting:
-        own, called = _own_content(waiting.pop())
-        found |= own
+        _, called = _own_content(waiting.pop())
         waiting += called - seen
         seen |= called
-    return found
+    return seen
 
 
 @cache

@@ -301,6 +301,22 @@ def test_rounding_ends_with_the_expression(source, fuses):
     assert bits(found) == bits(once((A, B), (C,)) if fuses else A * B + C)
 
 
+def test_a_subroutine_called_last_leaves_nothing_of_its_result_behind():
+    """Return tuples of all sizes, of which callers use one item, again and again."""
+    for size in range(1, 10):
+        items = ', '.join(f'{number}.0 * x' for number in range(size))
+        whole = ' + '.join(f't[{number}]' for number in range(size))
+        for used in range(size):
+            found = agreed(
+                f'@subroutine\ndef several(x):\n    return {items},\n'
+                f'@subroutine\ndef only(x):\n    return several(x)[{used}]\n'
+                'def f(n, x, out):\n    total = 0.0\n    for k in range(n):\n'
+                '        total += only(x + k)\n'
+                f'    t = several(x)\n    out[0] = {whole}\n    return total',
+                20, 0.5, np.zeros(1))
+            assert found == used * sum(0.5 + k for k in range(20))
+
+
 def test_sum_with_a_product_is_exact_to_half_an_ulp():
     """Round once for all edge values: infinities, zeros, overflow, denormals."""
     kernel = program('def f(a, b, c):\n    return a * b + c')
