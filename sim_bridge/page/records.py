@@ -49,8 +49,8 @@ class LinkRecord(NamedTuple):
     A link. center: (3,) centre of mass, in its frame [m].
 
     box: (3,) edges of the box with the same inertia [m], (0, 0, 0) without mass; its axes are the
-    columns of principal_axes (3, 3), in the link's frame. motion: 'static', 'kinematic' or
-    'dynamic'.
+    columns of principal_axes (3, 3), in the link's frame. motion: 'dynamic' where a joint that can
+    move is between it and the world, else 'static' or 'kinematic'.
     """
 
     name: str
@@ -64,7 +64,7 @@ class LinkRecord(NamedTuple):
     @property
     def is_movable(self) -> bool:
         """Whether a push moves it."""
-        return self.motion == 'dynamic' and self.mass > 0.0
+        return self.motion == 'dynamic'
 
 
 class JointRecord(NamedTuple):

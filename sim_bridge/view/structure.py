@@ -11,6 +11,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.page.channel import Sizes
 from sim_bridge.page.records import Color, JointRecord, LinkRecord, Mesh, MeshFile, Part, Structure
+from sim_bridge.robots.body_type import motion_of_link
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
@@ -104,7 +105,7 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
             role = 'collision' if visuals else 'both'
             parts += [_part(geometry, len(links), meshes, color, role)
                       for geometry in link.geometries]
-            links.append(_link(robot, link))
+            links.append(_link(robot, link, motion_of_link(world.simulation, link.slot)))
             parts += visuals
         joints += _joints(robot, places)
     state = world.state
@@ -162,16 +163,16 @@ def _visuals(
     return found
 
 
-def _link(robot: Robot, link: Link) -> LinkRecord:
+def _link(robot: Robot, link: Link, motion: str) -> LinkRecord:
     if not link.m:
         return LinkRecord(
-            link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), robot.motion)
+            link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), motion)
     moments, axes = np.linalg.eigh(link.I)
     # of a box: 12 I_x / m = y² + z²
     squares = 12.0 / link.m * (0.5 * moments.sum() - moments)
     return LinkRecord(
         link.name, robot.name, link.m, link.c, np.sqrt(np.maximum(squares, 0.0)), axes,
-        robot.motion)
+        motion)
 
 
 def _joints(robot: Robot, places: dict[int, int]) -> list[JointRecord]:

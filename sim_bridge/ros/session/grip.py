@@ -30,8 +30,8 @@ class Grip:
         Pull a link from the next step on, instead of the one in hand.
 
         point: (3,) in the link's frame [m]; None for the one in hand. target: (3,) in the world
-        [m]. Raises UnknownNameError, or InvalidValueError for a link without mass or numbers that
-        are not finite.
+        [m]. Raises UnknownNameError, or InvalidValueError for a link that cannot move or numbers
+        that are not finite.
         """
         if self._drag is None:
             # imported here, since few simulations are looked at
