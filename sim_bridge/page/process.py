@@ -23,6 +23,7 @@ from sim_bridge.page.layer import Context, Layer, ROOT
 from sim_bridge.page.messages import PageEnd, Scene
 from sim_bridge.page.plots_layer import PlotsLayer
 from sim_bridge.page.poses import Poses
+from sim_bridge.page.push_layer import PushLayer
 from sim_bridge.page.records import Notice, Request
 from sim_bridge.page.sensors_layer import SensorsLayer
 from sim_bridge.page.server import LOOPBACK, open_server
@@ -50,8 +51,8 @@ class Page:
         context = Context(self._server, self._ask, self._say, root, *(
             tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')))
         self._layers: list[Layer] = [each(context) for each in (
-            TimeLayer, TapeLayer, StatusLayer, CameraLayer, ShapesLayer, ForcesLayer,
-            FramesLayer, SensorsLayer, JointsLayer, TrajectoryLayer, PlotsLayer)]
+            TimeLayer, TapeLayer, PushLayer, StatusLayer, CameraLayer, ShapesLayer,
+            ForcesLayer, FramesLayer, SensorsLayer, JointsLayer, TrajectoryLayer, PlotsLayer)]
         self._has_ended = threading.Event()
         address = f'http://{LOOPBACK}:{self._server.get_port()}/?token='
         self._ask('opened', url=address + guard.owner, visitor_url=address + guard.visitor)
