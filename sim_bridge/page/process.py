@@ -24,7 +24,7 @@ from sim_bridge.page.messages import PageEnd, Scene
 from sim_bridge.page.plots_layer import PlotsLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.push_layer import PushLayer
-from sim_bridge.page.records import Notice, Request
+from sim_bridge.page.records import Notice, Request, Reshaping
 from sim_bridge.page.sensors_layer import SensorsLayer
 from sim_bridge.page.server import LOOPBACK, open_server
 from sim_bridge.page.shapes_layer import ShapesLayer
@@ -45,7 +45,7 @@ class Page:
         self._end = end
         self._server = open_server('sim_bridge', port, guard)
         self._ring: Ring | None = None
-        self._inbox: deque[tuple[Scene | Notice, int | None]] = deque()
+        self._inbox: deque[tuple[Scene | Reshaping | Notice, int | None]] = deque()
         tabs = self._server.gui.add_tab_group()
         root = self._server.scene.add_frame(ROOT, show_axes=False)
         context = Context(self._server, self._ask, self._say, root, *(
@@ -85,10 +85,14 @@ class Page:
         except EOFError:
             self._has_ended.set()
 
-    def _take(self, message: Scene | Notice, memory: int | None) -> None:
+    def _take(self, message: Scene | Reshaping | Notice, memory: int | None) -> None:
         if isinstance(message, Notice):
             for layer in self._layers:
                 layer.notice(message)
+            return
+        if isinstance(message, Reshaping):
+            for layer in self._layers:
+                layer.reshape(message)
             return
         assert memory is not None
         self._ring = Ring(message.sizes, memory)

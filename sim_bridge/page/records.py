@@ -44,6 +44,13 @@ class Part(NamedTuple):
     color: Color
 
 
+class Reshaping(NamedTuple):
+    """Another surface for a mesh of `Structure.meshes`, by its number."""
+
+    mesh: int
+    surface: Mesh
+
+
 class LinkRecord(NamedTuple):
     """
     A link. center: (3,) centre of mass, in its frame [m].

@@ -14,7 +14,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.looks import Library, Looks, Piece
 from sim_bridge.page.poses import Poses, quaternions
-from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Structure
+from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Reshaping, Structure
 
 _VISUAL, _COLLISION, _BOTH = 'Visual', 'Collision', 'Both'
 _ROLES = {_VISUAL: {'visual', 'both'}, _COLLISION: {'collision', 'both'},
@@ -39,6 +39,7 @@ class ShapesLayer(PlainLayer):
         self._parts: list[Part] = []
         self._poses: Poses | None = None
         self._is_stale = False
+        self._reshaped: set[int] = set()
         self._changes, self._due = 0, 0.0
         self._library = Library(lambda kind, text: context.say(Notice(kind, text)))
         gui = self.server.gui
@@ -55,9 +56,18 @@ class ShapesLayer(PlainLayer):
     def show(self, structure: Structure) -> None:
         """Have the files read; the next frame says where everything is."""
         self._structure, self._is_stale = structure, True
+        self._reshaped.clear()
         for mesh in structure.meshes:
             if isinstance(mesh, MeshFile):
                 self._library.ask(mesh.path)
+
+    def reshape(self, change: Reshaping) -> None:
+        """Draw the surface with the next frame, and nothing else anew."""
+        assert self._structure is not None
+        meshes = list(self._structure.meshes)
+        meshes[change.mesh] = change.surface
+        self._structure = self._structure._replace(meshes=tuple(meshes))
+        self._reshaped.add(change.mesh)
 
     def wait(self) -> None:
         """Wait until all files have been read."""
@@ -79,6 +89,9 @@ class ShapesLayer(PlainLayer):
         positions, wxyzs = self._places(poses)
         if is_new:
             self._make(self._structure, positions, wxyzs)
+        elif self._reshaped:
+            self._remake(self._structure, positions, wxyzs)
+        self._reshaped.clear()
         asleep = frame.asleep[self._links] > 0.0
         for batch, rows in zip(self._batches, self._slices, strict=True):
             batch.move(positions[rows], wxyzs[rows])
@@ -118,19 +131,32 @@ class ShapesLayer(PlainLayer):
         """Make the nodes anew."""
         for batch in self._batches:
             batch.remove()
-        self._batches = []
+        self._batches = [
+            self._batch(structure, group, rows, positions, wxyzs)
+            for group, rows in zip(self._groups, self._slices, strict=True)]
+
+    def _remake(self, structure: Structure, positions: np.ndarray, wxyzs: np.ndarray) -> None:
+        """Make the nodes anew whose surface has changed."""
+        for k, (group, rows) in enumerate(zip(self._groups, self._slices, strict=True)):
+            if group[0].mesh in self._reshaped:
+                self._batches[k].remove()
+                self._batches[k] = self._batch(structure, group, rows, positions, wxyzs)
+
+    def _batch(
+        self, structure: Structure, group: list[Part], rows: slice, positions: np.ndarray,
+        wxyzs: np.ndarray,
+    ) -> Batch:
         style = Style(
             self._opacity.value, self._wireframe.value, self._colors.value == _BY_MOTION)
-        for group, rows in zip(self._groups, self._slices, strict=True):
-            batch = Batch(
-                self.server, f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
-                self._looks(structure.meshes[group[0].mesh]), group,
-                [structure.links[part.link].motion for part in group], style,
-                (positions[rows], wxyzs[rows]))
-            self._batches.append(batch)
-            if 'drag' in structure.abilities:
-                for handle in batch.handles:
-                    handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
+        batch = Batch(
+            self.server, f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
+            self._looks(structure.meshes[group[0].mesh]), group,
+            [structure.links[part.link].motion for part in group], style,
+            (positions[rows], wxyzs[rows]))
+        if 'drag' in structure.abilities:
+            for handle in batch.handles:
+                handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
+        return batch
 
     def _looks(self, mesh: Mesh | MeshFile) -> Looks:
         if isinstance(mesh, Mesh):

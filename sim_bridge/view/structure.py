@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from sim_bridge.shapes.mesh_files import MeshArrays, VRML_SUFFIX
 from sim_bridge.shapes.outlines import Surface
 from sim_bridge.shapes.shapes import Box, Cylinder, Plane, PRIMITIVES, Shape, Sphere
 from sim_bridge.shapes.surfaces import surface
+from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.view.attached import loops_of, sensors_of
 from sim_bridge.view.colors import color_of
 from sim_bridge.view.signals import signals_of
@@ -35,34 +37,37 @@ class _Meshes:
 
     def __init__(self) -> None:
         self.meshes: list[Mesh | MeshFile] = []
-        self._numbers: dict[object, int] = {}
+        self.numbers: dict[object, int] = {}
         # whose addresses must not become those of others
         self._kept: list[object] = []
 
     def of(self, shape: Shape) -> tuple[int, tuple[float, float, float]]:
         """Return the number of a shape's mesh, and its scale."""
         key, scale, plain = _unit(shape)
-        if key not in self._numbers:
-            found = _square() if isinstance(plain, Plane) else surface(plain, _SIDES)
-            self._add(key, Mesh(
-                found.vertices.astype(np.float32), found.triangles.astype(np.uint32)), shape)
-        return self._numbers[key], scale
+        if key not in self.numbers:
+            self._add(key, mesh_of(plain), shape)
+        return self.numbers[key], scale
+
+    def of_field(self, slot: GeometrySlot) -> int:
+        """Return the number of a height field's mesh, which no other has: its heights change."""
+        self._add(slot, mesh_of(slot.present_shape))
+        return self.numbers[slot]
 
     def of_file(self, path: str) -> int:
         """Return the number of a file that the page reads."""
-        if path not in self._numbers:
+        if path not in self.numbers:
             self._add(path, MeshFile(path))
-        return self._numbers[path]
+        return self.numbers[path]
 
     def of_arrays(self, arrays: MeshArrays) -> int:
         """Return the number of a mesh that a description holds."""
-        if id(arrays) not in self._numbers:
+        if id(arrays) not in self.numbers:
             self._add(id(arrays), Mesh(
                 arrays.vertices.astype(np.float32), arrays.triangles.astype(np.uint32)), arrays)
-        return self._numbers[id(arrays)]
+        return self.numbers[id(arrays)]
 
     def _add(self, key: object, mesh: Mesh | MeshFile, kept: object = None) -> None:
-        self._numbers[key] = len(self.meshes)
+        self.numbers[key] = len(self.meshes)
         self.meshes.append(mesh)
         self._kept.append(kept)
 
@@ -73,8 +78,8 @@ class Described(NamedTuple):
 
     sites: (links,) rows of `Simulation.observed_sites`. trees: (links,) first bodies of the trees
     that links belong to. geometry_links: (geometries,) places of their links, as numbers with a
-    fraction. signals: arrays of sensors' values; readings: of those that are drawn. warnings: what
-    cannot be drawn.
+    fraction. signals: arrays of sensors' values; readings: of those that are drawn. fields: the
+    numbers of height fields' meshes. warnings: what cannot be drawn.
     """
 
     structure: Structure
@@ -84,6 +89,7 @@ class Described(NamedTuple):
     geometry_links: np.ndarray
     signals: tuple[FloatArray, ...]
     readings: tuple[np.ndarray, ...]
+    fields: Mapping[GeometrySlot, int]
     warnings: tuple[str, ...] = ()
 
 
@@ -117,13 +123,15 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
         Sizes(len(links), len(state.q), len(state.v), len(names), sum(map(len, readings))),
         np.array(list(places), int), np.array(trees, int),
         np.array([places[geometry.link.slot.site] for geometry in world.geometries], float),
-        signals, readings, tuple(warnings))
+        signals, readings, {each: number for each, number in meshes.numbers.items()
+                            if isinstance(each, GeometrySlot)}, tuple(warnings))
 
 
 def _part(
     geometry: Geometry, link: int, meshes: _Meshes, color: Color, role: str
 ) -> Part:
-    mesh, scale = meshes.of(geometry.shape)
+    mesh, scale = (meshes.of(geometry.shape) if geometry.slot.heights is None else (
+        meshes.of_field(geometry.slot), (1.0, 1.0, 1.0)))
     opacity = 0.3 if geometry.sensor else color[3]
     return Part(
         role, geometry.name, link, mesh, geometry.position,
@@ -199,6 +207,12 @@ def _unit(shape: Shape) -> tuple[object, tuple[float, float, float], Shape]:
     if isinstance(shape, Cylinder):
         return Cylinder, (shape.radius, shape.radius, shape.length), Cylinder(1.0, 1.0)
     return (Plane if isinstance(shape, Plane) else id(shape)), (1.0, 1.0, 1.0), shape
+
+
+def mesh_of(shape: Shape) -> Mesh:
+    """Return the surface of a shape, of a plane a square."""
+    found = _square() if isinstance(shape, Plane) else surface(shape, _SIDES)
+    return Mesh(found.vertices.astype(np.float32), found.triangles.astype(np.uint32))
 
 
 def _square() -> Surface:
