@@ -38,6 +38,9 @@ class ShapesLayer(PlainLayer):
         self._slices: list[slice] = []
         self._parts: list[Part] = []
         self._poses: Poses | None = None
+        self._starts: list[int] = []
+        self._places_shown = (np.zeros((0, 3), np.float32), np.zeros((0, 4), np.float32))
+        self._asleep_shown = np.zeros(0, bool)
         self._is_stale = False
         self._reshaped: set[int] = set()
         self._changes, self._due = 0, 0.0
@@ -92,10 +95,24 @@ class ShapesLayer(PlainLayer):
         elif self._reshaped:
             self._remake(self._structure, positions, wxyzs)
         self._reshaped.clear()
+        if not self._batches:
+            return
+        # what has changed is found for all at once: most of many batches have a single part
         asleep = frame.asleep[self._links] > 0.0
-        for batch, rows in zip(self._batches, self._slices, strict=True):
-            batch.move(positions[rows], wxyzs[rows])
-            batch.rest(asleep[rows])
+        has_moved = ((positions != self._places_shown[0]).any(axis=1)
+                     | (wxyzs != self._places_shown[1]).any(axis=1))
+        for number in self._with_any(has_moved):
+            rows = self._slices[number]
+            self._batches[number].move(positions[rows], wxyzs[rows])
+        for number in self._with_any(asleep != self._asleep_shown):
+            self._batches[number].rest(asleep[self._slices[number]])
+        self._places_shown, self._asleep_shown = (positions, wxyzs), asleep
+
+    def _with_any(self, is_changed: np.ndarray) -> list[int]:
+        """Return the numbers of the batches in which something has changed, (parts,)."""
+        found: list[int] = np.flatnonzero(
+            np.logical_or.reduceat(is_changed, self._starts)).tolist()
+        return found
 
     def _places(self, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
         """Return (n, 3) positions and (n, 4) quaternions of all parts, float32."""
@@ -123,6 +140,7 @@ class ShapesLayer(PlainLayer):
         self._parts = [part for group in self._groups for part in group]
         ends = np.cumsum([0, *map(len, self._groups)]).tolist()
         self._slices = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
+        self._starts = [rows.start for rows in self._slices]
         self._links = np.array([part.link for part in self._parts], int)
         self._local = np.array([part.position for part in self._parts]).reshape(-1, 3)
         self._rotations = np.array([part.rotation for part in self._parts]).reshape(-1, 3, 3)
@@ -134,6 +152,8 @@ class ShapesLayer(PlainLayer):
         self._batches = [
             self._batch(structure, group, rows, positions, wxyzs)
             for group, rows in zip(self._groups, self._slices, strict=True)]
+        self._places_shown = positions, wxyzs
+        self._asleep_shown = np.zeros(len(positions), bool)
 
     def _remake(self, structure: Structure, positions: np.ndarray, wxyzs: np.ndarray) -> None:
         """Make the nodes anew whose surface has changed."""
@@ -141,6 +161,7 @@ class ShapesLayer(PlainLayer):
             if group[0].mesh in self._reshaped:
                 self._batches[k].remove()
                 self._batches[k] = self._batch(structure, group, rows, positions, wxyzs)
+                self._asleep_shown[rows] = False
 
     def _batch(
         self, structure: Structure, group: list[Part], rows: slice, positions: np.ndarray,
