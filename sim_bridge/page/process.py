@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Any
 
+from sim_bridge.page.belts_layer import BeltsLayer
 from sim_bridge.page.camera_layer import CameraLayer
 from sim_bridge.page.channel import Ring
 from sim_bridge.page.forces_layer import ForcesLayer
@@ -52,7 +53,8 @@ class Page:
             tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')))
         self._layers: list[Layer] = [each(context) for each in (
             TimeLayer, TapeLayer, PushLayer, StatusLayer, CameraLayer, ShapesLayer,
-            ForcesLayer, FramesLayer, SensorsLayer, JointsLayer, TrajectoryLayer, PlotsLayer)]
+            BeltsLayer, ForcesLayer, FramesLayer, SensorsLayer, JointsLayer, TrajectoryLayer,
+            PlotsLayer)]
         self._has_ended = threading.Event()
         address = f'http://{LOOPBACK}:{self._server.get_port()}/?token='
         self._ask('opened', url=address + guard.owner, visitor_url=address + guard.visitor)

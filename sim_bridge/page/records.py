@@ -134,6 +134,20 @@ class LoopRecord(NamedTuple):
     points: tuple[FloatArray, FloatArray]
 
 
+class BeltRecord(NamedTuple):
+    """
+    A surface that runs: a belt or a track.
+
+    link: its place in `Structure.links`. outline: (m, 3) what it runs along, in the link's frame,
+    in the order in which it goes at a positive speed; the last point is before the first.
+    half_width: (3,) from there to its edge, across.
+    """
+
+    link: int
+    outline: FloatArray
+    half_width: FloatArray
+
+
 class Mark(NamedTuple):
     """Something that happened in a recording at a time [s]."""
 
@@ -168,6 +182,7 @@ class Structure(NamedTuple):
     abilities: frozenset[str]
     sensors: tuple[SensorRecord, ...] = ()
     loops: tuple[LoopRecord, ...] = ()
+    belts: tuple[BeltRecord, ...] = ()
     tape: TapeRecord | None = None
 
     @property

@@ -182,6 +182,8 @@ class Feed:
             frame.pushes[:shown] = pushes[:shown]
         if self._described.readings:
             np.concatenate(self._described.readings, out=frame.readings)
+        if self._described.belts.records:
+            np.copyto(frame.belts, self._described.belts.speeds(simulation.geometry))
         report = simulation.report
         frame.numbers[:] = (
             self._world.time, found, shown, is_paused, speed, *timing, report.pivots,

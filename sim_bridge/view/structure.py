@@ -23,6 +23,7 @@ from sim_bridge.shapes.shapes import Box, Cylinder, Plane, PRIMITIVES, Shape, Sp
 from sim_bridge.shapes.surfaces import surface
 from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.view.attached import loops_of, sensors_of
+from sim_bridge.view.belts import Belts
 from sim_bridge.view.colors import color_of
 from sim_bridge.view.signals import signals_of
 from sim_bridge.world.world import World
@@ -79,7 +80,8 @@ class Described(NamedTuple):
     sites: (links,) rows of `Simulation.observed_sites`. trees: (links,) first bodies of the trees
     that links belong to. geometry_links: (geometries,) places of their links, as numbers with a
     fraction. signals: arrays of sensors' values; readings: of those that are drawn. fields: the
-    numbers of height fields' meshes. warnings: what cannot be drawn.
+    numbers of height fields' meshes. belts: what gives their speeds. warnings: what
+    cannot be drawn.
     """
 
     structure: Structure
@@ -90,6 +92,7 @@ class Described(NamedTuple):
     signals: tuple[FloatArray, ...]
     readings: tuple[np.ndarray, ...]
     fields: Mapping[GeometrySlot, int]
+    belts: Belts
     warnings: tuple[str, ...] = ()
 
 
@@ -117,14 +120,16 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
     state = world.state
     names, signals = signals_of(world)
     sensors, readings = sensors_of(world, places)
+    belts = Belts(world.geometries, places)
     return Described(
         Structure(title, tuple(meshes.meshes), tuple(parts), tuple(links), tuple(joints), names,
-                  world.time_step, abilities, sensors, loops_of(world, places)),
-        Sizes(len(links), len(state.q), len(state.v), len(names), sum(map(len, readings))),
+                  world.time_step, abilities, sensors, loops_of(world, places), belts.records),
+        Sizes(len(links), len(state.q), len(state.v), len(names), sum(map(len, readings)),
+              len(belts.records)),
         np.array(list(places), int), np.array(trees, int),
         np.array([places[geometry.link.slot.site] for geometry in world.geometries], float),
         signals, readings, {each: number for each, number in meshes.numbers.items()
-                            if isinstance(each, GeometrySlot)}, tuple(warnings))
+                            if isinstance(each, GeometrySlot)}, belts, tuple(warnings))
 
 
 def _part(

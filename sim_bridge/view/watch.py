@@ -27,11 +27,12 @@ class _Seen(NamedTuple):
     motions: list[tuple[bool, int]]
     frames: np.ndarray
     flags: np.ndarray
+    belts: np.ndarray
     heights: dict[GeometrySlot, np.ndarray]
 
 
 class Watch:
-    """Places of shapes on their links, heights of height fields, and what moves robots."""
+    """Places of shapes on their links, heights of fields, which are belts, what moves robots."""
 
     def __init__(self, world: World):
         """Begin without a look."""
@@ -49,7 +50,8 @@ class Watch:
         seen = self._seen
         if (before.motions != seen.motions or before.heights.keys() != seen.heights.keys()
                 or not np.array_equal(before.frames, seen.frames)
-                or not np.array_equal(before.flags, seen.flags)):
+                or not np.array_equal(before.flags, seen.flags)
+                or not np.array_equal(before.belts, seen.belts)):
             return Changes(True, ())
         return Changes(False, tuple(
             slot for slot, heights in seen.heights.items()
@@ -60,6 +62,6 @@ class Watch:
         geometry = self._world.simulation.geometry
         return _Seen(
             [(slot.is_kinematic, len(slot.geometries)) for slot in slots], geometry.frame.copy(),
-            geometry.flags.copy(),
+            geometry.flags.copy(), (geometry.belt != 0.0).sum(axis=1) > 0,
             {each: each.heights.copy() for slot in slots for each in slot.geometries
              if each.heights is not None})
