@@ -16,7 +16,7 @@ from sim_bridge.robots.body_type import motion_of_link
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.shapes.mesh_cache import mesh_of_file
+from sim_bridge.shapes.mesh_cache import colored_surfaces_of_file, ColoredSurface
 from sim_bridge.shapes.mesh_files import MeshArrays, VRML_SUFFIX
 from sim_bridge.shapes.outlines import Surface
 from sim_bridge.shapes.shapes import Box, Cylinder, Plane, PRIMITIVES, Shape, Sphere
@@ -66,6 +66,12 @@ class _Meshes:
             self._add(id(arrays), Mesh(
                 arrays.vertices.astype(np.float32), arrays.triangles.astype(np.uint32)), arrays)
         return self.numbers[id(arrays)]
+
+    def of_surface(self, own: ColoredSurface) -> int:
+        """Return the number of a surface of a file."""
+        if id(own) not in self.numbers:
+            self._add(id(own), Mesh(own.vertices, own.triangles), own)
+        return self.numbers[id(own)]
 
     def _add(self, key: object, mesh: Mesh | MeshFile, kept: object = None) -> None:
         self.numbers[key] = len(self.meshes)
@@ -163,8 +169,13 @@ def _visuals(
             elif visual.surface is not None:
                 mesh = meshes.of_arrays(visual.surface)
             elif visual.path.lower().endswith(VRML_SUFFIX):
-                mesh, _ = meshes.of(mesh_of_file(visual.path, scale, visual.part))
-                scale = (1.0, 1.0, 1.0)
+                # of several colours, as many parts
+                found += [Part(
+                    'visual', visual.name or f'{link.name}_visual_{k}', number,
+                    meshes.of_surface(each), visual.pose.position, visual.pose.rotation, scale,
+                    visual.color or each.color or color)
+                    for each in colored_surfaces_of_file(visual.path, visual.part)]
+                continue
             else:
                 mesh = meshes.of_file(visual.path)
         except InvalidValueError as err:
