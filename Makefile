@@ -34,7 +34,7 @@ run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm)
 test: $(VENV)/.test  ## run all tests, on all processors
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
-test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.docs  ## run the tests that take minutes
+test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.docs $(VENV)/.pictures  ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
 fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --kinds urdf,api"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim_bridge.foundation.names import counted
+from sim_bridge.ros.wire.statuses import NO_LISTENER
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress
 
-_MOST_WARNINGS = 4
+_MOST_WARNINGS, _MOST_TOPICS = 4, 8
 _SHOWN = ('real time factor', 'missed deadlines since start')
 _LATENESS = 'tick lateness'
 _WIDTH = 28
@@ -17,9 +18,10 @@ _WIDTH = 28
 
 def screen(progress: Progress, page: str = '') -> str:
     """
-    Return the status, a fact a line: clock, pace, lateness, rates, warnings.
+    Return the status, a fact a line: clock, pace, lateness, rates of topics, warnings.
 
-    page: address of its live page.
+    page: address of its live page. Topics that nobody listens to are not published on: their
+    number is told, so that lines stay in their places.
     """
     lines = [f'── {", ".join(progress.robots) or "simulator"} {progress.condition}'.rstrip()]
     if progress.time_s is not None:
@@ -28,6 +30,7 @@ def screen(progress: Progress, page: str = '') -> str:
               if name in _SHOWN or name.startswith(_LATENESS)]
     if progress.rate_hz:
         lines.append(_line('joint_states', f'{progress.rate_hz:.1f} Hz'))
+    lines += _rates(progress)
     lines.append(_line('graph', counted(progress.topic_count, 'topic')))
     if page:
         lines.append(_line('page', page))
@@ -40,6 +43,20 @@ def screen(progress: Progress, page: str = '') -> str:
     if len(warnings) > _MOST_WARNINGS:
         lines.append(f'   … {len(warnings) - _MOST_WARNINGS} more on /diagnostics')
     return '\n'.join(lines)
+
+
+def _rates(progress: Progress) -> list[str]:
+    """Return lines of topics besides joint_states that somebody listens to."""
+    heard = {topic: rate for topic, rate in progress.rates.items() if rate != NO_LISTENER
+             and not topic.endswith('/joint_states')}
+    shown = sorted(heard)[:_MOST_TOPICS]
+    lines = [_line(topic.removeprefix('/'), heard[topic]) for topic in shown]
+    if len(heard) > len(shown):
+        lines.append(f'   … {counted(len(heard) - len(shown), "topic")} more')
+    silent = sum(rate == NO_LISTENER for rate in progress.rates.values())
+    if silent:
+        lines.append(_line('without a listener', counted(silent, 'topic')))
+    return lines
 
 
 def _line(name: str, value: str) -> str:

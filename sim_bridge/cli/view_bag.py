@@ -44,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     completed(group.add_argument(
         '--html', metavar='FILE', help='write one page that plays the bag and needs nothing else'),
         completers.files)
+    group.add_argument(
+        '--forces', action='store_true', help='with --html: draw contacts and their forces')
     completed(group.add_argument(
         '--output', metavar='FILE', help='write a picture (.png) or a film (.mp4), no display '
         'needed'), completers.files)
@@ -88,7 +90,7 @@ def view_bag(args: argparse.Namespace, bag: str) -> int:
             except ImportError as err:
                 raise _no_viser() from err
             with Work(console, 'written', length) as work:
-                page = html(tape, lambda time: work(time - tape.begin),
+                page = html(tape, args.forces, lambda time: work(time - tape.begin),
                             lambda notice: console.line(f'warning: {notice.text}'))
             Path(args.html).write_text(page, encoding='utf-8')
             console.line(f'{args.html}: {length:.6g} s, {len(page) / 1e6:.1f} MB')

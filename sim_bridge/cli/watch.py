@@ -15,6 +15,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from sim_bridge.ros.process import realtime
+from sim_bridge.ros.wire.statuses import WAITING
 
 # Only the latest message of a topic is kept, and taken at leisure: watching 1000 messages a second
 # costs next to nothing, because DDS numbers and dates each of them.
@@ -29,12 +30,13 @@ class Progress:
     """What is known of the simulator."""
 
     robots: tuple[str, ...] = ()
-    is_commanded: bool = False  # whether a command has come on joint_commands
+    is_commanded: bool = False  # whether a command has come, on whichever topic
     time_s: float | None = None  # simulated time; None before the first message
     rate_hz: float | None = None  # of joint_states in real time, over the last half second or more
     condition: str = ''  # what the node says in a word or two: 'running', 'paused' …
     compiling: str = ''  # what the node says of the kernels that it compiles, if it does
     pacing: dict[str, str] = field(default_factory=dict)  # the node's figures about it
+    rates: dict[str, str] = field(default_factory=dict)  # by topic: in Hz, or that nobody listens
     warnings: tuple[str, ...] = ()  # what the node warns of at present
     topic_count: int = 0
     publisher_count: int = 0  # of joint_states: more than one means another simulator
@@ -127,6 +129,8 @@ class Watch:
             if status.name == f'{name}: pacing':
                 self.progress.condition = status.message
                 self.progress.pacing = {item.key: item.value for item in status.values}
+            elif status.name == f'{name}: topics':
+                self.progress.rates = {item.key: item.value for item in status.values}
             elif status.name == f'{name}: kernels':
                 self.progress.compiling = status.message
         own = [each for each in message.status if each.name.startswith(f'{name}: ')]
@@ -136,6 +140,9 @@ class Watch:
                 if each.level > DiagnosticStatus.OK)
         prefix = f'{name}: commands of '
         robots = [s.name.removeprefix(prefix) for s in message.status if s.name.startswith(prefix)]
+        # twists and trajectories, too
+        self.progress.is_commanded |= any(
+            s.message != WAITING for s in message.status if s.name.startswith(prefix))
         self.progress.robots = tuple(robots) or self.progress.robots
 
     def _count_topics(self) -> int:

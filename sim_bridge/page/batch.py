@@ -77,16 +77,12 @@ class Batch:
 
     def move(self, positions: np.ndarray, wxyzs: np.ndarray) -> None:
         """Put all parts to (n, 3) positions and (n, 4) quaternions, float32."""
-        if np.array_equal(positions, self._places[0]) and np.array_equal(wxyzs, self._places[1]):
-            return
         self._places = positions, wxyzs
         for handle in self.handles:
             update_node(self._server, handle, batched_positions=positions, batched_wxyzs=wxyzs)
 
     def rest(self, asleep: np.ndarray) -> None:
         """Show which parts sleep, (n,)."""
-        if np.array_equal(asleep, self._asleep):
-            return
         self._asleep = asleep
         for handle, colors in self._plain:
             update_node(self._server, handle, batched_colors=_bytes(_dimmed(colors, asleep)))

@@ -47,6 +47,7 @@ class Frame(NamedTuple):
     joints. asleep: (links,) 0 or 1. contacts: (n, 10) position, normal (from b to a), force on a
     [N], depth [m]. contact_links: (n, 2) of a and b. pushes: (n, 6) point, force. signals: values
     of sensors, in the order of `Structure.signals`. readings: those that `Structure.sensors` draw.
+    belts: speeds along the outlines of `Structure.belts` [m/s].
     """
 
     numbers: np.ndarray
@@ -60,24 +61,26 @@ class Frame(NamedTuple):
     pushes: np.ndarray
     signals: np.ndarray
     readings: np.ndarray
+    belts: np.ndarray
 
 
 class Sizes(NamedTuple):
-    """How many rows a frame has: of links, positions, velocities and sensor values."""
+    """How many rows a frame has: of links, positions, velocities, sensor values and belts."""
 
     links: int
     positions: int
     velocities: int
     signals: int
     readings: int = 0
+    belts: int = 0
 
 
 def _shapes(sizes: Sizes) -> Frame:
     """Return the shapes of a frame's arrays."""
-    links, positions, velocities, signals, readings = sizes
+    links, positions, velocities, signals, readings, belts = sizes
     return Frame(*((each,) if isinstance(each, int) else each for each in (  # type: ignore[arg-type]
         len(NUMBERS), (links, 12), positions, velocities, velocities, links,
-        (CONTACTS, CONTACT_SIZE), (CONTACTS, 2), (PUSHES, 6), signals, readings)))
+        (CONTACTS, CONTACT_SIZE), (CONTACTS, 2), (PUSHES, 6), signals, readings, belts)))
 
 
 def empty_frame(sizes: Sizes) -> Frame:

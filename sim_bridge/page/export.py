@@ -21,14 +21,15 @@ _MOST_SHOWN = 3  # marks at once
 
 
 def html(
-    tape: Tape, progress: Callable[[float], None] = lambda time: None,
+    tape: Tape, shows_forces: bool = False, progress: Callable[[float], None] = lambda time: None,
     say: Callable[[Notice], None] = lambda notice: None,
 ) -> str:
     """
     Return a page that plays a tape: with pause, speed, a bar to seek, and labels at marks.
 
-    progress: called with the time of each frame [s]. say: with warnings of what is not drawn, from
-    any thread.
+    shows_forces: whether contacts are drawn, and their forces, for good: such a page has no
+    switches. progress: called with the time of each frame [s]. say: with warnings of what is not
+    drawn, from any thread.
     """
     server = open_server('sim_bridge', 0, Guard())
     try:
@@ -37,7 +38,10 @@ def html(
         context = Context(server, lambda *_, **__: None, say, root, *(
             tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')))
         shapes = ShapesLayer(context)
-        layers = [shapes, ForcesLayer(context)]
+        forces = ForcesLayer(context)
+        if shows_forces:
+            forces.show_contacts()
+        layers = [shapes, forces]
         center, size = extent(tape)
         server.initial_camera.look_at = center
         server.initial_camera.position = center + size * AWAY

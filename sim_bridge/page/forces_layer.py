@@ -43,6 +43,11 @@ class ForcesLayer(PlainLayer):
             head_length=0.05)
         self._was = [0, 0, 0]
 
+    def show_contacts(self) -> None:
+        """Switch points and forces of contacts on."""
+        for widget in (self._points_on, self._forces_on):
+            set_value(widget, True)
+
     def show(self, structure: Structure) -> None:
         """Choose a scale by the weight of what moves."""
         self._is_ground = np.array([not link.is_movable for link in structure.links], bool)

@@ -9,7 +9,7 @@ import viser
 
 from sim_bridge.page.channel import Frame
 from sim_bridge.page.poses import Poses
-from sim_bridge.page.records import Notice, Structure
+from sim_bridge.page.records import Notice, Reshaping, Structure
 
 ROOT = '/world'
 """Parent of all that has a place in the world."""
@@ -51,6 +51,9 @@ class Layer(Protocol):
     def notice(self, notice: Notice) -> None:
         """Take what the simulator says."""
 
+    def reshape(self, change: Reshaping) -> None:
+        """Draw another surface of a mesh from the next frame on."""
+
 
 class PlainLayer:
     """A layer that shows nothing; others override what they need."""
@@ -67,3 +70,6 @@ class PlainLayer:
 
     def notice(self, notice: Notice) -> None:
         """Take what the simulator says."""
+
+    def reshape(self, change: Reshaping) -> None:
+        """Draw another surface of a mesh from the next frame on."""

@@ -11,7 +11,7 @@ import threading
 from typing import NamedTuple
 
 from sim_bridge.page.channel import Sizes
-from sim_bridge.page.records import Notice, Request, Structure
+from sim_bridge.page.records import Notice, Request, Reshaping, Structure
 
 _LENGTH = struct.Struct('<q')
 _MOST_REQUEST = 1_000_000  # bytes; the simulator reads no more from the page
@@ -31,7 +31,7 @@ class SimulatorEnd:
         """Take a connected socket."""
         self._socket = own
 
-    def tell(self, message: Scene | Notice, memory: int | None = None) -> None:
+    def tell(self, message: Scene | Reshaping | Notice, memory: int | None = None) -> None:
         """Send a message, with the descriptor of a memory file. Raises OSError at the end."""
         _send(self._socket, pickle.dumps(message, pickle.HIGHEST_PROTOCOL), memory)
 
@@ -54,7 +54,7 @@ class PageEnd:
         """Take a connected socket."""
         self._socket, self._lock = own, threading.Lock()
 
-    def message(self) -> tuple[Scene | Notice, int | None]:
+    def message(self) -> tuple[Scene | Reshaping | Notice, int | None]:
         """Wait for a message and a descriptor. Raises EOFError when the simulator has ended."""
         content, memory = _receive(self._socket)
         return pickle.loads(content), memory

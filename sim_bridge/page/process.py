@@ -13,6 +13,7 @@ import sys
 import threading
 from typing import Any
 
+from sim_bridge.page.belts_layer import BeltsLayer
 from sim_bridge.page.camera_layer import CameraLayer
 from sim_bridge.page.channel import Ring
 from sim_bridge.page.forces_layer import ForcesLayer
@@ -23,7 +24,8 @@ from sim_bridge.page.layer import Context, Layer, ROOT
 from sim_bridge.page.messages import PageEnd, Scene
 from sim_bridge.page.plots_layer import PlotsLayer
 from sim_bridge.page.poses import Poses
-from sim_bridge.page.records import Notice, Request
+from sim_bridge.page.push_layer import PushLayer
+from sim_bridge.page.records import Notice, Request, Reshaping
 from sim_bridge.page.sensors_layer import SensorsLayer
 from sim_bridge.page.server import LOOPBACK, open_server
 from sim_bridge.page.shapes_layer import ShapesLayer
@@ -44,14 +46,15 @@ class Page:
         self._end = end
         self._server = open_server('sim_bridge', port, guard)
         self._ring: Ring | None = None
-        self._inbox: deque[tuple[Scene | Notice, int | None]] = deque()
+        self._inbox: deque[tuple[Scene | Reshaping | Notice, int | None]] = deque()
         tabs = self._server.gui.add_tab_group()
         root = self._server.scene.add_frame(ROOT, show_axes=False)
         context = Context(self._server, self._ask, self._say, root, *(
             tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')))
         self._layers: list[Layer] = [each(context) for each in (
-            TimeLayer, TapeLayer, StatusLayer, CameraLayer, ShapesLayer, ForcesLayer,
-            FramesLayer, SensorsLayer, JointsLayer, TrajectoryLayer, PlotsLayer)]
+            TimeLayer, TapeLayer, PushLayer, StatusLayer, CameraLayer, ShapesLayer,
+            BeltsLayer, ForcesLayer, FramesLayer, SensorsLayer, JointsLayer, TrajectoryLayer,
+            PlotsLayer)]
         self._has_ended = threading.Event()
         address = f'http://{LOOPBACK}:{self._server.get_port()}/?token='
         self._ask('opened', url=address + guard.owner, visitor_url=address + guard.visitor)
@@ -84,10 +87,14 @@ class Page:
         except EOFError:
             self._has_ended.set()
 
-    def _take(self, message: Scene | Notice, memory: int | None) -> None:
+    def _take(self, message: Scene | Reshaping | Notice, memory: int | None) -> None:
         if isinstance(message, Notice):
             for layer in self._layers:
                 layer.notice(message)
+            return
+        if isinstance(message, Reshaping):
+            for layer in self._layers:
+                layer.reshape(message)
             return
         assert memory is not None
         self._ring = Ring(message.sizes, memory)

@@ -44,13 +44,20 @@ class Part(NamedTuple):
     color: Color
 
 
+class Reshaping(NamedTuple):
+    """Another surface for a mesh of `Structure.meshes`, by its number."""
+
+    mesh: int
+    surface: Mesh
+
+
 class LinkRecord(NamedTuple):
     """
     A link. center: (3,) centre of mass, in its frame [m].
 
     box: (3,) edges of the box with the same inertia [m], (0, 0, 0) without mass; its axes are the
-    columns of principal_axes (3, 3), in the link's frame. motion: 'static', 'kinematic' or
-    'dynamic'.
+    columns of principal_axes (3, 3), in the link's frame. motion: 'dynamic' where a joint that can
+    move is between it and the world, else 'static' or 'kinematic'.
     """
 
     name: str
@@ -64,7 +71,7 @@ class LinkRecord(NamedTuple):
     @property
     def is_movable(self) -> bool:
         """Whether a push moves it."""
-        return self.motion == 'dynamic' and self.mass > 0.0
+        return self.motion == 'dynamic'
 
 
 class JointRecord(NamedTuple):
@@ -127,6 +134,20 @@ class LoopRecord(NamedTuple):
     points: tuple[FloatArray, FloatArray]
 
 
+class BeltRecord(NamedTuple):
+    """
+    A surface that runs: a belt or a track.
+
+    link: its place in `Structure.links`. outline: (m, 3) what it runs along, in the link's frame,
+    in the order in which it goes at a positive speed; the last point is before the first.
+    half_width: (3,) from there to its edge, across.
+    """
+
+    link: int
+    outline: FloatArray
+    half_width: FloatArray
+
+
 class Mark(NamedTuple):
     """Something that happened in a recording at a time [s]."""
 
@@ -161,6 +182,7 @@ class Structure(NamedTuple):
     abilities: frozenset[str]
     sensors: tuple[SensorRecord, ...] = ()
     loops: tuple[LoopRecord, ...] = ()
+    belts: tuple[BeltRecord, ...] = ()
     tape: TapeRecord | None = None
 
     @property

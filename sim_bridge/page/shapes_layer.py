@@ -14,7 +14,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.looks import Library, Looks, Piece
 from sim_bridge.page.poses import Poses, quaternions
-from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Structure
+from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Reshaping, Structure
 
 _VISUAL, _COLLISION, _BOTH = 'Visual', 'Collision', 'Both'
 _ROLES = {_VISUAL: {'visual', 'both'}, _COLLISION: {'collision', 'both'},
@@ -38,7 +38,11 @@ class ShapesLayer(PlainLayer):
         self._slices: list[slice] = []
         self._parts: list[Part] = []
         self._poses: Poses | None = None
+        self._starts: list[int] = []
+        self._places_shown = (np.zeros((0, 3), np.float32), np.zeros((0, 4), np.float32))
+        self._asleep_shown = np.zeros(0, bool)
         self._is_stale = False
+        self._reshaped: set[int] = set()
         self._changes, self._due = 0, 0.0
         self._library = Library(lambda kind, text: context.say(Notice(kind, text)))
         gui = self.server.gui
@@ -55,9 +59,18 @@ class ShapesLayer(PlainLayer):
     def show(self, structure: Structure) -> None:
         """Have the files read; the next frame says where everything is."""
         self._structure, self._is_stale = structure, True
+        self._reshaped.clear()
         for mesh in structure.meshes:
             if isinstance(mesh, MeshFile):
                 self._library.ask(mesh.path)
+
+    def reshape(self, change: Reshaping) -> None:
+        """Draw the surface with the next frame, and nothing else anew."""
+        assert self._structure is not None
+        meshes = list(self._structure.meshes)
+        meshes[change.mesh] = change.surface
+        self._structure = self._structure._replace(meshes=tuple(meshes))
+        self._reshaped.add(change.mesh)
 
     def wait(self) -> None:
         """Wait until all files have been read."""
@@ -79,10 +92,27 @@ class ShapesLayer(PlainLayer):
         positions, wxyzs = self._places(poses)
         if is_new:
             self._make(self._structure, positions, wxyzs)
+        elif self._reshaped:
+            self._remake(self._structure, positions, wxyzs)
+        self._reshaped.clear()
+        if not self._batches:
+            return
+        # what has changed is found for all at once: most of many batches have a single part
         asleep = frame.asleep[self._links] > 0.0
-        for batch, rows in zip(self._batches, self._slices, strict=True):
-            batch.move(positions[rows], wxyzs[rows])
-            batch.rest(asleep[rows])
+        has_moved = ((positions != self._places_shown[0]).any(axis=1)
+                     | (wxyzs != self._places_shown[1]).any(axis=1))
+        for number in self._with_any(has_moved):
+            rows = self._slices[number]
+            self._batches[number].move(positions[rows], wxyzs[rows])
+        for number in self._with_any(asleep != self._asleep_shown):
+            self._batches[number].rest(asleep[self._slices[number]])
+        self._places_shown, self._asleep_shown = (positions, wxyzs), asleep
+
+    def _with_any(self, is_changed: np.ndarray) -> list[int]:
+        """Return the numbers of the batches in which something has changed, (parts,)."""
+        found: list[int] = np.flatnonzero(
+            np.logical_or.reduceat(is_changed, self._starts)).tolist()
+        return found
 
     def _places(self, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
         """Return (n, 3) positions and (n, 4) quaternions of all parts, float32."""
@@ -110,6 +140,7 @@ class ShapesLayer(PlainLayer):
         self._parts = [part for group in self._groups for part in group]
         ends = np.cumsum([0, *map(len, self._groups)]).tolist()
         self._slices = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
+        self._starts = [rows.start for rows in self._slices]
         self._links = np.array([part.link for part in self._parts], int)
         self._local = np.array([part.position for part in self._parts]).reshape(-1, 3)
         self._rotations = np.array([part.rotation for part in self._parts]).reshape(-1, 3, 3)
@@ -118,19 +149,35 @@ class ShapesLayer(PlainLayer):
         """Make the nodes anew."""
         for batch in self._batches:
             batch.remove()
-        self._batches = []
+        self._batches = [
+            self._batch(structure, group, rows, positions, wxyzs)
+            for group, rows in zip(self._groups, self._slices, strict=True)]
+        self._places_shown = positions, wxyzs
+        self._asleep_shown = np.zeros(len(positions), bool)
+
+    def _remake(self, structure: Structure, positions: np.ndarray, wxyzs: np.ndarray) -> None:
+        """Make the nodes anew whose surface has changed."""
+        for k, (group, rows) in enumerate(zip(self._groups, self._slices, strict=True)):
+            if group[0].mesh in self._reshaped:
+                self._batches[k].remove()
+                self._batches[k] = self._batch(structure, group, rows, positions, wxyzs)
+                self._asleep_shown[rows] = False
+
+    def _batch(
+        self, structure: Structure, group: list[Part], rows: slice, positions: np.ndarray,
+        wxyzs: np.ndarray,
+    ) -> Batch:
         style = Style(
             self._opacity.value, self._wireframe.value, self._colors.value == _BY_MOTION)
-        for group, rows in zip(self._groups, self._slices, strict=True):
-            batch = Batch(
-                self.server, f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
-                self._looks(structure.meshes[group[0].mesh]), group,
-                [structure.links[part.link].motion for part in group], style,
-                (positions[rows], wxyzs[rows]))
-            self._batches.append(batch)
-            if 'drag' in structure.abilities:
-                for handle in batch.handles:
-                    handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
+        batch = Batch(
+            self.server, f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
+            self._looks(structure.meshes[group[0].mesh]), group,
+            [structure.links[part.link].motion for part in group], style,
+            (positions[rows], wxyzs[rows]))
+        if 'drag' in structure.abilities:
+            for handle in batch.handles:
+                handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
+        return batch
 
     def _looks(self, mesh: Mesh | MeshFile) -> Looks:
         if isinstance(mesh, Mesh):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sim_bridge.page.channel import Frame, NUMBERS
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
@@ -9,6 +11,7 @@ from sim_bridge.page.records import Notice, Structure
 from sim_bridge.page.widgets import plain, set_value
 
 _TIME, _IS_PAUSED = NUMBERS.index('time'), NUMBERS.index('is_paused')
+_SPEED = NUMBERS.index('wanted_speed')
 _KEPT = 6  # messages
 _NOTHING = '—'
 _MARKS = {'error': '❌', 'warning': '⚠️'}
@@ -21,7 +24,7 @@ class TimeLayer(PlainLayer):
         """Make the widgets."""
         super().__init__(context)
         gui = self.server.gui
-        self._is_paused = False
+        self._is_paused, self._wanted = False, 1.0
         self._said: list[str] = []
         with context.run:
             self._clock = gui.add_markdown('### —')
@@ -39,7 +42,7 @@ class TimeLayer(PlainLayer):
             self._messages = gui.add_markdown('')
         self._play.on_click(lambda _: self._toggle())
         self._step.on_click(lambda _: self._take_steps())
-        self._speed.on_update(lambda _: self.ask('speed', factor=float(self._speed.value)))
+        self._speed.on_update(self._set_speed)
         self._reset.on_click(lambda _: self.ask('reset'))
         save.on_click(lambda _: self.ask('save', name=self._name.value))
         restore.on_click(lambda _: self._ask_of_kept('restore'))
@@ -58,12 +61,16 @@ class TimeLayer(PlainLayer):
                 widget.visible = ability in structure.abilities
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Show the time."""
+        """Show the time, and the speed where others have changed it."""
         self._clock.content = f'### {frame.numbers[_TIME]:.3f} s'
         is_paused = bool(frame.numbers[_IS_PAUSED])
         if is_paused != self._is_paused:
             self._is_paused = is_paused
             self._play.label = 'Play' if is_paused else 'Pause'
+        wanted = float(frame.numbers[_SPEED])
+        if wanted != self._wanted:
+            self._wanted = wanted
+            set_value(self._speed, wanted)
 
     def notice(self, notice: Notice) -> None:
         """Show the last warnings and errors, and the snapshots that there are."""
@@ -79,6 +86,11 @@ class TimeLayer(PlainLayer):
 
     def _toggle(self) -> None:
         self.ask('play' if self._is_paused else 'pause')
+
+    def _set_speed(self, event: Any) -> None:
+        # what this layer sets itself is nobody's wish
+        if event.client is not None:
+            self.ask('speed', factor=float(self._speed.value))
 
     def _ask_of_kept(self, name: str) -> None:
         if self._kept.value != _NOTHING:

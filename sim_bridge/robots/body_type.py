@@ -1,4 +1,4 @@
-"""The motion type of a robot's base, dynamic, static or kinematic, which can be changed."""
+"""Motion types, dynamic, static or kinematic: of a robot's base, to be changed; of links."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.compilation.single_body import check_motion
+from sim_bridge.engine.data.model import GROUND, KINEMATIC, WELD
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.rotation import (
@@ -17,7 +18,7 @@ from sim_bridge.foundation.validation import checked_pose
 from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.part import carry_bodies, move_over, Part
 from sim_bridge.simulation.simulation import Simulation
-from sim_bridge.simulation.slots import RobotSlot
+from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
 
 def body_type(slot: RobotSlot) -> str:
@@ -25,6 +26,25 @@ def body_type(slot: RobotSlot) -> str:
     if slot.blueprint.fixed_base:
         return 'static'
     return 'kinematic' if slot.is_kinematic else 'dynamic'
+
+
+def motion_of_link(simulation: Simulation, slot: LinkSlot) -> str:
+    """
+    Return what moves a link: 'dynamic' with a joint that can move between it and the world.
+
+    Else 'kinematic' or 'static', as its base is. The arm on a fixed base is dynamic, and so is the
+    arm on a kinematic one.
+    """
+    simulation.settle()
+    model, body = simulation.model, slot.body
+    while body >= 0:
+        kind = int(model.kind[body])
+        if kind in (GROUND, KINEMATIC):
+            return 'static' if kind == GROUND else 'kinematic'
+        if kind != WELD:
+            return 'dynamic'
+        body = int(model.parent[body])
+    return 'static'
 
 
 def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:

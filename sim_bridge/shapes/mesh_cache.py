@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.meshes.kept import kept_hulls
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
 _SHAPES_KEPT = 256
+
+
+class ColoredSurface(NamedTuple):
+    """vertices: (n, 3) float32 [m]. triangles: (m, 3) uint32. color: of the file, or None."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    color: tuple[float, float, float, float] | None
 
 
 def hull_of_file(
@@ -36,6 +47,33 @@ def hulls_of_file(
 ) -> tuple[ConvexHull, ...]:
     """Return the hulls of a file's mesh, decomposed, the same while the file is unchanged."""
     return _hulls(Path(path), tuple(scale), part, _version(path))
+
+
+def colored_surfaces_of_file(path: str, part: str = '') -> tuple[ColoredSurface, ...]:
+    """Return what a VRML file draws, a surface for each colour; raises InvalidValueError."""
+    return _colored(path, part, _version(path))
+
+
+@lru_cache(maxsize=_SHAPES_KEPT)
+def _colored(path: str, part: str, _: tuple[int, int]) -> tuple[ColoredSurface, ...]:
+    # most worlds have no such files
+    from sim_bridge.foreign.vrml.text import VrmlError
+    from sim_bridge.shapes.vrml_files import colored_surfaces
+
+    by_color: dict[Any, list[tuple[np.ndarray, np.ndarray]]] = {}
+    try:
+        for vertices, triangles, color in colored_surfaces(Path(path), part):
+            by_color.setdefault(color, []).append((vertices, triangles))
+    except (VrmlError, OSError) as err:
+        raise InvalidValueError('mesh file', path, f'one that can be read: {err}') from err
+    found = []
+    for color, pieces in by_color.items():
+        starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces[:-1])])
+        found.append(ColoredSurface(
+            np.concatenate([vertices for vertices, _ in pieces]).astype(np.float32),
+            np.concatenate([triangles + start for (_, triangles), start in zip(
+                pieces, starts, strict=True)]).astype(np.uint32), color))
+    return tuple(each for each in found if len(each.triangles))
 
 
 @lru_cache(maxsize=_SHAPES_KEPT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.vertices import merge_vertices
-from sim_bridge.foreign.vrml.scene import drawn_in, HERE, names_in, part_of, surface_of
+from sim_bridge.foreign.vrml.scene import Color, drawn_in, HERE, names_in, part_of, surface_of
 from sim_bridge.foreign.vrml.text import Node, read_vrml, VrmlError
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import brief, close_match
@@ -45,9 +45,11 @@ def nodes_of_file(path: Path, inside: int = 0) -> list[Node]:
         raise VrmlError(f'{path.name}: {err.problem}', err.line) if inside else err from None
 
 
-def surface_of_file(path: Path, part: str = '') -> tuple[FloatArray, IntArray]:
+def colored_surfaces(
+    path: Path, part: str = ''
+) -> Iterator[tuple[FloatArray, IntArray, Color | None]]:
     """
-    Return vertices (n, 3) [m] and triangles (m, 3) of what a file draws.
+    Yield vertices (n, 3) [m], triangles (m, 3) and colour of each geometry that a file draws.
 
     part: the name of a node; '' for all. Its place in the file does not count, its rotation and
     scale do, as in Choreonoid. Raises VrmlError and OSError.
@@ -64,12 +66,18 @@ def surface_of_file(path: Path, part: str = '') -> tuple[FloatArray, IntArray]:
         node, frame = found
         # the frame is that of what is in a group
         nodes = node.nodes('children') if node.kind == 'Transform' else [node]
-    parts, count = [], 0
-    for geometry, at in drawn_in(nodes, frame):
+    for geometry, at, color in drawn_in(nodes, frame):
         points, triangles = surface_of(geometry) or _primitive(geometry)
         if np.linalg.det(at.linear) < 0.0:
             triangles = triangles[:, ::-1]
-        parts.append((points @ at.linear.T + at.position, triangles + count))
+        yield points @ at.linear.T + at.position, triangles, color
+
+
+def surface_of_file(path: Path, part: str = '') -> tuple[FloatArray, IntArray]:
+    """Return vertices (n, 3) and triangles (m, 3) of all geometries; as `colored_surfaces`."""
+    parts, count = [], 0
+    for points, triangles, _ in colored_surfaces(path, part):
+        parts.append((points, triangles + count))
         count += len(points)
     if not parts:
         return np.zeros((0, 3)), np.zeros((0, 3), np.int64)

@@ -9,6 +9,7 @@ from sim_bridge.foundation.validation import number_from, whole_number
 from sim_bridge.page.records import Request
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.view.drag import Drag
+from sim_bridge.view.shove import Shoves
 from sim_bridge.world.world import World
 
 _MOST_SPEED = 1000.0
@@ -28,12 +29,12 @@ class ScriptControl:
         self.speed, self.is_paused = speed, is_paused
         self.snapshots: dict[str, Snapshot] = {}
         self._steps = 0
-        self._drag = Drag(world)
+        self._drag, self._shoves = Drag(world), Shoves(world)
         self._calls: dict[str, Callable[..., None]] = {
             'pause': self._pause, 'play': self._play, 'step': self._step,
             'speed': self._set_speed, 'reset': self._reset, 'save': self._save,
             'restore': self._restore, 'forget': self._forget, 'command': self._command,
-            'drag': self._pull, 'drop': self._drag.drop}
+            'drag': self._pull, 'drop': self._drag.drop, 'push': self._shove}
         self.abilities = frozenset(self._calls)
 
     def obey(self, request: Request) -> None:
@@ -54,12 +55,15 @@ class ScriptControl:
         return False
 
     def push(self) -> None:
-        """Push what is in hand, in the next step."""
+        """Push what is in hand, and what is shoved, in the next step."""
         self._drag.push()
+        if self._shoves:
+            self._shoves.apply()
 
     def drop(self) -> None:
-        """Let go of what is in hand."""
+        """Let go of what is in hand, and push nothing more."""
         self._drag.drop()
+        self._shoves.clear()
 
     def _pause(self) -> None:
         self.is_paused, self._steps = True, 0
@@ -75,14 +79,14 @@ class ScriptControl:
         self.speed = speed_from(factor)
 
     def _reset(self) -> None:
-        self._drag.drop()
+        self.drop()
         self._world.reset(time=True)
 
     def _save(self, name: str) -> None:
         self.snapshots[name] = self._world.save()
 
     def _restore(self, name: str) -> None:
-        self._drag.drop()
+        self.drop()
         self._world.restore(self._snapshot(name))
 
     def _forget(self, name: str) -> None:
@@ -111,6 +115,10 @@ class ScriptControl:
     ) -> None:
         """Pull a point of a link, in its frame, to a target; None: the point in hand."""
         self._drag.pull(self._world.robots[robot].link(link), point, target)
+
+    def _shove(self, robot: str, link: str, force: list[float], seconds: float) -> None:
+        """Push a link with a force for some seconds."""
+        self._shoves.add(self._world.robots[robot].link(link), force, seconds)
 
 
 def speed_from(value: object) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.robots.body_type import motion_of_link
 from sim_bridge.robots.link import Link
 from sim_bridge.world.world import World
 
@@ -20,8 +21,9 @@ class Drag:
     """
     Pulls a point of a link to a target.
 
-    As stiff as the mass of the robot wants it, and no stiffer than an explicit spring may be at
-    this time step: the mass felt at a point is least for the link alone, which bounds it.
+    As stiff as the mass of what moves of the robot wants it, and no stiffer than an explicit
+    spring may be at this time step: the mass felt at a point is least for the body alone, which
+    bounds it.
     """
 
     def __init__(self, world: World):
@@ -29,6 +31,7 @@ class Drag:
         self._world = world
         self._link: Link | None = None
         self._local = self._target = np.zeros(3)
+        self._mass = self._least = 0.0
 
     @property
     def link(self) -> Link | None:
@@ -40,16 +43,22 @@ class Drag:
         Pull a point, in the link's frame [m], to a target in the world [m].
 
         local: None for the point in hand; nothing happens where that is of another link. Raises
-        InvalidValueError for a link without mass, and for numbers that are not finite.
+        InvalidValueError for a link that no joint lets move, and for numbers that are not finite.
         """
         if local is None and link is not self._link:
             return
-        if not link.m:
-            raise InvalidValueError(
-                'link', link.name, 'a link with mass', f'robot {link.robot.name!r}')
         target = finite_vector('target', target, 3, 'drag')
         if local is not None:
-            self._link, self._local = link, finite_vector('point', local, 3, 'drag')
+            local = finite_vector('point', local, 3, 'drag')
+            simulation = self._world.simulation
+            masses = [each.m for each in link.robot.links
+                      if motion_of_link(simulation, each.slot) == 'dynamic']
+            least = _least_mass(link, local)
+            if motion_of_link(simulation, link.slot) != 'dynamic' or not least:
+                raise InvalidValueError(
+                    'link', link.name, 'a link that can move, with mass on it or fixed to it',
+                    f'robot {link.robot.name!r}')
+            self._link, self._local, self._mass, self._least = link, local, sum(masses), least
         self._target = target
 
     def drop(self) -> None:
@@ -63,8 +72,7 @@ class Drag:
         point = link.point_to_world(self._local)
         velocity = link.velocity_at(rel_point=self._local)
         step = self._world.time_step
-        mass = link.robot.mass
-        least = _least_mass(link, self._local)
+        mass, least = self._mass, self._least
         stiffness = min(mass * _FREQUENCY**2, _SPRING_BOUND * least / step**2)
         damping = min(2.0 * _RATIO * np.sqrt(stiffness * mass), _DAMPER_BOUND * least / step)
         force = stiffness * (self._target - point) - damping * velocity
@@ -83,7 +91,12 @@ class Drag:
 
 
 def _least_mass(link: Link, local: FloatArray) -> float:
-    """Return what the link alone would weigh at a point, where that is least [kg]."""
-    arm = np.linalg.norm(local - link.c)
-    least = float(np.linalg.eigvalsh(link.I)[0])
-    return 1.0 / (1.0 / link.m + float(arm) ** 2 / max(least, 1e-300))
+    """Return what the body of a link alone would weigh at a point, where that is least [kg]."""
+    slot = link.slot
+    mass, *center, xx, xy, xz, yy, yz, zz = slot.robot.part.model.inertia[slot.body].tolist()
+    if not mass:
+        return 0.0
+    place = slot.placement
+    arm = np.linalg.norm(place.rotation @ local + place.position - center)
+    least = float(np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])[0])
+    return 1.0 / (1.0 / mass + float(arm) ** 2 / max(least, 1e-300))

@@ -27,8 +27,9 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import MissingPackageError, StateError
 from sim_bridge.page.channel import CONTACTS, Frame, PUSHES, Ring
 from sim_bridge.page.messages import Scene, SimulatorEnd
-from sim_bridge.page.records import Notice, Request
-from sim_bridge.view.structure import describe
+from sim_bridge.page.records import Notice, Request, Reshaping
+from sim_bridge.simulation.slots import GeometrySlot
+from sim_bridge.view.structure import describe, mesh_of
 from sim_bridge.view.watch import Watch
 from sim_bridge.world.world import World
 
@@ -61,7 +62,8 @@ class PageProcess:
                 # it ends with the simulator, not with Ctrl-C, which the simulator may survive
                 start_new_session=True)
         self._end = SimulatorEnd(own)
-        self._outbox: SimpleQueue[tuple[Scene | Notice, int | None] | None] = SimpleQueue()
+        self._outbox: SimpleQueue[
+            tuple[Scene | Reshaping | Notice, int | None] | None] = SimpleQueue()
         self._inbox: deque[Request] = deque()
         self._taker = take
         self._opened = threading.Event()
@@ -80,7 +82,7 @@ class PageProcess:
             raise StateError(f'the page cannot be opened: {self._failure or "it does not start"}')
         return self.url
 
-    def tell(self, message: Scene | Notice, memory: int | None = None) -> None:
+    def tell(self, message: Scene | Reshaping | Notice, memory: int | None = None) -> None:
         """Send a message, later, on another thread; memory: a descriptor, closed then."""
         self._outbox.put((message, memory))
 
@@ -156,8 +158,11 @@ class Feed:
         """
         simulation = self._simulation
         sites = simulation.observed_sites()
-        if simulation.layout != self._layout or self._looks.has_changed():
+        changes = self._looks.changes()
+        if simulation.layout != self._layout or changes.is_all:
             self._describe()
+        for field in changes.fields:
+            self._reshape(field)
         ring, state = self._ring, simulation.state
         frame = ring.next()
         # rows as a whole: parts of rows would be copied twice
@@ -177,6 +182,8 @@ class Feed:
             frame.pushes[:shown] = pushes[:shown]
         if self._described.readings:
             np.concatenate(self._described.readings, out=frame.readings)
+        if self._described.belts.records:
+            np.copyto(frame.belts, self._described.belts.speeds(simulation.geometry))
         report = simulation.report
         frame.numbers[:] = (
             self._world.time, found, shown, is_paused, speed, *timing, report.pivots,
@@ -192,6 +199,13 @@ class Feed:
         rows[:, 6:] *= self._to_force_and_depth
         np.take(self._described.geometry_links, state.contact_geometry[:count],
                 out=frame.contact_links[:count], mode='clip')
+
+    def _reshape(self, field: GeometrySlot) -> None:
+        """Tell another surface of a height field, and nothing else."""
+        # the structure may be newer, which has it
+        number = self._described.fields.get(field)
+        if number is not None:
+            self._page.tell(Reshaping(number, mesh_of(field.present_shape)))
 
     def _describe(self) -> None:
         self._layout, rate = self._simulation.layout, 1.0 / self._world.time_step

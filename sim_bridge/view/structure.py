@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +12,18 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.page.channel import Sizes
 from sim_bridge.page.records import Color, JointRecord, LinkRecord, Mesh, MeshFile, Part, Structure
+from sim_bridge.robots.body_type import motion_of_link
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.shapes.mesh_cache import mesh_of_file
+from sim_bridge.shapes.mesh_cache import colored_surfaces_of_file, ColoredSurface
 from sim_bridge.shapes.mesh_files import MeshArrays, VRML_SUFFIX
 from sim_bridge.shapes.outlines import Surface
 from sim_bridge.shapes.shapes import Box, Cylinder, Plane, PRIMITIVES, Shape, Sphere
 from sim_bridge.shapes.surfaces import surface
+from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.view.attached import loops_of, sensors_of
+from sim_bridge.view.belts import Belts
 from sim_bridge.view.colors import color_of
 from sim_bridge.view.signals import signals_of
 from sim_bridge.world.world import World
@@ -34,34 +38,43 @@ class _Meshes:
 
     def __init__(self) -> None:
         self.meshes: list[Mesh | MeshFile] = []
-        self._numbers: dict[object, int] = {}
+        self.numbers: dict[object, int] = {}
         # whose addresses must not become those of others
         self._kept: list[object] = []
 
     def of(self, shape: Shape) -> tuple[int, tuple[float, float, float]]:
         """Return the number of a shape's mesh, and its scale."""
         key, scale, plain = _unit(shape)
-        if key not in self._numbers:
-            found = _square() if isinstance(plain, Plane) else surface(plain, _SIDES)
-            self._add(key, Mesh(
-                found.vertices.astype(np.float32), found.triangles.astype(np.uint32)), shape)
-        return self._numbers[key], scale
+        if key not in self.numbers:
+            self._add(key, mesh_of(plain), shape)
+        return self.numbers[key], scale
+
+    def of_field(self, slot: GeometrySlot) -> int:
+        """Return the number of a height field's mesh, which no other has: its heights change."""
+        self._add(slot, mesh_of(slot.present_shape))
+        return self.numbers[slot]
 
     def of_file(self, path: str) -> int:
         """Return the number of a file that the page reads."""
-        if path not in self._numbers:
+        if path not in self.numbers:
             self._add(path, MeshFile(path))
-        return self._numbers[path]
+        return self.numbers[path]
 
     def of_arrays(self, arrays: MeshArrays) -> int:
         """Return the number of a mesh that a description holds."""
-        if id(arrays) not in self._numbers:
+        if id(arrays) not in self.numbers:
             self._add(id(arrays), Mesh(
                 arrays.vertices.astype(np.float32), arrays.triangles.astype(np.uint32)), arrays)
-        return self._numbers[id(arrays)]
+        return self.numbers[id(arrays)]
+
+    def of_surface(self, own: ColoredSurface) -> int:
+        """Return the number of a surface of a file."""
+        if id(own) not in self.numbers:
+            self._add(id(own), Mesh(own.vertices, own.triangles), own)
+        return self.numbers[id(own)]
 
     def _add(self, key: object, mesh: Mesh | MeshFile, kept: object = None) -> None:
-        self._numbers[key] = len(self.meshes)
+        self.numbers[key] = len(self.meshes)
         self.meshes.append(mesh)
         self._kept.append(kept)
 
@@ -72,7 +85,8 @@ class Described(NamedTuple):
 
     sites: (links,) rows of `Simulation.observed_sites`. trees: (links,) first bodies of the trees
     that links belong to. geometry_links: (geometries,) places of their links, as numbers with a
-    fraction. signals: arrays of sensors' values; readings: of those that are drawn. warnings: what
+    fraction. signals: arrays of sensors' values; readings: of those that are drawn. fields: the
+    numbers of height fields' meshes. belts: what gives their speeds. warnings: what
     cannot be drawn.
     """
 
@@ -83,6 +97,8 @@ class Described(NamedTuple):
     geometry_links: np.ndarray
     signals: tuple[FloatArray, ...]
     readings: tuple[np.ndarray, ...]
+    fields: Mapping[GeometrySlot, int]
+    belts: Belts
     warnings: tuple[str, ...] = ()
 
 
@@ -104,25 +120,29 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
             role = 'collision' if visuals else 'both'
             parts += [_part(geometry, len(links), meshes, color, role)
                       for geometry in link.geometries]
-            links.append(_link(robot, link))
+            links.append(_link(robot, link, motion_of_link(world.simulation, link.slot)))
             parts += visuals
         joints += _joints(robot, places)
     state = world.state
     names, signals = signals_of(world)
     sensors, readings = sensors_of(world, places)
+    belts = Belts(world.geometries, places)
     return Described(
         Structure(title, tuple(meshes.meshes), tuple(parts), tuple(links), tuple(joints), names,
-                  world.time_step, abilities, sensors, loops_of(world, places)),
-        Sizes(len(links), len(state.q), len(state.v), len(names), sum(map(len, readings))),
+                  world.time_step, abilities, sensors, loops_of(world, places), belts.records),
+        Sizes(len(links), len(state.q), len(state.v), len(names), sum(map(len, readings)),
+              len(belts.records)),
         np.array(list(places), int), np.array(trees, int),
         np.array([places[geometry.link.slot.site] for geometry in world.geometries], float),
-        signals, readings, tuple(warnings))
+        signals, readings, {each: number for each, number in meshes.numbers.items()
+                            if isinstance(each, GeometrySlot)}, belts, tuple(warnings))
 
 
 def _part(
     geometry: Geometry, link: int, meshes: _Meshes, color: Color, role: str
 ) -> Part:
-    mesh, scale = meshes.of(geometry.shape)
+    mesh, scale = (meshes.of(geometry.shape) if geometry.slot.heights is None else (
+        meshes.of_field(geometry.slot), (1.0, 1.0, 1.0)))
     opacity = 0.3 if geometry.sensor else color[3]
     return Part(
         role, geometry.name, link, mesh, geometry.position,
@@ -149,8 +169,13 @@ def _visuals(
             elif visual.surface is not None:
                 mesh = meshes.of_arrays(visual.surface)
             elif visual.path.lower().endswith(VRML_SUFFIX):
-                mesh, _ = meshes.of(mesh_of_file(visual.path, scale, visual.part))
-                scale = (1.0, 1.0, 1.0)
+                # of several colours, as many parts
+                found += [Part(
+                    'visual', visual.name or f'{link.name}_visual_{k}', number,
+                    meshes.of_surface(each), visual.pose.position, visual.pose.rotation, scale,
+                    visual.color or each.color or color)
+                    for each in colored_surfaces_of_file(visual.path, visual.part)]
+                continue
             else:
                 mesh = meshes.of_file(visual.path)
         except InvalidValueError as err:
@@ -162,16 +187,16 @@ def _visuals(
     return found
 
 
-def _link(robot: Robot, link: Link) -> LinkRecord:
+def _link(robot: Robot, link: Link, motion: str) -> LinkRecord:
     if not link.m:
         return LinkRecord(
-            link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), robot.motion)
+            link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), motion)
     moments, axes = np.linalg.eigh(link.I)
     # of a box: 12 I_x / m = y² + z²
     squares = 12.0 / link.m * (0.5 * moments.sum() - moments)
     return LinkRecord(
         link.name, robot.name, link.m, link.c, np.sqrt(np.maximum(squares, 0.0)), axes,
-        robot.motion)
+        motion)
 
 
 def _joints(robot: Robot, places: dict[int, int]) -> list[JointRecord]:
@@ -198,6 +223,12 @@ def _unit(shape: Shape) -> tuple[object, tuple[float, float, float], Shape]:
     if isinstance(shape, Cylinder):
         return Cylinder, (shape.radius, shape.radius, shape.length), Cylinder(1.0, 1.0)
     return (Plane if isinstance(shape, Plane) else id(shape)), (1.0, 1.0, 1.0), shape
+
+
+def mesh_of(shape: Shape) -> Mesh:
+    """Return the surface of a shape, of a plane a square."""
+    found = _square() if isinstance(shape, Plane) else surface(shape, _SIDES)
+    return Mesh(found.vertices.astype(np.float32), found.triangles.astype(np.uint32))
 
 
 def _square() -> Surface:

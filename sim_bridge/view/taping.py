@@ -36,8 +36,8 @@ class Taping:
             self._layout = world.simulation.layout
             # what sensors read is not taken
             self._takes.append(Take(
-                self._described.structure._replace(sensors=(), signals=()),
-                self._described.sizes._replace(signals=0, readings=0), []))
+                self._described.structure._replace(sensors=(), signals=(), belts=()),
+                self._described.sizes._replace(signals=0, readings=0, belts=0), []))
             sites = world.simulation.observed_sites()
         state, described = world.state, self._described
         count = min(int(state.contact_size[0]), CONTACTS)

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.world.world import World
 
 _PERIOD = 0.25  # between two looks [s]
 
 
+class Changes(NamedTuple):
+    """What has changed. is_all: everything may have; else the fields whose heights have."""
+
+    is_all: bool
+    fields: tuple[GeometrySlot, ...]
+
+
+_NONE = Changes(False, ())
+
+
+class _Seen(NamedTuple):
+    motions: list[tuple[bool, int]]
+    frames: np.ndarray
+    flags: np.ndarray
+    belts: np.ndarray
+    heights: dict[GeometrySlot, np.ndarray]
+
+
 class Watch:
-    """Places of shapes on their links, heights of height fields, and what moves robots."""
+    """Places of shapes on their links, heights of fields, which are belts, what moves robots."""
 
     def __init__(self, world: World):
         """Begin without a look."""
@@ -20,20 +40,28 @@ class Watch:
         self._due = 0.0
         self._seen = self._look()
 
-    def has_changed(self) -> bool:
-        """Whether something has changed since it was last asked, up to some time ago."""
+    def changes(self) -> Changes:
+        """Return what has changed since it was last asked, up to some time ago."""
         now = time.monotonic()
         if now < self._due:
-            return False
+            return _NONE
         self._due = now + _PERIOD
         before, self._seen = self._seen, self._look()
-        return before[0] != self._seen[0] or len(before[1]) != len(self._seen[1]) or not all(
-            map(np.array_equal, before[1], self._seen[1]))
+        seen = self._seen
+        if (before.motions != seen.motions or before.heights.keys() != seen.heights.keys()
+                or not np.array_equal(before.frames, seen.frames)
+                or not np.array_equal(before.flags, seen.flags)
+                or not np.array_equal(before.belts, seen.belts)):
+            return Changes(True, ())
+        return Changes(False, tuple(
+            slot for slot, heights in seen.heights.items()
+            if not np.array_equal(before.heights[slot], heights)))
 
-    def _look(self) -> tuple[object, list[np.ndarray]]:
+    def _look(self) -> _Seen:
         slots = self._world.simulation.slots.values()
-        motions = [(slot.is_kinematic, len(slot.geometries)) for slot in slots]
-        heights = [geometry.heights.copy() for slot in slots for geometry in slot.geometries
-                   if geometry.heights is not None]
         geometry = self._world.simulation.geometry
-        return motions, [geometry.frame.copy(), geometry.flags.copy(), *heights]
+        return _Seen(
+            [(slot.is_kinematic, len(slot.geometries)) for slot in slots], geometry.frame.copy(),
+            geometry.flags.copy(), (geometry.belt != 0.0).sum(axis=1) > 0,
+            {each: each.heights.copy() for slot in slots for each in slot.geometries
+             if each.heights is not None})

@@ -55,6 +55,19 @@ def test_a_screen_tells_clock_pace_and_warnings():
         'warning: commands of arm: 3 commands rejected']
 
 
+def test_a_screen_tells_the_rates_of_topics_with_listeners():
+    """Show topics in a fixed order, so many and no more, and how many nobody listens to."""
+    rates = {f'/arm/imu_{k}/gyro': f'{100 + k}.0 Hz' for k in reversed(range(10))}
+    rates |= {'/arm/joint_states': '999.0 Hz', '/arm/wrist/wrench': 'no listener',
+              '/contacts': 'no listener'}
+    text = screen(Progress(time_s=1.0, rate_hz=999.0, rates=rates, topic_count=20))
+    lines = [' '.join(line.split()) for line in text.split('\n')]
+    assert lines == [
+        '── simulator', 'simulated time 1.0 s', 'joint_states 999.0 Hz',
+        *(f'arm/imu_{k}/gyro {100 + k}.0 Hz' for k in range(8)), '… 2 topics more',
+        'without a listener 2 topics', 'graph 20 topics']
+
+
 def test_work_is_a_bar_on_a_terminal_and_lines_elsewhere():
     """Show how much is done of how much; leave nothing of the bar behind."""
     terminal, log = Terminal(), io.StringIO()

@@ -20,6 +20,8 @@ from support.page_client import PageClient
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import MissingPackageError, StateError
+from sim_bridge.page.records import Request
+from sim_bridge.view.control import ScriptControl
 
 ROBOTS = Path(__file__).resolve().parents[2] / 'urdf'
 STEP = 1e-3
@@ -149,6 +151,46 @@ def test_bodies_are_pulled(page):
                 lambda: client.nodes['/world/pushes']['points'].size == 6)
     client.drag(name, number, 'end', grabbed, grabbed)
     client.wait('the box on the ground', lambda: client.box(SIZE)[2][2] < 0.2)
+
+
+def test_bodies_are_pushed_for_a_while(page):
+    """Accelerate a body by a force for so many steps."""
+    world, _, client = page
+    client.press('Reset')
+    client.pause()
+    link = world.robots['box'].links[0]
+    client.wait('the link', lambda: 'box/box' in client.widgets['Link']['options'])
+    client.set('Link', 'box/box')
+    client.set('Force [N]', (0.0, 0.0, 1000.0))
+    client.set('For seconds', 0.01)
+    client.click('Push')
+    before = world.step_count
+    client.set('Steps at once', 20)
+    client.press('Step')
+    client.wait('steps', lambda: world.step_count == before + 20)
+    speed = 0.01 * 1000.0 / link.m - 0.02 * 9.81
+    assert link.v[2] == pytest.approx(speed, rel=1e-6)
+
+
+@pytest.mark.parametrize('request_of', [
+    lambda world: [Request('reset', {})],
+    lambda world: [Request('save', {'name': 'a'}), Request('restore', {'name': 'a'})]])
+def test_pushes_end_at_resets_and_snapshots(request_of):
+    """Push nothing after a jump of the state; refuse what cannot be pushed."""
+    world = sb.World(STEP)
+    box = world.add_body(sb.Box(SIZE), name='box')
+    world.add_body(sb.Box(SIZE), name='wall', motion='static', position=(3.0, 0.0, 0.0))
+    control = ScriptControl(world, 1.0, False)
+    push = {'robot': 'box', 'link': 'box', 'force': [0.0, 0.0, 500.0], 'seconds': 1.0}
+    control.obey(Request('push', push))
+    for each in request_of(world):
+        control.obey(each)
+    control.push()
+    world.step()
+    assert box.root_link.v[2] == pytest.approx(-9.81 * STEP)
+    for wrong in ({'robot': 'wall', 'link': 'wall'}, {'seconds': -1.0}, {'force': [1.0]}):
+        with pytest.raises(sb.SimBridgeError):
+            control.obey(Request('push', push | wrong))
 
 
 def test_contacts_are_points_and_arrows(page):

@@ -137,10 +137,12 @@ def test_grasp():
 
 
 def test_humanoid():
-    """Stand: upright, at its height, both feet on the ground."""
+    """Stand: upright, at its height, both feet on the ground; wave the right arm."""
     world = load('humanoid')
-    run_pd(world, 'humanoid', 'humanoid', 1.5)
     humanoid = world.robots['humanoid']
+    run_pd(world, 'humanoid', 'humanoid', 1.5)
+    shoulder = humanoid.joint('RARM_SHOULDER_P')
+    assert shoulder.q == pytest.approx(0.175 + 0.3 * math.sin(math.pi * 1.5), abs=0.1)
     assert humanoid.root_link.R[2, 2] > 0.995
     assert humanoid.root_link.p == pytest.approx([0, 0, 0.51], abs=0.02)
     assert all(humanoid.device(f'{side}_FOOT').f[2] > 20.0 for side in 'RL')

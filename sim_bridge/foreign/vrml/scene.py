@@ -36,11 +36,32 @@ class Frame(NamedTuple):
 HERE = Frame(np.eye(3), np.zeros(3))
 
 
+Color = tuple[float, float, float, float]
+
+
 class Drawn(NamedTuple):
-    """A geometry in its frame."""
+    """A geometry in its frame. color: red, green, blue, opacity; None without a material."""
 
     geometry: Node
     frame: Frame
+    color: Color | None = None
+
+
+def color_of(shape: Node) -> Color | None:
+    """Return the colour of a Shape's material; None without one, or if it is none."""
+    try:
+        for key in ('appearance', 'material'):
+            inner = shape.nodes(key)
+            if not inner:
+                return None
+            shape = inner[0].body or inner[0]
+        shades = [*shape.row('diffuseColor', (0.8, 0.8, 0.8)),
+                  1.0 - shape.row('transparency', (0.0,))[0]]
+    except VrmlError:
+        # what it looks like is no reason to refuse a file
+        return None
+    red, green, blue, opacity = (min(max(float(each), 0.0), 1.0) for each in shades)
+    return red, green, blue, opacity
 
 
 def turn(axis: np.ndarray) -> np.ndarray:
@@ -90,7 +111,8 @@ def drawn_in(nodes: Iterable[Node], frame: Frame = HERE) -> Iterator[Drawn]:
         if node.body is not None:
             stack.append((node.body, at))
         elif node.kind == 'Shape':
-            yield from (Drawn(each, at) for each in node.nodes('geometry')
+            color = color_of(node)
+            yield from (Drawn(each, at, color) for each in node.nodes('geometry')
                         if each.kind in GEOMETRIES)
         elif node.kind in GROUPS:
             inner = at.inside(*frame_of(node)) if node.kind == 'Transform' else at

@@ -189,6 +189,7 @@ _INPUTS: Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str]]] = {
     'restore': lambda values: ('snapshot restored', f'number {values["number"]}'),
     'save': lambda values: ('snapshot saved', ''),
     'move': lambda values: ('moved', str(values['name'])),
+    'push': lambda values: ('pushed', f'{values["robot"]}/{values["link"]}'),
     'delete': lambda values: ('deleted', str(values['name'])),
     'spawn': lambda values: ('spawned', str(values['name'])),
     'spawn_scene': lambda values: ('spawned', str(values['name'])),

@@ -50,6 +50,7 @@ INPUT_SHAPES: Mapping[str, Any] = {
         'name': str, 'pose': (None, [[float], [float]]), 'twist': (None, [[float], [float]])},
     'pull': {'robot': str, 'link': str, 'point': (None, [float]), 'target': [float]},
     'drop': {},
+    'push': {'robot': str, 'link': str, 'force': [float], 'seconds': float},
     'publish_state': {},
     'configure': {'solver?': str, 'sleep?': bool, 'gravity?': [float], 'integrator?': str},
     'functions': {'names': [str]},

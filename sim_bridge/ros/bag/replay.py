@@ -164,6 +164,7 @@ class _Player:
             'move': self._simulator.move,
             'pull': self._simulator.pull,
             'drop': self._simulator.drop,
+            'push': self._simulator.push,
             'publish_state': self._simulator.publish_state,
             'configure': lambda **changes: self._simulator.configure(changes),
             'functions': self._refuse_functions,

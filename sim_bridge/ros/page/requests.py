@@ -48,8 +48,9 @@ class Requests:
         self._calls: dict[str, Callable[..., None]] = {
             'pause': self._pause, 'play': self._play, 'step': self._step,
             'speed': self._set_speed, 'reset': self._reset, 'save': self._save,
-            'restore': self._restore, 'command': self._command, 'release': self._release,
-            'trajectory': self._follow, 'drag': self._drag, 'drop': self._drop}
+            'restore': self._restore, 'forget': self._forget, 'command': self._command,
+            'release': self._release, 'trajectory': self._follow, 'drag': self._drag,
+            'drop': self._drop, 'push': self._push}
         self.abilities = frozenset(self._calls)
 
     def obey(self, request: Request) -> None:
@@ -104,6 +105,10 @@ class Requests:
     def _restore(self, name: str) -> None:
         self._on_physics(lambda: self._control.restore(name))
 
+    def _forget(self, name: str) -> None:
+        self._on_physics(lambda: self._control.forget(name))
+        self._on_physics(self.tell_snapshots)
+
     def _command(self, robot: str, joint: str, control: str, value: float) -> None:
         """Set the control of a joint as its parameter does, and command it."""
         interface = self._interface(robot)
@@ -146,10 +151,13 @@ class Requests:
     def _drag(
         self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
     ) -> None:
-        self._on_physics(lambda: self._simulator.pull(robot, link, point, target))
+        self._on_physics(partial(self._pull, robot, link, point, target))
 
     def _drop(self) -> None:
         self._on_physics(self._simulator.drop)
+
+    def _push(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
+        self._on_physics(lambda: self._simulator.push(robot, link, force, seconds))
 
     def _set(self, name: str, value: Any) -> None:
         """Set a parameter of the node. Raises InvalidValueError with the reason it refuses for."""
@@ -162,6 +170,14 @@ class Requests:
             each.robot.name: each for each in self._simulator.interfaces})[robot]
 
     # --- on the physics thread -------------------------------------------------------------------
+
+    def _pull(
+        self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
+    ) -> None:
+        self._simulator.pull(robot, link, point, target)
+        if point is not None and self._simulator.world.robots[robot].hold:
+            self._tell(Notice('warning', f'the joints of {robot} are locked until a command '
+                              'comes; the sliders give one'))
 
     def _pause_and_step(self, steps: int) -> None:
         if self._control.phase is Phase.PLAYING:

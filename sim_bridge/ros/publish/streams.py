@@ -100,6 +100,8 @@ class Stream:
     The message is filled only while the topic has subscribers. Asking the middleware for
     subscribers costs as much as filling, so it is asked at intervals (`refresh`), not for every
     message.
+
+    published: how many messages have gone out.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class Stream:
         self.message_type = message_type
         self.message, self._fill, self.copies = message, fill, copies
         self.is_wanted = False
+        self.published = 0
         self.refresh()
 
     def supply(self, message: Stampable, fill: Callable[[], None] | None) -> None:
@@ -154,6 +157,7 @@ class Stream:
                     target += added
             if self._fill is not None:
                 self._fill()
+            self.published += 1
             self._outlet.publish(self.message.stamped(stamp))
 
 
@@ -166,6 +170,7 @@ class PreparedStream(Stream):
         """Publish the message, whose numbers and stamp are up to date."""
         if self._fill is not None:
             self._fill()
+        self.published += 1
         self._outlet.publish(self.message.content())
 
 

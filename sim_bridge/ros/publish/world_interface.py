@@ -86,15 +86,19 @@ class WorldInterface:
     @property
     def topics(self) -> list[str]:
         """Names of all topics that readings are published on."""
+        return [stream.topic for stream in self.streams]
+
+    @property
+    def streams(self) -> list[Stream]:
+        """What readings are published by."""
         groups = [streams for _, streams in self._groups]
-        return [stream.topic for streams in [*groups, self.contact_events.streams]
+        return [stream for streams in [*groups, self.contact_events.streams]
                 for stream in streams]
 
     def refresh(self) -> None:
         """Ask which topics have subscribers."""
-        for streams in [*(streams for _, streams in self._groups), self.contact_events.streams]:
-            for stream in streams:
-                stream.refresh()
+        for stream in self.streams:
+            stream.refresh()
 
     def publish(self, time_ns: int, stamp: bytes) -> None:
         """Publish the messages due at this simulated time [ns]; stamp: the packed time."""

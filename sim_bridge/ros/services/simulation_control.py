@@ -153,14 +153,18 @@ class SimulationControl:
 
     def restore(self, name: str) -> None:
         """Restore a snapshot, exact to the bit; raises UnknownNameError for an unknown name."""
-        if name not in self._snapshots:
-            raise UnknownNameError('snapshot', name, self._snapshots, 'the simulation')
+        self._check_known(name)
         before = self._simulator.time_ns
         self._simulator.restore(
             self._snapshots[name], self._reset_clock(),
             lambda: self._tell('restore', Scope.TIME | Scope.STATE, before, snapshot=name))
         self._is_stopped = False
         self._calls.call(self._read_back)
+
+    def forget(self, name: str) -> None:
+        """Delete a snapshot; raises UnknownNameError for an unknown name."""
+        self._check_known(name)
+        del self._snapshots[name]
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -186,6 +190,10 @@ class SimulationControl:
             'time_ns_before': before,
             'time_ns': self._simulator.time_ns,
         })))
+
+    def _check_known(self, name: str) -> None:
+        if name not in self._snapshots:
+            raise UnknownNameError('snapshot', name, self._snapshots, 'the simulation')
 
     def _check_active(self) -> None:
         if not self._is_active:

@@ -14,6 +14,7 @@ from rclpy.clock import Clock, ClockType
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.command.statistics import CommandCounts
 from sim_bridge.ros.command.trajectories import REFUSED, STARTED
+from sim_bridge.ros.wire.statuses import NO_LISTENER, WAITING
 from sim_bridge.trajectory.tolerances import (
     CANCELED,
     GOAL_VIOLATED,
@@ -62,6 +63,8 @@ class Diagnostics:
         self._ended: dict[str, Counter[str]] = {}
         self._pacer.statistics.report(time.monotonic_ns())
         self._show = show
+        self._sent: dict[str, int] = {}
+        self._sent_at = time.monotonic()
         self._publisher = (
             node.create_publisher(DiagnosticArray, '/diagnostics', 10) if rate_hz else None)
         if rate_hz or show is not None:
@@ -76,6 +79,7 @@ class Diagnostics:
             *(self._commands(interface) for interface in self._simulator.interfaces),
             *(self._trajectories(interface) for interface in self._simulator.interfaces),
             self._solver(),
+            self._topics(),
             *self._joints(),
             *self._lockstep(),
             *self._recording(),
@@ -152,7 +156,7 @@ class Diagnostics:
         elif commands.is_waiting and interface.trajectories.is_active:
             level, summary = DiagnosticStatus.OK, 'following trajectories'
         elif commands.is_waiting:
-            level, summary = DiagnosticStatus.OK, 'waiting for the first command'
+            level, summary = DiagnosticStatus.OK, WAITING
         else:
             level, summary = DiagnosticStatus.OK, 'commanded'
             if clamped:
@@ -208,6 +212,24 @@ class Diagnostics:
             'control steps not converged since start': str(statistics.unconverged),
         }
         return self._status('solver', level, summary, values)
+
+    def _topics(self) -> DiagnosticStatus:
+        """Return how many messages a second of real time go out on each topic."""
+        now = time.monotonic()
+        elapsed, self._sent_at = max(now - self._sent_at, 1e-9), now
+        before, self._sent = self._sent, {}
+        rates: dict[str, str] = {}
+        heard = 0
+        simulator = self._simulator
+        streams = [stream for each in simulator.interfaces for stream in each.streams]
+        for stream in (*streams, *simulator.world_interface.streams):
+            self._sent[stream.topic] = stream.published
+            count = max(stream.published - before.get(stream.topic, 0), 0)
+            heard += stream.is_wanted
+            rates[stream.topic] = (
+                f'{count / elapsed:.1f} Hz' if stream.is_wanted else NO_LISTENER)
+        return self._status(
+            'topics', DiagnosticStatus.OK, f'{heard} of {len(rates)} have a listener', rates)
 
     def _joints(self) -> Iterator[DiagnosticStatus]:
         """Yield the status of joints that broke, if any did."""

@@ -1,4 +1,4 @@
-"""What somebody has in hand: a point of a link, which a spring pulls to a target."""
+"""What somebody does by hand: pulls a point of a link by a spring, pushes links for a while."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.view.drag import Drag
+    from sim_bridge.view.shove import Shoves
 
 
 class Grip:
     """
-    Pulls in each physics step. Nobody has anything in hand after a reset or a restored snapshot.
+    Pulls and pushes in each physics step; none of it outlives a reset or a restored snapshot.
 
-    is_holding: whether there is a link in hand.
+    is_busy: whether there is a link in hand, or a push goes on.
     """
 
     def __init__(self, world: sb.World) -> None:
         """Begin with nothing in hand."""
         self._world = world
         self._drag: Drag | None = None
-        self.is_holding = False
+        self._shoves: Shoves | None = None
+        self.is_busy = False
 
     def pull(
         self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
@@ -30,8 +32,8 @@ class Grip:
         Pull a link from the next step on, instead of the one in hand.
 
         point: (3,) in the link's frame [m]; None for the one in hand. target: (3,) in the world
-        [m]. Raises UnknownNameError, or InvalidValueError for a link without mass or numbers that
-        are not finite.
+        [m]. Raises UnknownNameError, or InvalidValueError for a link that cannot move or numbers
+        that are not finite.
         """
         if self._drag is None:
             # imported here, since few simulations are looked at
@@ -39,16 +41,43 @@ class Grip:
 
             self._drag = Drag(self._world)
         self._drag.pull(self._world.robots[robot].link(link), point, target)
-        self.is_holding = self._drag.link is not None
+        self._look()
+
+    def shove(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
+        """
+        Push a link at its centre of mass from the next step on.
+
+        force: (3,) in world axes [N]. seconds: of simulated time. Raises UnknownNameError, or
+        InvalidValueError for a link that cannot move and numbers that cannot be.
+        """
+        if self._shoves is None:
+            # as above
+            from sim_bridge.view.shove import Shoves
+
+            self._shoves = Shoves(self._world)
+        self._shoves.add(self._world.robots[robot].link(link), force, seconds)
+        self.is_busy = True
 
     def drop(self) -> None:
-        """Let go."""
+        """Let go of what is in hand."""
         if self._drag is not None:
             self._drag.drop()
-        self.is_holding = False
+        self._look()
 
-    def push(self) -> None:
-        """Push what is in hand, in the next physics step."""
-        assert self._drag is not None
-        self._drag.push()
-        self.is_holding = self._drag.link is not None
+    def end(self) -> None:
+        """Let go, and push nothing more."""
+        if self._shoves is not None:
+            self._shoves.clear()
+        self.drop()
+
+    def apply(self) -> None:
+        """Push what is in hand or shoved, in the next physics step."""
+        if self._drag is not None:
+            self._drag.push()
+        if self._shoves:
+            self._shoves.apply()
+        self._look()
+
+    def _look(self) -> None:
+        self.is_busy = bool(self._shoves) or (
+            self._drag is not None and self._drag.link is not None)

@@ -145,11 +145,21 @@ class RobotInterface:
     @property
     def topics(self) -> list[str]:
         """Names of all topics that readings are published on."""
-        return [stream.topic for stream in self._streams()]
+        return [stream.topic for stream in self.streams]
+
+    @property
+    def streams(self) -> list[Stream]:
+        """What readings are published by."""
+        return [
+            *self._joint_states.streams,
+            *([self._odometry] if self._odometry is not None else []),
+            *(stream for stream, _ in self._reckoned),
+            *self._outputs,
+            *(stream for sensor in self._sensors for stream in sensor.streams)]
 
     def refresh(self) -> None:
         """Check which topics have subscribers, and which command topics have publishers."""
-        for stream in self._streams():
+        for stream in self.streams:
             stream.refresh()
         for outbox in self._outboxes:
             outbox.refresh()
@@ -234,14 +244,6 @@ class RobotInterface:
         self._joint_states.rate.restart(now)
         for outbox in self._outboxes:
             outbox.restart(now)
-
-    def _streams(self) -> list[Stream]:
-        return [
-            *self._joint_states.streams,
-            *([self._odometry] if self._odometry is not None else []),
-            *(stream for stream, _ in self._reckoned),
-            *self._outputs,
-            *(stream for sensor in self._sensors for stream in sensor.streams)]
 
 
 def _urdf_of(robot: sb.Robot) -> str:

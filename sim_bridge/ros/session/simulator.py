@@ -149,7 +149,7 @@ class Simulator:
             self.journal.note_functions(world.functions)
         events = self.world_interface.contact_events
         grip = self.grip
-        if not following and not events.is_wanted and not grip.is_holding:
+        if not following and not events.is_wanted and not grip.is_busy:
             world.step(self._substeps)
             return
         step = events.step if events.is_wanted else world.step
@@ -157,8 +157,8 @@ class Simulator:
             time_ns = self._step_time_ns
             for each in following:
                 each.drive(time_ns, world.time_step_ns)
-            if grip.is_holding:
-                grip.push()
+            if grip.is_busy:
+                grip.apply()
             step()
 
     def listen(self, node: PollingMixin) -> None:
@@ -210,7 +210,7 @@ class Simulator:
         self.journal.note('reset', clock=clock, time=time, state=state)
         now = self._step_time_ns
         if state:
-            self.grip.drop()
+            self.grip.end()
             self.world.reset(time=time)
         elif time:
             self.world.step_count = 0
@@ -244,7 +244,7 @@ class Simulator:
         now = self._step_time_ns
         self.journal.flush()
         self.world.restore(snapshot.world)
-        self.grip.drop()
+        self.grip.end()
         self._force_fields = snapshot.force_fields
         self.journal.note('restore', number=snapshot.number, clock=clock)
         self._set_clock(
@@ -275,6 +275,11 @@ class Simulator:
         """Pull a link by hand from the next step on, until `drop`; as `Grip.pull`."""
         self.grip.pull(robot, link, point, target)
         self.journal.note('pull', robot=robot, link=link, point=point, target=target)
+
+    def push(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
+        """Push a link by hand from the next step on; as `Grip.shove`."""
+        self.grip.shove(robot, link, force, seconds)
+        self.journal.note('push', robot=robot, link=link, force=force, seconds=seconds)
 
     def drop(self) -> None:
         """Let go of what is pulled."""

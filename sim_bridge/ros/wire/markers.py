@@ -12,6 +12,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 import sim_bridge as sb
 from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.robots.body_type import motion_of_link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
@@ -96,8 +97,8 @@ class ContactMarkers:
     """
     A visualization_msgs/MarkerArray of contacts: points, normals, and an arrow for each force.
 
-    Forces and normals are drawn as they act on the moving body: those of a foot on the ground
-    point into the foot.
+    Forces and normals are drawn as they act on the body that moves: those of a foot on the ground
+    point into the foot, those of a finger on a table into the finger.
     """
 
     def __init__(self, geometries: Sequence[sb.Geometry], force_scale: float) -> None:
@@ -107,7 +108,8 @@ class ContactMarkers:
         geometries: of the world. force_scale: length of the arrows [m/N].
         """
         self._sign = np.array([
-            -1.0 if geometry.link.robot.motion == 'static' else 1.0 for geometry in geometries
+            -1.0 if motion_of_link(geometry.link.robot.simulation, geometry.link.slot) == 'static'
+            else 1.0 for geometry in geometries
         ])
         self._force_scale = force_scale
         self._points = _marker(Marker.SPHERE_LIST, 'points', 0, _POINT_COLOR)

@@ -8,6 +8,7 @@ import threading
 from bags import no_progress, start_recording
 import imageio_ffmpeg
 import numpy as np
+from PIL import Image
 import pytest
 from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
@@ -214,6 +215,67 @@ def test_films_have_a_picture_for_each_frame(tape, tmp_path, monkeypatch):
     assert next(reader)['size'] == (96, 64)
     shades = [np.frombuffer(frame, np.uint8).mean() for frame in reader]
     np.testing.assert_allclose(shades, np.arange(0, 201, 20), atol=4.0)
+
+
+def centre_of_colour(pixels: np.ndarray) -> np.ndarray:
+    """Return the mean place (x, y) of what is coloured: neither white, grey nor black [pixels]."""
+    channels = pixels[..., :3].astype(int)
+    rows, columns = np.nonzero(np.ptp(channels, axis=2) > 40)
+    assert len(rows) > 50
+    return np.array([columns.mean(), rows.mean()])
+
+
+def seen_at(camera: film.Camera, points: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:
+    """Return where points (n, 3) are on a picture, (n, 2) [pixels], by a camera's definition."""
+    eye, target, _ = camera._view
+    forward = (target - eye) / np.linalg.norm(target - eye)
+    aside = np.cross(forward, (0.0, 0.0, 1.0))
+    aside /= np.linalg.norm(aside)
+    depth, x, y = np.array([forward, aside, np.cross(aside, forward)]) @ (points - eye).T
+    scale = 0.5 * pixels[1] / np.tan(np.radians(15.0))
+    return np.stack([0.5 * pixels[0] + scale * x / depth, 0.5 * pixels[1] - scale * y / depth], 1)
+
+
+# as above
+@pytest.mark.long
+@pytest.mark.filterwarnings('ignore::pytest.PytestUnraisableExceptionWarning')
+@pytest.mark.filterwarnings('ignore:unclosed file:ResourceWarning')
+def test_pictures_and_films_show_the_run(swing, tape, tmp_path, capsys):
+    """Draw without a display: the rods where they are, in a picture and each frame of a film."""
+    bag, size = swing[0], (320, 240)
+    camera = film.Camera(tape, size)
+    (take,) = tape.takes
+    # grey is the colour of other parts
+    moving = [part for part, own in film.drawn(take)
+              if part.link and np.ptp(own.color[:3]) > 0.2]
+
+    def expected(time: float) -> np.ndarray:
+        moment = take.moments[tape.at(time)[1]]
+        middles = np.array([position for _, position in film.places(moving, moment)])
+        return seen_at(camera, middles, size).mean(axis=0)
+
+    options = ['--fps', f'{FPS:g}', '--size', '320x240']
+    drawn = {}
+    for time in (0.0, 0.14):
+        file = tmp_path / f'{time}.png'
+        assert main(['view', str(bag), '--output', str(file), '--at', str(time), *options]) == 0
+        with Image.open(file) as picture:
+            assert picture.size == size
+            drawn[time] = np.asarray(picture.convert('RGB'))
+        assert centre_of_colour(drawn[time]) == pytest.approx(expected(time), abs=20.0)
+    moved = centre_of_colour(drawn[0.14]) - centre_of_colour(drawn[0.0])
+    assert moved == pytest.approx(expected(0.14) - expected(0.0), abs=3.0)
+    assert np.linalg.norm(moved) > 5.0
+    assert main(['view', str(bag), '--output', str(tmp_path / 'x.mp4'), *options]) == 0
+    assert 'x.mp4' in capsys.readouterr().out
+    reader = imageio_ffmpeg.read_frames(str(tmp_path / 'x.mp4'))
+    head = next(reader)
+    assert head['size'] == size and head['fps'] == FPS
+    frames = [np.frombuffer(frame, np.uint8).reshape(240, 320, 3) for frame in reader]
+    assert len(frames) == len(take.moments)
+    for time, picture in drawn.items():
+        frame = frames[round(time * FPS)]
+        assert np.abs(frame.astype(int) - picture).mean() < 3.0
 
 
 def test_surfaces_are_drawn_where_they_are(tape):

@@ -188,6 +188,9 @@ def test_snapshots_and_resets(client):
     client.click('Restore')
     client.wait('an error', lambda: any(
         'elsewhere' in text and 'here' in text for text in client.texts))
+    client.set('Kept', 'here')
+    client.click('Delete')
+    client.wait('no name', lambda: client.widgets['Kept']['options'] == ['—'])
     client.press('Reset')
     client.wait('the start', lambda: says(client) == 0.0)
 
@@ -235,6 +238,54 @@ def test_bodies_are_pulled(client):
     client.wait('the box on the ground', lambda: client.box(SIZE)[2][2] < 0.2)
 
 
+def test_bodies_are_pushed(client):
+    """Push a box by a force for some time; refuse a link that cannot move."""
+    client.wait('the box', lambda: client.box(SIZE))
+    client.pause()
+    client.wait('the link', lambda: 'box/box' in client.widgets['Link']['options'])
+    assert 'arm/base' not in client.widgets['Link']['options']
+    client.set('Link', 'box/box')
+    client.set('Force [N]', (0.0, 0.0, 200.0))
+    client.set('For seconds', 0.2)
+    height = client.box(SIZE)[2][2]
+    client.click('Push')
+    client.play()
+    # 11 kg, lifted for 0.2 s with 200 N: 0.17 m, and as much again as it falls up
+    client.wait('the box in the air', lambda: client.box(SIZE)[2][2] > height + 0.1)
+    client.wait('the box on the ground', lambda: client.box(SIZE)[2][2] < height + 0.02)
+
+
+def test_arms_on_fixed_bases_are_pulled(client):
+    """Say that the joints of an arm are locked; pull its farthest link once it is commanded."""
+    def hand():
+        """Return the node, place in it and position of the arm's part farthest from its base."""
+        found = [(name, k, position) for name, node in client.nodes.items()
+                 if 'batched_positions' in node and name.startswith(('/world/vis', '/world/both'))
+                 for k, position in enumerate(
+                     node['batched_positions'].reshape(-1, 3).astype(float))
+                 if not np.allclose(node['batched_scales'].reshape(-1, 3)[k], SIZE)]
+        return max(found, key=lambda each: np.linalg.norm(each[2]))
+
+    client.press('Reset')
+    name, number, place = client.wait('the hand', hand)
+    client.drag(name, number, 'start', place, place)
+    client.wait('a warning', lambda: any('locked' in text for text in client.texts))
+    client.drag(name, number, 'end', place, place)
+    client.set('Command', 'effort')
+    client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
+    for number in range(1, 8):
+        client.set(f'joint_{number}', 0.1)
+    name, number, place = client.wait('the hand', hand)
+    target = 0.8 * place + (0.3, 0.0, 0.0)
+    client.drag(name, number, 'start', place, place)
+    client.drag(name, number, 'update', place, target)
+    client.wait('the hand nearer', lambda: np.linalg.norm(
+        client.nodes[name]['batched_positions'].reshape(-1, 3)[number] - target)
+        < 0.4 * np.linalg.norm(place - target))
+    client.drag(name, number, 'end', place, target)
+    client.set('Command', 'measured')
+
+
 def test_sensors_and_the_solver_can_be_plotted(client):
     """Offer the numbers of all sensors, with units."""
     names = client.wait_for('Value')['options']
@@ -270,7 +321,7 @@ def test_it_goes_on_without_its_page_and_all_replays(running):
     recorded = read_bag(bag)
     kinds = {kind for each in messages_on(recorded, '/sim_bridge/inputs', String)
              for kind in re.findall(r'^\{"(\w+)"', each.data)}
-    assert {'pull', 'drop', 'reset', 'save', 'restore', 'control'} <= kinds
+    assert {'pull', 'drop', 'push', 'reset', 'save', 'restore', 'control'} <= kinds
     topics = {each.topic for each in recorded}
     assert {'/arm/joint_commands', '/arm/joint_trajectory_controller/joint_trajectory'} <= topics
 
