@@ -14,10 +14,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from typing import Any
 
 _PACKAGE = '@sparticuz/chromium@147.0.0'
 _INSTALLED = ('chromium', 'chromium-browser', 'google-chrome')
 _PARTS = ('chromium', 'al2023.tar', 'swiftshader.tar', 'fonts.tar')
+# nothing outside the folder, and no owners of elsewhere; older Pythons have it from a patch on
+_SAFELY: Any = {'filter': 'data'} if hasattr(tarfile, 'data_filter') else {}
 _UNPACK = """
 const fs = require('fs')
 const [from, to] = process.argv.slice(1)
@@ -59,7 +62,7 @@ def _install(folder: Path) -> None:
                        stdout=subprocess.DEVNULL)
         [packed] = Path(name).glob('*.tgz')
         with tarfile.open(packed) as archive:
-            archive.extractall(name)
+            archive.extractall(name, **_SAFELY)
         parts = folder / 'parts'
         parts.mkdir()
         for part in _PARTS:
@@ -68,7 +71,7 @@ def _install(folder: Path) -> None:
     for part in _PARTS[1:]:
         # the libraries of graphics lie beside the program
         with tarfile.open(parts / part) as archive:
-            archive.extractall(parts if part == 'swiftshader.tar' else folder)
+            archive.extractall(parts if part == 'swiftshader.tar' else folder, **_SAFELY)
         (parts / part).unlink()
     # its own looks for fonts in folders of a cloud's; without any the browser aborts
     (folder / 'fonts.conf').write_text(_FONTS.format(folder=folder))

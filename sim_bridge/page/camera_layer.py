@@ -20,6 +20,7 @@ _DIRECTION = np.array([0.75, -0.55, 0.4])  # from what is seen to the eye
 _LEAST_SIZE, _MOST_SIZE = 0.3, 30.0  # of what is seen at first [m]
 _PICTURE_TIMEOUT = 60.0  # s
 _MOST_PIXELS = 4096
+_LAST = 1e6  # below what other layers add to the tab
 
 
 class CameraLayer(PlainLayer):
@@ -44,7 +45,7 @@ class CameraLayer(PlainLayer):
         with context.show:
             self._followed = gui.add_dropdown('Follow', (_NOTHING,))
             save = gui.add_button('Save picture', hint='As PNG, as you see it')
-            with gui.add_folder('World', expand_by_default=False):
+            with gui.add_folder('World', expand_by_default=False, order=_LAST):
                 self._grid_on = gui.add_checkbox('Grid', True)
                 self._axes_on = gui.add_checkbox('Axes of the world', False)
         self._grid_on.on_update(lambda _: self._show(self._grid, self._grid_on))

@@ -8,7 +8,7 @@ from sim_bridge.page.channel import CONTACTS, Frame, NUMBERS
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Structure
-from sim_bridge.page.widgets import set_value, update_node
+from sim_bridge.page.widgets import any_decimals, set_value, update_node
 
 _CONTACTS, _PUSHES = NUMBERS.index('contacts'), NUMBERS.index('pushes')
 _POINT, _FORCE, _PUSH = (220, 30, 30), (30, 150, 60), (230, 120, 0)
@@ -32,6 +32,7 @@ class ForcesLayer(PlainLayer):
                 'Force scale', 0.01, min=0.0, step=0.001, hint='Length of arrows [m/N]')
             self._least = gui.add_number(
                 'Least force', 0.0, min=0.0, step=0.1, hint='Smaller ones are not shown [N]')
+        any_decimals(self._scale, self._least)
         self._points = scene.add_point_cloud(
             f'{ROOT}/contacts', _NOWHERE, _POINT, point_size=0.02, point_shape='circle',
             precision='float32')

@@ -9,7 +9,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.poses import Poses, quaternions
 from sim_bridge.page.records import Structure
-from sim_bridge.page.widgets import update_node
+from sim_bridge.page.widgets import any_decimals, update_node
 
 _BOX = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _FACES = np.array([
@@ -33,6 +33,7 @@ class FramesLayer(PlainLayer):
             self._axes_on = gui.add_checkbox('Axes of joints', False)
             self._loops_on = gui.add_checkbox('Loop joints', False)
             self._size = gui.add_number('Size of marks', 0.1, min=0.001, step=0.01, hint='[m]')
+        any_decimals(self._size)
         for widget in (
                 self._frames_on, self._centers_on, self._boxes_on, self._axes_on, self._loops_on,
                 self._size):

@@ -8,7 +8,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.poses import Poses, quaternions
 from sim_bridge.page.records import SensorRecord, Structure
-from sim_bridge.page.widgets import set_value, update_node
+from sim_bridge.page.widgets import any_decimals, set_value, update_node
 
 _RAY, _HIT, _FORCE, _TORQUE = (120, 190, 255), (220, 30, 140), (40, 90, 220), (150, 60, 200)
 _NO_LINES = np.zeros((0, 2, 3), np.float32)
@@ -29,6 +29,7 @@ class SensorsLayer(PlainLayer):
                 'Force and torque', False, hint='Force blue, torque violet, as measured')
             self._scale = gui.add_number(
                 'Scale of both', 0.01, min=0.0, step=0.001, hint='Length of arrows [m/N, m/(N m)]')
+        any_decimals(self._scale)
         self._axes = scene.add_batched_axes(
             f'{ROOT}/sensors', np.zeros((0, 4)), np.zeros((0, 3)), axes_length=0.08,
             axes_radius=0.004)

@@ -26,6 +26,7 @@ class TapeLayer(PlainLayer):
         gui = self.server.gui
         self._marks: list[tuple[float, str]] = []
         self._now = 0.0
+        self._has_keys = False
         with context.run:
             self._bar = gui.add_slider('Time [s]', 0.0, 1.0, 0.001, 0.0, visible=False)
             self._chosen = gui.add_dropdown('Go to', (_NONE,), visible=False)
@@ -36,8 +37,6 @@ class TapeLayer(PlainLayer):
         self._chosen.on_update(self._choose)
         self._before.on_click(lambda _: self._jump(-1))
         self._next.on_click(lambda _: self._jump(1))
-        gui.add_command('Mark before', hotkey='pageup').on_trigger(lambda _: self._jump(-1))
-        gui.add_command('Next mark', hotkey='pagedown').on_trigger(lambda _: self._jump(1))
 
     def show(self, structure: Structure) -> None:
         """Show a recording's time and marks."""
@@ -46,6 +45,12 @@ class TapeLayer(PlainLayer):
             widget.visible = tape is not None
         if tape is None:
             return
+        if not self._has_keys:
+            # without a recording they would be listed among the commands, and do nothing
+            self._has_keys = True
+            gui = self.server.gui
+            gui.add_command('Mark before', hotkey='pageup').on_trigger(lambda _: self._jump(-1))
+            gui.add_command('Next mark', hotkey='pagedown').on_trigger(lambda _: self._jump(1))
         self._bar.min, self._bar.max = tape.begin, max(tape.end, tape.begin + 1e-3)
         self._marks = [(mark.time, f'{mark.kind}: {mark.text}') for mark in tape.marks]
         self._chosen.options = (_NONE, *(

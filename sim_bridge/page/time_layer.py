@@ -8,7 +8,7 @@ from sim_bridge.page.channel import Frame, NUMBERS
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Notice, Structure
-from sim_bridge.page.widgets import plain, set_value
+from sim_bridge.page.widgets import any_decimals, plain, set_value
 
 _TIME, _IS_PAUSED = NUMBERS.index('time'), NUMBERS.index('is_paused')
 _SPEED = NUMBERS.index('wanted_speed')
@@ -40,6 +40,7 @@ class TimeLayer(PlainLayer):
                 self._kept = gui.add_dropdown('Kept', (_NOTHING,))
                 restore, self._forget = gui.add_button('Restore'), gui.add_button('Delete')
             self._messages = gui.add_markdown('')
+        any_decimals(self._speed)
         self._play.on_click(lambda _: self._toggle())
         self._step.on_click(lambda _: self._take_steps())
         self._speed.on_update(self._set_speed)

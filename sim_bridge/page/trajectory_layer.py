@@ -6,7 +6,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import JointRecord, Structure
-from sim_bridge.page.widgets import plain, set_value
+from sim_bridge.page.widgets import any_decimals, plain, set_value
 
 
 class TrajectoryLayer(PlainLayer):
@@ -35,6 +35,7 @@ class TrajectoryLayer(PlainLayer):
             add, follow = gui.add_button('Add point'), gui.add_button('Follow points')
             clear = gui.add_button('Clear points')
             self._error = gui.add_markdown('')
+        any_decimals(self._seconds)
         self._robot.on_update(lambda _: self._list_joints())
         add.on_click(lambda _: self._add())
         follow.on_click(lambda _: self._follow())

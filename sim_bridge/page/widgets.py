@@ -8,6 +8,7 @@ from typing import Any
 import viser
 import viser._messages as messages
 
+_DECIMALS = 9
 _SPECIAL = re.compile(r'[\\`*_{}\[\]<>()#!|~&]')
 
 
@@ -15,6 +16,12 @@ def set_value(widget: Any, value: Any) -> None:
     """Set the value of an input, unless it has it; its setter is hidden from type checkers."""
     if widget.value != value:
         widget.value = value
+
+
+def any_decimals(*widgets: Any) -> None:
+    """Let fields take numbers finer than their steps, to which they would be rounded."""
+    for widget in widgets:
+        widget.precision = _DECIMALS
 
 
 def plain(text: str) -> str:

@@ -214,6 +214,19 @@ def test_speed_is_that_of_the_page(page):
         client.wait('the speed', lambda speed=speed: viewer.speed == speed)
 
 
+def test_numbers_may_be_finer_than_their_steps(page):
+    """Let browsers send what is typed, which they round to the decimals of a field."""
+    _, _, client = page
+    for label in ('Speed', 'Force scale', 'Least force', 'Size of marks', 'Scale of both'):
+        assert client.wait_for(label)['precision'] >= 6, label
+    assert client.widgets['Steps at once']['precision'] == 0
+
+
+def test_commands_are_those_that_do_something(page):
+    """List no keys of recordings where there is none."""
+    assert set(page[2].commands) == {'Pause or play', 'Step', 'Reset'}
+
+
 @pytest.mark.parametrize(('control', 'read'), [
     ('velocity', 'target_velocity'), ('effort', 'u'), ('servo', 'target_position')])
 def test_sliders_command_in_all_controls(page, control, read):
