@@ -12,7 +12,7 @@ from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.curves import Panel
-from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
 from sim_bridge.foundation.errors import InvalidValueError, StateError
@@ -84,6 +84,11 @@ def run(args: argparse.Namespace) -> int:
                 else f'a file that ends with {", ".join((PAGE, *PICTURES))}')
     is_shown = not files and not args.no_browser
     files = files or [bags[0].with_name(f'{bags[0].stem}_plot{PAGE}')]
+    for file in files:
+        if file.suffix.lower() == PAGE:
+            require_extra('a page of curves', 'plot', 'plotly')
+        else:
+            require_extra('a picture of curves', 'plot', 'matplotlib')
     console = Console(sys.stdout)
     panels = _read(bags, curves, (args.begin, args.end), console)
     title = args.title or ', '.join(bag.name for bag in bags)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
+from sim_bridge.cli.environment import require_extra, require_ros, set_prefix, set_threads
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.page_address import PageAddress
 from sim_bridge.cli.simulated import (
@@ -118,10 +118,12 @@ def run(args: argparse.Namespace) -> int:
     """
     Run all until one ends or a signal comes; return the exit code.
 
-    Raises MissingRosError, DescriptionError for a scene file with errors, InvalidValueError or
-    UnknownNameError for a robot or a parameter that there is not.
+    Raises MissingRosError, MissingPackageError, DescriptionError for a scene file with errors,
+    InvalidValueError or UnknownNameError for a robot or a parameter that there is not.
     """
     require_ros('sim_bridge run')
+    if args.view:
+        require_extra('the live page', 'view', 'viser')
     set_prefix()
     set_threads()
     os.environ.update(discovery_defaults(os.environ))

@@ -126,6 +126,29 @@ def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
         assert remedy in error
 
 
+@pytest.mark.parametrize(('arguments', 'missing', 'hint'), [
+    (['plot', '{}', 'a.b'], 'plotly', '"sim_bridge[plot]", or in a clone `make tools`'),
+    (['plot', '{}', 'a.b', '-o', 'x.png'], 'matplotlib', '`make tools`'),
+    (['view', '{}'], 'viser', '"sim_bridge[view]", or in a clone `make tools`'),
+    (['view', '{}', '--html', 'x.html'], 'viser', '`make tools`'),
+    (['view', '{}', '--output', 'x.png'], 'vtkmodules', '"sim_bridge[film]"'),
+    (['view', '{}', '--output', 'x.mp4'], 'imageio_ffmpeg', '`make tools FILM=1`'),
+    (['view', 'arm'], 'viser', '`make tools`'),
+    (['run', 'arm', '--view'], 'viser', '`make tools`'),
+])
+def test_missing_libraries_are_told_before_anything_is_read(
+        arguments, missing, hint, monkeypatch, capsys, tmp_path):
+    """Say what to install, of a bag that cannot even be read."""
+    (tmp_path / 'none.mcap').write_bytes(b'no bag')
+    find_spec = importlib.util.find_spec
+    # what draws may be missing here, too
+    monkeypatch.setattr(importlib.util, 'find_spec', lambda name: (
+        None if name == missing else find_spec('json' if name == 'vtkmodules' else name)))
+    bag = str(tmp_path / 'none.mcap')
+    assert main([each.format(bag) for each in arguments]) == cli.USAGE_ERROR
+    assert hint in capsys.readouterr().err
+
+
 def test_run_passes_options_to_the_simulator():
     """Make parameters of the options given and of no others; forward the rest last."""
     args = parse_run('arm.urdf', '--rate', '500', '--real-time-factor', '0', '--paused')
