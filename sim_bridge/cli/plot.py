@@ -17,6 +17,7 @@ from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.near_files import path_meant
 
 PAGE, PICTURES = '.html', ('.png', '.svg', '.pdf')
 
@@ -113,7 +114,8 @@ def _split(words: list[str]) -> tuple[list[Path], list[str]]:
     """Return the bags and the curves; raises InvalidValueError where one of them is missing."""
     count = next((k for k, word in enumerate(words) if not Path(word).exists()), len(words))
     if not count:
-        raise InvalidValueError('bag', words[0], 'a folder or an .mcap file that exists')
+        raise InvalidValueError('bag', words[0], 'a folder or an .mcap file that exists'
+                                + path_meant(Path(words[0])))
     if count == len(words):
         raise InvalidValueError(
             'curves', 'none', 'fields of topics after the bag, such as '

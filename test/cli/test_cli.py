@@ -270,7 +270,23 @@ def test_what_is_typed_must_exist(verb, arguments, said, capsys):
         # of arguments that name nothing
         code = err.code
     assert code == cli.USAGE_ERROR
-    assert re.search(said, capsys.readouterr().err)
+    text = capsys.readouterr().err
+    assert re.search(said, text)
+    assert 'gallery' not in said or 'usage:' not in text
+
+
+def test_a_misspelt_bag_is_told_with_what_is_there(tmp_path, monkeypatch, capsys):
+    """Say that it does not exist, and which one was probably meant, in all verbs for bags."""
+    (tmp_path / 'swing').mkdir()
+    (tmp_path / 'swing' / 'metadata.yaml').write_text('')
+    monkeypatch.chdir(tmp_path)
+    for words, said in (
+            (['info', 'swnig'], "bag 'swnig' does not exist; did you mean 'swing'?"),
+            (['plot', 'swnig', 'a.b'], "that exists; did you mean 'swing'?"),
+            (['view', 'swnig'],
+             "unknown robot, world file or bag 'swnig'. Did you mean 'swing'?")):
+        assert main(words) == cli.USAGE_ERROR
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('arguments', [
