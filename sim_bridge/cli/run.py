@@ -284,7 +284,10 @@ def describe(progress: Progress, page: str = '') -> str:
 
 def _invitation(topic: str) -> str:
     """Return how to look at the graph from another terminal."""
-    hint = '' if shutil.which('ros2') else ', with ROS 2 sourced'
     domain = os.environ.get('ROS_DOMAIN_ID')
     settings = f'ROS_DOMAIN_ID={domain} ' if domain else ''
-    return f'look at it from another terminal{hint}: {settings}ros2 topic echo {topic}'
+    if shutil.which('ros2'):
+        return f'look at it from another terminal: {settings}ros2 topic echo {topic}'
+    return (
+        'look at it from another terminal by a program as in docs/topics.md, run by '
+        f'{settings}{sys.executable}; or with ROS 2 sourced: {settings}ros2 topic echo {topic}')
