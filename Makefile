@@ -124,8 +124,11 @@ $(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt requirements/m
 	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.test requirements/docs.txt
-	@$(PIP) --requirement requirements/docs.txt
+# of what the tests pin Sphinx needs docutils alone
+$(VENV)/.docs: $(VENV)/.plot requirements/docs.txt requirements/test.txt
+	@echo 'Installing what builds the documentation site …'
+	@grep '^docutils==' requirements/test.txt > $(VENV)/docs.txt
+	@$(PIP) --requirement $(VENV)/docs.txt --requirement requirements/docs.txt
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.view requirements/browser.txt requirements/browser.py
