@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long fuzz bench pictures docs lint clean pins python
+.PHONY: help run tools test test-long fuzz bench pictures docs lint clean pins python
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -27,9 +27,13 @@ help:  ## show this help
 
 # VIEW=1 shows the robot in a browser
 SHOWN := $(filter-out 0 false,$(VIEW))
+FILMED := $(filter-out 0 false,$(FILM))
 
 run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
 	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
+
+tools: $(VENV)/.plot $(if $(FILMED),$(VENV)/.film)  ## install what looks at recordings: pages and curves; FILM=1: pictures and films of runs, too
+	@echo 'For `sim_bridge` as a command: . $(BIN)/activate'
 
 test: $(VENV)/.test  ## run all tests, on all processors
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
@@ -95,7 +99,17 @@ $(VENV)/.view: $(VENV)/.run requirements/view.txt
 	@$(PIP) --requirement requirements/view.txt
 	@touch $@
 
-$(VENV)/.bench: $(VENV)/.view requirements/bench.txt
+$(VENV)/.plot: $(VENV)/.view requirements/plot.txt
+	@echo 'Installing what draws curves …'
+	@$(PIP) --requirement requirements/plot.txt
+	@touch $@
+
+$(VENV)/.film: $(VENV)/.plot requirements/pictures.txt requirements/film.txt
+	@echo 'Installing what draws pictures and films of runs …'
+	@$(PIP) --requirement requirements/pictures.txt --requirement requirements/film.txt
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.plot requirements/bench.txt
 	@echo 'Installing the engines that benchmarks compare with …'
 	@$(PIP) --requirement requirements/bench.txt
 	@touch $@
@@ -104,14 +118,17 @@ $(VENV)/.pictures: $(VENV)/.bench requirements/pictures.txt
 	@$(PIP) --requirement requirements/pictures.txt
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt requirements/meshes.txt $(TESTED)
+$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt requirements/meshes.txt requirements/film.txt $(TESTED)
 	@echo 'Installing the requirements of the tests …'
-	@$(PIP) --requirement requirements/test.txt --requirement requirements/meshes.txt $(TESTED:%=--requirement %)
+	@$(PIP) --requirement requirements/test.txt --requirement requirements/meshes.txt --requirement requirements/film.txt $(TESTED:%=--requirement %)
 	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.test requirements/docs.txt
-	@$(PIP) --requirement requirements/docs.txt
+# of what the tests pin Sphinx needs docutils alone
+$(VENV)/.docs: $(VENV)/.plot requirements/docs.txt requirements/test.txt
+	@echo 'Installing what builds the documentation site …'
+	@grep '^docutils==' requirements/test.txt > $(VENV)/docs.txt
+	@$(PIP) --requirement $(VENV)/docs.txt --requirement requirements/docs.txt
 	@touch $@
 
 $(VENV)/.browser: $(VENV)/.view requirements/browser.txt requirements/browser.py

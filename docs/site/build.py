@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # pages, and the folders of what they link to and show
 PAGES = ('README.md', 'ARCHITECTURE.md', 'CHANGELOG.rst')
-FOLDERS = ('docs', 'benchmarks', 'config', 'launch', 'sim_bridge', 'test', 'urdf')
+FOLDERS = ('docs', 'benchmarks', 'config', 'gallery', 'launch', 'sim_bridge', 'test', 'urdf')
 
 _SECTION = re.compile(r'^## (.*)$', re.MULTILINE)
 _PAGE = re.compile(r'^\| \[[^\]]*\]\(([^)#]+)\.(?:md|rst)\)', re.MULTILINE)

@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sim_bridge.cli.curves import Panel
-from sim_bridge.foundation.errors import MissingPackageError
 
 _HEIGHT = 320  # of a panel [pixels]
 _MOST_SVG = 20_000  # points of a page; of more the graphics card draws
 
 
 def write_page(panels: Sequence[Panel], title: str, file: Path) -> None:
-    """Write curves to an HTML file; raises MissingPackageError without plotly, OSError."""
-    try:
-        from plotly.graph_objects import Scatter, Scattergl
-        from plotly.subplots import make_subplots
-    except ImportError as err:
-        raise MissingPackageError('a page of curves', "pip install 'plotly>=6'") from err
+    """Write curves to an HTML file; the verb has seen that plotly is there. Raises OSError."""
+    from plotly.graph_objects import Scatter, Scattergl
+    from plotly.subplots import make_subplots
+
     curves = [curve for panel in panels for curve in panel.curves]
     kind = Scatter if sum(len(curve.times) for curve in curves) <= _MOST_SVG else Scattergl
     figure = make_subplots(

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sim_bridge.cli.curves import Panel
-from sim_bridge.foundation.errors import MissingPackageError
 
 _WIDTH, _HEIGHT = 9.0, 2.6  # of a panel [inch]
 _MOST_NAMES = 12  # of curves in a panel
 
 
 def write_picture(panels: Sequence[Panel], title: str, file: Path) -> None:
-    """Write curves to a PNG, SVG or PDF file; raises MissingPackageError, OSError."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as err:
-        raise MissingPackageError(
-            'a picture of curves', "pip install 'matplotlib>=3.8'") from err
+    """
+    Write curves to a PNG, SVG or PDF file; the verb has seen that matplotlib is there.
+
+    Raises OSError.
+    """
+    from matplotlib.figure import Figure
+
     figure = Figure((_WIDTH, 0.8 + _HEIGHT * len(panels)), dpi=120, layout='constrained')
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for ax, panel in zip(axes, panels, strict=True):

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 import sys
 
-from sim_bridge.foundation.errors import MissingRosError
+from sim_bridge.foundation.errors import extra_hint, MissingPackageError, MissingRosError
 from sim_bridge.ros.interfaces import store
 
 
@@ -15,6 +15,16 @@ def require_ros(what: str) -> None:
     """Raise MissingRosError, in the name of `what`, if rclpy cannot be imported."""
     if importlib.util.find_spec('rclpy') is None:
         raise MissingRosError(what)
+
+
+def require_extra(what: str, extra: str, *modules: str) -> None:
+    """
+    Raise MissingPackageError, in the name of `what`, if one of its modules is not installed.
+
+    extra: which brings them. Verbs call it before they read or start anything.
+    """
+    if any(importlib.util.find_spec(name) is None for name in modules):
+        raise MissingPackageError(what, extra_hint(extra))
 
 
 def set_threads() -> None:

@@ -50,7 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments, forwarded = _split(list(sys.argv[1:] if argv is None else argv))
     verb = arguments[0] if arguments and arguments[0] in VERBS else None
     parser = build_parser((verb,) if verb else VERBS)
-    args = parser.parse_args(arguments)
+    try:
+        args = parser.parse_args(arguments)
+    except SimBridgeError as err:
+        # of a name: how arguments are written does not help
+        print(f'sim_bridge {verb}: {err}', file=sys.stderr)
+        return USAGE_ERROR
     if forwarded and not getattr(args, 'forwards', False):
         parser.error(f'unrecognized arguments: {" ".join(forwarded)}')
     args.forwarded = forwarded

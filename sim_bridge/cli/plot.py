@@ -12,11 +12,12 @@ from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.curves import Panel
-from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.near_files import path_meant
 
 PAGE, PICTURES = '.html', ('.png', '.svg', '.pdf')
 
@@ -84,6 +85,11 @@ def run(args: argparse.Namespace) -> int:
                 else f'a file that ends with {", ".join((PAGE, *PICTURES))}')
     is_shown = not files and not args.no_browser
     files = files or [bags[0].with_name(f'{bags[0].stem}_plot{PAGE}')]
+    for file in files:
+        if file.suffix.lower() == PAGE:
+            require_extra('a page of curves', 'plot', 'plotly')
+        else:
+            require_extra('a picture of curves', 'plot', 'matplotlib')
     console = Console(sys.stdout)
     panels = _read(bags, curves, (args.begin, args.end), console)
     title = args.title or ', '.join(bag.name for bag in bags)
@@ -108,7 +114,8 @@ def _split(words: list[str]) -> tuple[list[Path], list[str]]:
     """Return the bags and the curves; raises InvalidValueError where one of them is missing."""
     count = next((k for k, word in enumerate(words) if not Path(word).exists()), len(words))
     if not count:
-        raise InvalidValueError('bag', words[0], 'a folder or an .mcap file that exists')
+        raise InvalidValueError('bag', words[0], 'a folder or an .mcap file that exists'
+                                + path_meant(Path(words[0])))
     if count == len(words):
         raise InvalidValueError(
             'curves', 'none', 'fields of topics after the bag, such as '

@@ -32,7 +32,8 @@ FAILED = 1
 
 _EPILOG = """\
 for example:
-  sim_bridge record arm -o swing --duration 10 -p hold_until_first_command:=false
+  sim_bridge record arm -o swing --duration 10 -p hold_until_first_command:=false \\
+    -p 'initial_positions:=[0.0, 0.6, 0.0, -1.2, 0.0, 0.8, 0.0]'
   sim_bridge record --world config/world_table.yaml -o drop --duration 3
   sim_bridge record arm -o driven --duration 5 --commands efforts.csv -p publish_truth:=true
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
+from sim_bridge.cli.domain_lock import domain_lock
+from sim_bridge.cli.environment import require_extra, require_ros, set_prefix, set_threads
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.page_address import PageAddress
 from sim_bridge.cli.simulated import (
@@ -29,9 +30,8 @@ from sim_bridge.cli.status_screen import screen
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
 from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.foundation.names import counted
-from sim_bridge.ros.params.robot_parameters import DEFAULT_CONTROLLER
+from sim_bridge.ros.params.robot_parameters import DEFAULT_CONTROLLER, DEFAULT_ROBOT
 from sim_bridge.ros.process.discovery import discovery_defaults
-from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
@@ -118,10 +118,13 @@ def run(args: argparse.Namespace) -> int:
     """
     Run all until one ends or a signal comes; return the exit code.
 
-    Raises MissingRosError, DescriptionError for a scene file with errors, InvalidValueError or
-    UnknownNameError for a robot or a parameter that there is not.
+    Raises MissingRosError, MissingPackageError, DescriptionError for a scene file with errors,
+    InvalidValueError or UnknownNameError for a robot or a parameter that there is not, StateError
+    where another one runs on this ROS domain.
     """
     require_ros('sim_bridge run')
+    if args.view:
+        require_extra('the live page', 'view', 'viser')
     set_prefix()
     set_threads()
     os.environ.update(discovery_defaults(os.environ))
@@ -133,9 +136,11 @@ def run(args: argparse.Namespace) -> int:
     watched = next(iter((*moved, *robots)), '')
     # a paused simulator gets no commands: there is nothing to answer
     is_commanded = bool(moved) and not args.paused
-    return supervise(
-        build_commands(args), args.namespace, args.duration, console, watched, is_commanded,
-        opens_browser=args.browser)
+    told = args.robot or args.world or DEFAULT_ROBOT
+    with domain_lock(told, args.namespace, os.environ):
+        return supervise(
+            build_commands(args), args.namespace, args.duration, console, watched, is_commanded,
+            opens_browser=args.browser)
 
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -184,7 +189,7 @@ def supervise(
     browser; only on a terminal with a display.
     """
     page = PageAddress(console, opens_browser)
-    environment = {**os.environ, 'PYTHONUNBUFFERED': '1', ENDS_WITH_STDIN: '1'}
+    environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
     if console.is_terminal:
         environment.setdefault('RCUTILS_COLORIZED_OUTPUT', '1')
     with Supervisor(commands, environment, page.line) as supervisor:
@@ -214,6 +219,7 @@ def _follow(
     begun, first_message, next_status = time.monotonic(), None, math.inf
     # when the duration began
     counted_from: float | None = None
+    was_ready = False
     while True:
         supervisor.wait(_PERIOD_S)
         if supervisor.stop_signal:
@@ -228,7 +234,11 @@ def _follow(
         now = time.monotonic()
         if first_message is None:
             seen = watch.look()
-            if seen.time_s is not None:
+            if supervisor.is_ready and not was_ready:
+                was_ready = True
+                # what came before may be of another simulation
+                seen = watch.begin_anew()
+            if was_ready and seen.time_s is not None:
                 first_message, next_status = now, now + _FIRST_STATUS_S
                 console.end_status()
                 console.line(f'running: the first message came after {now - begun:.1f} s')
@@ -274,7 +284,10 @@ def describe(progress: Progress, page: str = '') -> str:
 
 def _invitation(topic: str) -> str:
     """Return how to look at the graph from another terminal."""
-    hint = '' if shutil.which('ros2') else ', with ROS 2 sourced'
     domain = os.environ.get('ROS_DOMAIN_ID')
     settings = f'ROS_DOMAIN_ID={domain} ' if domain else ''
-    return f'look at it from another terminal{hint}: {settings}ros2 topic echo {topic}'
+    if shutil.which('ros2'):
+        return f'look at it from another terminal: {settings}ros2 topic echo {topic}'
+    return (
+        'look at it from another terminal by a program as in docs/topics.md, run by '
+        f'{settings}{sys.executable}; or with ROS 2 sourced: {settings}ros2 topic echo {topic}')

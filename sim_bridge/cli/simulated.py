@@ -16,7 +16,7 @@ from sim_bridge.description.resources import (
     names_gallery_scene,
     SCENE_SUFFIXES,
 )
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_files import check_parameter_name, parameter_in, parameters_in
 from sim_bridge.ros.params.robot_parameters import (
     DEFAULT_ROBOT,
@@ -44,20 +44,14 @@ class _RobotOrScene(argparse.Action):
                 values.endswith(SCENE_SUFFIXES) or names_gallery_scene(values)):
             if namespace.world:
                 parser.error(f'--world {namespace.world} and the scene {values}: give one')
-            try:
-                namespace.world = namespace.scene = scene_argument(values)
-            except argparse.ArgumentTypeError as err:
-                parser.error(str(err))
+            namespace.world = namespace.scene = scene_argument(values)
         else:
             namespace.robot = values
 
 
 def scene_argument(text: str) -> str:
-    """Return the file of a scene that an argument names; raises ArgumentTypeError."""
-    try:
-        return str(find_scene(text)) if text else ''
-    except SimBridgeError as err:
-        raise argparse.ArgumentTypeError(str(err)) from None
+    """Return the file of a scene that an argument names; raises UnknownNameError."""
+    return str(find_scene(text)) if text else ''
 
 
 def add_description(parser: argparse.ArgumentParser) -> None:

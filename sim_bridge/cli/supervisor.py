@@ -10,6 +10,8 @@ import signal
 import subprocess
 import time
 
+from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN, READY, WAITS_FOR_STDIN
+
 # signals that tell a child to end, each with the time it has before the next one [s]
 STAGES = ((signal.SIGINT, 6.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0))
 
@@ -20,19 +22,35 @@ _READ_SIZE = 65536
 class Child:
     """One supervised process: its name, its exit code and what it writes, by line."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start `command`, out of reach of the terminal's Ctrl-C."""
+    def __init__(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str], waits: bool
+    ) -> None:
+        """
+        Start `command`, out of reach of the terminal's Ctrl-C.
+
+        waits: whether it is to wait for `release` before it joins the graph.
+        """
         self.name = name
+        self.is_ready = False  # whether it has said so
+        self._ready, ready = os.pipe()
+        os.set_blocking(self._ready, False)
         self.is_silent = False  # whether it has closed its output, as at its end
         self._partial = b''
-        self._process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.PIPE,  # never written to; the child sees when it is closed
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        own = {ENDS_WITH_STDIN: '1', READY: str(ready)}
+        if waits:
+            own[WAITS_FOR_STDIN] = '1'
+        try:
+            self._process = subprocess.Popen(
+                command,
+                env={**environment, **own},
+                stdin=subprocess.PIPE,  # the child sees when it is closed
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[ready],
+            )
+        finally:
+            os.close(ready)
         # not None, since the process was started with pipes
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -72,8 +90,20 @@ class Child:
             yield self._partial.decode(errors='replace')
             self._partial = b''
 
+    def look(self) -> None:
+        """Note whether it has said that it is ready."""
+        if not self.is_ready:
+            with contextlib.suppress(BlockingIOError):
+                self.is_ready = bool(os.read(self._ready, 1))
+
+    def release(self) -> None:
+        """Let it join the graph, if it waits."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._input.fileno(), b'.')
+
     def close(self) -> None:
         """Close its input and output."""
+        os.close(self._ready)
         self._input.close()
         self._output.close()
 
@@ -81,6 +111,9 @@ class Child:
 class Supervisor:
     """
     Starts some processes, passes on what they write, and ends them all.
+
+    The first of them leads: the others load at the same time, but join the graph when it is ready,
+    so that none gets connected to another simulation where the first fails.
 
     Use it as a context. Inside, SIGINT, SIGTERM and SIGHUP no longer end this process but set
     `stop_signal`, however often they come; call `wait` again and again, for nothing happens in
@@ -103,6 +136,7 @@ class Supervisor:
         self.children: list[Child] = []
         self.first_ended: Child | None = None
         self.stop_signal: signal.Signals | None = None
+        self.is_ready = False
         self._cleanup = contextlib.ExitStack()
         self._selector = selectors.DefaultSelector()
 
@@ -113,7 +147,7 @@ class Supervisor:
         self._cleanup.callback(self._stop)
         try:
             for name, command in self._commands.items():
-                child = Child(name, command, self._environment)
+                child = Child(name, command, self._environment, waits=bool(self.children))
                 self.children.append(child)
                 self._selector.register(child.output, selectors.EVENT_READ, child)
         except BaseException:
@@ -137,6 +171,13 @@ class Supervisor:
                 os.read(key.fd, _READ_SIZE)
             else:
                 self._pass_on(key.data)
+        if not self.is_ready and self.children:
+            leader, *others = self.children
+            leader.look()
+            if leader.is_ready:
+                self.is_ready = True
+                for child in others:
+                    child.release()
         for child in self.children:
             if self.first_ended is None and child.exit_code is not None:
                 self._pass_on(child)  # its last output, before its end is reported

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from sim_bridge.cli import run as running
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.simulated import add_simulated
 from sim_bridge.cli.view_bag import add_arguments, is_bag, view_bag
 from sim_bridge.description.controllers import CONTROLLERS
+from sim_bridge.foundation.errors import UnknownNameError
 
 _EPILOG = """\
 The page is on this machine alone; its address holds a token. What it shows: docs/view_node.md.
@@ -48,7 +50,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show a bag, or run as `sim_bridge run --view` does; errors as of these."""
+    """
+    Show a bag, or run as `sim_bridge run --view` does; errors as of these.
+
+    Raises UnknownNameError for a name of no robot, with the bags that are here, too.
+    """
     if is_bag(args.robot):
         return view_bag(args, args.robot)
-    return running.run(args)
+    try:
+        return running.run(args)
+    except UnknownNameError as err:
+        if (err.kind, err.name) != ('robot', args.robot):
+            raise
+        bags = sorted(each.name for each in Path().iterdir() if is_bag(str(each)))
+        raise UnknownNameError(
+            'robot, world file or bag', err.name, [*bags, *err.known]) from None

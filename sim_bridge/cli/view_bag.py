@@ -13,9 +13,9 @@ import webbrowser
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
 from sim_bridge.cli.progress import Work
-from sim_bridge.foundation.errors import InvalidValueError, MissingPackageError, StateError
+from sim_bridge.foundation.errors import InvalidValueError, StateError
 
 if TYPE_CHECKING:
     from sim_bridge.page.tape import Tape
@@ -85,10 +85,8 @@ def view_bag(args: argparse.Namespace, bag: str) -> int:
     length = tape.end - tape.begin
     try:
         if args.html:
-            try:
-                from sim_bridge.page.export import html
-            except ImportError as err:
-                raise _no_viser() from err
+            from sim_bridge.page.export import html
+
             with Work(console, 'written', length) as work:
                 page = html(tape, args.forces, lambda time: work(time - tape.begin),
                             lambda notice: console.line(f'warning: {notice.text}'))
@@ -104,7 +102,11 @@ def view_bag(args: argparse.Namespace, bag: str) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise InvalidValueError for what is wrong with the arguments, before anything is read."""
+    """
+    Raise InvalidValueError for what is wrong with the arguments, before anything is read.
+
+    Raises MissingPackageError where what is asked for needs a package that is not installed.
+    """
     for name, file, kinds in (
             ('--html', args.html, (PAGE,)), ('--output', args.output, (PICTURE, FILM))):
         if file and Path(file).suffix.lower() not in kinds:
@@ -116,6 +118,12 @@ def _check(args: argparse.Namespace) -> None:
     for other in args.others:
         if not is_bag(other):
             raise InvalidValueError('--with', other, 'a folder with .mcap files, or an .mcap file')
+    if args.html or not args.output:
+        require_extra('the page', 'view', 'viser')
+    if args.output:
+        is_film = Path(args.output).suffix.lower() == FILM
+        require_extra('a film' if is_film else 'a picture', 'film', 'vtkmodules',
+                      *(['imageio_ffmpeg'] if is_film else []))
 
 
 def _pixels(text: str) -> tuple[int, int]:
@@ -158,10 +166,6 @@ def _draw(tape: Tape, args: argparse.Namespace, console: Console) -> None:
 
 def _play(tape: Tape, args: argparse.Namespace, console: Console) -> int:
     """Show a tape in the page until it is interrupted."""
-    from importlib.util import find_spec
-
-    if find_spec('viser') is None:
-        raise _no_viser()
     from sim_bridge.view.player import Player
 
     with Player(tape, args.port or 0, args.speed) as player:
@@ -171,7 +175,3 @@ def _play(tape: Tape, args: argparse.Namespace, console: Console) -> int:
             webbrowser.open(player.url)
         player.run()
     return 0
-
-
-def _no_viser() -> MissingPackageError:
-    return MissingPackageError('the page', "pip install 'sim_bridge[view]'")

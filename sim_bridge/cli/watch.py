@@ -104,6 +104,11 @@ class Watch:
         self.progress.publisher_count = self._node.count_publishers(self.joint_states)
         return self.progress
 
+    def begin_anew(self) -> Progress:
+        """Forget what is known so far; return that."""
+        self.progress, self._first_in_stretch = Progress(), None
+        return self.progress
+
     def _on_command(self, message: JointState) -> None:
         self.progress.is_commanded = True
 

@@ -225,13 +225,17 @@ class DescriptionError(SimBridgeError):
     """A robot description that cannot be simulated; `report` holds every defect."""
 
     headline = 'the robot description cannot be simulated'
+    unread = 'the robot description cannot be read'
 
     def __init__(self, report: Report):
         self.report = report
-        super().__init__(f'{self.headline}\n{report.to_text()}')
+        errors = report.errors
+        is_unread = bool(errors) and all(each.code == 'unreadable' for each in errors)
+        headline = self.unread if is_unread else self.headline
+        super().__init__(f'{headline}\n{report.to_text()}')
 
 
 class SceneError(DescriptionError):
     """A scene that cannot be loaded; `report` holds every defect."""
 
-    headline = 'the scene cannot be loaded'
+    headline = unread = 'the scene cannot be loaded'

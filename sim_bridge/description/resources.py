@@ -103,14 +103,14 @@ def find_robot(
         raise InvalidValueError('robot', given, f'{_ROBOT.format(", ".join(shipped))} ({reason})')
     path = Path(text)
     if path.suffix or os.sep in text:
-        hint = _robot_meant((base or Path()) / path, shipped)
+        hint = robot_meant((base or Path()) / path, shipped)
         raise InvalidValueError('robot', given, _ROBOT.format(', '.join(shipped)) + hint)
     if text not in shipped:
         raise UnknownNameError('robot', given, shipped, str(share_directory() / 'urdf'))
     return shipped[text]
 
 
-def _robot_meant(path: Path, shipped: Iterable[str]) -> str:
+def robot_meant(path: Path, shipped: Iterable[str]) -> str:
     """Return a hint at a robot whose file or name is like a path of no file; '' without one."""
     beside: list[str] = []
     with contextlib.suppress(OSError, ValueError):

@@ -228,6 +228,12 @@ class MissingPackageError(SimBridgeError, ImportError):
         super().__init__(f'{what} needs a package that this Python does not have: {hint}')
 
 
+def extra_hint(extra: str) -> str:
+    """Return how to install one of `view`, `plot`, `film`: where pip installs, and in a clone."""
+    target = 'make tools FILM=1' if extra == 'film' else 'make tools'
+    return f'pip install "sim_bridge[{extra}]", or in a clone `{target}`'
+
+
 class InterfaceBuildError(SimBridgeError, RuntimeError):
     """Message packages cannot be generated."""
 

@@ -24,7 +24,7 @@ import numpy as np
 from sim_bridge.engine.data.state import ASLEEP, State
 from sim_bridge.engine.pipeline.observe import SITE_SIZE
 from sim_bridge.foundation.arrays import FloatArray
-from sim_bridge.foundation.errors import MissingPackageError, StateError
+from sim_bridge.foundation.errors import extra_hint, MissingPackageError, StateError
 from sim_bridge.page.channel import CONTACTS, Frame, PUSHES, Ring
 from sim_bridge.page.messages import Scene, SimulatorEnd
 from sim_bridge.page.records import Notice, Request, Reshaping
@@ -52,7 +52,7 @@ class PageProcess:
         Raises MissingPackageError without viser.
         """
         if find_spec('viser') is None:
-            raise MissingPackageError('the live page', 'pip install "sim_bridge[view]"')
+            raise MissingPackageError('the live page', extra_hint('view'))
         own, other = socket.socketpair()
         with other:
             os.set_inheritable(other.fileno(), True)

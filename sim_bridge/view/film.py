@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sim_bridge.foreign.reader_process import ReadingError
-from sim_bridge.foundation.errors import MissingPackageError
+from sim_bridge.foundation.errors import extra_hint, MissingPackageError
 from sim_bridge.page import records
 from sim_bridge.page.looks import Piece, read_looks
 from sim_bridge.page.poses import Poses
@@ -120,7 +120,7 @@ def write_film(
     try:
         from imageio_ffmpeg import write_frames
     except ImportError as err:
-        raise MissingPackageError('a film', 'pip install imageio-ffmpeg') from err
+        raise MissingPackageError('a film', extra_hint('film')) from err
     camera = Camera(tape, pixels)
     # it would only tell that a process ended
     with file.open('wb'):

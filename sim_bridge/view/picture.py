@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_bridge.foundation.arrays import FloatArray, IntArray
-from sim_bridge.foundation.errors import MissingPackageError
+from sim_bridge.foundation.errors import extra_hint, MissingPackageError
 
 ANGLE = np.radians(30.0)
 """Of the view, from below upwards [rad]."""
@@ -51,8 +51,7 @@ class Stage:
             from vtkmodules import vtkRenderingCore
             import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 — brings the windows
         except ModuleNotFoundError as err:
-            raise MissingPackageError(
-                'a picture', 'pip install "vtk>=9.5"') from err
+            raise MissingPackageError('a picture', extra_hint('film')) from err
         self._renderer = renderer = vtkRenderingCore.vtkRenderer()
         renderer.SetBackground(1.0, 1.0, 1.0)
         self._actors = [_actor(part) for part in parts]

@@ -126,6 +126,29 @@ def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
         assert remedy in error
 
 
+@pytest.mark.parametrize(('arguments', 'missing', 'hint'), [
+    (['plot', '{}', 'a.b'], 'plotly', '"sim_bridge[plot]", or in a clone `make tools`'),
+    (['plot', '{}', 'a.b', '-o', 'x.png'], 'matplotlib', '`make tools`'),
+    (['view', '{}'], 'viser', '"sim_bridge[view]", or in a clone `make tools`'),
+    (['view', '{}', '--html', 'x.html'], 'viser', '`make tools`'),
+    (['view', '{}', '--output', 'x.png'], 'vtkmodules', '"sim_bridge[film]"'),
+    (['view', '{}', '--output', 'x.mp4'], 'imageio_ffmpeg', '`make tools FILM=1`'),
+    (['view', 'arm'], 'viser', '`make tools`'),
+    (['run', 'arm', '--view'], 'viser', '`make tools`'),
+])
+def test_missing_libraries_are_told_before_anything_is_read(
+        arguments, missing, hint, monkeypatch, capsys, tmp_path):
+    """Say what to install, of a bag that cannot even be read."""
+    (tmp_path / 'none.mcap').write_bytes(b'no bag')
+    find_spec = importlib.util.find_spec
+    # what draws may be missing here, too
+    monkeypatch.setattr(importlib.util, 'find_spec', lambda name: (
+        None if name == missing else find_spec('json' if name == 'vtkmodules' else name)))
+    bag = str(tmp_path / 'none.mcap')
+    assert main([each.format(bag) for each in arguments]) == cli.USAGE_ERROR
+    assert hint in capsys.readouterr().err
+
+
 def test_run_passes_options_to_the_simulator():
     """Make parameters of the options given and of no others; forward the rest last."""
     args = parse_run('arm.urdf', '--rate', '500', '--real-time-factor', '0', '--paused')
@@ -247,7 +270,23 @@ def test_what_is_typed_must_exist(verb, arguments, said, capsys):
         # of arguments that name nothing
         code = err.code
     assert code == cli.USAGE_ERROR
-    assert re.search(said, capsys.readouterr().err)
+    text = capsys.readouterr().err
+    assert re.search(said, text)
+    assert 'gallery' not in said or 'usage:' not in text
+
+
+def test_a_misspelt_bag_is_told_with_what_is_there(tmp_path, monkeypatch, capsys):
+    """Say that it does not exist, and which one was probably meant, in all verbs for bags."""
+    (tmp_path / 'swing').mkdir()
+    (tmp_path / 'swing' / 'metadata.yaml').write_text('')
+    monkeypatch.chdir(tmp_path)
+    for words, said in (
+            (['info', 'swnig'], "bag 'swnig' does not exist; did you mean 'swing'?"),
+            (['plot', 'swnig', 'a.b'], "that exists; did you mean 'swing'?"),
+            (['view', 'swnig'],
+             "unknown robot, world file or bag 'swnig'. Did you mean 'swing'?")):
+        assert main(words) == cli.USAGE_ERROR
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('arguments', [

@@ -17,6 +17,8 @@ import threading
 
 import pytest
 
+from sim_bridge.cli.domain_lock import domain_lock
+
 # How long to wait for something that is bound to come, compilation included; no test waits this
 # long unless it fails.
 PATIENCE_S = 280.0
@@ -27,8 +29,10 @@ SIMULATOR = """
 import rclpy, time
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
+from sim_bridge.ros.process.lifeline import announce_ready
 rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
 publisher = rclpy.create_node('sim_bridge').create_publisher(JointState, 'joint_states', 10)
+announce_ready()
 try:
     while True:
         publisher.publish(JointState())
@@ -296,6 +300,35 @@ def test_paused_simulator_counts_as_running(start_process):
     output.wait_for('pendulum | paused | ')
     output.process.send_signal(signal.SIGTERM)
     assert output.finish() == 0
+
+
+def test_a_second_run_on_the_same_domain_is_refused(start_process):
+    """Name the robot and process of the first, which goes on; another namespace is another run."""
+    first = Output(start_process('-m', 'sim_bridge', 'run', 'pendulum', '--controller', 'none'))
+    first.wait_for('running: the first message came')
+    second = Output(start_process('-m', 'sim_bridge', 'run', 'arm'))
+    assert second.finish() == 2
+    (line,) = second.lines
+    assert f'pendulum (sim_bridge run, process {first.process.pid}) runs on ROS domain' in line
+    assert 'end it, or set another domain for this one, as ROS_DOMAIN_ID=' in line
+    first.process.kill()
+    first.process.wait(timeout=PATIENCE_S)
+    # nobody cleaned up
+    with domain_lock('arm', '', os.environ), domain_lock('arm', '/left', os.environ):
+        pass
+
+
+def test_a_failing_start_touches_no_other_simulation(start_process, tmp_path):
+    """Beside another simulator: neither its status nor a controller that gets connected to it."""
+    node = Output(start_process('-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum'))
+    node.wait_for('ready: ')
+    (tmp_path / 'broken.urdf').write_text('<robot name="broken"><link name="a"/>')
+    output = Output(start_process('-m', 'sim_bridge', 'run', str(tmp_path / 'broken.urdf')))
+    assert output.finish() == 2
+    text = '\n'.join(output.lines)
+    assert 'broken.urdf' in text and 'running' not in text and '[controller]' not in text
+    node.process.send_signal(signal.SIGINT)
+    assert node.finish() == 0
 
 
 def test_unknown_robot_ends_with_the_nodes_message(start_process):

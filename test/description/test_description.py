@@ -13,6 +13,7 @@ from sim_bridge.description import check_description, load_description
 from sim_bridge.description.mechanism import inertia, tree
 from sim_bridge.description.mechanism.inertia import STAND_IN_ARMATURE
 from sim_bridge.description.model import JointType, Mimic
+from sim_bridge.description.report import DescriptionError
 from sim_bridge.foundation.errors import InvalidValueError
 
 BALL = (
@@ -404,6 +405,13 @@ def test_what_is_neither_file_nor_xml_is_unreadable(source):
     """Say so in the report, with the reason."""
     report = check_description(source)
     assert [finding.code for finding in report.errors] == ['unreadable']
+
+
+def test_a_missing_file_is_told_with_one_beside_it(tmp_path):
+    """Say that it cannot be read, not that it cannot be simulated."""
+    (tmp_path / 'bot.urdf').write_text('<robot name="bot"/>')
+    with pytest.raises(DescriptionError, match=r"^the .* cannot be read\n.*bot\.urdf'\?"):
+        load_description(tmp_path / 'bott.urdf')
 
 
 @pytest.mark.parametrize('source', [None, 3, b'<robot/>', ['a']])

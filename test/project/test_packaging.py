@@ -231,6 +231,19 @@ def test_pins_satisfy_the_ranges(repository, setup_arguments, python):
             assert requirement.specifier.contains(pin), f'{requirement}, but the pin is {pin}'
 
 
+@pytest.mark.parametrize(('target', 'files', 'others'), [
+    ('tools', ('view', 'plot'), ('bench', 'test', 'pictures')),
+    ('docs', ('docs',), ('bench', 'lint', 'meshes')),
+])
+def test_make_installs_what_a_target_needs(repository, tmp_path, target, files, others):
+    """Install neither engines to compare with nor what tests need for tools and documents."""
+    told = run('make', '-n', target, f'VENV={tmp_path}', cwd=repository)
+    for name in files:
+        assert f'--requirement requirements/{name}.txt' in told
+    for name in others:
+        assert f'--requirement requirements/{name}.txt' not in told
+
+
 def test_wheel_installs_everything(source, environment, tmp_path, manifest):
     """Build a wheel, install it where nothing is, and find share folder and commands."""
     run(*PIP, 'wheel', '--no-deps', '--no-build-isolation', '--no-index', '-w', tmp_path, source)

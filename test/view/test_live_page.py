@@ -348,7 +348,7 @@ def test_a_world_has_one_page(page):
 def test_without_viser_it_says_what_to_install(monkeypatch):
     """Name the extra that is missing."""
     monkeypatch.setitem(sys.modules, 'viser', None)
-    with pytest.raises(MissingPackageError, match=r'sim_bridge\[view\]'):
+    with pytest.raises(MissingPackageError, match=r'\"sim_bridge\[view\]\".*`make tools`'):
         sb.World().view(browser=False)
 
 

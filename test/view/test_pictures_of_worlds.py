@@ -125,5 +125,5 @@ def test_a_missing_renderer_is_named(world, monkeypatch, tmp_path):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, '__import__', without)
-    with pytest.raises(MissingPackageError, match='vtk>=9.5'):
+    with pytest.raises(MissingPackageError, match='make tools FILM=1'):
         sb.view.Scene(world).save(tmp_path / 'x.png')

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from xml.parsers import expat
 
 from sim_bridge.description.report import Place
-from sim_bridge.description.resources import shipped_robots
+from sim_bridge.description.resources import robot_meant, shipped_robots
 from sim_bridge.foreign.files import read_file, TEXT_BYTES
 from sim_bridge.foundation.errors import brief, InvalidValueError
 
@@ -125,6 +125,8 @@ def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | st
             reason += ' (an XML text starts with "<")'
         elif not Path(name).suffix and not Path(name).parent.name:
             reason += f'; the robots that are shipped are {", ".join(sorted(shipped))}'
+        else:
+            reason += robot_meant(Path(name), shipped)
         findings.error('unreadable', Place('file', name[:200]), f'cannot be read: {reason}')
         return name[:200], None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from sim_bridge.foundation.errors import DamagedBagError, ReplayError, shortened
 from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.near_files import path_meant
 from sim_bridge.ros.bag.mcap_reader import McapReader, Message
 from sim_bridge.ros.bag.metadata import FILE_NAME, Metadata, read_metadata, TopicCount
 
@@ -56,6 +57,8 @@ class Bag:
         if bag.is_file():
             self._files = [bag]
             return
+        if not bag.exists():
+            raise ReplayError(f'bag {str(bag)!r} does not exist{path_meant(bag)}')
         if (bag / FILE_NAME).is_file():
             try:
                 self._metadata = read_metadata(bag / FILE_NAME)

@@ -156,8 +156,10 @@ class CommandTable:
         if (np.abs(values) <= limits).all():
             return rows, values, False
         if not np.isfinite(values).all():
+            wrong = int(np.argmin(np.isfinite(values)))
             raise InvalidValueError(
-                _SEVERAL[quantity], values.tolist(), f'finite values [{_UNITS[quantity]}]')
+                _SEVERAL[quantity], values[wrong], f'finite values [{_UNITS[quantity]}]',
+                f'{self.names[rows[wrong]]!r} of robot {self._robot_name!r}')
         within = np.clip(values, lower, upper)
         return rows, within, bool((within != values).any())
 
@@ -168,7 +170,8 @@ class CommandTable:
         if row >= self._axis_count:
             return f'{place}, crawler {name!r}: it takes a velocity, its speed [m/s], alone'
         fitting = [c for c in _TAKEN if c != CRAWLER and quantity in _TAKEN[c]]
+        parameter = f'control.{self._parameter_prefix}{name}'
         return (
             f'{place}, joint {name!r}: its control is {self._controls[row]!r}, which does not '
-            f'take it. Set parameter control.{self._parameter_prefix}{name} to '
-            f'{" or ".join(fitting)}')
+            f'take it. Set parameter {parameter} to {" or ".join(fitting)}: at the start by '
+            f'`sim_bridge run … -p {parameter}:={fitting[0]}`, later by `ros2 param set`')

@@ -30,6 +30,7 @@ from sim_bridge.ros.process.background import Background
 from sim_bridge.ros.process.deferred import DeferredServices, DELIVERY
 from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
+from sim_bridge.ros.process.lifeline import announce_ready
 from sim_bridge.ros.process.pacer import Pacer
 from sim_bridge.ros.process.polling import PollingMixin, PollingNode
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
@@ -99,6 +100,7 @@ class SimBridge:
             self._compile_meanwhile(simulator)
             # rclpy's first line takes as long as forty steps: it looks for the caller's source
             self._log_ready(simulator, is_active)
+            announce_ready()
         except BaseException:
             # a signal among them: nobody else knows yet what runs
             self.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -138,6 +139,19 @@ def test_commands_of_a_table_act_at_their_steps(tmp_path):
     # and a bag drives a robot as well as the table it came from
     record(tmp_path / 'again', commands=tmp_path / 'bag')
     assert read_bag(tmp_path / 'again') == recorded
+
+
+def test_the_readme_records_a_motion(repository, tmp_path, monkeypatch):
+    """Record a second by the command of README.md: the arm falls, by more than half a radian."""
+    text = (repository / 'README.md').read_text().replace('\\\n', ' ')
+    line, = (line for line in text.splitlines() if line.startswith('sim_bridge record'))
+    words = shlex.split(line)[1:]
+    words[words.index('--duration') + 1] = '1.0'
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 0
+    states = messages_on(read_bag(tmp_path / 'swing'), '/joint_states', JointState)
+    elbow = [state.position[3] for state in states]
+    assert max(elbow) - min(elbow) > 0.5
 
 
 def test_commands_after_the_end_are_told(tmp_path, capsys):

@@ -1,0 +1,56 @@
+"""One `sim_bridge run` for each ROS domain and namespace of a user: two would mix their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+import tempfile
+
+from sim_bridge.foundation.errors import StateError
+
+_MOST_BYTES = 500  # of what the file says
+
+
+@contextlib.contextmanager
+def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> Iterator[None]:
+    """
+    Hold the ROS domain of `environment` while in the context; the system frees it at any end.
+
+    robot: what is simulated, told to who comes second. namespace: of the simulator node. Raises
+    StateError where another process of this user holds it. Where no file can be made, as on a
+    full disk, nothing is held.
+    """
+    domain = environment.get('ROS_DOMAIN_ID') or '0'
+    try:
+        descriptor = os.open(
+            lock_file(domain, namespace, environment),
+            os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        yield
+        return
+    with os.fdopen(descriptor, 'r+b', buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            told = file.read(_MOST_BYTES).decode(errors='replace').strip() or 'another simulation'
+            other = int(domain) + 1 if domain.isdigit() and int(domain) < 101 else 1
+            raise StateError(
+                f'{told} runs on ROS domain {domain} already, and the two would mix their topics: '
+                f'end it, or set another domain for this one, as ROS_DOMAIN_ID={other}') from None
+        except OSError:
+            # a file system without locks
+            yield
+            return
+        file.truncate(0)
+        file.write(f'{robot} (sim_bridge run, process {os.getpid()})'.encode())
+        yield
+
+
+def lock_file(domain: str, namespace: str, environment: Mapping[str, str]) -> Path:
+    """Return the file whose lock is that of a domain and namespace, in the user's run folder."""
+    folder = environment.get('XDG_RUNTIME_DIR') or tempfile.gettempdir()
+    parts = (str(os.getuid()), domain, *filter(None, namespace.split('/')))
+    return Path(folder) / f'sim_bridge_run_{"_".join(parts).replace("/", "_")}.lock'
