@@ -111,7 +111,8 @@ def test_commands_in_documents_are_taken(repository):
     shown = 0
     for document in documents(repository):
         for block in re.findall(r'^```sh\n(.*?)^```', document.read_text(), re.M | re.S):
-            for line in re.findall(r'^(?:\.venv/bin/)?(?:python -m )?sim_bridge ([a-z].*)', block,
+            for line in re.findall(r'^(?:\.venv/bin/)?(?:python -m )?sim_bridge ([a-z].*)',
+                                   block.replace('\\\n', ' '),
                                    re.MULTILINE):
                 words = shlex.split(re.split(r' -- | [>&]', line)[0], comments=True)
                 # a line that is wrong ends the parser, which says why
