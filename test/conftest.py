@@ -30,6 +30,8 @@ pytest.register_assert_rewrite('node_fixtures', 'standard_simulation', 'twins')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+PROFILE = str(REPOSITORY / 'test' / 'support' / 'local_udp.xml')
+
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
 DOMAINS = range(1, 102)
 
@@ -69,10 +71,11 @@ def pytest_configure(config):
     enter = _process_resources.enter_context
     os.environ.update({
         'ROS_DOMAIN_ID': str(enter(reserved_domain())),
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        # LOCALHOST would add shared memory, which a killed child may leave half made
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SYSTEM_DEFAULT',
+        'FASTRTPS_DEFAULT_PROFILES_FILE': PROFILE,
+        'FASTDDS_DEFAULT_PROFILES_FILE': PROFILE,
         'ROS_LOG_DIR': enter(tempfile.TemporaryDirectory(prefix='sim_bridge_test_')),
-        # a killed child must not leave shared memory behind
-        'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4',
         # without it a value of the wrong type is published as garbage, silently
         'ROS_PYTHON_CHECK_FIELDS': '1',
         # children run this checkout, wherever they are started

@@ -109,8 +109,10 @@ def test_what_was_cut_off_is_read_up_to_there(file, tmp_path, share):
 
 def test_what_is_no_bag_is_refused(tmp_path):
     """Say what was expected, and what is there instead."""
-    with pytest.raises(ReplayError, match=r'expected a folder with \.mcap files'):
+    with pytest.raises(ReplayError, match='nothing. does not exist'):
         list(read_messages(tmp_path / 'nothing'))
+    with pytest.raises(ReplayError, match=r'expected a folder with \.mcap files'):
+        list(read_messages(tmp_path))
     (tmp_path / 'bag_0.db3').write_bytes(b'SQLite')
     with pytest.raises(ReplayError, match=r'\.db3; `ros2 bag convert`'):
         list(read_messages(tmp_path))

@@ -53,7 +53,7 @@ def geometries_of(*names: str) -> list[SimpleNamespace]:
     """Return geometries of robots of these names."""
     return [
         SimpleNamespace(name=f'{name}_box', link=SimpleNamespace(
-            name=f'{name}_link', robot=SimpleNamespace(name=name, motion='dynamic')))
+            name=f'{name}_link', robot=SimpleNamespace(name=name)))
         for name in names]
 
 
@@ -330,9 +330,11 @@ def test_a_height_field_is_drawn_from_above():
 
 def test_contacts_are_drawn_as_they_act_on_what_moves():
     """Turn the force on the ground round; take arrows away once when there are fewer."""
-    geometries = geometries_of(*'abcdef')
-    geometries[0].link.robot.motion = 'static'
-    markers = ContactMarkers(geometries, 0.01)
+    world = sb.World()
+    world.add_body(sb.Box((1.0, 1.0, 1.0)), motion='static')
+    for _ in range(5):
+        world.add_body(sb.Box((1.0, 1.0, 1.0)), mass=1.0)
+    markers = ContactMarkers(world.geometries, 0.01)
     contacts = contacts_of(3)
     markers.fill(contacts)
     points, normals, *arrows = markers.stamped(pack_stamp(STAMP_NS)).markers
