@@ -272,7 +272,7 @@ def inputs(draw):
             array(SOME_FLOATS, np.float64, 3, 4), array(SOME_INTEGERS, np.int64, 5))
 
 
-@pytest.mark.parametrize('count', [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize('count', [40, pytest.param(1000, marks=pytest.mark.long)])
 def test_programs_do_what_they_do_in_cpython(count):
     """Give the same results and the same arrays, to the bit."""
     settings(max_examples=count, derandomize=True, deadline=None, database=None,

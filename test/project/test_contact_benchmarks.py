@@ -270,7 +270,8 @@ def test_shapes_stand_where_the_body_has_them():
 
 @pytest.mark.parametrize('is_every', [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize(('module', 'options'), [
-    (simbenchmark, {'side': 3}), (boxes, {'counts': (1, 2)}), (friction, {}), (stack, {}),
+    (simbenchmark, {'side': 3}), (boxes, {'counts': (1, 2)}), (stack, {}),
+    pytest.param(friction, {}, marks=pytest.mark.long),
     (stand, {'rows': (1, 2)}), (piles, {'sides': (2, 3)})])
 def test_benchmark_fills_its_tables(module, options, is_every):
     """Run engines that are here, or all, through a short version, and judge all targets."""

@@ -228,7 +228,7 @@ def test_files_say_it(axis, columns):
 def test_an_undamped_spring_of_each_step_is_the_same_spring():
     """Keep the deflection of a static load when the step changes: k is physical."""
     reached = []
-    for time_step, c in itertools.product((1e-3, 1e-4), (50.0, 100.0)):
+    for time_step, c in itertools.product((1e-3, 2.5e-4), (50.0, 100.0)):
         world, link, _ = held(time_step=time_step, compliance=(2e3, c))
         push(world, link, (1.0, 0.0, 0.0), round(1.5 / time_step))
         reached.append(link.p[0])
