@@ -140,7 +140,8 @@ def negate(f: Function, node: ast.AST, a: Value) -> Value:
     a = f.convert(node, a, INT)
     number = literal(a)
     if number is not None:
-        return f.constant(node, -number)
+        # the least integer is its own negative, as docs/kernels.md says
+        return a if number == -2**63 else f.constant(node, -number)
     return Value(INT, (f.instruct(f'sub i64 0, {a.leaves[0]}'),))
 
 

@@ -81,6 +81,11 @@ def test_sign_and_size_of_an_integer_wrap():
         assert agreed('def f(n):\n    return -n, abs(n)', n) == (wrapped(-n), wrapped(abs(n)))
 
 
+def test_sign_of_the_least_integer_that_the_compiler_knows_wraps_too():
+    """Negate a number that a kernel names as one that it is given."""
+    assert agreed('def f(n):\n    return n * -least', 1, least=LEAST) == LEAST
+
+
 def test_sign_and_size_of_a_float():
     """Change the sign of zeros, infinities and nan alike."""
     for x in FLOATS[:-1]:
