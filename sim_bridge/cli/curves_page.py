@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sim_bridge.cli.curves import Panel
+from sim_bridge.cli.curves import labelled, Panel
 
 _HEIGHT = 320  # of a panel [pixels]
 _MOST_SVG = 20_000  # points of a page; of more the graphics card draws
@@ -28,6 +28,16 @@ def write_page(panels: Sequence[Panel], title: str, file: Path) -> None:
                      legend='legend' if row == 1 else f'legend{row}'), row=row, col=1)
         top = figure.layout['yaxis' if row == 1 else f'yaxis{row}'].domain[1]
         figure.layout['legend' if row == 1 else f'legend{row}'] = {'y': top, 'yanchor': 'top'}
+    for first, last, unit in labelled(panels):
+        if first == last:
+            figure.update_yaxes(title_text=f'[{unit}]', row=last + 1)
+            continue
+        # one for all of them, halfway
+        ends = [figure.layout['yaxis' if row == 0 else f'yaxis{row + 1}'].domain
+                for row in (first, last)]
+        figure.add_annotation(
+            text=f'[{unit}]', textangle=-90, showarrow=False, xref='paper', yref='paper',
+            x=0.0, xanchor='right', xshift=-45, y=0.5 * (ends[0][1] + ends[1][0]))
     figure.update_xaxes(title_text='time [s]', row=len(panels))
     figure.update_layout(
         title_text=title, height=120 + _HEIGHT * len(panels), hovermode='x unified',

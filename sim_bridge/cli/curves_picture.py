@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sim_bridge.cli.curves import Panel
+from sim_bridge.cli.curves import labelled, Panel
 
 _WIDTH, _HEIGHT = 9.0, 2.6  # of a panel [inch]
 _MOST_NAMES = 12  # of curves in a panel
@@ -30,6 +30,11 @@ def write_picture(panels: Sequence[Panel], title: str, file: Path) -> None:
             legend = ax.legend(fontsize='small')
             for text in legend.get_texts():
                 text.set_parse_math(False)
+    for first, last, unit in labelled(panels):
+        # of several the middle one has it, for all of them
+        middle = axes[(first + last) // 2]
+        at = 0.5 if (last - first) % 2 == 0 else 0.0
+        middle.set_ylabel(f'[{unit}]', y=at, parse_math=False)
     axes[-1].set_xlabel('time [s]')
     figure.suptitle(title, parse_math=False)
     figure.savefig(file)

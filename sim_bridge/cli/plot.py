@@ -148,5 +148,6 @@ def _read(
                         f'{span[1]:g} s; it has them from {series.times[0]:.6g} to '
                         f'{series.times[-1]:.6g} s')
                 own = f'{bag.name}: {name}' if len(bags) > 1 else name
-                panel.add(own, series.times[kept], series.values[kept, 0])
+                panel.add(own, series.times[kept], series.values[kept, 0],
+                          str(series.unit(0) or ''))
     return panels

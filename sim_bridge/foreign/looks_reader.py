@@ -1,8 +1,8 @@
 """
 Reads what a mesh file looks like, inside the confined process: pieces with colours and pictures.
 
-By trimesh, with Pillow for the pictures. The surface is what `mesh_reader` reads, which drops all
-of that, and takes half the time to start.
+By trimesh, with Pillow for the pictures. `mesh_reader` reads the surface alone; its import hides
+SciPy, with which trimesh takes twice as long to start.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ from __future__ import annotations
 import io
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 import warnings
 from xml.etree import ElementTree
 
 import numpy as np
+
+# before `mesh_reader`, which would hide it
 from PIL import BmpImagePlugin, Image, TgaImagePlugin, WebPImagePlugin  # noqa: F401
-import scipy.sparse  # noqa: F401  hidden by `mesh_reader`, which comes later
+
+from sim_bridge.foreign.mesh_reader import plain_dae, readable  # isort: split
+
 import trimesh
 
-from sim_bridge.foreign.mesh_reader import plain_dae, readable
 from sim_bridge.foreign.vertices import merge_vertices
 
 # it gets the content of all files, and all modules are imported before
@@ -106,7 +109,15 @@ class _Beside(trimesh.resolvers.Resolver):
         raise NotImplementedError
 
 
-def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[trimesh.Trimesh]:
+class _Part(NamedTuple):
+    """A mesh where it is in a file's scene, and what it looks like."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    visual: Any
+
+
+def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
     """Return the meshes of a file where they are in its scene."""
     if suffix != '.dae':
         return _loaded(suffix, readable(suffix, data), files)
@@ -116,7 +127,7 @@ def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[trimesh.Tr
         colored = _loaded(suffix, _mended(plain_dae(data, looks=True)), files)
     except Exception:  # noqa: BLE001  whatever a broken material raises
         return plain
-    counts = [sum(len(part.faces) for part in parts) for parts in (plain, colored)]
+    counts = [sum(len(part.triangles) for part in parts) for parts in (plain, colored)]
     if counts[0] != counts[1]:
         return plain
     return colored
@@ -153,12 +164,21 @@ def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition('}')[2]
 
 
-def _loaded(suffix: str, data: bytes, files: dict[str, bytes]) -> list[trimesh.Trimesh]:
+def _loaded(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
     scene = trimesh.load_scene(
         io.BytesIO(data), file_type=suffix[1:], process=False, resolver=_Beside(files))
     if suffix == '.dae':
         scene = scene.convert_units('meters')
-    return [part for part in scene.dump() if isinstance(part, trimesh.Trimesh)]
+    found = []
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        mesh = scene.geometry[name]
+        if isinstance(mesh, trimesh.Trimesh):
+            # `Scene.dump` copies the looks, too, and needs SciPy for colours of triangles
+            bare = trimesh.Trimesh(np.array(mesh.vertices), np.array(mesh.faces), process=False)
+            bare.apply_transform(transform)
+            found.append(_Part(np.asarray(bare.vertices), np.asarray(bare.faces), mesh.visual))
+    return found
 
 
 class _Pieces:
@@ -173,13 +193,13 @@ class _Pieces:
         self._numbers: dict[int, int] = {}
         self._kept: list[Any] = []  # whose numbers must not be another's
 
-    def add(self, part: trimesh.Trimesh) -> None:
+    def add(self, part: _Part) -> None:
         """Add a mesh; nothing for one without triangles."""
-        vertices, triangles = np.asarray(part.vertices), np.asarray(part.faces)
+        vertices, triangles = part.vertices, part.triangles
         if not len(triangles):
             return
         color, colors, picture, places = None, None, None, None
-        visual: Any = part.visual
+        visual = part.visual
         if isinstance(visual, trimesh.visual.TextureVisuals):
             color, image = _material(visual.material)
             if image is not None and visual.uv is not None and len(visual.uv) == len(vertices):

@@ -18,6 +18,7 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.ros.bag.units import common, NO_UNIT, RADIAN, SECOND, Unit
 
 _MOST_CHARACTERS = 2000
 _EXPECTED = (
@@ -30,12 +31,20 @@ class Series:
     """
     Values over time.
 
-    times: (n,) increasing [s]. values: (n, k). labels: k names of the columns, '' for one.
+    times: (n,) increasing [s]. values: (n, k). labels: k names of the columns, '' for one. units:
+    of the columns, None for one that is not known; () where none is.
     """
 
     times: FloatArray
     values: FloatArray
     labels: tuple[str, ...] = ('',)
+    units: tuple[Unit | None, ...] = ()
+
+    def unit(self, column: int) -> Unit | None:
+        """Return the unit of a column; that of a single one stands for all."""
+        if not self.units:
+            return None
+        return self.units[column if len(self.units) > 1 else 0]
 
 
 class Reference(NamedTuple):
@@ -84,7 +93,8 @@ class Expression:
                 raise _wrong(name, 'at least one field of a topic')
             for k, label in enumerate(found.labels):
                 own = f'{name} {label}' if label else name
-                yield own, Series(found.times, found.values[:, k : k + 1])
+                yield own, Series(
+                    found.times, found.values[:, k : k + 1], units=(found.unit(k),))
 
     def _words(self) -> Iterator[str]:
         """Yield Python's tokens, references replaced by names."""
@@ -139,15 +149,17 @@ class Expression:
                 return constant
             return data[self.references[int(node.id[1:])]]
         if isinstance(node, ast.UnaryOp):
-            return _applied(_UNARY[type(node.op)], [self._value(node.operand, data)])
+            return _applied(
+                _UNARY[type(node.op)], [self._value(node.operand, data)], _same)
         if isinstance(node, ast.BinOp):
             return _applied(_BINARY[type(node.op)], [
-                self._value(each, data) for each in (node.left, node.right)])
+                self._value(each, data) for each in (node.left, node.right)],
+                _OF_BINARY.get(type(node.op), _same))
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         values = [self._value(each, data) for each in node.args]
         function = FUNCTIONS[node.func.id]
         if function.over_time is None:
-            return _applied(function.of_values, values)
+            return _applied(function.of_values, values, function.of_units)
         if not isinstance(values[0], Series):
             raise InvalidValueError(
                 f'argument of {node.func.id}', float(values[0]), 'what changes over time',
@@ -160,12 +172,66 @@ class Expression:
         return re.sub(r'\b_(\d+)\b', lambda at: str(self.references[int(at[1])]), text)
 
 
+_Operand = Unit | float | None  # a unit, a plain number, or what has a unit that is not known
+_OfUnits = Callable[..., Unit | None]
+
+
+def _same(*operands: _Operand) -> Unit | None:
+    """Return the unit that all operands but plain numbers have."""
+    return common([each for each in operands if not isinstance(each, float)])
+
+
+def _plain(*operands: _Operand) -> Unit | None:
+    """Return no unit, which the values of sines and signs have."""
+    return NO_UNIT
+
+
+def _angle(*operands: _Operand) -> Unit | None:
+    return RADIAN
+
+
+def _unit(operand: _Operand) -> Unit | None:
+    return NO_UNIT if isinstance(operand, float) else operand
+
+
+def _product(a: _Operand, b: _Operand, power: int = 1) -> Unit | None:
+    """Return the unit of a product with a power of the other."""
+    first, second = _unit(a), _unit(b)
+    return None if first is None or second is None else first.times(second, power)
+
+
+def _quotient(a: _Operand, b: _Operand) -> Unit | None:
+    return _product(a, b, -1)
+
+
+def _power(a: _Operand, b: _Operand) -> Unit | None:
+    base = _unit(a)
+    return base.to_the(b) if base is not None and isinstance(b, float) else None
+
+
+def _root(a: _Operand) -> Unit | None:
+    return _power(a, 0.5)
+
+
+def _in_degrees(a: _Operand) -> Unit | None:
+    return a.renamed('rad', '°') if isinstance(a, Unit) else None
+
+
+def _in_radians(a: _Operand) -> Unit | None:
+    return a.renamed('°', 'rad') if isinstance(a, Unit) else None
+
+
 class Function(NamedTuple):
-    """of_values: of numbers. over_time: of a series; one of the two is used."""
+    """
+    of_values: of numbers. over_time: of a series; one of the two is used.
+
+    of_units: the unit of the result of `of_values`, by its operands' units, or plain numbers.
+    """
 
     arguments: range
     of_values: Callable[..., FloatArray] = np.positive
     over_time: Callable[[Series], Series] | None = None
+    of_units: _OfUnits = _same
 
 
 def derivative(series: Series) -> Series:
@@ -173,7 +239,7 @@ def derivative(series: Series) -> Series:
     _need_two(series)
     slopes = [np.gradient(column, series.times, edge_order=2 if len(column) > 2 else 1)
               for column in series.values.T]
-    return Series(series.times, np.stack(slopes, 1), series.labels)
+    return Series(series.times, np.stack(slopes, 1), series.labels, _times_seconds(series, -1))
 
 
 def integral(series: Series) -> Series:
@@ -181,24 +247,34 @@ def integral(series: Series) -> Series:
     _need_two(series)
     steps = 0.5 * np.diff(series.times)[:, None] * (series.values[1:] + series.values[:-1])
     return Series(series.times, np.concatenate(
-        [np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)]), series.labels)
+        [np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)]), series.labels,
+        _times_seconds(series, 1))
 
 
 def _norm(series: Series) -> Series:
-    return Series(series.times, np.linalg.norm(series.values, axis=1, keepdims=True))
+    return Series(series.times, np.linalg.norm(series.values, axis=1, keepdims=True),
+                  units=(common(list(series.units)),))
 
 
+def _times_seconds(series: Series, power: int) -> tuple[Unit | None, ...]:
+    return tuple(None if unit is None else unit.times(SECOND, power) for unit in series.units)
+
+
+_PLAIN_FUNCTIONS: Mapping[str, tuple[int, Callable[..., FloatArray], _OfUnits]] = {
+    'abs': (1, np.abs, _same), 'sqrt': (1, np.sqrt, _root), 'exp': (1, np.exp, _plain),
+    'log': (1, np.log, _plain), 'sin': (1, np.sin, _plain), 'cos': (1, np.cos, _plain),
+    'tan': (1, np.tan, _plain), 'asin': (1, np.arcsin, _angle), 'acos': (1, np.arccos, _angle),
+    'atan': (1, np.arctan, _angle), 'degrees': (1, np.degrees, _in_degrees),
+    'radians': (1, np.radians, _in_radians), 'sign': (1, np.sign, _plain),
+    'atan2': (2, np.arctan2, _angle), 'hypot': (2, np.hypot, _same), 'min': (2, np.minimum, _same),
+    'max': (2, np.maximum, _same)}
 CONSTANTS = {'pi': np.pi, 'g': 9.80665}
 FUNCTIONS: Mapping[str, Function] = {
     'd': Function(range(1, 2), over_time=derivative),
     'integral': Function(range(1, 2), over_time=integral),
     'norm': Function(range(1, 2), over_time=_norm),
-    **{name: Function(range(1, 2), function) for name, function in {
-        'abs': np.abs, 'sqrt': np.sqrt, 'exp': np.exp, 'log': np.log, 'sin': np.sin,
-        'cos': np.cos, 'tan': np.tan, 'asin': np.arcsin, 'acos': np.arccos, 'atan': np.arctan,
-        'degrees': np.degrees, 'radians': np.radians, 'sign': np.sign}.items()},
-    **{name: Function(range(2, 3), function) for name, function in {
-        'atan2': np.arctan2, 'hypot': np.hypot, 'min': np.minimum, 'max': np.maximum}.items()},
+    **{name: Function(range(count, count + 1), function, of_units=of_units)
+       for name, (count, function, of_units) in _PLAIN_FUNCTIONS.items()},
 }
 """The functions of expressions."""
 
@@ -206,6 +282,9 @@ _UNARY: Mapping[type, Callable[..., FloatArray]] = {ast.UAdd: np.positive, ast.U
 _BINARY: Mapping[type, Callable[..., FloatArray]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow}
+# sums, differences and remainders have the unit of both
+_OF_BINARY: Mapping[type, _OfUnits] = {
+    ast.Mult: _product, ast.Div: _quotient, ast.Pow: _power}
 
 _TOPIC = re.compile(r'/?[A-Za-z]\w*(?:/\w+)*')
 _STEP = re.compile(r'\.\w+|\[[^\]]*\]')
@@ -237,9 +316,10 @@ def aligned(series: Sequence[Series]) -> tuple[FloatArray, list[FloatArray]]:
 
 
 def _applied(
-    function: Callable[..., FloatArray], values: Sequence[Series | np.float64]
+    function: Callable[..., FloatArray], values: Sequence[Series | np.float64],
+    of_units: _OfUnits,
 ) -> Series | np.float64:
-    """Return a function of numbers and series, at common times."""
+    """Return a function of numbers and series, at common times; of_units: of their units."""
     series = [each for each in values if isinstance(each, Series)]
     with np.errstate(all='ignore'):
         # what has no value, as 1/0, leaves a gap
@@ -255,7 +335,9 @@ def _applied(
         own = iter(columns)
         found = function(*(next(own) if isinstance(each, Series) else each for each in values))
     labels = max((each.labels for each in series), key=len)
-    return Series(times, found, labels)
+    units = tuple(of_units(*(each.unit(k) if isinstance(each, Series) else float(each)
+                             for each in values)) for k in range(len(labels)))
+    return Series(times, found, labels, units)
 
 
 def _need_two(series: Series) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 import importlib
 from pathlib import Path
@@ -22,12 +22,15 @@ from sim_bridge.foundation.errors import (
 from sim_bridge.ros.bag.expressions import Reference, Series
 from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
 from sim_bridge.ros.bag.reader import Bag
+from sim_bridge.ros.bag.units import joint_types, OfJoint, Unit, unit_of_field
 from sim_bridge.ros.wire.cdr import deserialize
 
 _MOST_COLUMNS = 64
 # of a list of numbers, what names its items; of a list of messages, what names each
 _LISTS_OF_NAMES = ('name', 'joint_names', 'names', 'interface_names')
 _NAMES = ('child_frame_id', 'name', 'key', 'id', 'ns')
+
+_DESCRIPTION = '/robot_description'  # a topic of this name says what types joints have
 
 _Values = dict[str, float]
 
@@ -74,6 +77,7 @@ def read_series(
     gathered = {each: dict[str, _Samples]() for each in references}
     takers: dict[str, list[_Samples]] = {}
     time_of, warning = None, ''
+    descriptions: dict[str, Message] = {}
     try:
         for number, message in enumerate(read.messages()):
             if time_of is None:
@@ -84,13 +88,39 @@ def read_series(
                     for each, found in gathered.items() if _is_meant(message.topic, each.topic)]
             for samples in takers[message.topic]:
                 samples.take(time_of(message), message)
+            if message.topic.endswith(_DESCRIPTION):
+                descriptions[message.topic] = message
             if number % 2000 == 0:
                 progress(time_of(message))
     except DamagedBagError as err:
         warning = str(err)
     place = f'bag {str(bag)!r}'
-    return {each: _chosen(each, found, takers, place).series()
+    types = _TypesOfJoints(descriptions)
+    return {each: _chosen(each, found, takers, place).series(types)
             for each, found in gathered.items()}, warning or read.note
+
+
+class _TypesOfJoints:
+    """The types of joints, as the descriptions in a bag tell."""
+
+    def __init__(self, descriptions: Mapping[str, Message]):
+        self._descriptions = descriptions
+        self._types: dict[str, dict[str, str]] = {}
+
+    def beside(self, topic: str) -> dict[str, str]:
+        """Return types by joints of the robot in whose namespace, or nearest above, a topic is."""
+        while topic:
+            topic = topic.rpartition('/')[0]
+            name = topic + _DESCRIPTION
+            if name in self._descriptions:
+                if name not in self._types:
+                    self._types[name] = self._read(self._descriptions[name])
+                return self._types[name]
+        return {}
+
+    def _read(self, message: Message) -> dict[str, str]:
+        text = getattr(deserialize(message.data, message_class(message.type_name)), 'data', '')
+        return dict(joint_types(text)) if isinstance(text, str) else {}
 
 
 def _is_meant(topic: str, written: str) -> bool:
@@ -123,6 +153,8 @@ class _Samples:
     seen: dict[str, None] = field(default_factory=dict)
     missing: str = ''
     kind: type | None = None
+    units: dict[str, Unit | OfJoint | None] = field(default_factory=dict)
+    item: str = ''  # name of the one in the last brackets
 
     def take(self, time_s: float, message: Message) -> None:
         """Read a message; one that lacks the item in brackets is left out."""
@@ -138,8 +170,8 @@ class _Samples:
         self.times.append(time_s)
         self.values.append(found)
 
-    def series(self) -> Series:
-        """Return all values, the last of those at the same time."""
+    def series(self, types: _TypesOfJoints) -> Series:
+        """Return all values, the last of those at the same time; types: of joints."""
         if not self.values:
             raise UnknownNameError('item', self.missing, self.seen, str(self.reference))
         labels = tuple(dict.fromkeys(label for each in self.values for label in each))
@@ -149,17 +181,30 @@ class _Samples:
         times = np.array(self.times)
         values = np.array([[each.get(label, np.nan) for label in labels] for each in self.values])
         last = np.append(np.diff(times) > 0.0, True)
-        return Series(times[last], values[last], labels)
+        known = types.beside(self.first.topic) if any(
+            isinstance(each, OfJoint) for each in self.units.values()) else {}
+        units = [self.units.get(label) for label in labels]
+        return Series(times[last], values[last], labels, tuple(
+            each.of(known.get(label or self.item)) if isinstance(each, OfJoint) else each
+            for label, each in zip(labels, units, strict=True)))
 
     def _read(self, message: Any) -> _Values:
         value, holder = message, message
+        unit: Unit | OfJoint | None = None
         for at, step in enumerate(self.reference.path):
             if step.startswith('['):
-                value = _item(value, step[1:-1].strip(), holder)
+                value, self.item = _item(value, step[1:-1].strip(), holder)
             else:
                 holder = value
                 value = self._field(value, step, at)
-        return self._numbers(value, holder)
+                unit = unit_of_field(type(holder), step, unit)
+        found = self._numbers(value, holder)
+        if found.keys() != self.units.keys():
+            names = _fields(value)
+            self.units.update({
+                label: unit_of_field(type(value), label, unit) if names else unit
+                for label in found})
+        return found
 
     def _field(self, value: Any, name: str, at: int) -> Any:
         fields = _fields(value)
@@ -201,15 +246,15 @@ class _NoItemError(Exception):
         self.key, self.known = key, known
 
 
-def _item(value: Any, key: str, holder: Any) -> Any:
-    """Return an item of a list by its name or number."""
+def _item(value: Any, key: str, holder: Any) -> tuple[Any, str]:
+    """Return an item of a list by its name or number, and its name."""
     if not _is_list(value):
         raise InvalidValueError(f'[{key}]', type(value).__name__, 'brackets after a list')
     names = _names_beside(holder, value) or [_name_of(each) for each in value]
     if key in names:
-        return value[names.index(key)]
+        return value[names.index(key)], key
     if key.lstrip('-').isdigit() and -len(value) <= int(key) < len(value):
-        return value[int(key)]
+        return value[int(key)], names[int(key)]
     raise _NoItemError(
         key, [name for name in names if name] or [str(k) for k in range(len(value))])
 

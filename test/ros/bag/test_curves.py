@@ -7,15 +7,19 @@ import json
 from pathlib import Path
 
 from bags import messages_on, no_progress, read_bag, start_recording
+from geometry_msgs.msg import WrenchStamped
 import matplotlib.image
+from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState, LaserScan
 
+from sim_bridge.cli.curves import Curve, labelled, Panel
 from sim_bridge.cli.main import main
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.bag.expressions import Expression, Reference, Series
 from sim_bridge.ros.bag.fields import read_series
+from sim_bridge.ros.bag.units import unit_of_field
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -140,6 +144,73 @@ def test_unknown_names_come_with_alternatives(bag, text, kind, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(('text', 'unit'), [
+    ('joint_states.position', 'rad'),
+    ('joint_states.velocity[0]', 'rad/s'),
+    ('joint_states.effort[elbow]', 'N m'),
+    ('d(joint_states.position[elbow]) - joint_states.velocity[elbow]', 'rad/s'),
+    ('d(d(joint_states.position))', 'rad/s²'),
+    ('integral(joint_states.velocity[elbow])', 'rad'),
+    ('degrees(joint_states.velocity)', '°/s'),
+    ('radians(degrees(joint_states.position))', 'rad'),
+    ('norm(joint_states.effort)', 'N m'),
+    ('-2 * abs(joint_states.position[elbow]) + 1', 'rad'),
+    ('joint_states.effort[elbow] * joint_states.velocity[elbow]', 'N m rad/s'),
+    ('1 / joint_states.velocity[elbow]', 's/rad'),
+    ('sqrt(joint_states.velocity[elbow] ** 2)', 'rad/s'),
+    ('sqrt(joint_states.velocity[elbow])', ''),
+    ('joint_states.position[elbow] + joint_states.velocity[elbow]', ''),
+    ('sin(joint_states.position[elbow])', ''),
+    ('atan2(joint_states.position[elbow], 2)', 'rad'),
+    ('/clock.clock', 's'),
+    ('/clock.clock.sec', 's'),
+    ('/joint_states.header.stamp', 's'),
+])
+def test_units_follow_fields_and_arithmetic(bag, text, unit):
+    """Take the units of fields from their types, of joints from the robot's description."""
+    for series in curves(bag, text).values():
+        assert str(series.unit(0) or '') == unit
+
+
+def test_units_of_joints_are_those_of_their_types(tmp_path):
+    """Tell a slide from a hinge by the description; no unit where one number stands for both."""
+    urdf = tmp_path / 'crane.urdf'
+    joint = """<joint name="{}" type="{}"><parent link="{}"/><child link="{}"/><axis xyz="0 0 1"/>
+      <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>"""
+    mass = """<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+      iyz="0"/></inertial>"""
+    urdf.write_text(
+        f'<robot name="crane"><link name="world"/><link name="cab">{mass}</link>'
+        f'<link name="trolley">{mass}</link>{joint.format("turn", "revolute", "world", "cab")}'
+        f'{joint.format("slide", "prismatic", "cab", "trolley")}</robot>')
+    run = start_recording(tmp_path / 'run', robot=str(urdf))
+    run.run(0.02, no_progress)
+    bag = tmp_path / 'run'
+    units = {name.rpartition(' ')[2]: [str(series.unit(0))] for name, series in curves(
+        bag, 'joint_states.position').items()}
+    for name, series in curves(bag, 'joint_states.effort').items():
+        units[name.rpartition(' ')[2]].append(str(series.unit(0)))
+    assert units == {'turn': ['rad', 'N m'], 'slide': ['m', 'N']}
+    (series,) = curves(bag, 'norm(joint_states.position)').values()
+    assert series.unit(0) is None
+
+
+@pytest.mark.parametrize(('kind', 'path', 'unit'), [
+    (Odometry, 'pose.pose.position.x', 'm'), (Odometry, 'pose.pose.orientation.w', ''),
+    (Odometry, 'twist.twist.angular.z', 'rad/s'), (Odometry, 'twist.covariance', None),
+    (Imu, 'linear_acceleration.y', 'm/s²'), (Imu, 'header.stamp.nanosec', 'ns'),
+    (WrenchStamped, 'wrench.torque.x', 'N m'), (LaserScan, 'ranges', 'm'),
+    (LaserScan, 'intensities', None), (JointState, 'name', None),
+])
+def test_fields_of_messages_have_units(kind, path, unit):
+    """Follow a path of fields as messages are nested."""
+    value, found = kind(), None
+    for step in path.split('.'):
+        found = unit_of_field(type(value), step, found)
+        value = getattr(value, step)
+    assert (None if found is None else str(found)) == unit
+
+
 def plotted(page: str) -> list[dict]:
     """Return the curves that a page holds, their arrays decoded."""
     begin = page.index('[', page.index('Plotly.newPlot('))
@@ -164,6 +235,7 @@ def test_a_page_holds_its_data_and_needs_nothing_else(bag, states, capsys):
     assert [trace['name'] for trace in traces[:2]] == [
         'swing: joint_states.position[elbow] * 2'] * 2
     assert [trace['yaxis'] for trace in traces] == ['y', 'y', 'y2', 'y2']
+    assert '"[rad]"' in text
     elbow = states[0].name.index('elbow')
     np.testing.assert_array_equal(
         traces[0]['y'], [2.0 * each.position[elbow] for each in states][99:200])
@@ -171,6 +243,13 @@ def test_a_page_holds_its_data_and_needs_nothing_else(bag, states, capsys):
     image = matplotlib.image.imread(picture)
     # white paper, and lines in colour on it
     assert image.shape[1] == 1080 and np.ptp(image[..., :3], axis=2).max() > 0.3
+
+
+def test_panels_of_like_units_share_a_label():
+    """Name a unit once for neighbours that have it, and none where one curve's is not known."""
+    panels = [Panel('', [Curve('', T, FAST, unit) for unit in units]) for units in (
+        ['rad'], ['rad', 'rad'], ['rad', ''], ['m', 'rad'], [], ['m'])]
+    assert list(labelled(panels)) == [(0, 1, 'rad'), (3, 3, 'm, rad'), (5, 5, 'm')]
 
 
 @pytest.mark.parametrize(('arguments', 'words'), [
