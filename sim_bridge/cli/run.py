@@ -202,10 +202,13 @@ def supervise(
             reason, code = _follow(supervisor, watch, duration, console, is_commanded, page)
         console.end_status()
         console.line(f'{reason}; ending {names}')
+        was_loading = not supervisor.is_ready
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
     for child in told_to_end:
         own = child.exit_code
-        if own is not None and not is_clean_exit(own):
+        # a signal may cut an import short, which Python may report as a failed import
+        is_cut_short = was_loading and own is not None and own > 0
+        if own is not None and not is_clean_exit(own) and not is_cut_short:
             console.line(f'{child.name}, told to end, {describe_exit(own)}')
             code = code or 1
     return code
