@@ -310,6 +310,33 @@ def test_refused_commands_are_told(running, client):
 def test_it_goes_on_without_its_page_and_all_replays(running):
     """Kill the page's process; replay what was done there to the same bits."""
     own, client, graph, bag = running
+    # some of all kinds, whichever tests ran here before
+    client.wait_for('Pause')
+    client.play()
+    client.set('Name', 'last')
+    client.click('Save')
+    client.wait('the name', lambda: 'last' in client.widgets['Kept']['options'])
+    client.set('Kept', 'last')
+    client.click('Restore')
+    name, number, place = client.wait('the box', lambda: client.box(SIZE))
+    client.drag(name, number, 'start', place, place)
+    client.drag(name, number, 'update', place, place + (0.0, 0.0, 0.5))
+    client.wait('the box in the air', lambda: client.box(SIZE)[2][2] > place[2] + 0.1)
+    client.drag(name, number, 'end', place, place)
+    client.set('Link', 'box/box')
+    client.set('Force [N]', (0.0, 0.0, 200.0))
+    client.click('Push')
+    client.set('Command', 'position')
+    client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
+    client.set('joint_2', 0.2)
+    client.wait('who commands', lambda: any('position 0.2' in text for text in client.texts))
+    client.set('Command', 'measured')
+    client.wait('nobody who commands', lambda: not any('by hand' in text for text in client.texts))
+    client.set('Points', '0.2 0 0 0 0 0 0 0')
+    client.click('Follow points')
+    client.wait('its end', lambda: abs(measured(client, 'joint_2')) < 1e-2)
+    client.press('Reset')
+    client.wait('the start', lambda: says(client) < 0.5)
     page = subprocess.run(
         ['pgrep', '-P', str(own.process.pid), '-f', 'sim_bridge.page.process'],
         capture_output=True, text=True, check=True)
