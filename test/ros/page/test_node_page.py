@@ -128,6 +128,20 @@ def measured(client: PageClient, joint: str) -> float:
     return slider['value'] if slider['disabled'] else np.nan
 
 
+def go_on_and_back(client: PageClient, name: str) -> None:
+    """Pause, keep this moment by a name, and come back to it after some steps."""
+    client.pause()
+    client.set('Name', name)
+    client.click('Save')
+    before = says(client)
+    client.set('Steps at once', 5)
+    client.click('Step')
+    client.wait('steps', lambda: says(client) > before)
+    client.wait('the name', lambda: client.widgets['Kept']['options'] == [name])
+    client.click('Restore')
+    client.wait('the snapshot', lambda: says(client) == before)
+
+
 def test_the_page_says_what_goes_on_and_shows_the_world(client):
     """Say what is loaded, then show bodies where they are."""
     # of before there was anything to see
@@ -174,16 +188,7 @@ def test_the_speed_is_a_parameter(running, client):
 
 def test_snapshots_and_resets(client):
     """Go back to a name; say which there are where a browser asks for another."""
-    client.pause()
-    client.set('Name', 'here')
-    client.click('Save')
-    before = says(client)
-    client.set('Steps at once', 5)
-    client.click('Step')
-    client.wait('steps', lambda: says(client) > before)
-    client.wait('the name', lambda: client.widgets['Kept']['options'] == ['here'])
-    client.click('Restore')
-    client.wait('the snapshot', lambda: says(client) == before)
+    go_on_and_back(client, 'here')
     client.set('Kept', 'elsewhere')
     client.click('Restore')
     client.wait('an error', lambda: any(
@@ -312,12 +317,8 @@ def test_it_goes_on_without_its_page_and_all_replays(running):
     own, client, graph, bag = running
     # some of all kinds, whichever tests ran here before
     client.wait_for('Pause')
+    go_on_and_back(client, 'last')
     client.play()
-    client.set('Name', 'last')
-    client.click('Save')
-    client.wait('the name', lambda: 'last' in client.widgets['Kept']['options'])
-    client.set('Kept', 'last')
-    client.click('Restore')
     name, number, place = client.wait('the box', lambda: client.box(SIZE))
     client.drag(name, number, 'start', place, place)
     client.drag(name, number, 'update', place, place + (0.0, 0.0, 0.5))
