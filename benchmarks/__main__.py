@@ -14,6 +14,7 @@ import importlib
 from pathlib import Path
 
 from benchmarks import (
+    batch,
     boxes,
     broad_phase,
     cold_start,
@@ -36,6 +37,7 @@ _BENCHMARKS = {
     'dynamics': dynamics.run,
     'energy': energy.run,
     'loops': loops.run,
+    'batch': batch.run,
     'cold_start': cold_start.run,
     # with contacts
     'simbenchmark': simbenchmark.run,

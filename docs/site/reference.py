@@ -27,6 +27,7 @@ CHAPTERS = {
     'Sensors': ('sensors',),
     'Shapes and materials': ('shapes',),
     'Trajectories': ('trajectory',),
+    'Batches': ('batch',),
     'Files and errors': ('description', 'foundation'),
 }
 

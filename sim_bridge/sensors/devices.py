@@ -9,11 +9,12 @@ instant into its memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import SensorDescription
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
@@ -136,7 +137,8 @@ class Device(Reading):
         '_noise', 'description', 'link', 'memory', 'name', 'noises', 'period', 'time_step',
         'truth')
     internal_names = Reading.internal_names | {
-        'is_silent', 'kind', 'memory', 'noises', 'period', 'prepare', 'reset', 'restore', 'save',
+        'is_silent', 'kind', 'memory', 'noises', 'period', 'prepare', 'prepare_noises', 'reset',
+        'restore', 'save', 'spans',
         'scan', 'sign', 'size_of', 'time_step'}
     advice = {
         'update_rate': "it is the sensor's own, as described",
@@ -221,16 +223,30 @@ class Device(Reading):
             for number, (quantity, noise) in enumerate(self._noise.items())
             if not noise.is_silent]
 
+    @property
+    def spans(self) -> dict[str, slice]:
+        """Where each quantity is in a sample."""
+        begin = address_of(self.memory.sample)
+        firsts = {name: (address_of(values) - begin) // values.itemsize
+                  for name, values in self._values.items()}
+        return {name: slice(first, first + len(self[name])) for name, first in firsts.items()}
+
     sample_step = ReadOnly[int](
         lambda device: int(device.memory.step[0]),
         "The world's step count at the last sample, -1 before the first.")
 
     def prepare(self, step: int) -> None:
         """Draw the random numbers for a sample at world step `step`."""
-        dt = 0.0
-        if self.sample_step != UNSAMPLED:
-            dt = max((step - self.sample_step) * self.time_step, 0.0)
-        for noise, _ in self.noises:
+        self.prepare_noises([noise for noise, _ in self.noises], step, self.sample_step)
+
+    def prepare_noises(self, noises: Iterable[Noise], step: int, sampled: int) -> None:
+        """
+        Draw the random numbers for a sample at a step, of noises as this device's.
+
+        sampled: step of the sample before, UNSAMPLED for none.
+        """
+        dt = 0.0 if sampled == UNSAMPLED else max((step - sampled) * self.time_step, 0.0)
+        for noise in noises:
             noise.prepare(dt)
 
     def retire(self, reason: str) -> None:

@@ -21,6 +21,7 @@ are, nor on when they are sampled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 import hashlib
 import math
 from typing import NamedTuple
@@ -85,6 +86,7 @@ class Noise:
         names: Sequence[str] = (),
         sample_rate: float,
         count: int | None = None,
+        most: int = _NUMBERS,
     ):
         """
         Set up the noise.
@@ -92,7 +94,8 @@ class Noise:
         channels: noise by channel as in `SensorDescription.noise`, of which those of `quantity`
         ('force', 'angular_velocity' …) are used. seed: of the world. names: of the robot and the
         sensor. sample_rate: Hz, turns a noise density into a stddev. count: of channels that are
-        alike, as the quantity alone says; None for x, y and z.
+        alike, as the quantity alone says; None for x, y and z. most: numbers to draw at once,
+        which changes none of them.
         """
         keys = [f'{quantity}.{axis}' for axis in AXES] if count is None else [quantity] * count
         models = [channels.get(key, _NO_NOISE) for key in keys]
@@ -101,6 +104,8 @@ class Noise:
             raise InvalidValueError(
                 'sample_rate', sample_rate, 'above 0 Hz, to turn a density into a stddev'
             )
+        self._twin = partial(
+            Noise, channels, quantity, names=names, sample_rate=sample_rate, count=count)
         self._names = (*names, quantity)
         self._models = models
         self._stddev = np.array([_sample_stddev(model, sample_rate) for model in models])
@@ -114,7 +119,7 @@ class Noise:
         size = len(models)
         width = 2 * size if self._drifts else size
         # nothing is drawn where there is no noise
-        rows = 1 if self.is_silent else min(max(_NUMBERS // width, 1), _BLOCK)
+        rows = 1 if self.is_silent else min(max(most // width, 1), _BLOCK)
         self._block = np.zeros((rows, width))
         self._flat = np.zeros(draws.NUMBER_ROWS * size + 1)
         self._numbers = self._flat[:-1].reshape(-1, size)
@@ -150,6 +155,10 @@ class Noise:
         self._bias[:] = np.where(flipped, -bias, bias)
         self.record[draws.USED] = -1
         self._block_start = self._generator.bit_generator.state
+
+    def twin(self, seed: int, most: int = _NUMBERS) -> Noise:
+        """Return the same noise in a world of another seed. most: numbers to draw at once."""
+        return self._twin(seed=seed, most=most)
 
     def prepare(self, dt: float) -> None:
         """Have numbers ready for a sample; dt: seconds since the last one, 0 for the first."""

@@ -323,6 +323,12 @@ class Simulation:
         return self._fields[0]
 
     @property
+    def all_field_arrays(self) -> tuple[Fields, Fields]:
+        """The arrays of the fields of force to step with, and to observe with."""
+        self.settle()
+        return self._fields
+
+    @property
     def last_applied(self) -> AppliedForces:
         """What acted in the last step, as that has left it."""
         if self._dirty & APPLIED:

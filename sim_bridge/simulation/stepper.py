@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import cast, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,20 @@ _TABLEAU = np.array(TABLEAU)
 _SHORT = 64
 # from the end of the words of arguments: number of the first step, how many, and how to begin
 _FIRST, _COUNT, _BEGINNING = -3, -2, -1
+
+
+class StepperCall(NamedTuple):
+    """
+    The call that advances a world, for kernels.
+
+    place: as `memory.run_call` takes it. words: of the call. first: where the first step, the
+    number of steps and the beginning are among them; result: where the results begin.
+    """
+
+    place: tuple[int, int]
+    words: np.ndarray
+    first: int
+    result: int
 
 
 class Stepper:
@@ -54,12 +68,16 @@ class Stepper:
         places = [calls[0].place, calls[-1].place, observe.place, (0, 0)]
         words.append(np.zeros(0, np.int64))
         # what is run by its address is kept alive
-        self._calls = [*calls, observe]
-        self._scan: Call | None = None
+        self._calls, self._handles = [*calls, observe], [handle, observer]
+        self._scans: list[Call] = []
         if sampling.has_scans:
-            self._scan = _scan_call(handle, observer, site_row, sampling)
-            places[-1] = self._scan.place
-            words[-1] = np.frombuffer(memoryview(self._scan.words), np.int64)
+            seen = _seen_by_scans(handle, observer)
+            scan = scan_all.prepare(
+                seen, 0, sampling.table, site_row, np.zeros(0, np.int64))
+            places[-1] = scan.place
+            words[-1] = np.frombuffer(memoryview(scan.words), np.int64)
+            self._scans.append(scan)
+            self._handles.append(seen)
         self._run, self._run_short = (
             advance.prepare(
                 handle, observer, np.array(places, np.int64), sampling.table, gravity, site_row,
@@ -73,6 +91,19 @@ class Stepper:
         self._first, self._count, self._beginning = (
             end + place for place in (_FIRST, _COUNT, _BEGINNING))
         self._select(1, ANEW)
+
+    @property
+    def run(self) -> StepperCall:
+        """The call for any number of steps, to be run by its place."""
+        words = np.frombuffer(memoryview(self._run.words), np.int64)
+        return StepperCall(self._run.place, words, self._first, self._run.argument_words)
+
+    @property
+    def memory(self) -> list[np.ndarray]:
+        """All words that calls find arrays by: tables of handles, and arguments of calls."""
+        calls = [*self._calls, *self._scans, self._run]
+        return [*(handle.table.reshape(-1) for handle in self._handles),
+                *(np.frombuffer(memoryview(call.words), np.int64) for call in calls)]
 
     def advance(self, first: int, n: int, beginning: int = ANEW) -> tuple[int, int, bool]:
         """Take n steps and the samples between them; as `sensors.step_and_sample`."""
@@ -89,11 +120,7 @@ class Stepper:
         self._present_count, self._present_beginning = n, beginning
 
 
-def _scan_call(
-    handle: Handle, observer: Handle, site_row: np.ndarray, sampling: Sampling
-) -> Call:
-    """Return the call that scans, with the poses that the observer computes."""
+def _seen_by_scans(handle: Handle, observer: Handle) -> Handle:
+    """Return the handle to scan with, with the poses that the observer computes."""
     scratch = make_collision_scratch(handle.part(Geometry), 0, 0)
-    return scan_all.prepare(
-        handle.replaced(observer.part(Workspace), scratch), 0, sampling.table, site_row,
-        np.zeros(0, np.int64))
+    return handle.replaced(observer.part(Workspace), scratch)

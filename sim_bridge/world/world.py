@@ -77,6 +77,7 @@ from sim_bridge.world.world_record import (
     check_picklable,
     record_of,
     restore_record,
+    with_seed,
     WorldParts,
     WorldRecord,
 )
@@ -190,7 +191,7 @@ class World(DeclaredAttributes):
         self.materials: MaterialTable = simulation.materials
         """The materials by name, and what happens between two of them."""
 
-    def copy(self) -> World:
+    def copy(self, seed: int | None = None) -> World:
         """
         Return an independent world that is like this one: with the same steps, the same bits.
 
@@ -199,8 +200,17 @@ class World(DeclaredAttributes):
         this one: views of its robots, links and joints, trajectory followers, drives. `report` is
         that of a world without steps. `copy.copy` and `copy.deepcopy` do the same, and a pickled
         world is a copy in another process.
+
+        seed: of the copy's noise, whose sensors then have no samples yet; None: the noise goes on
+        as here. Raises InvalidValueError for no such seed.
         """
-        return _from_record(type(self), self._record())
+        record = self._record()
+        if seed is None:
+            return _from_record(type(self), record)
+        copied = _from_record(type(self), with_seed(record, checked('seed', seed)))
+        for device in copied.simulation.devices:
+            device.reset(copied.simulation.seed)
+        return copied
 
     def __copy__(self) -> World:
         """Return an independent world, as `copy` does; an alias would be of no use."""

@@ -123,6 +123,15 @@ def record_of(parts: WorldParts) -> WorldRecord:
         joint_groups.records(), hooks.records(), listeners.records())
 
 
+def with_seed(record: WorldRecord, seed: int) -> WorldRecord:
+    """Return the record of a world like another, whose sensors' noise is of another seed."""
+    snapshot, settings = record.snapshot, record.snapshot.settings
+    return record._replace(
+        settings=record.settings._replace(seed=seed),
+        snapshot=snapshot._replace(
+            settings=settings._replace(run=settings.run._replace(seed=seed))))
+
+
 def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None:
     """Add everything that a record has to an empty world, whose parts are given."""
     simulation, tree, registry, loader, joint_groups, hooks, listeners = parts

@@ -23,7 +23,8 @@ CONSTANT = {'model', 'options', 'surfaces', 'loops'}
 # where kernels are, and their compiler
 _OF_KERNELS = (
     'sim_bridge.engine.', 'sim_bridge.compiler.', 'sim_bridge.sensors.columns.',
-    'sim_bridge.sensors.draws.', 'sim_bridge.sensors.readings.', 'sim_bridge.sensors.scan.')
+    'sim_bridge.sensors.draws.', 'sim_bridge.sensors.readings.', 'sim_bridge.sensors.scan.',
+    'sim_bridge.sensors.step_and_sample.')
 
 # what makes a function a kernel
 MARKS = {'kernel', 'subroutine', 'entry'}

@@ -224,6 +224,20 @@ def first_reachable(robot: sb.Robot, names: Sequence[str]) -> sb.Link | None:
     return None
 
 
+def use_batch(world: sb.World) -> None:
+    """Step many worlds."""
+    batch = sb.Batch(world.copy(seed=3), 4, vary=lambda each, draw: each.robots['arm'])
+    batch.step(2, where=[True, False, True, True])
+    arm = batch.robots['arm']
+    arm.u = 0.5
+    arm.target_position = np.zeros((4, 7))
+    assert_type(arm.q, Floats)
+    assert_type(arm.devices['imu']['orientation'], Floats)
+    assert_type(batch.contacts.forces, Floats)
+    assert_type(batch.world(1), sb.World)
+    batch.reset(batch.failed)
+
+
 def main() -> None:
     """Use it all."""
     assert_type(sb.__version__, str)
@@ -239,6 +253,7 @@ def main() -> None:
     first_reachable(arm, ['tool_flange'])
     use_joints(world, use_shapes(world))
     use_world(world)
+    use_batch(world)
     use_trajectories(world, arm)
     tank = world.load_urdf('tracked_vehicle', position=(0, 5, 0.2))
     crawler = tank.crawlers[0]

@@ -66,6 +66,7 @@ world.step(0.5)  # type: ignore[arg-type]
 world.distance(link, 'ground')  # type: ignore[arg-type]
 sb.dynamics.mass_matrix(link)  # type: ignore[arg-type]
 sb.dynamics.inverse_dynamics(robot, 'still')  # type: ignore[arg-type]
+sb.Batch('arm', 3)  # type: ignore[arg-type]
 sb.TrajectoryFollower(world)  # type: ignore[arg-type]
 sb.Trajectory(['joint_1'], [0.0], positions='home')  # type: ignore[arg-type]
 

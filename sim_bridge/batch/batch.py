@@ -1,0 +1,252 @@
+"""Many worlds alike, stepped together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+import threading
+from typing import Any, Final
+
+import numpy as np
+
+from sim_bridge.batch.crew import Crew
+from sim_bridge.batch.noises import Noises
+from sim_bridge.batch.rows import Rows
+from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
+from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE
+from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.errors import InvalidValueError, SimulationError, StateError
+from sim_bridge.foundation.names import ByName, counted
+from sim_bridge.foundation.validation import instance_of, truth, whole_number
+from sim_bridge.sensors.advance_worlds import BEGINNING, LEFT, STATUS, STEP, TASK_SIZE
+from sim_bridge.sensors.step_and_sample import ANEW, GO_ON, NO_DRAWS, SAMPLE
+from sim_bridge.simulation import handles
+from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.world.world import World
+
+Vary = Callable[[World, np.random.Generator], object]
+_SHOWN = 5
+
+
+class Batch(DeclaredAttributes):
+    """
+    n worlds like one, stepped by compiled code on all processors.
+
+    World k has the bits of `batch.world(k)` stepped alone, however many threads there are. robots:
+    by name, with arrays that have a row for each world. seeds: of the worlds' noise. failed: (n,)
+    whether a step of a world gave something that is not finite; such a world stands still until it
+    is reset.
+    """
+
+    __slots__ = (
+        '_base', '_crew', '_lock', '_noises', '_root', '_rows', '_start_steps', '_task', '_vary',
+        'failed', 'n', 'raises', 'robots', 'seeds', 'time_step')
+
+    def __init__(
+        self, world: World, n: int, seed: int = 0, vary: Vary | None = None,
+        threads: int | None = None, raises: bool = True,
+    ):
+        """
+        Make n worlds of one, as it is now; later changes of it change nothing here.
+
+        seed: decides the worlds' noise and what `vary` draws. vary: called with each world and a
+        generator of random numbers of its own, to change numbers of it: masses, friction, gains,
+        poses, gravity; not which parts there are. threads: None for as many as there are
+        processors. raises: whether `step` raises SimulationError where worlds fail, or only notes
+        it in `failed`.
+
+        Raises InvalidValueError for such arguments, for a world that calls functions of Python,
+        and where `vary` adds or removes parts.
+        """
+        instance_of('world', world, World, 'a sim_bridge.World')
+        self.n: Final = _at_least_one('n', n)
+        functions = [what for what, _ in world.functions]
+        if functions:
+            raise InvalidValueError(
+                'world', f'one with {", ".join(functions[:_SHOWN])}',
+                'one without functions of Python, which a batch does not call; remove them, or '
+                'step copies of the world')
+        self._root = np.random.SeedSequence(whole_number('seed', seed))
+        self.raises: Final = truth('raises', raises)
+        self.seeds: Final = tuple(_seed(self._sequence(k)) for k in range(self.n))
+        self.time_step: Final = world.time_step
+        self._base, self._vary, self._lock = world.copy(), vary, threading.Lock()
+        work = self._base.copy(self.seeds[0])
+        self._rows, self._start_steps = Rows(self.n), np.full(self.n, work.step_count)
+        self._rows.take_first(work.simulation)
+        if vary is not None:
+            self._take_varied(work, vary)
+        self._task = np.zeros((self.n, TASK_SIZE), np.int64)
+        self._task[:, STEP] = self._start_steps
+        self.failed: Final = np.zeros(self.n, bool)
+        self._noises = Noises(work.simulation.devices, self.seeds)
+        count = _processors() if threads is None else _at_least_one('threads', threads)
+        workers = [work, *(self._base.copy() for _ in range(min(count, self.n) - 1))]
+        self._crew = Crew([each.simulation for each in workers])
+        self._connect()
+        self.robots: Final[ByName[BatchRobot]] = robots_of(list(work.robots.values()), self._rows)
+
+    def __repr__(self) -> str:
+        """Show the sizes."""
+        robots = ', '.join(list(self.robots)[:_SHOWN]) + (', …' * (len(self.robots) > _SHOWN))
+        failed = f', {int(self.failed.sum())} failed' if self.failed.any() else ''
+        return f'<Batch of {counted(self.n, "world")}: {robots or "no robots"}{failed}>'
+
+    step_count = ReadOnly[IntArray]('_step_count', '(n,) steps of each world; a copy.')
+    time = ReadOnly[FloatArray](
+        lambda batch: batch._step_count * batch.time_step, '(n,) time of each world [s]; a copy.')
+    nbytes = ReadOnly[int](
+        lambda batch: sum(array.nbytes for array in batch._rows.all.values()),
+        'Memory of the arrays with a row for each world [bytes].')
+
+    @property
+    def contacts(self) -> BatchContacts:
+        """The contact points of the last step."""
+        return BatchContacts(self._rows, self.time_step)
+
+    def step(self, n: int = 1, where: Any = None) -> None:
+        """
+        Advance worlds by n steps.
+
+        where: (n,) a mask of the worlds to advance; None for all. Those that have failed stand
+        still. Raises SimulationError, once all others are done, where a step of one gives
+        something that is not finite: its state before that step is kept.
+        """
+        which = self._numbers(where)
+        which = which[~self.failed[which]]
+        self._task[which, LEFT], self._task[which, BEGINNING] = whole_number('n', n), ANEW
+        if not self._lock.acquire(blocking=False):
+            raise StateError('a batch is stepped while another thread steps it; take turns')
+        try:
+            while len(which):
+                self._crew.run(which)
+                which = which[self._task[which, STATUS] != DONE]
+                which = self._mended(which)
+        finally:
+            self._lock.release()
+
+    def reset(self, where: Any = None) -> None:
+        """
+        Return worlds to what they began with: states, step counts, noise and parameters.
+
+        where: (n,) a mask of the worlds; None for all.
+        """
+        which = self._numbers(where)
+        self._rows.reset(which)
+        self._noises.reset(which)
+        self._task[which, STEP] = self._start_steps[which]
+        self.failed[which] = False
+
+    def world(self, number: int) -> World:
+        """
+        Return a copy of one of the worlds, as it is now, for all that a World offers.
+
+        Raises InvalidValueError for a number that none has.
+        """
+        k = whole_number('world', number)
+        if k >= self.n:
+            raise InvalidValueError('world', number, f'a number below {self.n}')
+        world = self._base.copy(self.seeds[k])
+        if self._vary is not None:
+            self._vary(world, self._generator(k))
+        simulation = world.simulation
+        self._rows.put(k, simulation)
+        self._noises.put(k, simulation.devices)
+        simulation.step_count = int(self._task[k, STEP])
+        simulation.forget_observations()
+        return world
+
+    @property
+    def _step_count(self) -> IntArray:
+        return self._task[:, STEP].copy()
+
+    def _connect(self) -> None:
+        self._crew.connect(self._rows, self._task)
+        self._noises.connect(self._rows)
+
+    def _mended(self, which: IntArray) -> IntArray:
+        """Do what steps of worlds wait for; return which can go on."""
+        status = self._task[which, STATUS]
+        failed = which[status == NOT_FINITE]
+        self.failed[failed] = True
+        if np.isin(status, NO_ROOM).any():
+            self._rows.grow(2 * self._rows.contact_room)
+            self._connect()
+        for k in which[status == NO_DRAWS].tolist():
+            self._noises.prepare(k, int(self._task[k, STEP]), self._rows)
+        self._task[which, BEGINNING] = np.where(status == NO_DRAWS, SAMPLE, GO_ON)
+        going = which[status != NOT_FINITE]
+        if len(failed) and self.raises:
+            # the others first
+            while len(going):
+                self._crew.run(going)
+                going = self._mended_others(going)
+            raise _divergence(failed, self._task[failed, STEP], self.time_step)
+        return going
+
+    def _mended_others(self, which: IntArray) -> IntArray:
+        return self._mended(which[self._task[which, STATUS] != DONE])
+
+    def _take_varied(self, work: World, vary: Vary) -> None:
+        """Let each world begin as `vary` makes it."""
+        begin = work.save()
+        settings = _settings(work.simulation)
+        for k in range(self.n):
+            work.restore(begin)
+            vary(work, self._generator(k))
+            if work.functions or _settings(work.simulation) != settings:
+                raise InvalidValueError(
+                    f'vary of world {k}', 'other settings, kinds of contact laws or functions',
+                    'a function that changes numbers only; set these in the world that the batch '
+                    'is made of')
+            self._start_steps[k] = work.step_count
+            self._rows.take(k, work.simulation)
+        work.restore(begin)
+
+    def _sequence(self, k: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence(self._root.entropy, spawn_key=(k,))
+
+    def _generator(self, k: int) -> np.random.Generator:
+        """Return what `vary` draws from for a world."""
+        return np.random.default_rng(self._sequence(k))
+
+    def _numbers(self, where: Any) -> IntArray:
+        """Return the numbers of the worlds in a mask."""
+        if where is None:
+            return np.arange(self.n)
+        mask = np.asarray(where)
+        if mask.dtype != bool or mask.shape != (self.n,):
+            raise InvalidValueError('where', where, f'a mask: {self.n} times True or False')
+        return np.flatnonzero(mask)
+
+
+def _settings(simulation: Simulation) -> tuple[Any, ...]:
+    """Return what all worlds of a batch have in common beside the sizes of arrays."""
+    stages = handles.stages_of(simulation.handles.probe)
+    return simulation.options, simulation.census(), sorted(stages)
+
+
+def _divergence(failed: IntArray, steps: IntArray, time_step: float) -> SimulationError:
+    shown = ', '.join(f'{k} (step {step + 1})' for k, step in zip(
+        failed[:_SHOWN].tolist(), steps[:_SHOWN].tolist(), strict=True))
+    more = ', …' if len(failed) > _SHOWN else ''
+    return SimulationError(
+        f'{counted(len(failed), "world")} of the batch gave what is not finite: {shown}{more}. '
+        f'Their states before are kept, and they stand still until they are reset; try a smaller '
+        f'time step than {time_step:g} s, or look at one by batch.world')
+
+
+def _seed(sequence: np.random.SeedSequence) -> int:
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _at_least_one(what: str, value: object) -> int:
+    if whole_number(what, value) < 1:
+        raise InvalidValueError(what, value, 'a whole number of at least 1')
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,193 @@
+"""Robots, devices and contacts of all worlds of a batch: arrays with a row for each world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from sim_bridge.batch.rows import contact_fields, Rows
+from sim_bridge.compiler.memory import address_of
+from sim_bridge.engine.data.model import FREE, FREE_SINGLE, KINEMATIC
+from sim_bridge.engine.data.state import TARGET_POSITION, TARGET_VELOCITY
+from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import ByName, counted
+from sim_bridge.robots.robot import Robot
+from sim_bridge.sensors.devices import Device
+
+_BASE = (FREE, FREE_SINGLE, KINEMATIC)
+
+
+def _joint_array(field: str, doc: str, column: int | None = None) -> Settable[FloatArray, Any]:
+    """Return the property of an array over `joint_names`: a view, or what is set to it."""
+    def read(robot: BatchRobot) -> FloatArray:
+        along = robot._q if field == 'q' else robot._v
+        array = robot._rows.all[f'State.{field}'][:, along]
+        return array if column is None else array[..., column]
+
+    return Settable(read, lambda robot, value: _assign(robot, doc, read(robot), value), doc=doc)
+
+
+def _base_array(field: str, first: int, size: int, doc: str) -> Settable[FloatArray, Any]:
+    """Return the property of numbers of the base: a view, or what is set to it."""
+    def read(robot: BatchRobot) -> FloatArray:
+        if robot._base is None:
+            raise InvalidValueError(
+                'base', 'fixed, or on a joint', 'a free or kinematic one', robot._place)
+        at = robot._base[field == 'v'] + first
+        return robot._rows.all[f'State.{field}'][:, at : at + size]
+
+    return Settable(read, lambda robot, value: _assign(robot, doc, read(robot), value), doc=doc)
+
+
+def _assign(robot: BatchRobot, doc: str, view: FloatArray, value: Any) -> None:
+    """Write numbers, one for all worlds or a row for each; nothing where any is not finite."""
+    try:
+        given = np.broadcast_to(np.asarray(value, np.float64), view.shape)
+    except (TypeError, ValueError):
+        raise InvalidValueError(
+            doc.partition(';')[0], value, f'numbers that fit {view.shape}', robot._place) from None
+    if not np.isfinite(given).all():
+        world = int(np.argwhere(~np.isfinite(given))[0, 0])
+        raise InvalidValueError(
+            doc.partition(';')[0], given[world], 'finite numbers',
+            f'{robot._place}, world {world}')
+    view[...] = given
+
+
+class BatchRobot(DeclaredAttributes):
+    """
+    A robot in all worlds of a batch.
+
+    joint_names: the one-axis joints, in the order of the arrays. devices: by name. All arrays have
+    a row for each world and are views: writing to them changes the worlds, from the next step on.
+    """
+
+    __slots__ = ('_base', '_place', '_q', '_rows', '_v', 'devices', 'joint_names', 'name')
+
+    def __init__(self, robot: Robot, rows: Rows, number_of: Callable[[Device], int]):
+        """Show a robot. number_of: of a device among all."""
+        slot, state = robot.slot, robot.slot.part.state
+        self.name: Final = robot.name
+        self.joint_names: Final = robot.joint_names
+        self._rows = rows
+        self._place = f'robot {robot.name!r}'
+        self._q, self._v = _stretch(slot.q, state.q), _stretch(slot.dq, state.v)
+        model, at = slot.part.model, slot.part.at
+        self._base: tuple[int, int] | None = None
+        if slot.links and at.body < len(model.kind) and model.kind[at.body] in _BASE:
+            self._base = int(model.q_index[at.body]), int(model.v_index[at.body])
+        self.devices: Final = ByName('sensor', self._place, {
+            device.name: BatchDevice(device, rows, number_of(device))
+            for device in robot.devices()})
+
+    def __repr__(self) -> str:
+        """Show the sizes."""
+        return (f'<BatchRobot {self.name!r}: {counted(self._rows.n, "world")}, '
+                f'{counted(len(self.joint_names), "one-axis joint")}>')
+
+    q = _joint_array('q', 'positions [rad or m]; (n, joints)')
+    dq = _joint_array('v', 'velocities [rad/s or m/s]; (n, joints)')
+    u = _joint_array('u', 'applied efforts [N m or N]; (n, joints)')
+    target_position = _joint_array(
+        'target', "positions that motors go for, of control 'position' or 'servo' [rad or m]; "
+        '(n, joints)', TARGET_POSITION)
+    target_velocity = _joint_array(
+        'target', "velocities that motors go for, of control 'velocity' or 'servo' [rad/s or "
+        'm/s]; (n, joints)', TARGET_VELOCITY)
+    base_position = _base_array('q', 0, 3, "origin of the root link's frame, world [m]; (n, 3)")
+    base_orientation = _base_array('q', 3, 4, 'its orientation, unit quaternion x y z w; (n, 4)')
+    base_linear_velocity = _base_array(
+        'v', 0, 3, 'velocity of that origin, world axes [m/s]; (n, 3)')
+    base_angular_velocity = _base_array(
+        'v', 3, 3, 'its angular velocity, world axes [rad/s]; (n, 3)')
+
+
+class BatchDevice(DeclaredAttributes):
+    """
+    A sensor in all worlds of a batch: `device['force']` is an array (n, …), nan before a sample.
+
+    quantities: what it measures, in the units and frames of a world's sensor.
+    """
+
+    __slots__ = ('_number', '_rows', '_spans', 'name', 'quantities')
+
+    def __init__(self, device: Device, rows: Rows, number: int):
+        """Show a device, of a number among all."""
+        self.name: Final = device.name
+        self._rows, self._number = rows, number
+        self._spans = ByName('quantity', f'sensor {device.name!r}', device.spans)
+        self.quantities: Final = tuple(self._spans)
+
+    def __repr__(self) -> str:
+        """Show what it measures."""
+        return f'<BatchDevice {self.name!r}: {", ".join(self.quantities)}>'
+
+    def __getitem__(self, quantity: str) -> FloatArray:
+        """Return (n, …) the latest samples of a quantity; raises UnknownNameError."""
+        return self._samples[:, 0, self._spans[quantity]]
+
+    def truth(self, quantity: str) -> FloatArray:
+        """Return (n, …) the same samples without noise; raises UnknownNameError."""
+        return self._samples[:, 1, self._spans[quantity]]
+
+    sample_step = ReadOnly[IntArray](
+        lambda device: device._rows.all[f'step {device._number}'][:, 0],
+        '(n,) step count of each world at the last sample, -1 before the first.')
+
+    @property
+    def _samples(self) -> FloatArray:
+        return self._rows.all[f'sample {self._number}']
+
+
+class BatchContacts(DeclaredAttributes):
+    """
+    The contact points of the last step in all worlds.
+
+    count: (n,) how many each world has: the first rows of the arrays (n, room, …); what is behind
+    them means nothing. `count`, `indices`, `positions` and `normals` are views until a step needs
+    more room, the others copies.
+    """
+
+    __slots__ = (
+        'count', 'depths', 'forces', 'indices', 'normals', 'positions', 'torques')
+
+    def __init__(self, rows: Rows, time_step: float):
+        """Show the contacts that there are."""
+        fields = contact_fields(rows.all)
+        self.count: Final = fields['contact_size'][:, 0]
+        self.indices: Final = fields['contact_geometry']
+        """(n, room, 2) places of both geometries in `World.geometries`."""
+        self.positions: Final = fields['contact_point']
+        """(n, room, 3) [m], world."""
+        self.normals: Final = fields['contact_normal']
+        """(n, room, 3) from the second geometry to the first, world axes."""
+        self.depths: Final = -fields['contact_gap']
+        """(n, room) [m], positive for overlap."""
+        self.forces: Final = fields['contact_impulse'][..., :3] / time_step
+        """(n, room, 3) on the first geometry [N], world axes."""
+        self.torques: Final = fields['contact_impulse'][..., 3:] / time_step
+        """(n, room, 3) on the first geometry [N m], world axes."""
+
+    def __repr__(self) -> str:
+        """Show how many there are."""
+        return (f'<BatchContacts: {counted(int(self.count.sum()), "point")} in '
+                f'{counted(len(self.count), "world")}>')
+
+
+def robots_of(robots: Sequence[Robot], rows: Rows) -> ByName[BatchRobot]:
+    """Return the robots of all worlds by name. robots: of one world, with its devices in order."""
+    devices = [device for robot in robots for device in robot.slot.devices]
+    numbers = {id(device): number for number, device in enumerate(devices)}
+    return ByName('robot', 'the batch', {
+        robot.name: BatchRobot(robot, rows, lambda device: numbers[id(device)])
+        for robot in robots})
+
+
+def _stretch(part: FloatArray, whole: FloatArray) -> slice:
+    """Return where a view is in an array, both of one dimension."""
+    first = (address_of(part) - address_of(whole)) // whole.itemsize if len(part) else 0
+    return slice(first, first + len(part))

@@ -1,0 +1,282 @@
+"""Batches of worlds: the same bits as single worlds, whatever differs between them."""
+
+from __future__ import annotations
+
+from everything import friction, SCENE
+import numpy as np
+import pytest
+from shipped import path_of
+import yaml
+
+import sim_bridge as sb
+
+
+def arm(**options):
+    """Return a world with the arm, whose sensors are noisy."""
+    world = sb.World(**options)
+    world.load_urdf(path_of('arm'))
+    return world
+
+
+def scene(**options):
+    """Return the scene that has, in small, all that can act in a world."""
+    world = sb.World(**options)
+    world.load_scene({'world': yaml.safe_load(SCENE)['world']})
+    return world
+
+
+def quadruped(**options):
+    """Return the quadruped, limp, above the ground."""
+    world = sb.World(**options)
+    world.add_ground()
+    world.load_urdf(path_of('quadruped')).set_base_pose((0.0, 0.0, 0.5))
+    return world
+
+
+def pile(count=12, **options):
+    """Return boxes that fall onto each other: many more contacts than at the start."""
+    world = sb.World(**options)
+    world.add_ground()
+    for number in range(count):
+        world.add_body(sb.Box((0.2, 0.2, 0.1)), mass=1.0,
+                       position=(0.02 * (number % 3), 0.0, 0.06 + 0.11 * number))
+    return world
+
+
+def closed():
+    """Return a robot whose joints close loops."""
+    world = sb.World()
+    world.load_urdf(path_of('delta'))
+    return world
+
+
+def assert_same(batch, worlds):
+    """Assert that all that decides the future is the same, to the bit."""
+    assert [batch.world(k).state_hash() for k in range(batch.n)] == [
+        world.state_hash() for world in worlds]
+
+
+def vary_arm(world, draw):
+    """Change a bit of everything that a joint or link has."""
+    robot = world.robots['arm']
+    robot.q = draw.uniform(-0.5, 0.5, 7)
+    robot.joint('joint_2').damping = draw.uniform(0.0, 1.0)
+    robot.joint('joint_3').friction = draw.uniform(0.0, 0.3)
+    robot.link('link_4').m = draw.uniform(1.0, 3.0)
+    world.gravity = (0.0, 0.0, draw.uniform(-10.0, -9.0))
+
+
+def vary_quadruped(world, draw):
+    """Change what touches, and where."""
+    robot = world.robots['quadruped']
+    robot.set_base_pose((0.0, 0.0, draw.uniform(0.4, 0.6)))
+    world.set_contact_material('default', 'default', sb.ContactMaterial(
+        friction=draw.uniform(0.3, 1.0), restitution=draw.uniform(0.0, 0.5)))
+
+
+def vary_scene(world, draw):
+    """Change a little of many parts."""
+    world.robots['pack'].link(0).m = draw.uniform(1.0, 5.0)
+    world.robots['drop'].set_base_pose((1.05, -2.0, draw.uniform(0.6, 1.0)))
+    world.robots['foam'].geometries[0].position = (0.0, 0.0, draw.uniform(0.0, 0.05))
+    world.joint('closer').kp = draw.uniform(1.0, 5.0)
+    world.set_force_field('wind', sb.Drag(linear=draw.uniform(0.1, 0.5), wind=(1.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize('threads', [1, 3])
+@pytest.mark.parametrize(('make', 'vary', 'steps'), [
+    (arm, None, 300), (arm, vary_arm, 300), (quadruped, vary_quadruped, 400),
+    (scene, None, 60), (pile, None, 400), (closed, None, 50),
+    (lambda: quadruped(solver='iterative'), vary_quadruped, 300),
+    (lambda: quadruped(solver='split', sleep=True), vary_quadruped, 300),
+    (lambda: arm(integrator='rk5'), vary_arm, 100)],
+    ids=['arm', 'arm varied', 'quadruped', 'everything', 'pile', 'loops', 'iterative', 'split',
+         'rk5'])
+def test_worlds_have_the_bits_of_single_ones(make, vary, steps, threads):
+    """Step worlds together, and each as a world alone, in portions of other sizes."""
+    world = make()
+    batch = sb.Batch(world, 4, seed=7, vary=vary, threads=threads)
+    worlds = [batch.world(k) for k in range(4)]
+    assert_same(batch, worlds)
+    for part in (1, steps // 2, steps - steps // 2 - 1):
+        batch.step(part)
+        for each in worlds:
+            each.step(part)
+    assert_same(batch, worlds)
+    assert batch.step_count.tolist() == [steps] * 4
+    for k, each in enumerate(worlds):
+        for name, robot in each.robots.items():
+            for device in robot.devices():
+                seen = batch.robots[name].devices[device.name]
+                for quantity in seen.quantities:
+                    assert np.array_equal(seen[quantity][k], device[quantity], equal_nan=True)
+                    assert np.array_equal(
+                        seen.truth(quantity)[k], device.truth[quantity], equal_nan=True)
+        count = int(batch.contacts.count[k])
+        assert count == each.contact_count
+        assert np.array_equal(batch.contacts.forces[k, :count], each.contacts.forces)
+        assert np.array_equal(batch.contacts.indices[k, :count], each.contacts.indices)
+
+
+def test_worlds_differ_by_their_draws_and_by_their_noise():
+    """Draw other numbers in each world, the same ones for the same seed."""
+    batch = sb.Batch(arm(), 3, seed=1, vary=vary_arm)
+    again = sb.Batch(arm(), 5, seed=1, vary=vary_arm)
+    other = sb.Batch(arm(), 3, seed=2, vary=vary_arm)
+    q = batch.robots['arm'].q
+    assert np.array_equal(q, again.robots['arm'].q[:3])
+    assert len({*q[:, 0].tolist(), *other.robots['arm'].q[:, 0].tolist()}) == 6
+    for each in (batch, again):
+        each.step(5)
+    force = batch.robots['arm'].devices['wrist_ft']['force']
+    assert np.array_equal(force, again.robots['arm'].devices['wrist_ft']['force'][:3])
+    assert len(set(force[:, 0].tolist())) == 3
+
+
+def test_varied_scenes_have_the_bits_of_single_ones():
+    """Change parts of all kinds, of the scene with everything."""
+    batch = sb.Batch(scene(), 3, seed=4, vary=vary_scene)
+    worlds = [batch.world(k) for k in range(3)]
+    assert len({world.state_hash() for world in worlds}) == 3
+    batch.step(40)
+    for each in worlds:
+        each.step(40)
+    assert_same(batch, worlds)
+
+
+def test_a_world_can_be_made_by_copy_alone():
+    """World k is a copy with its seed, changed with its generator: no batch is needed for it."""
+    world = arm()
+    batch = sb.Batch(world, 2, seed=9, vary=vary_arm)
+    alone = world.copy(seed=batch.seeds[1])
+    vary_arm(alone, np.random.default_rng(np.random.SeedSequence(9, spawn_key=(1,))))
+    batch.step(50)
+    alone.step(50)
+    assert batch.world(1).state_hash() == alone.state_hash()
+
+
+def test_arrays_are_views_to_read_and_write():
+    """What is written into an array is the state; commands act from the next step on."""
+    batch = sb.Batch(arm(), 3)
+    worlds = [batch.world(k) for k in range(3)]
+    robot = batch.robots['arm']
+    robot.u = 0.5
+    robot.u[1] = -0.5
+    robot.q[2, 0] = 0.3
+    robot.dq = np.linspace(0.0, 1.0, 21).reshape(3, 7)
+    for k, each in enumerate(worlds):
+        own = each.robots['arm']
+        own.u = -0.5 if k == 1 else 0.5
+        own.dq = robot.dq[k]
+    worlds[2].robots['arm'].q[0] = 0.3
+    batch.step(20)
+    for each in worlds:
+        each.step(20)
+    assert_same(batch, worlds)
+
+
+def test_targets_and_bases_are_views():
+    """Servos go to targets of their own; bases start where they are put."""
+    world = arm(gravity=(0.0, 0.0, 0.0))
+    for name in world.robots['arm'].joint_names:
+        joint = world.robots['arm'].joint(name)
+        joint.control, joint.kp, joint.kd, joint.friction = 'servo', 200.0, 40.0, 0.0
+    batch = sb.Batch(world, 2)
+    batch.robots['arm'].target_position[1] = 0.2
+    batch.step(4000)
+    q = batch.robots['arm'].q
+    assert np.abs(q[0]).max() < 1e-3 and np.abs(q[1] - 0.2).max() < 1e-3
+
+    free = sb.Batch(quadruped(), 2)
+    base = free.robots['quadruped']
+    base.base_position = [(0.0, 0.0, 2.0), (1.0, 0.0, 3.0)]
+    base.base_linear_velocity = (1.0, 0.0, 0.0)
+    free.step(100)
+    # half a metre per second squared times the time squared, in free fall
+    fallen = 0.5 * 9.80665 * 0.1**2
+    for k, height in enumerate((2.0, 3.0)):
+        root = free.world(k).robots['quadruped'].root_link
+        assert np.array_equal(base.base_position[k], root.p)
+        assert base.base_position[k, 0] == pytest.approx(k + 0.1, abs=2e-3)
+        assert base.base_position[k, 2] == pytest.approx(height - fallen, abs=2e-3)
+    with pytest.raises(sb.InvalidValueError, match='a free or kinematic one'):
+        _ = batch.robots['arm'].base_position
+
+
+def test_some_are_stepped_and_some_begin_again():
+    """A mask chooses; a world that is reset does to the bit what it did before."""
+    batch = sb.Batch(scene(), 3, seed=5)
+    first = np.array([True, False, True])
+    batch.step(30, first)
+    assert batch.step_count.tolist() == [30, 0, 30]
+    hashes = [batch.world(k).state_hash() for k in range(3)]
+    batch.reset(~first)
+    batch.step(30, ~first)
+    batch.reset(np.array([True, False, False]))
+    assert batch.time.tolist() == [0.0, 0.03, 0.03]
+    batch.step(30, np.array([True, False, False]))
+    assert [batch.world(k).state_hash() for k in (0, 2)] == [hashes[0], hashes[2]]
+    alone = sb.Batch(scene(), 3, seed=5)
+    alone.step(30)
+    assert [alone.world(k).state_hash() for k in range(3)] == [
+        batch.world(k).state_hash() for k in range(3)]
+
+
+def test_a_world_that_fails_is_told_and_harms_no_other():
+    """Keep its state, let the others finish, and let it go on after a reset."""
+    batch = sb.Batch(arm(), 4)
+    worlds = [batch.world(k) for k in range(4)]
+    batch.step(5)
+    batch.robots['arm'].q[2, 1] = np.nan
+    with pytest.raises(sb.SimulationError, match=r'1 world .* not finite: 2 \(step 6\)'):
+        batch.step(10)
+    assert batch.failed.tolist() == [False, False, True, False]
+    batch.step(5)
+    assert batch.step_count.tolist() == [20, 20, 5, 20]
+    for each in worlds:
+        each.step(20)
+    assert [batch.world(k).state_hash() for k in (0, 1, 3)] == [
+        worlds[k].state_hash() for k in (0, 1, 3)]
+    batch.reset(batch.failed)
+    batch.step(20, np.arange(4) == 2)
+    assert_same(batch, worlds)
+    silent = sb.Batch(arm(), 2, raises=False)
+    silent.robots['arm'].q[0] = np.nan
+    silent.step(3)
+    assert silent.failed.tolist() == [True, False] and silent.step_count.tolist() == [0, 3]
+
+
+def test_what_cannot_be_a_batch_is_refused():
+    """Say what is wrong, and what to do."""
+    world = arm()
+    world.before_step(lambda world: None)
+    with pytest.raises(sb.InvalidValueError, match='before_step.*without functions of Python'):
+        sb.Batch(world, 2)
+    ground = quadruped()
+    ground.set_contact_material(
+        'default', 'default', sb.ContactMaterial(friction_model=friction))
+    with pytest.raises(sb.InvalidValueError, match="friction of 'default' on 'default'"):
+        sb.Batch(ground, 2)
+    with pytest.raises(sb.InvalidValueError, match='n = 0: expected a whole number of at least 1'):
+        sb.Batch(arm(), 0)
+    with pytest.raises(sb.InvalidValueError, match='threads = 0'):
+        sb.Batch(arm(), 2, threads=0)
+    with pytest.raises(sb.InvalidValueError, match=r"world = 'arm': expected a sim_bridge\.World"):
+        sb.Batch('arm', 2)
+    with pytest.raises(sb.InvalidValueError, match='vary of world 0'):
+        sb.Batch(arm(), 2, vary=lambda world, draw: world.add_ground())
+    with pytest.raises(sb.InvalidValueError, match='vary of world 0'):
+        sb.Batch(arm(), 2, vary=lambda world, draw: setattr(world, 'solver', 'split'))
+    batch = sb.Batch(arm(), 2)
+    with pytest.raises(sb.InvalidValueError, match='a mask: 2 times True or False'):
+        batch.step(1, [0, 1])
+    with pytest.raises(sb.InvalidValueError, match='a number below 2'):
+        batch.world(2)
+    with pytest.raises(sb.InvalidValueError, match='efforts.*numbers that fit'):
+        batch.robots['arm'].u = [1.0, 2.0]
+    with pytest.raises(sb.InvalidValueError, match="robot 'arm', world 1"):
+        batch.robots['arm'].u = [[0.0] * 7, [np.inf] * 7]
+    with pytest.raises(sb.UnknownNameError, match="unknown robot 'leg'"):
+        _ = batch.robots['leg']
+    with pytest.raises(sb.UnknownNameError, match="unknown quantity 'forces'.*Did you mean"):
+        _ = batch.robots['arm'].devices['wrist_ft']['forces']
