@@ -7,6 +7,7 @@ from sim_bridge import view as view
 from sim_bridge.batch.batch import Batch as Batch
 from sim_bridge.batch.views import BatchContacts as BatchContacts
 from sim_bridge.batch.views import BatchDevice as BatchDevice
+from sim_bridge.batch.views import BatchLink as BatchLink
 from sim_bridge.batch.views import BatchRobot as BatchRobot
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description

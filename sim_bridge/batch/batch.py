@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_bridge.batch.crew import Crew
 from sim_bridge.batch.noises import Noises
-from sim_bridge.batch.rows import Rows
+from sim_bridge.batch.rows import Rows, SITES
 from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
 from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.arrays import FloatArray, IntArray
@@ -85,7 +85,8 @@ class Batch(DeclaredAttributes):
         workers = [work, *(self._base.copy() for _ in range(min(count, self.n) - 1))]
         self._crew = Crew([each.simulation for each in workers])
         self._connect()
-        self.robots: Final[ByName[BatchRobot]] = robots_of(list(work.robots.values()), self._rows)
+        self.robots: Final[ByName[BatchRobot]] = robots_of(
+            list(work.robots.values()), self._rows, self._sites)
 
     def __repr__(self) -> str:
         """Show the sizes."""
@@ -120,7 +121,7 @@ class Batch(DeclaredAttributes):
             raise StateError('a batch is stepped while another thread steps it; take turns')
         try:
             while len(which):
-                self._crew.run(which)
+                self._crew.advance(which)
                 which = which[self._task[which, STATUS] != DONE]
                 which = self._mended(which)
         finally:
@@ -157,6 +158,11 @@ class Batch(DeclaredAttributes):
         simulation.forget_observations()
         return world
 
+    def _sites(self) -> FloatArray:
+        """Return (n, sites, 30) what is observed of frames at the present states."""
+        self._crew.observe(np.arange(self.n))
+        return self._rows.all[SITES]
+
     @property
     def _step_count(self) -> IntArray:
         return self._task[:, STEP].copy()
@@ -180,7 +186,7 @@ class Batch(DeclaredAttributes):
         if len(failed) and self.raises:
             # the others first
             while len(going):
-                self._crew.run(going)
+                self._crew.advance(going)
                 going = self._mended_others(going)
             raise _divergence(failed, self._task[failed, STEP], self.time_step)
         return going

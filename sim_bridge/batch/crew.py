@@ -10,13 +10,13 @@ import numpy as np
 
 from sim_bridge.batch.rows import Rows
 from sim_bridge.compiler.calls import Call
-from sim_bridge.sensors.advance_worlds import advance_worlds
+from sim_bridge.sensors.advance_worlds import advance_worlds, observe_worlds
 from sim_bridge.simulation.simulation import Simulation
 
 # shares of the work for each thread: some take longer than others
 _SHARES = 4
-# argument of `advance_worlds`
-_WHICH = 5
+# arguments of `advance_worlds` and `observe_worlds`
+_WHICH, _OBSERVED = 5, 3
 
 
 class Crew:
@@ -30,39 +30,51 @@ class Crew:
     def __init__(self, simulations: Sequence[Simulation]) -> None:
         """Take a simulation for each thread, all of the same structure."""
         self._simulations = simulations
-        self._calls: list[Call] = []
+        self._advance: list[Call] = []
+        self._observe: list[Call] = []
         self._pool: ThreadPoolExecutor | None = None
         if len(simulations) > 1:
             self._pool = ThreadPoolExecutor(len(simulations) - 1, 'batch')
 
     def connect(self, rows: Rows, task: np.ndarray) -> None:
         """Use arrays from now on. task: (n, TASK_SIZE) as of `advance_worlds`."""
-        self._calls = []
+        self._advance, self._observe = [], []
         for simulation in self._simulations:
             simulation.make_room(rows.contact_room)
             simulation.warm_up()
-            run = simulation.stepper.run
-            self._calls.append(advance_worlds.prepare(
-                np.array(run.place, np.int64), run.words, run.first, run.result,
-                rows.places_in(simulation), np.zeros(0, np.int64), task))
+            calls, places = simulation.stepper.calls, rows.places_in(simulation)
+            nobody = np.zeros(0, np.int64)
+            self._advance.append(advance_worlds.prepare(
+                np.array(calls.advance, np.int64), calls.words, calls.first, calls.result,
+                places, nobody, task))
+            self._observe.append(observe_worlds.prepare(
+                calls.observer, np.array(calls.observe, np.int64), places, nobody, task,
+                simulation.time_step))
 
-    def run(self, which: np.ndarray) -> None:
+    def advance(self, which: np.ndarray) -> None:
         """Advance worlds as their tasks say. which: (k,) their numbers."""
-        share = max(-(-len(which) // (_SHARES * len(self._calls))), 1)
+        self._share(self._advance, _WHICH, which)
+
+    def observe(self, which: np.ndarray) -> None:
+        """Write the sites of worlds at their present states."""
+        self._share(self._observe, _OBSERVED, which)
+
+    def _share(self, calls: Sequence[Call], argument: int, which: np.ndarray) -> None:
+        """Run calls for worlds, each for a part of them at a time."""
+        share = max(-(-len(which) // (_SHARES * len(calls))), 1)
+        if self._pool is None:
+            share = max(len(which), 1)
         # the interpreter's lock keeps two threads from the same number
         shares = count(0, share)
 
         def work(call: Call) -> None:
             while (first := next(shares)) < len(which):
-                call.replace(_WHICH, which[first : first + share])
+                call.replace(argument, which[first : first + share])
                 call()
 
-        if self._pool is None or len(which) <= share:
-            share = max(len(which), 1)
-            shares = count(0, share)
-            work(self._calls[0])
-            return
-        others = [self._pool.submit(work, call) for call in self._calls[1:]]
-        work(self._calls[0])
+        others = []
+        if self._pool is not None and len(which) > share:
+            others = [self._pool.submit(work, call) for call in calls[1:]]
+        work(calls[0])
         for other in others:
             other.result()

@@ -19,8 +19,10 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.sensors.advance_worlds import FIRST_ROW, ROWS_SIZE, STRIDE, WORD
 from sim_bridge.simulation.simulation import Simulation
 
-DEVICES = 'devices'
-"""Name of the table of devices, which holds addresses."""
+DEVICES, SITES = 'devices', 'sites'
+"""Names of the table of devices, which holds addresses, and of what is observed of frames."""
+# what follows from the rest
+_DERIVED = (DEVICES, SITES)
 # of Fields, what a step writes before it reads it
 _SCRATCH = ('time', 'sample', 'point')
 _CONTACT_ROWS = tuple(name for name, along in rows_of(State).items() if along == 'nc')
@@ -35,6 +37,7 @@ def own_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     found['worst'] = simulation.worst
     found['residual'] = simulation.handles.problem.solution.residual
     found[DEVICES] = simulation.sites.sampling.table
+    found[SITES] = simulation.observed_sites()
     for number, device in enumerate(simulation.devices):
         found[f'sample {number}'], found[f'step {number}'] = device.memory
     return found
@@ -74,7 +77,7 @@ class Rows:
         for name, array in own_arrays(simulation).items():
             self.all[name] = np.empty((self.n, *array.shape), array.dtype)
             self.all[name][:] = array
-            if name != DEVICES:
+            if name not in _DERIVED:
                 self.start[name] = array[np.newaxis].copy()
 
     def take(self, world: int, simulation: Simulation) -> None:
@@ -86,7 +89,7 @@ class Rows:
         self._make_room(simulation)
         for name, array in own_arrays(simulation).items():
             self.all[name][self._fitting(world, name, array)] = array
-            if name == DEVICES:
+            if name in _DERIVED:
                 continue
             start = self.start[name]
             if not _is_same(start[0 if len(start) == 1 else world], array):

@@ -11,14 +11,17 @@ from sim_bridge.batch.rows import contact_fields, Rows
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, KINEMATIC
 from sim_bridge.engine.data.state import TARGET_POSITION, TARGET_VELOCITY
+from sim_bridge.engine.pipeline import observe
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName, counted
+from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.sensors.devices import Device
 
 _BASE = (FREE, FREE_SINGLE, KINEMATIC)
+_R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 
 
 def _joint_array(field: str, doc: str, column: int | None = None) -> Settable[FloatArray, Any]:
@@ -62,14 +65,22 @@ class BatchRobot(DeclaredAttributes):
     """
     A robot in all worlds of a batch.
 
-    joint_names: the one-axis joints, in the order of the arrays. devices: by name. All arrays have
-    a row for each world and are views: writing to them changes the worlds, from the next step on.
+    joint_names: the one-axis joints, in the order of the arrays. devices, links: by name. The
+    arrays of its own have a row for each world and are views: writing to them changes the worlds,
+    from the next step on.
     """
 
-    __slots__ = ('_base', '_place', '_q', '_rows', '_v', 'devices', 'joint_names', 'name')
+    __slots__ = ('_base', '_place', '_q', '_rows', '_v', 'devices', 'joint_names', 'links', 'name')
 
-    def __init__(self, robot: Robot, rows: Rows, number_of: Callable[[Device], int]):
-        """Show a robot. number_of: of a device among all."""
+    def __init__(
+        self, robot: Robot, rows: Rows, sites: Callable[[], FloatArray],
+        number_of: Callable[[Device], int],
+    ):
+        """
+        Show a robot.
+
+        sites: returns what is observed of frames. number_of: of a device among all.
+        """
         slot, state = robot.slot, robot.slot.part.state
         self.name: Final = robot.name
         self.joint_names: Final = robot.joint_names
@@ -83,6 +94,8 @@ class BatchRobot(DeclaredAttributes):
         self.devices: Final = ByName('sensor', self._place, {
             device.name: BatchDevice(device, rows, number_of(device))
             for device in robot.devices()})
+        self.links: Final = ByName('link', self._place, {
+            link.name: BatchLink(link, sites) for link in robot.links})
 
     def __repr__(self) -> str:
         """Show the sizes."""
@@ -104,6 +117,41 @@ class BatchRobot(DeclaredAttributes):
         'v', 0, 3, 'velocity of that origin, world axes [m/s]; (n, 3)')
     base_angular_velocity = _base_array(
         'v', 3, 3, 'its angular velocity, world axes [rad/s]; (n, 3)')
+
+
+def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
+    """Return the property of a vector of a link's frame, from a column of the observed sites."""
+    return ReadOnly(
+        lambda link: link._sites()[:, link._site, start : start + 3].copy(), doc)
+
+
+class BatchLink(DeclaredAttributes):
+    """
+    A link in all worlds of a batch: pose and motion of its frame, as those of `Link`; copies.
+
+    All worlds are observed whenever one of these is read.
+    """
+
+    __slots__ = ('_site', '_sites', 'name')
+
+    def __init__(self, link: Link, sites: Callable[[], FloatArray]):
+        """Show a link. sites: returns what is observed of frames."""
+        self.name: Final = link.name
+        self._site, self._sites = link.slot.site, sites
+
+    def __repr__(self) -> str:
+        """Show the name."""
+        return f'<BatchLink {self.name!r}>'
+
+    p = _observed(observe.SITE_POSITION, "(n, 3) position of the frame's origin [m], world.")
+    v = _observed(observe.SITE_V, "(n, 3) velocity of the frame's origin [m/s], world axes.")
+    w = _observed(observe.SITE_W, '(n, 3) angular velocity [rad/s], world axes.')
+    dv = _observed(
+        observe.SITE_DV, "(n, 3) acceleration of the frame's origin [m/s²], world axes.")
+    dw = _observed(observe.SITE_DW, '(n, 3) angular acceleration [rad/s²], world axes.')
+    R = ReadOnly[FloatArray](
+        lambda link: link._sites()[:, link._site, _R].reshape(-1, 3, 3),
+        '(n, 3, 3) rotations of the frame: they take vectors in link axes to world axes.')
 
 
 class BatchDevice(DeclaredAttributes):
@@ -178,12 +226,18 @@ class BatchContacts(DeclaredAttributes):
                 f'{counted(len(self.count), "world")}>')
 
 
-def robots_of(robots: Sequence[Robot], rows: Rows) -> ByName[BatchRobot]:
-    """Return the robots of all worlds by name. robots: of one world, with its devices in order."""
+def robots_of(
+    robots: Sequence[Robot], rows: Rows, sites: Callable[[], FloatArray]
+) -> ByName[BatchRobot]:
+    """
+    Return the robots of all worlds by name.
+
+    robots: of one world, with its devices in order. sites: returns what is observed of frames.
+    """
     devices = [device for robot in robots for device in robot.slot.devices]
     numbers = {id(device): number for number, device in enumerate(devices)}
     return ByName('robot', 'the batch', {
-        robot.name: BatchRobot(robot, rows, lambda device: numbers[id(device)])
+        robot.name: BatchRobot(robot, rows, sites, lambda device: numbers[id(device)])
         for robot in robots})
 
 

@@ -8,9 +8,15 @@ world advances, the words are set to its rows.
 
 from __future__ import annotations
 
+import math
+
 from sim_bridge.compiler.arrays import IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import ints_at, run_call
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.data import world_table
+from sim_bridge.engine.data.fields import START
 from sim_bridge.engine.pipeline.step import DONE
 from sim_bridge.sensors.step_and_sample import ANEW
 
@@ -39,8 +45,7 @@ def advance_worlds(
     """
     for k in range(which.shape[0]):
         world = which[k]
-        for row in range(rows.shape[0]):
-            ints_at(rows[row, WORD], 1)[0] = rows[row, FIRST_ROW] + world * rows[row, STRIDE]
+        turn_to(rows, world)
         words_inout[first] = task_inout[world, STEP]
         words_inout[first + 1] = task_inout[world, LEFT]
         words_inout[first + 2] = task_inout[world, BEGINNING]
@@ -51,3 +56,29 @@ def advance_worlds(
         task_inout[world, STATUS] = status
         if status == DONE:
             task_inout[world, BEGINNING] = ANEW
+
+
+@entry
+def observe_worlds(
+    observer: Table, place: IntVector, rows: IntMatrix, which: IntVector, task: IntMatrix,
+    time_step: float
+):
+    """
+    Observe worlds at their present states: write the rows of their sites.
+
+    observer: the handle that the call of `observe` uses; place: of that call. rows, which, task:
+    as of `advance_worlds`. time_step: [s].
+    """
+    for k in range(which.shape[0]):
+        turn_to(rows, which[k])
+        # unlike any wrench, so that everything is computed anew
+        world_table.workspace(observer).pushes[:] = math.nan
+        world_table.fields(observer).time[START] = float(task[which[k], STEP]) * time_step
+        run_call(place[0], place[1])
+
+
+@kernel
+def turn_to(rows, world):
+    """Point calls to the rows of a world."""
+    for row in range(rows.shape[0]):
+        ints_at(rows[row, WORD], 1)[0] = rows[row, FIRST_ROW] + world * rows[row, STRIDE]

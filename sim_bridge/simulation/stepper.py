@@ -26,18 +26,21 @@ _SHORT = 64
 _FIRST, _COUNT, _BEGINNING = -3, -2, -1
 
 
-class StepperCall(NamedTuple):
+class StepperCalls(NamedTuple):
     """
-    The call that advances a world, for kernels.
+    The calls that advance and observe a world, for kernels.
 
-    place: as `memory.run_call` takes it. words: of the call. first: where the first step, the
-    number of steps and the beginning are among them; result: where the results begin.
+    advance, observe: their places, as `memory.run_call` takes them. words: of the first. first:
+    where the first step, the number of steps and the beginning are among them; result: where the
+    results begin. observer: the handle that the second uses.
     """
 
-    place: tuple[int, int]
+    advance: tuple[int, int]
     words: np.ndarray
     first: int
     result: int
+    observe: tuple[int, int]
+    observer: Handle
 
 
 class Stepper:
@@ -93,10 +96,12 @@ class Stepper:
         self._select(1, ANEW)
 
     @property
-    def run(self) -> StepperCall:
-        """The call for any number of steps, to be run by its place."""
+    def calls(self) -> StepperCalls:
+        """The call for any number of steps and that which observes, to be run by their places."""
         words = np.frombuffer(memoryview(self._run.words), np.int64)
-        return StepperCall(self._run.place, words, self._first, self._run.argument_words)
+        return StepperCalls(
+            self._run.place, words, self._first, self._run.argument_words,
+            self._calls[-1].place, self._handles[1])
 
     @property
     def memory(self) -> list[np.ndarray]:

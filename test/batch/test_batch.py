@@ -112,6 +112,10 @@ def test_worlds_have_the_bits_of_single_ones(make, vary, steps, threads):
                     assert np.array_equal(seen[quantity][k], device[quantity], equal_nan=True)
                     assert np.array_equal(
                         seen.truth(quantity)[k], device.truth[quantity], equal_nan=True)
+            for link in robot.links:
+                seen = batch.robots[name].links[link.name]
+                for of in ('p', 'R', 'v', 'w', 'dv', 'dw'):
+                    assert np.array_equal(getattr(seen, of)[k], getattr(link, of))
         count = int(batch.contacts.count[k])
         assert count == each.contact_count
         assert np.array_equal(batch.contacts.forces[k, :count], each.contacts.forces)
