@@ -32,7 +32,7 @@ FILMED := $(filter-out 0 false,$(FILM))
 run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
 	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
 
-tools: $(VENV)/.plot $(if $(FILMED),$(VENV)/.film)  ## install what looks at recordings: pages and curves; FILM=1: pictures and films of runs, too
+tools: $(VENV)/.gym $(if $(FILMED),$(VENV)/.film)  ## install what looks at recordings, pages and curves, and Gymnasium; FILM=1: pictures and films of runs, too
 	@echo 'For `sim_bridge` as a command: . $(BIN)/activate'
 
 test: $(VENV)/.test  ## run all tests, on all processors
@@ -104,6 +104,11 @@ $(VENV)/.plot: $(VENV)/.view requirements/plot.txt
 	@$(PIP) --requirement requirements/plot.txt
 	@touch $@
 
+$(VENV)/.gym: $(VENV)/.plot requirements/gym.txt
+	@echo 'Installing Gymnasium …'
+	@$(PIP) --requirement requirements/gym.txt
+	@touch $@
+
 $(VENV)/.film: $(VENV)/.plot requirements/pictures.txt requirements/film.txt
 	@echo 'Installing what draws pictures and films of runs …'
 	@$(PIP) --requirement requirements/pictures.txt --requirement requirements/film.txt
@@ -118,7 +123,7 @@ $(VENV)/.pictures: $(VENV)/.bench requirements/pictures.txt
 	@$(PIP) --requirement requirements/pictures.txt
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt requirements/meshes.txt requirements/film.txt $(TESTED)
+$(VENV)/.test: $(VENV)/.bench $(VENV)/.gym $(VENV)/.lint requirements/test.txt requirements/meshes.txt requirements/film.txt $(TESTED)
 	@echo 'Installing the requirements of the tests …'
 	@$(PIP) --requirement requirements/test.txt --requirement requirements/meshes.txt --requirement requirements/film.txt $(TESTED:%=--requirement %)
 	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)
@@ -137,7 +142,7 @@ $(VENV)/.browser: $(VENV)/.view requirements/browser.txt requirements/browser.py
 	@$(BIN)/python requirements/browser.py $(VENV)/browser
 	@touch $@
 
-$(VENV)/.lint: $(VENV)/.view requirements/lint.txt
+$(VENV)/.lint: $(VENV)/.gym requirements/lint.txt
 	@$(PIP) --requirement requirements/lint.txt
 	@touch $@
 

@@ -41,6 +41,8 @@ VIEW = ('viser>=1.1,<2',)
 # what the notebooks import
 NOTEBOOK = ('matplotlib>=3.8', 'pandas>=2.2', 'rosbags>=0.10')
 PLOT = ('matplotlib>=3.8', 'plotly>=6')
+# vector environments say how they begin anew since 1.1
+GYM = ('gymnasium>=1.1,<2',)
 OPENPLX_BUNDLES = ('openplx-bundles>=0.15',)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
@@ -141,6 +143,8 @@ setup(
         'plot': list(PLOT),
         # `sim_bridge view BAG --output`: pictures and films, without a display
         'film': ['imageio-ffmpeg>=0.5', 'vtk>=9.5'],
+        # environments for learning: `sim_bridge.gym`
+        'gym': list(GYM),
         # draws worlds, without a display from 9.5 on (`sb.view`); brings matplotlib
         'pictures': ['vtk>=9.5'],
         # drives pages; brings npm, by which `requirements/browser.py` gets a browser
@@ -176,6 +180,7 @@ setup(
             *OPENPLX_BUNDLES,
             *VIEW,
             *PLOT,
+            *GYM,
             # writes films; its wheel has ffmpeg
             'imageio-ffmpeg>=0.5',
             'ruff>=0.9',

@@ -28,6 +28,7 @@ FILES = {
     'ros.txt': 'ros',
     'view.txt': 'view',
     'plot.txt': 'plot',
+    'gym.txt': 'gym',
     'pictures.txt': 'pictures',
     'film.txt': 'film',
     'ros-test.txt': 'ros-test',

@@ -229,7 +229,7 @@ class MissingPackageError(SimBridgeError, ImportError):
 
 
 def extra_hint(extra: str) -> str:
-    """Return how to install one of `view`, `plot`, `film`: where pip installs, and in a clone."""
+    """Return how to install an extra of `make tools`: where pip installs, and in a clone."""
     target = 'make tools FILM=1' if extra == 'film' else 'make tools'
     return f'pip install "sim_bridge[{extra}]", or in a clone `{target}`'
 

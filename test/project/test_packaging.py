@@ -49,6 +49,9 @@ OF_VIEW = {'msgspec', 'viser', 'websockets'}
 # of the extra `plot`
 OF_PLOTS = {'matplotlib', 'plotly'}
 
+# of the extra `gym`
+OF_ENVIRONMENTS = {'gymnasium'}
+
 # of the extra `film`
 OF_FILMS = {'imageio_ffmpeg'}
 
@@ -199,7 +202,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round(manifest, reposito
     assert imported.isdisjoint(LAUNCH_PACKAGES)
     pypi_to_rosdep = {name: key for key, name in ROSDEP_TO_PYPI.items()}
     needed = {IMPORT_TO_PYPI.get(name, name) for name in imported | in_launch}
-    needed -= BY_PIP | OF_PICTURES | OF_MESHES | OF_VIEW | OF_PLOTS | OF_FILMS
+    needed -= BY_PIP | OF_PICTURES | OF_MESHES | OF_VIEW | OF_PLOTS | OF_FILMS | OF_ENVIRONMENTS
     needed |= IMPORTED_BY_OTHERS
     declared = {element.text for element in manifest.findall('exec_depend')}
     assert {pypi_to_rosdep.get(name, name) for name in needed} == (
@@ -232,7 +235,7 @@ def test_pins_satisfy_the_ranges(repository, setup_arguments, python):
 
 
 @pytest.mark.parametrize(('target', 'files', 'others'), [
-    ('tools', ('view', 'plot'), ('bench', 'test', 'pictures')),
+    ('tools', ('view', 'plot', 'gym'), ('bench', 'test', 'pictures')),
     ('docs', ('docs',), ('bench', 'lint', 'meshes')),
 ])
 def test_make_installs_what_a_target_needs(repository, tmp_path, target, files, others):

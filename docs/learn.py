@@ -1,0 +1,113 @@
+"""
+Learn to swing a pendulum up, or to walk, by the cross-entropy method in numpy.
+
+    python docs/learn.py pendulum
+    python docs/learn.py quadruped --iterations 30
+
+Every iteration tries many policies at once, one in each world of a batch, and draws the next ones
+about the best of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import time
+
+import gymnasium
+import numpy as np
+
+import sim_bridge.gym  # noqa: F401 — registers the tasks
+
+Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Returns (n, actions) of (n, parameters) and (n, observations)."""
+
+HIDDEN = 8
+
+
+def network(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Act by a network of one hidden layer, for the pendulum."""
+    n, size = seen.shape
+    first = parameters[:, : HIDDEN * (size + 1)].reshape(n, HIDDEN, size + 1)
+    last = parameters[:, HIDDEN * (size + 1) :]
+    inputs = np.concatenate((seen * (1.0, 1.0, 0.2), np.ones((n, 1))), axis=1)
+    hidden = np.tanh(np.einsum('nhs,ns->nh', first, inputs))
+    return np.tanh((last * hidden).sum(axis=1, keepdims=True))
+
+
+def gait(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """
+    Trot by the clock that is seen: diagonal legs together, each joint at its own phase.
+
+    Parameters: of hips and knees the amplitude of the sine, that of the cosine and an offset, for
+    the fore and the hind legs; then how much the hips answer to pitching, and the outer hips to
+    rolling.
+    """
+    n = len(seen)
+    sine, cosine = seen[:, 0], seen[:, 1]
+    actions = np.zeros((n, 4, 3))
+    for leg, sign in enumerate((1.0, -1.0, -1.0, 1.0)):  # lf, rf, lh, rh
+        own = parameters[:, :12].reshape(n, 2, 2, 3)[:, leg // 2]
+        for joint in (0, 1):
+            a, b, c = own[:, joint].T
+            actions[:, leg, 1 + joint] = sign * (a * sine + b * cosine) + c
+        # the vertical in trunk axes: x by pitching, y by rolling
+        actions[:, leg, 1] += parameters[:, 12] * seen[:, 27]
+        actions[:, leg, 0] += parameters[:, 13] * seen[:, 28]
+    return actions.reshape(n, 12)
+
+
+# identifier, policy, number of parameters, spread of the first ones
+TASKS = {
+    'pendulum': ('sim_bridge/Pendulum-v1', network, HIDDEN * 5, 1.0),
+    'quadruped': ('sim_bridge/QuadrupedWalk-v1', gait, 14, 0.3)}
+
+
+def returns(env: gymnasium.vector.VectorEnv, policy: Policy, parameters: np.ndarray,
+            seed: int) -> np.ndarray:
+    """Return (n,) the sums of rewards of an episode, each with parameters of its own."""
+    seen, _ = env.reset(seed=seed)
+    total, goes_on = np.zeros(len(parameters)), np.ones(len(parameters), bool)
+    while goes_on.any():
+        seen, rewards, ended, cut, _ = env.step(policy(parameters, seen))
+        total += np.where(goes_on, rewards, 0.0)
+        goes_on &= ~(ended | cut)
+    return total
+
+
+def learn(task: str, iterations: int, population: int = 128, seed: int = 0,
+          say: Callable[[str], object] = print) -> tuple[np.ndarray, list[float]]:
+    """Return the mean of the last policies, and the return of each iteration's mean."""
+    identifier, policy, size, spread = TASKS[task]
+    draw, best = np.random.default_rng(seed), max(population // 8, 2)
+    mean, deviation, history = np.zeros(size), np.full(size, spread), []
+    env = gymnasium.make_vec(identifier, num_envs=population)
+    begun = time.perf_counter()
+    for iteration in range(iterations):
+        parameters = mean + deviation * draw.standard_normal((population, size))
+        # the first stands for the mean itself
+        parameters[0] = mean
+        total = returns(env, policy, parameters, seed=iteration)
+        elite = parameters[np.argsort(total)[-best:]]
+        history.append(float(total[0]))
+        # noise that ceases keeps it from settling too early
+        noise = spread * max(0.5 - iteration / 40.0, 0.0)
+        mean, deviation = elite.mean(axis=0), elite.std(axis=0) + 0.3 * noise
+        say(f'{iteration:3d}: mean {total[0]:8.2f}, best {total.max():8.2f}, '
+            f'{time.perf_counter() - begun:6.1f} s')
+    return mean, history
+
+
+def main() -> None:
+    """Learn what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.partition('\n\n')[0])
+    parser.add_argument('task', choices=TASKS)
+    parser.add_argument('--iterations', type=int, default=40)
+    parser.add_argument('--population', type=int, default=128)
+    arguments = parser.parse_args()
+    mean, _ = learn(arguments.task, arguments.iterations, arguments.population)
+    print('parameters:', np.round(mean, 3).tolist())
+
+
+if __name__ == '__main__':
+    main()

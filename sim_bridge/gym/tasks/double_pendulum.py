@@ -1,0 +1,64 @@
+"""Swing up a double pendulum by its shoulder alone: a pendubot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.batch.batch import Batch
+from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.gym.task import Flags, Task
+from sim_bridge.world.world import World
+
+_MOST = 20.0  # of the shoulder [N m]
+
+
+class DoublePendulum(Task):
+    """
+    The double pendulum, hanging at first, with a motor in the shoulder.
+
+    Sees cosine and sine of both rods' angles from upright, and their rates [rad/s]. The reward is
+    the mean of both cosines, less a thousandth of the squares of the rates and a tenth of that of
+    the action.
+    """
+
+    period = 0.02
+    duration = 10.0
+    action_size = 1
+    observation_size = 6
+
+    def __init__(self, batch: Batch) -> None:
+        """Act in a batch."""
+        super().__init__(batch)
+        self._robot = batch.robots['double_pendulum']
+
+    @staticmethod
+    def make_world() -> World:
+        """Return the double pendulum alone."""
+        world = World(time_step=1e-3)
+        world.load_urdf('double_pendulum')
+        return world
+
+    def begin(self, which: IntArray, draw: np.random.Generator) -> None:
+        """Hang almost straight down, almost at rest."""
+        self._robot.q[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
+        self._robot.dq[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
+
+    def act(self, which: IntArray, actions: FloatArray) -> None:
+        """Turn the shoulder."""
+        self._robot.u[which, 0] = _MOST * actions[:, 0]
+
+    def observe(self) -> FloatArray:
+        """Return (n, 6) the angles from upright, and their rates."""
+        angles, rates = self._motion()
+        return np.concatenate((np.cos(angles), np.sin(angles), rates), axis=1)
+
+    def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
+        """Reward being upright; nothing ends an episode."""
+        angles, rates = self._motion()
+        rewards = (np.cos(angles).mean(axis=1) - 1e-3 * (rates**2).sum(axis=1)
+                   - 0.1 * actions[:, 0] ** 2)
+        return rewards, np.zeros(len(rewards), bool)
+
+    def _motion(self) -> tuple[FloatArray, FloatArray]:
+        """Return (n, 2) the angles of both rods in the world, from upright, and their rates."""
+        return np.cumsum(self._robot.q, axis=1) - np.pi, np.cumsum(self._robot.dq, axis=1)

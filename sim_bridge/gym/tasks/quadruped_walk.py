@@ -1,0 +1,91 @@
+"""Let the quadruped walk forwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.batch.batch import Batch
+from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.gym.task import Flags, Task
+from sim_bridge.world.world import World
+
+# the standing pose of each leg, and the servos that hold it
+_STAND = np.tile([0.0, 0.8, -1.6], 4)
+_KP, _KD = 100.0, 2.0
+# what an action of 1 moves the target of haa, hfe and kfe by [rad]
+_REACH = np.tile([0.3, 0.5, 0.5], 4)
+# of the clock that is seen [Hz]
+_RATE = 2.0
+_START_HEIGHT, _LOWEST, _LEAST_UPRIGHT = 0.32, 0.18, 0.5  # [m, m, 1]
+_WANTED = 0.5  # speed [m/s]
+
+
+class QuadrupedWalk(Task):
+    """
+    The quadruped on the ground, whose joints are servos: actions move targets about standing.
+
+    Sees sine and cosine of a clock of 2 Hz, the joints' angles from standing and a tenth of their
+    rates, height [m], the vertical in the trunk's axes, and its velocity [m/s] and angular
+    velocity [rad/s] in these. The reward is the speed forwards, up to 0.5 m/s, less shares of the
+    speed sideways, of turning and of the actions, plus 0.2. An episode ends with a fall.
+    """
+
+    period = 0.02
+    duration = 6.0
+    action_size = 12
+    observation_size = 36
+
+    def __init__(self, batch: Batch) -> None:
+        """Act in a batch."""
+        super().__init__(batch)
+        self._robot = batch.robots['quadruped']
+
+    @staticmethod
+    def make_world() -> World:
+        """Return the quadruped on flat ground, standing."""
+        world = World(time_step=2e-3)
+        world.add_ground()
+        robot = world.load_urdf('quadruped', position=(0.0, 0.0, _START_HEIGHT))
+        robot.q = _STAND
+        for name in robot.joint_names:
+            joint = robot.joint(name)
+            joint.control, joint.kp, joint.kd = 'servo', _KP, _KD
+        robot.command_position(_STAND)
+        return world
+
+    def begin(self, which: IntArray, draw: np.random.Generator) -> None:
+        """Stand, each leg a little otherwise."""
+        self._robot.q[which] = _STAND + draw.uniform(-0.05, 0.05, (len(which), 12))
+        self._robot.target_position[which] = _STAND
+
+    def act(self, which: IntArray, actions: FloatArray) -> None:
+        """Set the targets."""
+        self._robot.target_position[which] = _STAND + _REACH * actions
+
+    def observe(self) -> FloatArray:
+        """Return (n, 36) clock, joints and trunk."""
+        phase = 2.0 * np.pi * _RATE * self.batch.time
+        up, linear, angular = self._motion()
+        return np.concatenate((
+            np.stack((np.sin(phase), np.cos(phase)), axis=1), self._robot.q - _STAND,
+            0.1 * self._robot.dq, self._robot.base_position[:, 2:], up, linear, angular), axis=1)
+
+    def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
+        """Reward walking straight ahead; a fall ends an episode."""
+        up, linear, angular = self._motion()
+        rewards = (np.minimum(linear[:, 0], _WANTED) - 0.5 * np.abs(linear[:, 1])
+                   - 0.1 * np.abs(angular[:, 2]) - 0.02 * (actions**2).mean(axis=1) + 0.2)
+        height = self._robot.base_position[:, 2]
+        return rewards, (height < _LOWEST) | (up[:, 2] < _LEAST_UPRIGHT)
+
+    def _motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return (n, 3) the vertical, the velocity and the angular velocity, in trunk axes."""
+        x, y, z, w = self._robot.base_orientation.T
+        # rows of the rotation's transpose: world axes to those of the trunk
+        turn = np.array([
+            [1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)],
+            [2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)],
+            [2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)]])
+        linear = np.einsum('ijn,nj->ni', turn, self._robot.base_linear_velocity)
+        angular = np.einsum('ijn,nj->ni', turn, self._robot.base_angular_velocity)
+        return turn[:, 2].T, linear, angular

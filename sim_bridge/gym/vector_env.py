@@ -1,0 +1,121 @@
+"""Many environments of a task at once, stepped by one batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+import numpy as np
+import numpy.typing as npt
+
+from sim_bridge.batch.batch import Batch, Vary
+from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.gym.task import Flags, Task
+from sim_bridge.world.world import World
+
+Observations = npt.NDArray[np.float32]
+
+
+class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
+    """
+    num_envs environments of a task, after Gymnasium's VectorEnv.
+
+    An episode that is over begins anew in the next step, which ignores the action and rewards
+    nothing (`AutoresetMode.NEXT_STEP`). batch: the worlds.
+    """
+
+    metadata: dict[str, Any] = {
+        'autoreset_mode': AutoresetMode.NEXT_STEP, 'render_modes': []}
+
+    def __init__(
+        self, num_envs: int = 1, *, task: type[Task], max_episode_steps: int | None = None,
+        vary: Vary | None = None, world_seed: int = 0, threads: int | None = None,
+    ):
+        """
+        Make the environments.
+
+        max_episode_steps: after which an episode is cut off; None: never. vary, threads: as of
+        `Batch`. world_seed: the seed of the batch, of the worlds' noise and of what `vary` draws;
+        that of `reset` decides states and goals of episodes.
+        """
+        world = task.make_world()
+        self._steps = round(task.period / world.time_step)
+        self.batch = Batch(world, num_envs, world_seed, vary, threads, raises=False)
+        self._task = task(self.batch)
+        self._most = max_episode_steps
+        self.num_envs = num_envs
+        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.action_size,))
+        self.single_observation_space = gymnasium.spaces.Box(
+            -np.inf, np.inf, (task.observation_size,))
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._elapsed = np.zeros(num_envs, np.int64)
+        self._is_over = np.ones(num_envs, bool)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """
+        Begin all episodes; return observations, and nothing else to know.
+
+        seed: of the generator that draws their states and goals; None: go on with that.
+        """
+        super().reset(seed=seed)
+        self._begin(np.arange(self.num_envs))
+        self._is_over[:] = False
+        return self._observe(), {}
+
+    def step(
+        self, actions: npt.ArrayLike
+    ) -> tuple[Observations, FloatArray, Flags, Flags, dict[str, Any]]:
+        """
+        Act for a control period.
+
+        actions: (num_envs, action_size), clipped to -1 … 1. Returns observations, rewards, which
+        episodes ended, which were cut off, and in `info['diverged']` which ended since a world
+        gave what is not finite. Raises InvalidValueError for actions that are not finite or of
+        another shape.
+        """
+        actions = self._checked(actions)
+        begins = np.flatnonzero(self._is_over)
+        going = ~self._is_over
+        which = np.flatnonzero(going)
+        self._task.act(which, actions[which])
+        self.batch.step(self._steps, going)
+        self._begin(begins)
+        self._elapsed[which] += 1
+        rewards, has_ended = self._task.judge(actions)
+        diverged = self.batch.failed.copy()
+        terminated = (has_ended | diverged) & going
+        truncated = np.zeros(self.num_envs, bool)
+        if self._most is not None:
+            truncated = (self._elapsed >= self._most) & going & ~terminated
+        self._is_over = terminated | truncated
+        # of a world that stands still there is nothing to say
+        rewards = np.where(going & ~diverged, rewards, 0.0)
+        return self._observe(), rewards, terminated, truncated, {'diverged': diverged}
+
+    def world(self, number: int = 0) -> World:
+        """Return a copy of the world of an environment, to look at, by `World.view` for one."""
+        return self.batch.world(number)
+
+    def _begin(self, which: IntArray) -> None:
+        if len(which):
+            mask = np.zeros(self.num_envs, bool)
+            mask[which] = True
+            self.batch.reset(mask)
+            self._task.begin(which, self.np_random)
+            self._elapsed[which] = 0
+
+    def _observe(self) -> Observations:
+        return np.asarray(self._task.observe(), np.float32)
+
+    def _checked(self, actions: npt.ArrayLike) -> FloatArray:
+        given = np.asarray(actions, np.float64)
+        shape = self.num_envs, self._task.action_size
+        if given.shape != shape or not np.isfinite(given).all():
+            raise InvalidValueError('actions', actions, f'finite numbers {shape}')
+        return np.clip(given, -1.0, 1.0)
