@@ -19,6 +19,9 @@ from sim_bridge.ode.world import check_world, HANDLE, serial, World
 from sim_bridge.simulation.records import Sleep
 
 _PLACE = 'Body'
+# a force or torque that nobody gave
+_NOTHING = np.zeros(3)
+_NOTHING.flags.writeable = False
 # position, rotation, v and w in an observed site
 _SITE = [slice(first, first + count) for first, count in (
     (observe.SITE_POSITION, 3), (observe.SITE_ROTATION, 9), (observe.SITE_V, 3),
@@ -42,7 +45,7 @@ class Body(AutoDisable, WithDamping):
         self._mass.setParameters(1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
         # pose and velocities of what is not in the engine yet: position, rotation, v, w
         self._own = [np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)]
-        self._force, self._torque = np.zeros(3), np.zeros(3)
+        self._force = self._torque = _NOTHING
         self._gravity, self._motion, self._is_enabled = True, 'dynamic', True
         self._damped: Damping | None = None
         self._sleep: tuple[bool, Sleep] | None = None
@@ -125,12 +128,11 @@ class Body(AutoDisable, WithDamping):
 
     def push(self) -> None:
         """Hand forces to the next step, and forget them."""
-        link = self.robot.root_link
-        if self._force.any():
-            link.add_force(self._force)
-        if self._torque.any():
-            link.add_torque(self._torque)
-        self._force, self._torque = np.zeros(3), np.zeros(3)
+        if self._force is not _NOTHING and self._force.any():
+            self.robot.root_link.add_force(self._force)
+        if self._torque is not _NOTHING and self._torque.any():
+            self.robot.root_link.add_torque(self._torque)
+        self._force = self._torque = _NOTHING
 
     def damp(self) -> None:
         """Damp the velocities after a step."""

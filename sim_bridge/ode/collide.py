@@ -12,11 +12,11 @@ from sim_bridge.ode.body import Body
 from sim_bridge.ode.contact import Contact
 from sim_bridge.ode.geoms import GeomObject, make_all, Touch
 from sim_bridge.ode.joints import Joint
-from sim_bridge.ode.mass import triple
+from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.shapes import GeomRay, GeomTransform
 from sim_bridge.ode.world import World
 
-Found = tuple[list[float], list[float], float]
+Found = tuple[Triple, Triple, float]
 """Point [m], normal into the first, depth [m]."""
 # gap that counts as none, so that what rests does not lose contact by rounding [m]
 _TOUCHING = 1e-6
@@ -44,7 +44,10 @@ def collide(geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
     found = world.found.get((geom1.number, geom2.number))
     if found is None:
         found = _find(world, [(geom1, geom2)])[geom1.number, geom2.number]
-    return [_contact(point, normal, depth, geom1, geom2) for point, normal, depth in found]
+    if not found:
+        return []
+    one, other = _named(geom1), _named(geom2)
+    return [Contact.at(point, normal, depth, one, other) for point, normal, depth in found]
 
 
 def find_together(pairs: list[tuple[GeomObject, GeomObject]]) -> list[World]:
@@ -66,11 +69,16 @@ def _find(
     make_all(world, [geom for pair in pairs for geom in pair])
     found: dict[tuple[int, int], list[Found]] = {
         (one.number, other.number): [] for one, other in pairs}
-    geometries = [[geom.geometry_in(world) for geom in pair] for pair in pairs]
-    of_numbers = {
-        (a.index, b.index): (one.number, other.number)
-        for (a, b), (one, other) in zip(geometries, pairs, strict=True)
-        if a is not None and b is not None and not (a.shape.is_endless and b.shape.is_endless)}
+    rows: dict[int, tuple[int, bool]] = {}
+    for geom in dict.fromkeys(geom for pair in pairs for geom in pair):
+        geometry = geom.geometry_in(world)
+        if geometry is not None:
+            rows[geom.number] = geometry.index, geometry.shape.is_endless
+    of_numbers: dict[tuple[int, int], tuple[int, int]] = {}
+    for one, other in pairs:
+        a, b = rows.get(one.number), rows.get(other.number)
+        if a is not None and b is not None and not (a[1] and b[1]):
+            of_numbers[a[0], b[0]] = one.number, other.number
     if not of_numbers:
         return found
     asked = np.sort(np.array([*of_numbers]), axis=1)
@@ -83,7 +91,7 @@ def _find(
         own = of_numbers.get((a, b))
         if own is None:
             own, normal = of_numbers[b, a], [-each for each in normal]
-        found[own].append((middle, normal, max(-gap, 0.0)))
+        found[own].append((tuple(middle), tuple(normal), max(-gap, 0.0)))
     return found
 
 

@@ -13,6 +13,12 @@ from sim_bridge.ode import constants as ode
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.shapes.material import ContactMaterial
 
+# values of the parameters of a new contact
+_DEFAULTS = {
+    'mu': math.inf, 'mu2': 0.0, 'bounce': 0.1, 'bounce_vel': 0.0, 'soft_erp': 0.0,
+    'soft_cfm': 0.0, 'motion1': 0.0, 'motion2': 0.0, 'slip1': 0.0, 'slip2': 0.0, 'motionN': 0.0,
+    'rho': 0.0, 'rho2': 0.0, 'rhoN': 0.0}
+
 
 class Contact:
     """
@@ -25,10 +31,7 @@ class Contact:
     def __init__(self) -> None:
         """Begin as ODE's bindings do."""
         self._mode = ode.ContactBounce
-        self._values = {'mu': math.inf, 'mu2': 0.0, 'bounce': 0.1, 'bounce_vel': 0.0,
-                        'soft_erp': 0.0, 'soft_cfm': 0.0, 'motion1': 0.0, 'motion2': 0.0,
-                        'slip1': 0.0, 'slip2': 0.0, 'motionN': 0.0, 'rho': 0.0, 'rho2': 0.0,
-                        'rhoN': 0.0}
+        self._values = _DEFAULTS.copy()
         self._fdir1: Triple = (0.0, 0.0, 0.0)
         self._geom: tuple[Triple, Triple, float, Any, Any] = (
             (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, None, None)
@@ -62,6 +65,10 @@ class Contact:
         return self._values[name]
 
     def _set(self, name: str, value: float, least: float, most: float = math.inf) -> None:
+        # the usual case, in a tenth of the time of telling what is wrong
+        if type(value) is float and least <= value <= most and -math.inf < value < math.inf:
+            self._values[name] = value
+            return
         expected = f'a number from {least:g} to {most:g}'
         self._values[name] = number_from(name, value, least, most, 'Contact', expected) \
             if math.isfinite(least) and value != math.inf else self._unbounded(name, value, least)

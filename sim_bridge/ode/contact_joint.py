@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 import math
 from typing import Any
 
@@ -33,6 +32,16 @@ class ContactJoint(Joint):
         self._material = contact.material(*world.contact_settings())
         self._direction = contact.direction
 
+    def _enter(self) -> None:
+        """Be handed to steps by the world; nothing is made in the engine."""
+        self._made = []
+        self.world.admit_contact(self)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, for good."""
+        return self._is_over
+
     def renew(self) -> None:
         """Do nothing: contacts are handed to each step."""
 
@@ -42,21 +51,31 @@ class ContactJoint(Joint):
     def unmake(self) -> None:
         """Do nothing: nothing was made."""
 
-    def prepare_step(self, time_step: float) -> Iterable[ContactRow]:
-        """Return the contact."""
-        super().prepare_step(time_step)
-        if not self.is_live:
-            return ()
-        point, normal, depth, *geoms = self._geom
-        a, b = (self._geometry(number, geoms).index for number in (0, 1))
-        return (ContactRow(a, b, point, normal, depth, self._direction, self._material),)
+    def row(self, numbers: dict[int, int]) -> ContactRow | None:
+        """
+        Wake what it ties together; return the contact for a step, None where it does not act.
 
-    def _geometry(self, number: int, geoms: list[Any]) -> Any:
-        """Return the engine's geometry of a side: the geom's, if its body is that."""
-        body = self.bodies[number]
+        numbers: of the engine's geometries by those of geoms, as far as they are known; kept.
+        """
+        if not self.is_live:
+            return None
+        self._wake()
+        point, normal, depth, *geoms = self._geom
+        return ContactRow(
+            self._number_of(0, geoms, numbers), self._number_of(1, geoms, numbers), point, normal,
+            depth, self._direction, self._material)
+
+    def _number_of(self, side: int, geoms: list[Any], numbers: dict[int, int]) -> int:
+        """Return the engine's number of a side's geometry: the geom's, if its body is that."""
+        body = self.bodies[side]
         for geom in geoms:
             if geom is not None and geom.getBody() is body:
+                number = numbers.get(geom.number)
+                if number is not None:
+                    return number
                 found = geom.geometry_in(self.world)
                 if found is not None:
-                    return found
-        return self.world.environment() if body is None else body.robot.root_link.geometries[0]
+                    numbers[geom.number] = number = found.index
+                    return int(number)
+        found = self.world.environment() if body is None else body.robot.root_link.geometries[0]
+        return int(found.index)

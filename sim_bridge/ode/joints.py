@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 import math
 from typing import Any
 import weakref
@@ -14,7 +13,6 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_number, finite_vector, number_from, real_array
 from sim_bridge.ode import constants as ode
 from sim_bridge.ode.body import Body
-from sim_bridge.ode.made import ContactRow
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.world import check_world, serial, World
 
@@ -74,19 +72,23 @@ class Joint:
             raise InvalidValueError('jointgroup', jointgroup, 'a JointGroup or None')
         self.world, self.number = check_world(world), serial()
         self.bodies: tuple[Body | None, Body | None] = (None, None)
-        self._made: list[Any] = []
         self._params: dict[int, float] = {}
+        self._is_enabled, self._is_over, self._has_feedback = True, False, False
+        self._enter()
+        if jointgroup is not None:
+            jointgroup.add_joint(self)
+
+    def _enter(self) -> None:
+        """Have the world make it in the engine; contact joints have nothing of this."""
+        self._made: list[Any] = []
         self._efforts = np.zeros(3)
         self._offset = np.zeros(3)
         self._points: list[FloatArray] = [np.zeros(3), np.zeros(3)]
         self._directions: dict[int, tuple[int, FloatArray]] = {}
-        self._is_enabled, self._is_over, self._has_feedback = True, False, False
         self._step = 0.0
         self._end: Any = None
-        world.admit_joint(self)
+        self.world.admit_joint(self)
         self.renew()
-        if jointgroup is not None:
-            jointgroup.add_joint(self)
 
     @property
     def sign(self) -> float:
@@ -322,24 +324,27 @@ class Joint:
             self._offset[number] += self.sign * axis.q
         _unmake(self.world, self._made)
 
-    def prepare_step(self, time_step: float) -> Iterable[ContactRow]:
-        """Write efforts, wake what a moving body is tied to; return contacts."""
+    def prepare_step(self, time_step: float) -> None:
+        """Write efforts, wake what a moving body is tied to."""
         if not self.is_live:
-            return ()
+            return
         if self._step != time_step:
             self._step = time_step
             if self._depends_on_step():
                 self._drop()
                 self.make()
+        self._wake()
+        if self._efforts.any():
+            for axis, effort in zip(self._axes(), self._efforts, strict=False):
+                axis.u = self.sign * effort
+
+    def _wake(self) -> None:
+        """Enable a stopped body that is tied to one that moves."""
         one, other = self.bodies
         if one is not None and other is not None and one.is_stopped != other.is_stopped:
             for body, beside in ((one, other), (other, one)):
                 if body.is_stopped and not beside.isKinematic():
                     body.enable()
-        if self._efforts.any():
-            for axis, effort in zip(self._axes(), self._efforts, strict=False):
-                axis.u = self.sign * effort
-        return ()
 
     def _depends_on_step(self) -> bool:
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import finite_vector, number_from, whole_number
 from sim_bridge.ode import constants as ode
 from sim_bridge.ode.joints import Joint
-from sim_bridge.ode.made import ContactRow
 from sim_bridge.ode.mass import Triple, triple
 
 
@@ -123,13 +121,13 @@ class LMotor(_Motor):
 
     _type = ode.JointTypeLMotor
 
-    def prepare_step(self, time_step: float) -> Iterable[ContactRow]:
+    def prepare_step(self, time_step: float) -> None:
         """Place the motors where the bodies are now."""
         for number, joint in enumerate(self._made if self.is_live else ()):
             axis = self.getAxis(number)
             if None not in self.bodies or not np.allclose(joint.axis, axis, atol=1e-12):
                 joint.axis, joint.anchor = axis, self._middle()
-        return super().prepare_step(time_step)
+        super().prepare_step(time_step)
 
     def _middle(self) -> FloatArray:
         places = [body.getPosition() for body in self.bodies if body is not None]

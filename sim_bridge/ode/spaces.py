@@ -80,9 +80,8 @@ class SpaceBase(GeomObject):
     def collide(self, arg: Any, callback: Near) -> None:
         """Call back with each pair of geoms whose bounds overlap and whose bits allow it."""
         geoms = list(self)
-        bounds = bounds_of(geoms)
-        _meet([(geoms[other], geoms[at]) for at, other in _overlaps(bounds, bounds)
-               if other < at and geoms[other].may_meet(geoms[at])], arg, callback)
+        _meet([(geoms[other], geoms[at]) for at, other in _overlaps_within(bounds_of(geoms))
+               if geoms[other].may_meet(geoms[at])], arg, callback)
 
     def getAABB(self) -> tuple[float, float, float, float, float, float]:
         """Return the bounds of all geoms."""
@@ -167,6 +166,25 @@ def _overlaps(ones: FloatArray, others: FloatArray) -> list[list[int]]:
             is_near &= others[:, low] <= block[:, low + 1, None]
         pairs += (np.argwhere(is_near) + (first, 0)).tolist()
     return pairs
+
+
+def _overlaps_within(bounds: FloatArray) -> list[list[int]]:
+    """Return the rows of all pairs among bounds that overlap, greater first, ascending."""
+    order = np.argsort(bounds[:, 0], kind='stable')
+    row = bounds[order]
+    # those that begin, along x, before a row's end: behind it in this order
+    ends = np.maximum(np.searchsorted(row[:, 0], row[:, 1], 'right'), np.arange(len(row)) + 1)
+    counts = ends - np.arange(1, len(row) + 1)
+    first = np.repeat(np.arange(len(row)), counts)
+    second = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts) + first + 1
+    is_near = np.ones(len(first), bool)
+    for low in (2, 4):
+        is_near &= row[first, low] <= row[second, low + 1]
+        is_near &= row[second, low] <= row[first, low + 1]
+    pairs = order[np.column_stack((first, second))[is_near]]
+    pairs = np.column_stack((pairs.max(axis=1), pairs.min(axis=1)))
+    found: list[list[int]] = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))].tolist()
+    return found
 
 
 def _meet(pairs: list[tuple[GeomObject, GeomObject]], arg: Any, callback: Near) -> None:

@@ -47,6 +47,8 @@ class World(AutoDisable, WithDamping):
         self.engine.set_group_collision(GROUP, GROUP, False)
         self._bodies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._joints: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        # a plain list: there are thousands of new ones in each step
+        self._contacts: list[weakref.ref[Any]] = []
         self._gone: list[Any] = []
         self._stale: weakref.WeakSet[Any] = weakref.WeakSet()
         self.found: dict[tuple[int, int], list[Any]] = {}
@@ -147,9 +149,9 @@ class World(AutoDisable, WithDamping):
             engine.simulation.configure(wanted)
         self.sync()
         self.found.clear()
-        contacts: list[ContactRow] = []
         for joint in list(self._joints.values()):
-            contacts += joint.prepare_step(stepsize)
+            joint.prepare_step(stepsize)
+        contacts = self._contact_rows()
         bodies = list(self._bodies.values())
         for body in bodies:
             body.push()
@@ -158,6 +160,23 @@ class World(AutoDisable, WithDamping):
             body.damp()
         for joint in list(self._joints.values()):
             joint.finish_step()
+
+    def _contact_rows(self) -> list[ContactRow]:
+        """Return what contact joints hand to a step."""
+        rows: list[ContactRow] = []
+        # geometries that are made meanwhile come behind those that are there
+        numbers: dict[int, int] = {}
+        kept = []
+        for reference in self._contacts:
+            joint = reference()
+            if joint is None or joint.is_over:
+                continue
+            kept.append(reference)
+            row = joint.row(numbers)
+            if row is not None:
+                rows.append(row)
+        self._contacts = kept
+        return rows
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -200,6 +219,10 @@ class World(AutoDisable, WithDamping):
     def admit_joint(self, joint: Any) -> None:
         """Add a joint."""
         self._joints[joint.number] = joint
+
+    def admit_contact(self, joint: Any) -> None:
+        """Add a contact joint, which goes when nothing refers to it any more."""
+        self._contacts.append(weakref.ref(joint))
 
     def expel(self, robots: dict[str, Any]) -> None:
         """Remove the robots of what is gone, before the next step or query."""
