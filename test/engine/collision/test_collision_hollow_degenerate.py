@@ -140,11 +140,28 @@ def test_random_and_degenerate_configurations():
     assert flaws_in(3, 500) == (500, [])
 
 
+# four minutes each where nothing else is at work
+@pytest.mark.timeout(1200)
 @pytest.mark.long
 @pytest.mark.parametrize('seed', range(10))
 def test_a_million_degenerate_configurations(seed):
     """Find nothing impossible in a million configurations of hollow shapes with all others."""
     assert flaws_in(seed, 100_000) == (100_000, [])
+
+
+def test_a_point_on_a_wall_without_thickness_touches_it():
+    """Measure 0 between a tube without a wall and a hollow shape without a size on its side."""
+    radius = 0.04697745792818337
+    tube = GeometryRecord(HOLLOW, size=(radius, 0.011, radius), bore=(radius, radius))
+    point = GeometryRecord(HOLLOW, size=(0.0, 0.0, 0.0), bore=(0.0, 0.0))
+    # as a search for impossible results has found it
+    turned = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    place = np.array([1.0237773550869016, 0.5873405591366165, -1.1662968879190192])
+    other = np.array([1.0237773550869016, 0.5403631012084331, -1.1662968879190192])
+    gap, *points, normal = Shapes([tube, point]).measure((turned, place), (np.eye(3), other))
+    assert gap == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(points, [other, other], atol=1e-12)
+    np.testing.assert_allclose(normal, (0.0, 1.0, 0.0), atol=1e-9)
 
 
 def test_two_hollow_shapes_are_at_least_so_far_apart():

@@ -47,7 +47,9 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
     if geometry.shape[other] == HOLLOW and are_linked(geometry, other, hollow, pose, pose_h):
         count = collide_linked(
             geometry, scratch_inout, other, hollow, pose, pose_h, math.inf)
-        return nearest_candidate(0, count, scratch_inout)
+        # rings of no size may be said to be linked where they only touch
+        if count > 0:
+            return nearest_candidate(0, count, scratch_inout)
     if geometry.shape[other] == HOLLOW:
         gap, x, y, n = measure_solid(
             geometry, scratch_inout, shape_of(geometry, other, pose, pose_h[1]), hollow, pose_h)
