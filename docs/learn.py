@@ -22,15 +22,18 @@ import sim_bridge.gym  # noqa: F401 — registers the tasks
 Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Returns (n, actions) of (n, parameters) and (n, observations)."""
 
-HIDDEN = 8
+HIDDEN, INPUTS = 8, 5
 
 
 def network(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Act by a network of one hidden layer, for the pendulum."""
-    n, size = seen.shape
-    first = parameters[:, : HIDDEN * (size + 1)].reshape(n, HIDDEN, size + 1)
-    last = parameters[:, HIDDEN * (size + 1) :]
-    inputs = np.concatenate((seen * (1.0, 1.0, 0.2), np.ones((n, 1))), axis=1)
+    """Act by a network of one hidden layer, for the pendulum: pump energy, then balance."""
+    n = len(seen)
+    first = parameters[:, : HIDDEN * INPUTS].reshape(n, HIDDEN, INPUTS)
+    last = parameters[:, HIDDEN * INPUTS :]
+    # what the energy lacks to stand upright at rest, over that of lifting the centre of mass
+    lacking = 1.0 - seen[:, :1] - seen[:, 2:] ** 2 / 29.4
+    inputs = np.concatenate(
+        (seen * (1.0, 1.0, 0.2), lacking * seen[:, 2:] * 0.2, np.ones((n, 1))), axis=1)
     hidden = np.tanh(np.einsum('nhs,ns->nh', first, inputs))
     return np.tanh((last * hidden).sum(axis=1, keepdims=True))
 
@@ -59,7 +62,7 @@ def gait(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 # identifier, policy, number of parameters, spread of the first ones
 TASKS = {
-    'pendulum': ('sim_bridge/Pendulum-v1', network, HIDDEN * 5, 1.0),
+    'pendulum': ('sim_bridge/Pendulum-v1', network, HIDDEN * (INPUTS + 1), 1.0),
     'quadruped': ('sim_bridge/QuadrupedWalk-v1', gait, 14, 0.3)}
 
 

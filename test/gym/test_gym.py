@@ -142,8 +142,8 @@ def learner():
 
 
 def test_the_pendulum_learns_to_swing_up():
-    """Stay upright for most of ten seconds, after at most forty iterations of a small learner."""
-    _, history = learner().learn('pendulum', 40, say=lambda line: None)
+    """Stay upright for most of ten seconds, after at most twenty iterations of a small learner."""
+    _, history = learner().learn('pendulum', 20, say=lambda line: None)
     # of 500 periods; what hangs gets -500
     assert history[0] < -300.0 and max(history) > 250.0
 
