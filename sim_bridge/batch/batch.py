@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import os
 import threading
 from typing import Any, Final
@@ -114,18 +115,17 @@ class Batch(DeclaredAttributes):
         still. Raises SimulationError, once all others are done, where a step of one gives
         something that is not finite: its state before that step is kept.
         """
-        which = self._numbers(where)
-        which = which[~self.failed[which]]
-        self._task[which, LEFT], self._task[which, BEGINNING] = whole_number('n', n), ANEW
-        if not self._lock.acquire(blocking=False):
-            raise StateError('a batch is stepped while another thread steps it; take turns')
-        try:
-            while len(which):
-                self._crew.advance(which)
-                which = which[self._task[which, STATUS] != DONE]
-                which = self._mended(which)
-        finally:
-            self._lock.release()
+        which, steps = self._numbers(where), whole_number('n', n)
+        with self._alone():
+            which = which[~self.failed[which]]
+            self._task[which, LEFT], self._task[which, BEGINNING] = steps, ANEW
+            going = which
+            while len(going):
+                self._crew.advance(going)
+                going = self._mended(going[self._task[going, STATUS] != DONE])
+            failed = which[self.failed[which]]
+            if len(failed) and self.raises:
+                raise _divergence(failed, self._task[failed, STEP], self.time_step)
 
     def reset(self, where: Any = None) -> None:
         """
@@ -134,10 +134,11 @@ class Batch(DeclaredAttributes):
         where: (n,) a mask of the worlds; None for all.
         """
         which = self._numbers(where)
-        self._rows.reset(which)
-        self._noises.reset(which)
-        self._task[which, STEP] = self._start_steps[which]
-        self.failed[which] = False
+        with self._alone():
+            self._rows.reset(which)
+            self._noises.reset(which)
+            self._task[which, STEP] = self._start_steps[which]
+            self.failed[which] = False
 
     def world(self, number: int) -> World:
         """
@@ -152,20 +153,32 @@ class Batch(DeclaredAttributes):
         if self._vary is not None:
             self._vary(world, self._generator(k))
         simulation = world.simulation
-        self._rows.put(k, simulation)
-        self._noises.put(k, simulation.devices)
-        simulation.step_count = int(self._task[k, STEP])
+        with self._alone():
+            self._rows.put(k, simulation)
+            self._noises.put(k, simulation.devices)
+            simulation.step_count = int(self._task[k, STEP])
         simulation.forget_observations()
         return world
 
     def _sites(self) -> FloatArray:
         """Return (n, sites, 30) what is observed of frames at the present states."""
-        self._crew.observe(np.arange(self.n))
-        return self._rows.all[SITES]
+        with self._alone():
+            self._crew.observe(np.arange(self.n))
+            return self._rows.all[SITES]
 
     @property
     def _step_count(self) -> IntArray:
         return self._task[:, STEP].copy()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Be the only thread that uses the worlds; raise StateError where another one does."""
+        if not self._lock.acquire(blocking=False):
+            raise StateError('a batch is used while another thread steps it; take turns')
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _connect(self) -> None:
         self._crew.connect(self._rows, self._task)
@@ -174,25 +187,14 @@ class Batch(DeclaredAttributes):
     def _mended(self, which: IntArray) -> IntArray:
         """Do what steps of worlds wait for; return which can go on."""
         status = self._task[which, STATUS]
-        failed = which[status == NOT_FINITE]
-        self.failed[failed] = True
-        if np.isin(status, NO_ROOM).any():
+        self.failed[which[status == NOT_FINITE]] = True
+        if (status == NO_ROOM).any():
             self._rows.grow(2 * self._rows.contact_room)
             self._connect()
         for k in which[status == NO_DRAWS].tolist():
             self._noises.prepare(k, int(self._task[k, STEP]), self._rows)
         self._task[which, BEGINNING] = np.where(status == NO_DRAWS, SAMPLE, GO_ON)
-        going = which[status != NOT_FINITE]
-        if len(failed) and self.raises:
-            # the others first
-            while len(going):
-                self._crew.advance(going)
-                going = self._mended_others(going)
-            raise _divergence(failed, self._task[failed, STEP], self.time_step)
-        return going
-
-    def _mended_others(self, which: IntArray) -> IntArray:
-        return self._mended(which[self._task[which, STATUS] != DONE])
+        return which[status != NOT_FINITE]
 
     def _take_varied(self, work: World, vary: Vary) -> None:
         """Let each world begin as `vary` makes it."""

@@ -3,8 +3,8 @@ Gymnasium's environments over batches of worlds, for learning: needs the extra `
 
 `import sim_bridge.gym` registers the tasks of `tasks`; `gymnasium.make('sim_bridge/Pendulum-v1')`
 and `gymnasium.make_vec` make them then. `vector_env` steps all environments of a task by one
-`Batch`, `env` is one of them alone. Imports `batch` and what is below it; imports gymnasium as the
-only package.
+`Batch`, `env` is one of them alone. Imports `batch` and what is below it. No other
+package imports gymnasium.
 """
 
 from sim_bridge.foundation.errors import extra_hint, MissingPackageError

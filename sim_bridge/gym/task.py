@@ -19,19 +19,20 @@ class Task(ABC):
     """
     A task in the worlds of a batch.
 
-    period: of control, a multiple of the world's time step [s]. duration: after which an episode
-    is cut off [s]. Actions are from -1 to 1. All arrays have a row for each world; which: (k,) the
-    numbers of the worlds that something is for.
+    robot_name: of the robot that acts. period: of control, a multiple of the world's time step
+    [s]. duration: after which an episode is cut off [s]. Actions are from -1 to 1. All arrays have
+    a row for each world; which: (k,) the numbers of the worlds that something is for.
     """
 
+    robot_name: ClassVar[str]
     period: ClassVar[float]
     duration: ClassVar[float]
     action_size: ClassVar[int]
     observation_size: ClassVar[int]
 
     def __init__(self, batch: Batch) -> None:
-        """Act in a batch of the task's worlds."""
-        self.batch = batch
+        """Act in a batch of the task's worlds, by its robot."""
+        self.batch, self.robot = batch, batch.robots[self.robot_name]
 
     @staticmethod
     @abstractmethod

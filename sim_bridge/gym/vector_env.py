@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sim_bridge.batch.batch import Batch, Vary
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import real_array
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
 
@@ -114,8 +115,9 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         return np.asarray(self._task.observe(), np.float32)
 
     def _checked(self, actions: npt.ArrayLike) -> FloatArray:
-        given = np.asarray(actions, np.float64)
         shape = self.num_envs, self._task.action_size
+        given = real_array('actions', actions, f'finite numbers {shape}', type(self).__name__)
         if given.shape != shape or not np.isfinite(given).all():
-            raise InvalidValueError('actions', actions, f'finite numbers {shape}')
+            raise InvalidValueError(
+                'actions', actions, f'finite numbers {shape}', type(self).__name__)
         return np.clip(given, -1.0, 1.0)

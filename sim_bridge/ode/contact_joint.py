@@ -5,14 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ode import constants as ode
 from sim_bridge.ode.contact import Contact
 from sim_bridge.ode.joints import Joint, JointGroup
 from sim_bridge.ode.made import ContactRow
+from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.world import World
 
 _SLACK = 1e-6  # of the length of unit vectors
+Arm = FloatArray | None
+Feedback = tuple[Triple, Triple, Triple, Triple]
 
 
 class ContactJoint(Joint):
@@ -35,6 +41,8 @@ class ContactJoint(Joint):
     def _enter(self) -> None:
         """Be handed to steps by the world; nothing is made in the engine."""
         self._made = []
+        self._arms: list[Arm] = []
+        self._told: Feedback | None = None
         self.world.admit_contact(self)
 
     @property
@@ -47,6 +55,9 @@ class ContactJoint(Joint):
 
     def _begin(self) -> None:
         """Do nothing: the contact says where it is."""
+
+    def make(self) -> None:
+        """Do nothing: the engine has no joint for a contact."""
 
     def unmake(self) -> None:
         """Do nothing: nothing was made."""
@@ -61,9 +72,33 @@ class ContactJoint(Joint):
             return None
         self._wake()
         point, normal, depth, *geoms = self._geom
+        if self._has_feedback:
+            self._arms = [None if body is None else np.array(point) - body.getPosition()
+                          for body in self.bodies]
         return ContactRow(
             self._number_of(0, geoms, numbers), self._number_of(1, geoms, numbers), point, normal,
             depth, self._direction, self._material)
+
+    @property
+    def wants_feedback(self) -> bool:
+        """Whether it is to be told its force."""
+        return self._has_feedback
+
+    def take_feedback(self, force: FloatArray, torque: FloatArray) -> None:
+        """Take what it did in a step to its first body: (3,) [N], (3,) about the point [N m]."""
+        on_first, on_second = (
+            ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) if arm is None else
+            (triple(sign * force), triple(sign * (torque + np.cross(arm, force))))
+            for sign, arm in zip((1.0, -1.0), self._arms, strict=True))
+        self._told = *on_first, *on_second
+
+    def getFeedback(self) -> Feedback | None:
+        """
+        Return force, torque on the first body, then the second; about their centres.
+
+        Means of the last step. None if setFeedback did not ask for it before that.
+        """
+        return self._told if self._has_feedback else None
 
     def _number_of(self, side: int, geoms: list[Any], numbers: dict[int, int]) -> int:
         """Return the engine's number of a side's geometry: the geom's, if its body is that."""

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.ode.mass import Triple
 from sim_bridge.shapes.material import ContactMaterial
-from sim_bridge.simulation.made_contacts import Made
+from sim_bridge.simulation.made_contacts import Made, made_impulses
 
 _ANY = (0.0, 0.0, 0.0)
 
@@ -47,3 +48,9 @@ def made_of(simulation: Any, rows: list[ContactRow]) -> Any:
         np.array([-row.depth for row in rows]),
         np.array([row.direction or _ANY for row in rows]), motions[law], law,
         np.array([simulation.materials.law_of(each) for each in numbers]))
+
+
+def forces_of(simulation: Any, rows: list[ContactRow]) -> FloatArray:
+    """Return (m, 6) force on the first geometry [N], torque about the point, of the last step."""
+    pairs = [(row.a, row.b) for row in rows]
+    return made_impulses(simulation.state, pairs) / simulation.time_step

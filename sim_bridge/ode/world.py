@@ -10,7 +10,7 @@ from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, number_from
 from sim_bridge.ode.damping import Damping, WithDamping
-from sim_bridge.ode.made import ContactRow, made_of
+from sim_bridge.ode.made import ContactRow, forces_of, made_of
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.resting import AutoDisable
 from sim_bridge.shapes.placed import Placed
@@ -151,18 +151,20 @@ class World(AutoDisable, WithDamping):
         self.found.clear()
         for joint in list(self._joints.values()):
             joint.prepare_step(stepsize)
-        contacts = self._contact_rows()
+        joints, contacts = self._contact_rows()
         bodies = list(self._bodies.values())
         for body in bodies:
             body.push()
         engine.step(1, made_of(engine.simulation, contacts))
+        self._tell_feedback(joints, contacts)
         for body in bodies:
             body.damp()
         for joint in list(self._joints.values()):
             joint.finish_step()
 
-    def _contact_rows(self) -> list[ContactRow]:
-        """Return what contact joints hand to a step."""
+    def _contact_rows(self) -> tuple[list[Any], list[ContactRow]]:
+        """Return the contact joints that act, and what they hand to a step."""
+        joints: list[Any] = []
         rows: list[ContactRow] = []
         # geometries that are made meanwhile come behind those that are there
         numbers: dict[int, int] = {}
@@ -174,9 +176,18 @@ class World(AutoDisable, WithDamping):
             kept.append(reference)
             row = joint.row(numbers)
             if row is not None:
+                joints.append(joint)
                 rows.append(row)
         self._contacts = kept
-        return rows
+        return joints, rows
+
+    def _tell_feedback(self, joints: list[Any], rows: list[ContactRow]) -> None:
+        """Tell contact joints what they did in the last step, if they want to know."""
+        if any(joint.wants_feedback for joint in joints):
+            forces = forces_of(self.engine.simulation, rows)
+            for joint, force in zip(joints, forces, strict=True):
+                if joint.wants_feedback:
+                    joint.take_feedback(force[:3], force[3:])
 
     # --- inside ----------------------------------------------------------------------------------
 

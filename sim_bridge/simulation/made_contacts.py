@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.made_contacts import MADE, MadeContacts, make_made_contacts
+from sim_bridge.engine.data.state import State
 from sim_bridge.engine.data.surfaces import SURFACE_LAW_SIZE, Surfaces
+from sim_bridge.foundation.arrays import FloatArray
 
 
 class Made(NamedTuple):
@@ -76,3 +80,24 @@ class MadeRoom:
         own.direction[:count] = (sign * made.direction)[order]
         own.motion[:count, 0] = made.motion[order, 0]
         own.motion[:count, 1] = (sign[:, 0] * made.motion[:, 1])[order]
+
+
+def made_impulses(state: State, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+    """
+    Return (m, 6) what contacts that were made for the last step gave their first geometries.
+
+    Impulse [N s], its torque about the point [N m s], world axes; zero for those that did not act.
+    pairs: geometries of the contacts, in the order in which they were handed to the step.
+    """
+    count = int(state.contact_size[COUNT])
+    places = {(*pair, feature): place for place, (pair, feature) in enumerate(zip(
+        state.contact_geometry[:count].tolist(), state.contact_feature[:count].tolist(),
+        strict=True))}
+    impulses, ranks = np.zeros((len(pairs), 6)), Counter[tuple[int, int]]()
+    for number, (a, b) in enumerate(pairs):
+        pair = min(a, b), max(a, b)
+        place = places.get((*pair, MADE + ranks[pair]))
+        ranks[pair] += 1
+        if place is not None:
+            impulses[number] = (1.0 if a <= b else -1.0) * state.contact_impulse[place]
+    return impulses

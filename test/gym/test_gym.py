@@ -129,7 +129,7 @@ def test_wrong_actions_are_refused():
     envs = TaskVectorEnv(2, task=Pendulum)
     envs.reset(seed=0)
     for actions in (np.zeros(2), [[0.0], [math.nan]], [['left'], ['right']]):
-        with pytest.raises((sb.InvalidValueError, ValueError), match=r'actions|could not'):
+        with pytest.raises(sb.InvalidValueError, match=r'actions = .*finite numbers \(2, 1\)'):
             envs.step(actions)
 
 

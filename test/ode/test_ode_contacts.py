@@ -170,3 +170,88 @@ def test_quick_step_tends_to_the_step_with_its_sweeps():
     errors = [abs(stand(1, num=num) - direct).max() for num in (1, 10, 300)]
     assert errors[0] > 2.0 * errors[1] > 4.0 * errors[2]
     assert errors[2] < 1e-6
+
+
+def resting_box(world, group, ground):
+    """Return a box that overlaps the ground a little, its geom, and its contact joints."""
+    body = ode.Body(world)
+    mass = ode.Mass()
+    mass.setBoxTotal(2.0, 0.2, 0.2, 0.2)
+    body.setMass(mass)
+    body.setPosition((0.0, 0.0, 0.1))
+    geom = ode.GeomBox(None, (0.2, 0.2, 0.2))
+    geom.setBody(body)
+    joints = []
+    for contact in ode.collide(geom, ground):
+        contact.setMu(0.8)
+        joints.append(ode.ContactJoint(world, group, contact))
+        joints[-1].attach(geom.getBody(), ground.getBody())
+    return body, geom, joints
+
+
+def test_bodies_change_while_contact_joints_are_attached():
+    """Step with contacts of a body whose mass and geoms changed since."""
+    world, group, ground = new_world(), ode.JointGroup(), ode.GeomPlane()
+    world.setGravity((0.0, 0.0, -9.81))
+    body, _, joints = resting_box(world, group, ground)
+    mass = ode.Mass()
+    mass.setBoxTotal(4.0, 0.2, 0.2, 0.2)
+    body.setMass(mass)
+    ball_geom = ode.GeomSphere(None, 0.05)
+    ball_geom.setBody(body)
+    world.step(1e-3)
+    assert len(joints) == 4 and body.getNumJoints() == 4
+    assert np.allclose(body.getLinearVel(), 0.0, atol=1e-9)
+    joints[0].disable()
+    joints[0].enable()
+    joints[0].setParam(ode.ParamBounce, 0.5)
+    assert joints[0].getParam(ode.ParamBounce) == 0.5
+    world.setERP(0.5)
+    world.setCFM(1e-6)
+    world.step(1e-3)
+    group.empty()
+    assert body.getNumJoints() == 0
+    world.step(1e-3)
+    assert body.getLinearVel()[2] == pytest.approx(-9.81e-3, rel=2e-3)
+
+
+def test_feedback_of_contacts_is_what_moves_bodies():
+    """Push a box that slides, and balance its momentum with what its contacts tell."""
+    world, group, ground = new_world(), ode.JointGroup(), ode.GeomPlane()
+    world.setGravity((0.0, 0.0, -9.81))
+    body, _, joints = resting_box(world, group, ground)
+    assert joints[0].getFeedback() is None
+    for joint in joints:
+        joint.setFeedback()
+    body.setLinearVel((0.5, 0.0, 0.0))
+    before = np.array((*body.getLinearVel(), *body.getAngularVel()))
+    world.step(1e-3)
+    told = np.array([joint.getFeedback() for joint in joints])
+    assert np.all(told[:, 2:] == 0.0)
+    force, torque = told[:, 0].sum(axis=0), told[:, 1].sum(axis=0)
+    change = np.array((*body.getLinearVel(), *body.getAngularVel())) - before
+    assert np.allclose(force + (0.0, 0.0, -2.0 * 9.81), 2.0 * change[:3] / 1e-3, atol=1e-6)
+    assert np.allclose(torque, 2.0 * 0.2**2 / 6.0 * change[3:] / 1e-3, atol=1e-3)
+    # without a flag mu is the most force of each contact
+    assert force[0] == pytest.approx(-4 * 0.8, rel=1e-9)
+
+
+def test_feedback_of_contacts_between_bodies_is_equal_and_opposite():
+    """Let two balls press on each other, contacts of several joints between a pair."""
+    world, group = new_world(), ode.JointGroup()
+    low, high = ball(world, (0.0, 0.0, 0.0), 1.0, 0.1), ball(world, (0.0, 0.0, 0.2), 3.0, 0.1)
+    contacts = []
+    for number in range(2):
+        contact = ode.Contact()
+        contact.setContactGeomParams((0.01 * number, 0.0, 0.1), (0.0, 0.0, 1.0), 0.0, None, None)
+        contact.setMu(0.0)
+        contacts.append(ode.ContactJoint(world, group, contact))
+        contacts[-1].attach(high, low)
+        contacts[-1].setFeedback(number == 1)
+    high.setLinearVel((0.0, 0.0, -1.0))
+    world.step(1e-3)
+    assert contacts[0].getFeedback() is None
+    on_high, torque_high, on_low, torque_low = np.array(contacts[1].getFeedback())
+    assert on_high[2] > 0.0 and np.array_equal(on_high, -on_low)
+    assert np.allclose(torque_high, np.cross((0.01, 0.0, -0.1), on_high))
+    assert np.allclose(torque_low, np.cross((0.01, 0.0, 0.1), on_low))

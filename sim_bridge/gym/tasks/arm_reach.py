@@ -27,6 +27,7 @@ class ArmReach(Task):
     minus that distance, less a hundredth of the mean square of the actions.
     """
 
+    robot_name = 'arm'
     period = 0.04
     duration = 4.0
     action_size = 7
@@ -35,8 +36,7 @@ class ArmReach(Task):
     def __init__(self, batch: Batch) -> None:
         """Act in a batch."""
         super().__init__(batch)
-        self._robot = batch.robots['arm']
-        self._tool = self._robot.links['tool_flange']
+        self._tool = self.robot.links['tool_flange']
         self._goal = np.zeros((batch.n, 3))
 
     @staticmethod
@@ -51,18 +51,18 @@ class ArmReach(Task):
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
         """Stand bent, and draw a goal within reach."""
-        self._robot.q[which] = _REST + draw.uniform(-0.1, 0.1, (len(which), 7))
-        self._robot.target_position[which] = self._robot.q[which]
+        self.robot.q[which] = _REST + draw.uniform(-0.1, 0.1, (len(which), 7))
+        self.robot.target_position[which] = self.robot.q[which]
         for world in which:
             self._goal[world] = _draw_goal(draw)
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
         """Move the targets."""
-        self._robot.target_position[which] += self.period * _FASTEST * actions
+        self.robot.target_position[which] += self.period * _FASTEST * actions
 
     def observe(self) -> FloatArray:
         """Return (n, 17) the joints, and the way to the goal."""
-        return np.concatenate((self._robot.q, self._robot.dq, self._goal - self._tool.p), axis=1)
+        return np.concatenate((self.robot.q, self.robot.dq, self._goal - self._tool.p), axis=1)
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """Reward being near; nothing ends an episode."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.batch.batch import Batch
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
@@ -21,15 +20,11 @@ class DoublePendulum(Task):
     the action.
     """
 
+    robot_name = 'double_pendulum'
     period = 0.02
     duration = 10.0
     action_size = 1
     observation_size = 6
-
-    def __init__(self, batch: Batch) -> None:
-        """Act in a batch."""
-        super().__init__(batch)
-        self._robot = batch.robots['double_pendulum']
 
     @staticmethod
     def make_world() -> World:
@@ -40,12 +35,12 @@ class DoublePendulum(Task):
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
         """Hang almost straight down, almost at rest."""
-        self._robot.q[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
-        self._robot.dq[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
+        self.robot.q[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
+        self.robot.dq[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
         """Turn the shoulder."""
-        self._robot.u[which, 0] = _MOST * actions[:, 0]
+        self.robot.u[which, 0] = _MOST * actions[:, 0]
 
     def observe(self) -> FloatArray:
         """Return (n, 6) the angles from upright, and their rates."""
@@ -61,4 +56,4 @@ class DoublePendulum(Task):
 
     def _motion(self) -> tuple[FloatArray, FloatArray]:
         """Return (n, 2) the angles of both rods in the world, from upright, and their rates."""
-        return np.cumsum(self._robot.q, axis=1) - np.pi, np.cumsum(self._robot.dq, axis=1)
+        return np.cumsum(self.robot.q, axis=1) - np.pi, np.cumsum(self.robot.dq, axis=1)

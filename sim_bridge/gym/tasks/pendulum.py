@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.batch.batch import Batch
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
@@ -21,15 +20,11 @@ class Pendulum(Task):
     cos(angle), less a hundredth of the square of the rate and a tenth of that of the action.
     """
 
+    robot_name = 'pendulum'
     period = 0.02
     duration = 10.0
     action_size = 1
     observation_size = 3
-
-    def __init__(self, batch: Batch) -> None:
-        """Act in a batch."""
-        super().__init__(batch)
-        self._robot = batch.robots['pendulum']
 
     @staticmethod
     def make_world() -> World:
@@ -40,20 +35,20 @@ class Pendulum(Task):
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
         """Hang almost straight down, almost at rest."""
-        self._robot.q[which, 0] = draw.uniform(-0.1, 0.1, len(which))
-        self._robot.dq[which, 0] = draw.uniform(-0.1, 0.1, len(which))
+        self.robot.q[which, 0] = draw.uniform(-0.1, 0.1, len(which))
+        self.robot.dq[which, 0] = draw.uniform(-0.1, 0.1, len(which))
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
         """Turn the pivot."""
-        self._robot.u[which] = _MOST * actions
+        self.robot.u[which] = _MOST * actions
 
     def observe(self) -> FloatArray:
         """Return (n, 3) the angle from upright, and its rate."""
-        angle = self._robot.q[:, 0] - np.pi
-        return np.stack((np.cos(angle), np.sin(angle), self._robot.dq[:, 0]), axis=1)
+        angle = self.robot.q[:, 0] - np.pi
+        return np.stack((np.cos(angle), np.sin(angle), self.robot.dq[:, 0]), axis=1)
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """Reward being upright; nothing ends an episode."""
-        angle, rate = self._robot.q[:, 0] - np.pi, self._robot.dq[:, 0]
+        angle, rate = self.robot.q[:, 0] - np.pi, self.robot.dq[:, 0]
         rewards = np.cos(angle) - 0.01 * rate**2 - 0.1 * actions[:, 0] ** 2
         return rewards, np.zeros(len(rewards), bool)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.batch.batch import Batch
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
@@ -30,15 +29,11 @@ class QuadrupedWalk(Task):
     speed sideways, of turning and of the actions, plus 0.2. An episode ends with a fall.
     """
 
+    robot_name = 'quadruped'
     period = 0.02
     duration = 6.0
     action_size = 12
     observation_size = 36
-
-    def __init__(self, batch: Batch) -> None:
-        """Act in a batch."""
-        super().__init__(batch)
-        self._robot = batch.robots['quadruped']
 
     @staticmethod
     def make_world() -> World:
@@ -55,37 +50,37 @@ class QuadrupedWalk(Task):
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
         """Stand, each leg a little otherwise."""
-        self._robot.q[which] = _STAND + draw.uniform(-0.05, 0.05, (len(which), 12))
-        self._robot.target_position[which] = _STAND
+        self.robot.q[which] = _STAND + draw.uniform(-0.05, 0.05, (len(which), 12))
+        self.robot.target_position[which] = _STAND
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
         """Set the targets."""
-        self._robot.target_position[which] = _STAND + _REACH * actions
+        self.robot.target_position[which] = _STAND + _REACH * actions
 
     def observe(self) -> FloatArray:
         """Return (n, 36) clock, joints and trunk."""
         phase = 2.0 * np.pi * _RATE * self.batch.time
         up, linear, angular = self._motion()
         return np.concatenate((
-            np.stack((np.sin(phase), np.cos(phase)), axis=1), self._robot.q - _STAND,
-            0.1 * self._robot.dq, self._robot.base_position[:, 2:], up, linear, angular), axis=1)
+            np.stack((np.sin(phase), np.cos(phase)), axis=1), self.robot.q - _STAND,
+            0.1 * self.robot.dq, self.robot.base_position[:, 2:], up, linear, angular), axis=1)
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """Reward walking straight ahead; a fall ends an episode."""
         up, linear, angular = self._motion()
         rewards = (np.minimum(linear[:, 0], _WANTED) - 0.5 * np.abs(linear[:, 1])
                    - 0.1 * np.abs(angular[:, 2]) - 0.02 * (actions**2).mean(axis=1) + 0.2)
-        height = self._robot.base_position[:, 2]
+        height = self.robot.base_position[:, 2]
         return rewards, (height < _LOWEST) | (up[:, 2] < _LEAST_UPRIGHT)
 
     def _motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return (n, 3) the vertical, the velocity and the angular velocity, in trunk axes."""
-        x, y, z, w = self._robot.base_orientation.T
+        x, y, z, w = self.robot.base_orientation.T
         # rows of the rotation's transpose: world axes to those of the trunk
         turn = np.array([
             [1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)],
             [2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)],
             [2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)]])
-        linear = np.einsum('ijn,nj->ni', turn, self._robot.base_linear_velocity)
-        angular = np.einsum('ijn,nj->ni', turn, self._robot.base_angular_velocity)
+        linear = np.einsum('ijn,nj->ni', turn, self.robot.base_linear_velocity)
+        angular = np.einsum('ijn,nj->ni', turn, self.robot.base_angular_velocity)
         return turn[:, 2].T, linear, angular

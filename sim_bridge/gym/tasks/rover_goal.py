@@ -23,6 +23,7 @@ class RoverGoal(Task):
     the mean square of the actions, plus 1 for arriving, which ends the episode.
     """
 
+    robot_name = 'rover'
     period = 0.05
     duration = 15.0
     action_size = 2
@@ -31,8 +32,7 @@ class RoverGoal(Task):
     def __init__(self, batch: Batch) -> None:
         """Act in a batch."""
         super().__init__(batch)
-        self._robot = batch.robots['rover']
-        self._wheels = np.array([self._robot.joint_names.index(name) for name in _WHEELS])
+        self._wheels = np.array([self.robot.joint_names.index(name) for name in _WHEELS])
         self._goal, self._before = np.zeros((batch.n, 2)), np.zeros(batch.n)
 
     @staticmethod
@@ -51,28 +51,28 @@ class RoverGoal(Task):
         angle = draw.uniform(-np.pi, np.pi, len(which))
         distance = draw.uniform(_NEAREST, _FARTHEST, len(which))
         ways = distance[:, np.newaxis] * np.stack((np.cos(angle), np.sin(angle)), axis=1)
-        self._goal[which] = self._robot.base_position[which, :2] + ways
+        self._goal[which] = self.robot.base_position[which, :2] + ways
         self._before[which] = distance
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
         """Set the speeds of the wheels."""
-        self._robot.target_velocity[np.ix_(which, self._wheels)] = _FASTEST * actions
+        self.robot.target_velocity[np.ix_(which, self._wheels)] = _FASTEST * actions
 
     def observe(self) -> FloatArray:
         """Return (n, 4) the way to the goal, and how the rover moves."""
-        x, y, z, w = self._robot.base_orientation.T
+        x, y, z, w = self.robot.base_orientation.T
         yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         ahead = np.stack((np.cos(yaw), np.sin(yaw)), axis=1)
         aside = np.stack((-np.sin(yaw), np.cos(yaw)), axis=1)
-        way = self._goal - self._robot.base_position[:, :2]
+        way = self._goal - self.robot.base_position[:, :2]
         return np.stack((
             (way * ahead).sum(axis=1), (way * aside).sum(axis=1),
-            (self._robot.base_linear_velocity[:, :2] * ahead).sum(axis=1),
-            self._robot.base_angular_velocity[:, 2]), axis=1)
+            (self.robot.base_linear_velocity[:, :2] * ahead).sum(axis=1),
+            self.robot.base_angular_velocity[:, 2]), axis=1)
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """Reward coming nearer; arriving ends an episode."""
-        distance = np.linalg.norm(self._goal - self._robot.base_position[:, :2], axis=1)
+        distance = np.linalg.norm(self._goal - self.robot.base_position[:, :2], axis=1)
         has_arrived = distance < _ARRIVED
         rewards = self._before - distance - 1e-3 * (actions**2).mean(axis=1) + has_arrived
         self._before[:] = distance
