@@ -9,8 +9,8 @@ import re
 from sim_bridge.description.report import Findings, Place
 
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
-# beyond any robot in SI units; squares and products of it are still finite
-_LARGEST = 1e30
+LARGEST = 1e30
+"""Beyond any robot in SI units; squares and products of it are still finite."""
 _INFINITE = {
     word: sign * math.inf
     for name in ('inf', 'infinity')
@@ -54,8 +54,8 @@ def parse_numbers(
         if math.isinf(value) and not numbers.infinite:
             findings.error('not-a-number', place, 'must be finite', attribute, text)
             return None
-        if abs(value) > _LARGEST and not numbers.infinite:
-            message = f'larger than {_LARGEST:g}, the largest that is computed with'
+        if abs(value) > LARGEST and not numbers.infinite:
+            message = f'larger than {LARGEST:g}, the largest that is computed with'
             findings.error('out-of-range', place, message, attribute, text)
             return None
         values.append(value)

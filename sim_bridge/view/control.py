@@ -12,7 +12,7 @@ from sim_bridge.view.drag import Drag
 from sim_bridge.view.shove import Shoves
 from sim_bridge.world.world import World
 
-_MOST_SPEED = 1000.0
+_LEAST_SPEED, _MOST_SPEED = 1e-6, 1000.0
 
 
 class ScriptControl:
@@ -123,4 +123,6 @@ class ScriptControl:
 
 def speed_from(value: object) -> float:
     """Return a speed; raises InvalidValueError for what is none."""
-    return number_from('speed', value, 0.0, _MOST_SPEED, '', 'a number from 0 to 1000')
+    accepted = '0 or a number from 0.000001 to 1000'
+    speed = number_from('speed', value, 0.0, _MOST_SPEED, '', accepted)
+    return number_from('speed', value, _LEAST_SPEED, _MOST_SPEED, '', accepted) if speed else 0.0

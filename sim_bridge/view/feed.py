@@ -68,8 +68,11 @@ class PageProcess:
         self._taker = take
         self._opened = threading.Event()
         self.url, self.visitor_url, self._failure = '', '', ''
-        for name, run in (('page-out', self._send), ('page-in', self._receive)):
-            threading.Thread(target=run, name=name, daemon=True).start()
+        self._threads = [
+            threading.Thread(target=run, name=name, daemon=True)
+            for name, run in (('page-out', self._send), ('page-in', self._receive))]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def is_alive(self) -> bool:
@@ -92,12 +95,15 @@ class PageProcess:
             yield self._inbox.popleft()
 
     def close(self) -> None:
-        """End it."""
-        self._outbox.put(None)
-        self._end.close()
+        """End it and its threads, unless this is one of them."""
         # it has nothing to put in order
         self._process.kill()
         self._process.wait()
+        self._outbox.put(None)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+        self._end.close()
 
     def _send(self) -> None:
         while (item := self._outbox.get()) is not None:

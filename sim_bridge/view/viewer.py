@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 import time
 from types import TracebackType
+import weakref
 
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import SimBridgeError, StateError
@@ -23,7 +24,7 @@ _LEAST_SLEEP = 1e-3  # shorter ones last longer than they should [s]
 
 class Viewer(DeclaredAttributes):
     """
-    The live page of a world, until `close`; made by `World.view`.
+    The live page of a world, until `close` or the world's end; made by `World.view`.
 
     While it is open, `World.step` goes at the speed that the page shows, and waits while the page
     says pause. A context manager.
@@ -48,6 +49,8 @@ class Viewer(DeclaredAttributes):
         self._control = ScriptControl(world, speed_from(speed), truth('paused', paused))
         self._snapshots: tuple[str, ...] = ()
         self._page = PageProcess(whole_number('port', port))
+        # of a page that cannot be opened, or of a world that nobody holds any more
+        weakref.finalize(self, self._page.close)
         self._feed = Feed(self._page, world, title, self._control.abilities)
         self._due = self._deadline = 0.0
         self._page.wait()

@@ -112,9 +112,17 @@ def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_contro
         )
 
     graph.wait(is_there, 'the pose')
+    before = len(states)
     assert graph.call(Trigger, '/sim_bridge/reset', Trigger.Request()).success
-    graph.wait(lambda: abs(states[-1].position[0]) < 0.05, 'the start')
-    restarted = len(states)
+
+    def start() -> int | None:
+        # the ramp is as fast as the machine: the state at hand may be one behind it
+        return next((
+            number for number, state in enumerate(states[before:], before)
+            if abs(state.position[0]) < 0.05), None)
+
+    graph.wait(lambda: start() is not None, 'the start')
+    restarted = start()
     graph.wait(is_there, 'the pose again')
     assert max(abs(state.velocity[0]) for state in states[restarted:]) < 5.0, (
         'by a ramp, not by a jump'

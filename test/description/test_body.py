@@ -211,6 +211,8 @@ def test_shipped_bodies_are_sound():
     (HEADER + 'links:\n  - {name: A, jointAxis: W}', '-X, -Y, -Z'),
     (HEADER + 'links:\n  - {name: A, jointAxis: [0, 0, 0]}', 'has no direction'),
     (HEADER + 'links:\n  - {name: A, mass: .nan}', 'finite number'),
+    (HEADER + 'links:\n  - {name: A, mass: 1e308}', '1e+30 at most'),
+    (HEADER + 'links:\n  - {name: A, mass: 1, inertia: [1e308, 0, 0, 1, 0, 1]}', 'up to 1e+30'),
     (HEADER + 'links:\n  - {name: A, mass: -1}', 'at least 0'),
     (HEADER + 'links:\n  - {name: A, rotation: [1, 0, 0]}', 'list of 4 finite'),
     (HEADER + 'links:\n  - {name: A, inertia: [1, 2]}', '6 or 9'),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loop_cases import loop
-from urdf_cases import robot
+from urdf_cases import INERTIAL, joint, robot
 
 from sim_bridge.description import check_description
 
@@ -31,3 +31,11 @@ def test_a_tree_joint_that_closes_a_loop_is_told_where_to_go():
     (finding,) = check_description(robot({9: f'{second}</robot>'})).errors
     assert finding.code == 'two-parents'
     assert '<sim_bridge>' in finding.message
+
+
+def test_a_ring_that_the_root_reaches_is_reported():
+    """End, and name the joint that comes back to a link above it."""
+    ring = (f'<link name="hand">{INERTIAL}</link>{joint("wrist", parent="arm", child="hand")}'
+            f'{joint("back", parent="hand", child="arm")}</robot>')
+    (finding,) = check_description(robot({9: ring})).errors
+    assert (finding.code, finding.value) == ('two-parents', 'arm')

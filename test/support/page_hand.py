@@ -69,18 +69,13 @@ def launch(playwright: Any) -> Any:
 
 
 class Hand:
-    """
-    A page, opened in a tab of its own, and what it asked for: asked.
-
-    used: the labels of all controls that were touched.
-    """
+    """A page, opened in a tab of its own, and what it asked for: asked."""
 
     def __init__(self, browser: Any, url: str, awaited: str = 'Pause'):
         """Open an address, and wait for a button."""
         # a language of its own: that of the C locale is none that JavaScript knows
         self.page = browser.new_page(viewport={'width': 920, 'height': 520}, locale='en-US')
         self.asked: list[str] = []
-        self.used: set[str] = set()
         self.page.set_default_timeout(TIMEOUT_S * 1e3)
         self.page.on('request', lambda request: self.asked.append(request.url))
         self.page.on('websocket', lambda each: self.asked.append(each.url))
@@ -112,7 +107,6 @@ class Hand:
 
     def press(self, label: str) -> None:
         """Press a button, without waiting for a renderer that is busy."""
-        self.used.add(label)
         self.wait(f'the button {label}', lambda: self.has_button(label))
         button = self.page.evaluate_handle(_BUTTON, label).as_element()
         assert button is not None, f'there is no button {label}: {self.labels()}'
@@ -191,7 +185,6 @@ class Hand:
         self.page.close()
 
     def _inputs(self, label: str) -> list[Any]:
-        self.used.add(label)
         # a tab is filled after it was chosen
         self.wait(f'the control {label}', lambda: self.has(label))
         found = self.page.evaluate_handle(_INPUTS, label)

@@ -1,6 +1,7 @@
 """`World.view`: the page of a world that a program steps."""
 
 from contextlib import suppress
+import gc
 import os
 from pathlib import Path
 from queue import SimpleQueue
@@ -422,3 +423,15 @@ viewer.wait()
         assert all(line.endswith('(deleted)') for line in shared)
         os.kill(run.pid, signal.SIGKILL)
     wait_until_closed(url)
+
+
+def test_a_page_ends_with_its_world():
+    """Leave no process, thread or socket of a page whose world nobody holds."""
+    world = sb.World()
+    page = world.view(browser=False)._page
+    assert page.is_alive
+    threads = set(page._threads)
+    del world
+    gc.collect()
+    assert not page.is_alive
+    assert not threads & set(threading.enumerate())

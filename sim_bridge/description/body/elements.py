@@ -21,6 +21,7 @@ from sim_bridge.description.body.keys import (
 )
 from sim_bridge.description.body.surfaces import GRID, read_surface, SURFACES
 from sim_bridge.description.model import GeometryDescription, Pose, SensorDescription
+from sim_bridge.description.numbers import LARGEST
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.yaml.file import read_anchored
 from sim_bridge.description.yaml.section import Section
@@ -353,8 +354,9 @@ def inertia_of(section: Section) -> np.ndarray:
     if given is None:
         return np.zeros((3, 3))
     values = np.ravel(given)
-    if not np.isfinite(values).all() or len(values) not in (6, 9):
-        section.error('inertia', section.peek('inertia'), 'must be 6 or 9 finite numbers')
+    if not (np.abs(values) <= LARGEST).all() or len(values) not in (6, 9):
+        section.error(
+            'inertia', section.peek('inertia'), f'must be 6 or 9 numbers up to {LARGEST:g}')
         return np.zeros((3, 3))
     if len(values) == 6:
         values = values[[0, 1, 2, 1, 3, 4, 2, 4, 5]]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.description.numbers import LARGEST
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.rotation import matrix_from_axis_angle
@@ -105,11 +106,11 @@ def _rows(section: Section, key: str, size: int) -> np.ndarray | None:
 
 
 def finite(section: Section, key: str, default: float, least: float = -math.inf) -> float:
-    """Return a finite number that is at least `least`."""
+    """Return a number that is at least `least`, and of a size that can be computed with."""
     value = section.number(key, default)
-    if not math.isfinite(value) or value < least:
+    if not abs(value) <= LARGEST or value < least:
         bound = '' if least == -math.inf else f' of at least {least:g}'
-        section.error(key, value, f'must be a finite number{bound}')
+        section.error(key, value, f'must be a finite number{bound}, and {LARGEST:g} at most')
         return default
     return value
 
@@ -117,8 +118,9 @@ def finite(section: Section, key: str, default: float, least: float = -math.inf)
 def positive(section: Section, key: str) -> float:
     """Return a size [m]; 1, with an error noted, if it is missing or not above 0."""
     value = section.number(key, None)
-    if value is None or not 0.0 < value < math.inf:
-        section.error(key, section.peek(key), 'must be a finite number above 0')
+    if value is None or not 0.0 < value <= LARGEST:
+        section.error(
+            key, section.peek(key), f'must be a finite number above 0, and {LARGEST:g} at most')
         return 1.0
     return value
 

@@ -193,14 +193,20 @@ def _masters(
 
 
 def parents_first(description: RobotDescription) -> list[JointDescription]:
-    """Return the joints such that each comes after the joint that carries its parent link."""
+    """
+    Return the joints such that each comes after the joint that carries its parent link.
+
+    Of links with several parents, and of rings, which `check_tree` reports, each is reached once.
+    """
     outgoing: dict[str, list[JointDescription]] = {}
     for joint in description.joints.values():
         outgoing.setdefault(joint.parent, []).append(joint)
     ordered: list[JointDescription] = []
-    links = [description.root]
+    links, reached = [description.root], {description.root}
     for link in links:
         for joint in outgoing.get(link, ()):
-            ordered.append(joint)
-            links.append(joint.child)
+            if joint.child not in reached:
+                reached.add(joint.child)
+                ordered.append(joint)
+                links.append(joint.child)
     return ordered

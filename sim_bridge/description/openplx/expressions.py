@@ -23,7 +23,7 @@ from sim_bridge.description.openplx.instances import (
     shown,
 )
 from sim_bridge.description.openplx.models import FailedError, Model, Models, Type
-from sim_bridge.description.openplx.native import FIELDS, FUNCTIONS, NativeError, OPERATORS, Struct
+from sim_bridge.description.openplx.native import FIELDS, FUNCTIONS, OPERATORS, Struct
 from sim_bridge.description.openplx.renames import renamed_attribute, renamed_function
 from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import brief
@@ -326,7 +326,7 @@ class Expressions:
             value = compute()
             if isinstance(value, int) and abs(value) >= 1 << 63:
                 value = float(value)
-        except (NativeError, OverflowError) as err:
+        except (ValueError, ArithmeticError) as err:
             code = getattr(err, 'code', 'value')
             self._fail(code, place, f'{name} has no result: {err}')
         if isinstance(value, float) and math.isnan(value):

@@ -67,8 +67,8 @@ class Specification:
     The meaning and accepted values of one parameter.
 
     kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number of a list;
-    with `above`, low itself is not accepted. sizes: accepted lengths of a list, () for any.
-    choices: accepted texts, () for any.
+    with `above`, low itself is not accepted. least: the smallest number that is not 0. sizes:
+    accepted lengths of a list, () for any. choices: accepted texts, () for any.
     """
 
     name: str
@@ -79,6 +79,7 @@ class Specification:
     low: float | None = None
     high: float | None = None
     above: bool = False
+    least: float = 0.0
     sizes: tuple[int, ...] = ()
     choices: tuple[str, ...] = ()
     read_only: bool = True
@@ -91,7 +92,9 @@ class Specification:
             words = words.replace('list of', f'list of {" or ".join(map(str, self.sizes))}')
         if self.choices:
             words = f'one of {", ".join(map(repr, self.choices))}'
-        if self.low is not None:
+        if self.least:
+            words += f', 0 or at least {self.least:g}'
+        elif self.low is not None:
             words += f', above {self.low}' if self.above else f', at least {self.low}'
         if self.high is not None:
             words += f' and at most {self.high}'
@@ -138,7 +141,8 @@ class Specification:
     def _is_within(self, number: float) -> bool:
         low = -math.inf if self.low is None else self.low
         is_above = number > low if self.above else number >= low
-        return is_above and (self.high is None or number <= self.high)
+        is_large_enough = number == 0.0 or number >= self.least
+        return is_above and is_large_enough and (self.high is None or number <= self.high)
 
     def _convert(self, value: Any) -> Any:
         """Return the value in the type of this parameter; None if that would lose anything."""

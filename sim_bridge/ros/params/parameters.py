@@ -184,6 +184,7 @@ class SimulatorParameters:
         1.0,
         'Simulated seconds per second; 0 for as fast as possible',
         low=0.0,
+        least=1e-6,
         high=1000.0,
         read_only=False,
     )

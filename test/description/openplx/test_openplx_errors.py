@@ -161,6 +161,11 @@ WRONG = {
         A:
             x is Real: 1 / 0
         """),
+    'infinite angle': ('value', 2, 21, 'angle_axis has no result', """\
+        A:
+            q is Math.Quat: Math.Quat.angle_axis(1E999, Math.Vec3.X_AXIS())
+            y is Real: 1
+        """),
     'domain': ('value', 2, 16, 'Math.Functions.sqrt has no result', """\
         A:
             x is Real: Math.Functions.sqrt(-1)

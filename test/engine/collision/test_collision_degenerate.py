@@ -17,6 +17,7 @@ from benchmarks.collision import (
     turn,
 )
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
+from sim_bridge.engine.collision.clip.polytope import polytope
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE
 
 SIZES = {
@@ -136,3 +137,12 @@ def test_small_shape_inside():
             CONE: 0.2 / np.hypot(0.4, 1.0), ELLIPSOID: 0.3}
     np.testing.assert_allclose(
         found.distance[:, 0], [-ways[kind] - 0.005 for kind in kinds], atol=1e-9)
+
+
+def test_a_face_whose_outline_is_no_loop_stays_in_triangles():
+    """Make faces of a surface with a hole that touches its edge, as rounding leaves of a hull."""
+    corners = [(0, 0, 0), (4, 0, 0), (4, 4, 0), (2, 1, 0), (3, 2, 0), (0, 4, 0)]
+    triangles = [(0, 1, 3), (0, 3, 5), (3, 4, 5), (4, 2, 5), (4, 1, 2)]
+    faces = polytope(np.array(corners, float), np.array(triangles))
+    rings = np.split(faces.face_vertex, faces.face_start[1:-1])
+    assert sum(len(ring) - 2 for ring in rings) == len(triangles)

@@ -144,6 +144,7 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
 # by name of the parameter: a value, and words of the refusal beside the name
 WRONG_PARAMETERS = [
     ('real_time_factor', -1.0, ['-1', '1000']),
+    ('real_time_factor', 1e-320, ['1e-320', 'at least 1e-06', '1000']),
     ('real_time_factor', float('nan'), ['nan', '1000']),
     ('real_time_factor', float('inf'), ['inf', '1000']),
     ('real_time_factor', 'fast', ['fast', 'number']),

@@ -24,7 +24,7 @@ _CALLS = 5
 _MOST_STEPS = 100
 # where the classes are that users do not make
 _NOT_MADE = tuple(f'sim_bridge.{name}' for name in (
-    'description.model', 'robots', 'sensors', 'world.contacts', 'world.queries'))
+    'batch.views', 'description.model', 'robots', 'sensors', 'world.contacts', 'world.queries'))
 # values that only a program can give
 _OBJECTS = (
     10**5000, object(), len, (0.0, 0.0, 0.1), (0.0, 0.0, 0.0, 1.0), np.zeros(3), np.zeros(0),
@@ -57,7 +57,12 @@ def run(case: bytes, folder: Path) -> None:
         given = {each: values[number] for each, number in wrong.items()}
         if not _call(held[holder], name, given, _sound(held)) and name not in _MAY_CHANGE:
             assert world.state_hash() == before, f'refused, {name} changed the world'
-    step_on(world)
+    try:
+        step_on(world)
+    except TypeError as err:
+        # of a function that was given as a hook, and takes no world
+        if '.function(' not in (traceback.extract_tb(err.__traceback__)[-1].line or ''):
+            raise
 
 
 @cache

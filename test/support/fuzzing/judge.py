@@ -67,14 +67,14 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def nothing_left(but: str = '-') -> Iterator[None]:
+def nothing_left(but: str = '') -> Iterator[None]:
     """Fail if a block leaves threads, open files (except of a kind) or processes behind."""
     before = _held()
     yield
     gc.collect()
     after = _held()
     for what, held in after.items():
-        left = sorted(each for each in held - before[what] if but not in each)
+        left = sorted(each for each in held - before[what] if not but or but not in each)
         assert not left, f'{what} left behind: {left}'
 
 

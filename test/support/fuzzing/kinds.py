@@ -78,7 +78,7 @@ class Kind:
     count: int
     suffix: str
     batch: int = 100
-    keeps: str = '-'
+    keeps: str = ''
 
 
 @cache

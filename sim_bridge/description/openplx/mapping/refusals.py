@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.description.numbers import LARGEST
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
 
@@ -12,8 +13,6 @@ REFUSED = (
     'DriveTrain.', 'Vehicles.', 'Terrain.', 'Sensors.', 'Physics1D.', 'Robotics.EndEffectors.')
 _SHOWN = ('Visuals.', 'Physics.Optics.')
 _COMPOSITE = ('Robotics.Signals.RobotInput', 'Robotics.Signals.RobotOutput')
-# magnitude of numbers up to which no product of a few of them overflows
-_GREATEST = 1e30
 _VECTORS = ('Math.Vec2', 'Math.Vec3', 'Math.Quat', 'Math.Matrix3x3', 'Math.Matrix4x4')
 
 
@@ -51,10 +50,10 @@ def _check_numbers(found: Object, great: set[float], findings: Findings) -> None
     great: those that were noted, which others may follow from.
     """
     for name, value in found.members.items():
-        if not isinstance(value, float) or abs(value) <= _GREATEST or value in great:
+        if not isinstance(value, float) or abs(value) <= LARGEST or value in great:
             continue
         if math.isfinite(value):
-            code, message = 'out-of-range', f'must be at most {_GREATEST:g}'
+            code, message = 'out-of-range', f'must be at most {LARGEST:g}'
         elif found.model.name in _VECTORS:
             code, message = 'not-finite', 'must be finite'
         else:

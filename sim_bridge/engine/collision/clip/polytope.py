@@ -73,11 +73,13 @@ def _merged_faces(
             # of a hull thinner than the tolerance all is near, its other side too
             is_alike = is_sliver | ~is_taken & (normals @ planes[seed, :3] > 0.0)
             patch = _flood(int(seed), across, is_near[triangles].all(axis=1) & is_alike)
-            is_taken[patch] = True
-            loops.append(_outline(triangles[patch]))
-        else:
-            is_taken[seed] = True
-            loops.append(outlines[seed])
+            outline = _outline(triangles[patch])
+            if outline is not None:
+                is_taken[patch] = True
+                loops.append(outline)
+                continue
+        is_taken[seed] = True
+        loops.append(outlines[seed])
     return loops, kept
 
 
@@ -109,14 +111,22 @@ def _find_last(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(is_found, order[place], -1)
 
 
-def _outline(triangles: np.ndarray) -> np.ndarray:
-    """Chain a patch's boundary edges, which belong to one triangle only, from the least corner."""
+def _outline(triangles: np.ndarray) -> np.ndarray | None:
+    """
+    Chain a patch's boundary edges, which belong to one triangle only, from the least corner.
+
+    Return None if they make no loop, as those of a hull whose triangles cross each other.
+    """
     edges = {(int(t[k]), int(t[(k + 1) % 3])) for t in triangles for k in range(3)}
     follower = {a: b for a, b in sorted(edges) if (b, a) not in edges and a != b}
+    if not follower:
+        return None
     first = min(follower)
     loop = [first]
-    while follower[loop[-1]] != first:
-        loop.append(follower[loop[-1]])
+    while (corner := follower.get(loop[-1], -1)) != first:
+        if corner < 0 or len(loop) == len(follower):
+            return None
+        loop.append(corner)
     return np.array(loop, np.int64)
 
 
