@@ -181,6 +181,11 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         Raises UnknownNameError for a name that is not there, InvalidValueError for another
         material of a name that is taken.
         """
+        meant = self._meant(material)
+        return meant if meant.name in self._materials else self.add(meant)
+
+    def _meant(self, material: Material | str | None) -> Material:
+        """Return the material as `take`, which it raises as, and add nothing."""
         if material is not None and not isinstance(material, (Material, str)):
             raise InvalidValueError('material', material, 'a Material or the name of one')
         if not isinstance(material, Material):
@@ -190,7 +195,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             raise InvalidValueError(
                 'material', material,
                 f'another name, since {known} is in this world; or `materials.add` to replace it')
-        return self.add(material)
+        return material
 
     def number(self, material: Material | str | None) -> int:
         """Return the number of a material; as `take`."""
@@ -236,7 +241,10 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 'contact_material', contact_material, 'a ContactMaterial or None')
         if contact_material is not None and contact_material.direction is not None:
             self._locate(_direction(contact_material))
-        pair = self.take(a).name, self.take(b).name
+        first, second = self._meant(a), self._meant(b)
+        if first.name == second.name and first != second:
+            raise InvalidValueError('b', second, f'another name than that of {first}')
+        pair = self.take(first).name, self.take(second).name
         for known in (pair, pair[::-1]):
             self._explicit.pop(known, None)
         if contact_material is not None:
@@ -244,8 +252,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         self._on_change()
 
     def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
-        """Return the complete contact material of two materials, in either order."""
-        first, second = self.take(a), self.take(b)
+        """Return the complete contact material of a pair in either order; raises as `take`."""
+        first, second = self._meant(a), self._meant(b)
         implicit = combine(first, second, *self._softness())
         known = _library_contact(first, second)
         if known is not None:

@@ -196,3 +196,15 @@ def test_shipped_robot_is_found_by_its_name():
         'urdf/arm.urdf').links.keys()
     with pytest.raises(sb.DescriptionError, match='shipped are arm, '):
         world.load_urdf('amr')
+
+
+def test_a_pair_with_an_unknown_material_adds_none():
+    """The first of the pair is new, and the second is not there."""
+    world = small_world()
+    before = picture(world)
+    ice = sb.Material('ice', friction=0.01)
+    with pytest.raises(sb.UnknownNameError, match="unknown material 'left'"):
+        world.set_contact_material(ice, 'left', sb.ContactMaterial(friction=0.5))
+    assert picture(world) == before
+    world.set_contact_material(ice, 'default', sb.ContactMaterial(friction=0.5))
+    assert world.materials.contact_material('ice', 'default').friction == 0.5

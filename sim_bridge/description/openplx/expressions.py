@@ -253,14 +253,14 @@ class Expressions:
         if not function.is_static:
             if receiver is None:
                 self._fail('arguments', place, f'{name} is called of an object, and not static')
-            arguments.append(self._native(receiver))
+            arguments.append(self._native(receiver, place))
         for parameter, argument in zip(function.parameters, node.arguments, strict=True):
             type_ = self._models.type_of(parameter.type, declaring.source, declaring.name)
             value = self.evaluated(argument, scope, type_)
             if not type_:
                 raise FailedError
-            arguments.append(
-                self._native(self.fitted(value, type_, self._place(argument, scope))))
+            given = self._place(argument, scope)
+            arguments.append(self._native(self.fitted(value, type_, given), given))
         return self._result(lambda: meaning(*arguments), place, name)
 
     def _receiver(
@@ -300,7 +300,7 @@ class Expressions:
         if not meaning:
             described = ' and '.join(self._described(value) for value in operands)
             self._fail('type-mismatch', place, f'there is no operator {sign!r} for {described}')
-        values = [self._native(value) for value in operands]
+        values = [self._native(value, place) for value in operands]
         return self._result(lambda: meaning(*values), place, f'operator {sign!r}')
 
     def _operand(self, value: Any) -> str:
@@ -309,17 +309,26 @@ class Expressions:
         kind = self._kind_of(value)
         return next((name for name in kind.names if name in FIELDS), '?') if kind else '?'
 
-    def _native(self, value: Any) -> Any:
+    def _native(self, value: Any, place: Place) -> Any:
         """Return a value as native functions take it."""
         if isinstance(value, tuple) and not isinstance(value, Struct):
-            return tuple(self._native(item) for item in value)
+            return tuple(self._native(item, place) for item in value)
         kind = None if isinstance(value, Struct) else self._kind_of(value)
         name = next((name for name in kind.names if name in FIELDS), '') if kind else ''
-        if not name:
+        if not kind or not name:
             return value
-        get = value.values.__getitem__ if isinstance(value, Draft) else (
-            lambda field: self._objects.value(value, field))
-        return Struct(name, tuple(self._native(get(field)) for field in FIELDS[name]))
+        fields = FIELDS[name]
+        if isinstance(value, Draft):
+            missing = [field for field in fields if field not in value.values]
+            if missing:
+                self._fail(
+                    'type-mismatch', place,
+                    f'the braces hold no {", ".join(missing)}: operators and functions take a '
+                    f'{kind.name} with all of {", ".join(fields)}')
+            values = [value.values[field] for field in fields]
+        else:
+            values = [self._objects.value(value, field) for field in fields]
+        return Struct(name, tuple(self._native(each, place) for each in values))
 
     def _result(self, compute: Callable[[], Any], place: Place, name: str) -> Any:
         try:

@@ -122,6 +122,15 @@ def test_braces_in_operations_are_what_the_result_shall_be():
     assert scene.robots[0].shapes[0][1].shape.size == pytest.approx((0.1, 0.2, 0.3))
 
 
+def test_braces_in_operations_hold_all_members():
+    """An object is complete once a member takes it, and an operator is before that."""
+    _, report = examine_openplx(changed('{0.1, 0.1, 0.1}', '-{0.1, 0.2}'))
+    (found,) = report.errors
+    assert (found.code, found.message) == (
+        'type-mismatch',
+        'the braces hold no z: operators and functions take a Math.Vec3 with all of x, y, z')
+
+
 LARGE = {
     'doubling': ('A0 is Physics3D.System\n' + ''.join(
         f'A{i + 1} is Physics3D.System:\n    a is A{i}\n    b is A{i}\n' for i in range(40)),

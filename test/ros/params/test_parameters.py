@@ -76,7 +76,7 @@ def test_every_default_is_accepted_and_described(table):
         ('substeps', True, 'a whole number'),
         ('paused', 1, 'true or false'),
         ('robot', 7, 'a text'),
-        ('real_time_factor', -1.0, 'at least 0.0'),
+        ('real_time_factor', -1.0, '0 or at least 1e-06'),
         ('seed', -1, 'at least 0'),
         ('position', (0.0, 0.0), 'a list of 0 or 3 finite numbers [m]'),
         ('position', (0.0, 0.0, float('inf')), 'a list of 0 or 3 finite numbers'),
@@ -232,7 +232,7 @@ def test_parameters_change_while_running_if_they_may(make_node):
     assert not attempt('real_time_factor', float('nan'))[0]
     assert not attempt('rate', 100.0)[0]
     for name, value, accepted in (
-        ('real_time_factor', 'fast', 'a finite number, at least 0.0'),
+        ('real_time_factor', 'fast', 'a finite number, 0 or at least 1e-06 and at most 1000.0'),
         ('step_count', 2.5, 'a whole number, at least 1'),
         ('reset_clock', 1, 'true or false'),
         ('snapshot', None, 'a text'),
