@@ -11,7 +11,7 @@ import viser
 from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
-from sim_bridge.page.records import JointRecord, Structure
+from sim_bridge.page.records import JointRecord, Notice, Structure
 from sim_bridge.page.widgets import set_value
 
 _MEASURED = 'measured'
@@ -29,7 +29,7 @@ class JointsLayer(PlainLayer):
         super().__init__(context)
         gui = self.server.gui
         self._structure: Structure | None = None
-        self._tab = context.joints
+        self._tab, self._say = context.joints, context.say
         with context.joints:
             self._robot = gui.add_dropdown('Robot', ('—',))
             self._control = gui.add_dropdown(
@@ -94,9 +94,15 @@ class JointsLayer(PlainLayer):
                 slider = self.server.gui.add_slider(
                     joint.name, low, high, (high - low) / _STEPS, value,
                     disabled=control == _MEASURED)
-            if control != _MEASURED:
-                slider.on_update(partial(self._command, joint, control))
+            slider.on_update(
+                self._explain if control == _MEASURED else partial(self._command, joint, control))
             self._sliders.append((joint, slider))
+
+    def _explain(self, event: viser.GuiEvent[Any]) -> None:
+        """Say why nothing moves: numbers beside sliders can be typed at any time."""
+        if event.client is not None:
+            self._say(Notice('warning', 'Sliders show what is measured. To move joints, choose '
+                                        'a command above them.'))
 
     def _command(
         self, joint: JointRecord, control: str, event: viser.GuiEvent[Any]

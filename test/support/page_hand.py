@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import io
 from pathlib import Path
 import shutil
@@ -48,6 +49,14 @@ _INPUTS = """label => {
 }"""
 _BUTTON = """label => [...document.querySelectorAll('button')].find(
     each => each.textContent.trim() == label)"""
+_CANVAS = """() => {
+    const sizes = [...document.querySelectorAll('canvas')].map(e => e.getBoundingClientRect())
+    const {x, y, width, height} = sizes.reduce(
+        (a, b) => a.width * a.height > b.width * b.height ? a : b)
+    return {x, y, width, height}
+}"""
+_PLOTS = """() => [...document.querySelectorAll('.uplot canvas')].map(
+    each => each.toDataURL()).join()"""
 _LABELS = """() => [...new Set([
     ...[...document.querySelectorAll('label')].map(each => each.textContent.trim()),
     ...[...document.querySelectorAll('button')].map(each => each.textContent.trim())])]"""
@@ -62,17 +71,25 @@ def find_browser() -> str:
     return program
 
 
-def launch(playwright: Any) -> Any:
-    """Start the browser of a Playwright."""
-    return playwright.chromium.launch(
-        executable_path=find_browser(), args=_ARGUMENTS, timeout=TIMEOUT_S * 1e3)
+@contextmanager
+def launched() -> Iterator[Any]:
+    """Yield a browser; raises what says what to install where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError as err:
+        raise ModuleNotFoundError(f'there is no playwright: {_WANTED}') from err
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=find_browser(), args=_ARGUMENTS, timeout=TIMEOUT_S * 1e3)
+        yield started
+        started.close()
 
 
 class Hand:
     """A page, opened in a tab of its own, and what it asked for: asked."""
 
-    def __init__(self, browser: Any, url: str, awaited: str = 'Pause'):
-        """Open an address, and wait for a button."""
+    def __init__(self, browser: Any, url: str, awaited: str = 'text=Pause'):
+        """Open an address, and wait for what a selector finds."""
         # a language of its own: that of the C locale is none that JavaScript knows
         self.page = browser.new_page(viewport={'width': 920, 'height': 520}, locale='en-US')
         self.asked: list[str] = []
@@ -81,7 +98,7 @@ class Hand:
         self.page.on('websocket', lambda each: self.asked.append(each.url))
         self.page.goto(url, wait_until='commit')
         # which waits through what the address leads to
-        self.page.get_by_text(awaited).first.wait_for(state='attached')
+        self.page.locator(awaited).first.wait_for(state='attached')
         # that the processor draws is no news
         self.page.add_style_tag(content='.mantine-Notification-root { display: none }')
 
@@ -131,6 +148,12 @@ class Hand:
             if field.evaluate('each => each.tagName') == 'INPUT':
                 field.press('Enter')
             field.evaluate('each => each.blur()')
+            # the page sends what is typed a little later than what is pressed
+            self.page.wait_for_timeout(500)
+
+    def identity(self, label: str) -> str:
+        """Return what tells a control from a later one of the same label."""
+        return str(self._inputs(label)[-1].get_attribute('id'))
 
     def text(self, label: str) -> str:
         """Return what the last field of a control says."""
@@ -148,6 +171,15 @@ class Hand:
                 each.evaluate('each => each.click()')
                 break
         self.wait(f'{option} chosen', lambda: self._inputs(label)[0].input_value() == option)
+
+    def canvas(self) -> dict[str, float]:
+        """Return x, y, width and height of the scene [pixels]."""
+        found: dict[str, float] = self.page.evaluate(_CANVAS)
+        return found
+
+    def plots(self) -> str:
+        """Return the picture of all plots, as text."""
+        return str(self.page.evaluate(_PLOTS))
 
     def picture(self) -> np.ndarray:
         """Return (h, w, 3) the pixels of the scene."""

@@ -6,8 +6,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
-import threading
 
 from bags import messages_on, read_bag
 import numpy as np
@@ -16,8 +14,9 @@ import pytest
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from ros_graph import Graph, PATIENCE_S
+from ros_graph import Graph
 from rosgraph_msgs.msg import Clock
+from running_node import node, Running
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -35,59 +34,6 @@ world:
   robots:
     arm: {{urdf: {ROBOTS / 'arm.urdf'}, namespace: arm}}
 """
-
-
-class Running:
-    """A node as a process, and what it says."""
-
-    def __init__(self, *arguments: object):
-        """Start it."""
-        self.process = subprocess.Popen(
-            [sys.executable, *map(str, arguments)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        self.said = ''
-        self._changed = threading.Condition()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def hear(self, pattern: str) -> str:
-        """Wait until a text comes; return its group."""
-        with self._changed:
-            assert self._changed.wait_for(
-                lambda: re.search(pattern, self.said) or self.process.poll() is not None,
-                PATIENCE_S), f'waited in vain for {pattern}: {self.said}'
-        found = re.search(pattern, self.said)
-        assert found, self.said
-        return found[1] if found.groups() else found[0]
-
-    def end(self) -> int:
-        """End it as Ctrl-C does; return its exit code."""
-        self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(PATIENCE_S)
-        self._reader.join()
-        return code
-
-    def kill(self) -> None:
-        """End it whatever it does."""
-        self.process.kill()
-        self.process.wait()
-        self._reader.join()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as lines:
-            for line in lines:
-                with self._changed:
-                    self.said += line
-                    self._changed.notify_all()
-        with self._changed:
-            self._changed.notify_all()
-
-
-def node(*parameters: str) -> Running:
-    """Start a node with parameters NAME:=VALUE."""
-    return Running('-m', 'sim_bridge', 'node', '--ros-args', *(
-        word for each in parameters for word in ('-p', each)))
 
 
 @pytest.fixture(scope='module')
