@@ -32,6 +32,7 @@ class PlotsLayer(PlainLayer):
         self._curves: dict[str, list[float]] = {}
         self._times: list[float] = []
         self._wanted: list[str] = []
+        self._labels = ['']
         self._count = 0
         with context.plots:
             self._what = gui.add_dropdown('Value', ('—',))
@@ -39,7 +40,7 @@ class PlotsLayer(PlainLayer):
             self._window = gui.add_slider('Seconds', 1, 60, 1, 10)
             self._is_held = gui.add_checkbox('Hold still', False)
             self._plot = gui.add_uplot(
-                (np.zeros(1), np.zeros(1)), _series(['']), aspect=1.0,
+                (np.zeros(1), np.zeros(1)), _series(self._labels), aspect=1.0,
                 scales={'x': uplot.Scale(time=False, auto=True)})
         add.on_click(lambda _: self._add(self._what.value))
         clear.on_click(lambda _: self._clear())
@@ -71,7 +72,7 @@ class PlotsLayer(PlainLayer):
             self._wanted = [*self._wanted, name]
 
     def _clear(self) -> None:
-        self._wanted = []
+        self._wanted, self._labels = [], ['']
         self._plot.data, self._plot.series = (np.zeros(1), np.zeros(1)), _series([''])
 
     def _forget(self) -> None:
@@ -91,8 +92,8 @@ class PlotsLayer(PlainLayer):
         names = [name for name in self._wanted if len(self._curves.get(name, ())) > 1]
         if names:
             data = (np.array(self._times), *(np.array(self._curves[name]) for name in names))
-            if len(self._plot.series) != len(data):
-                self._plot.series = _series(names)
+            if names != self._labels:
+                self._labels, self._plot.series = names, _series(names)
             self._plot.data = data
 
 

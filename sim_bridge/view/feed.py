@@ -178,8 +178,8 @@ class Feed:
         np.copyto(frame.v, state.v)
         np.copyto(frame.u, state.u)
         np.equal(state.idle[self._described.trees], ASLEEP, out=frame.asleep)
-        if self._described.signals:
-            np.concatenate(self._described.signals, out=frame.signals)
+        self._described.odometry.look(self._sites)
+        np.concatenate(self._described.signals, out=frame.signals)
         found = int(state.contact_size[0])
         if found:
             self._write_contacts(state, frame, min(found, CONTACTS))

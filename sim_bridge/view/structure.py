@@ -25,6 +25,7 @@ from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.view.attached import loops_of, sensors_of
 from sim_bridge.view.belts import Belts
 from sim_bridge.view.colors import color_of
+from sim_bridge.view.odometry import Odometry
 from sim_bridge.view.signals import signals_of
 from sim_bridge.world.world import World
 
@@ -86,8 +87,8 @@ class Described(NamedTuple):
     sites: (links,) rows of `Simulation.observed_sites`. trees: (links,) first bodies of the trees
     that links belong to. geometry_links: (geometries,) places of their links, as numbers with a
     fraction. signals: arrays of sensors' values; readings: of those that are drawn. fields: the
-    numbers of height fields' meshes. belts: what gives their speeds. warnings: what
-    cannot be drawn.
+    numbers of height fields' meshes. belts: what gives their speeds. odometry: what gives the
+    last of the signals. warnings: what cannot be drawn.
     """
 
     structure: Structure
@@ -99,6 +100,7 @@ class Described(NamedTuple):
     readings: tuple[np.ndarray, ...]
     fields: Mapping[GeometrySlot, int]
     belts: Belts
+    odometry: Odometry
     warnings: tuple[str, ...] = ()
 
 
@@ -125,6 +127,8 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
         joints += _joints(robot, places)
     state = world.state
     names, signals = signals_of(world)
+    odometry = Odometry(world.robots.values(), places)
+    names += odometry.names
     sensors, readings = sensors_of(world, places)
     belts = Belts(world.geometries, places)
     return Described(
@@ -134,8 +138,9 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
               len(belts.records)),
         np.array(list(places), int), np.array(trees, int),
         np.array([places[geometry.link.slot.site] for geometry in world.geometries], float),
-        signals, readings, {each: number for each, number in meshes.numbers.items()
-                            if isinstance(each, GeometrySlot)}, belts, tuple(warnings))
+        (*signals, odometry.values), readings,
+        {each: number for each, number in meshes.numbers.items()
+         if isinstance(each, GeometrySlot)}, belts, odometry, tuple(warnings))
 
 
 def _part(

@@ -77,6 +77,17 @@ class PageClient:
         """All texts on the page."""
         return [each['_markdown'] for each in list(self._by_uuid.values()) if '_markdown' in each]
 
+    @property
+    def curves(self) -> dict[str, np.ndarray]:
+        """Times and values (2, n) of all curves of the plots, by their labels."""
+        found = {}
+        for each in list(self._by_uuid.values()):
+            if 'series' in each and 'data' in each:
+                times, *values = (np.asarray(data, float) for data in each['data'])
+                found.update({one['label']: np.array([times, own]) for one, own in zip(
+                    each['series'][1:], values, strict=False) if len(own) == len(times)})
+        return found
+
     def click(self, label: str) -> None:
         """Click a button."""
         self.set(label, True)

@@ -1,0 +1,51 @@
+"""What a page plots of robots' bases: how they are turned, and how they move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from sim_bridge.engine.pipeline.observe import SITE_V, SITE_W
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.robots.robot import Robot
+
+_NAMES = (
+    'roll [rad]', 'pitch [rad]', 'yaw [rad]', 'linear velocity x [m/s]',
+    'linear velocity y [m/s]', 'linear velocity z [m/s]', 'angular velocity x [rad/s]',
+    'angular velocity y [rad/s]', 'angular velocity z [rad/s]')
+
+
+class Odometry:
+    """
+    Orientations and twists of the bases of robots that can move as a whole.
+
+    names: of all numbers, in order. values: the numbers of the last `look`. Angles are those of
+    URDF, turns about fixed axes; velocities are in the axes of the base, as on `odom` (REP 105).
+    """
+
+    def __init__(self, robots: Iterable[Robot], places: Mapping[int, int]):
+        """
+        Begin with zeros.
+
+        robots: of those with more than one link, and with tracks. places: of links in the rows of
+        `look`, by their sites.
+        """
+        moving = [robot for robot in robots if not robot.fixed_base
+                  and robot.motion != 'static' and (len(robot.links) > 1 or robot.crawlers)]
+        self._rows = np.array([places[robot.root_link.slot.site] for robot in moving], int)
+        self.names = tuple(f'{robot.name} base {name}' for robot in moving for name in _NAMES)
+        self.values: FloatArray = np.zeros(len(self.names))
+        self._table = self.values.reshape(-1, len(_NAMES))
+
+    def look(self, sites: FloatArray) -> None:
+        """Take the present numbers. sites: rows of `Simulation.observed_sites`, of all links."""
+        if not len(self._rows):
+            return
+        rows, table = sites[self._rows], self._table
+        turns = rows[:, :9].reshape(-1, 3, 3)
+        table[:, 0] = np.arctan2(turns[:, 2, 1], turns[:, 2, 2])
+        table[:, 1] = np.arcsin(np.clip(-turns[:, 2, 0], -1.0, 1.0))
+        table[:, 2] = np.arctan2(turns[:, 1, 0], turns[:, 0, 0])
+        table[:, 3:6] = np.einsum('kji,kj->ki', turns, rows[:, SITE_V:SITE_V + 3])
+        table[:, 6:9] = np.einsum('kji,kj->ki', turns, rows[:, SITE_W:SITE_W + 3])

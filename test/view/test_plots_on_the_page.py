@@ -1,0 +1,60 @@
+"""Curves on the page, against what the world has been."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support.page_client import PageClient
+
+import sim_bridge as sb
+
+STEP = 1e-3
+AXES = 'xyz'
+
+
+@pytest.fixture(scope='module')
+def plotted():
+    """Return the curves of a rover that was thrown, and what it did, by times."""
+    world = sb.World(STEP, gravity=(0.0, 0.0, 0.0))
+    rover = world.load_urdf('rover', position=(0.0, 0.0, 1.0), orientation=(0.1, 0.2, 0.3, 0.9))
+    rover.set_base_velocity((0.4, -0.3, 0.2), (0.5, 1.0, -0.7))
+    base, been = rover.root_link, {}
+
+    def look(world):
+        angles = Rotation.from_matrix(base.R).as_euler('xyz')
+        been[round(world.time / STEP)] = np.concatenate(
+            [angles, base.R.T @ base.v, base.R.T @ base.w, base.p])
+
+    world.after_step(look)
+    names = [f'rover base {name}' for name in (
+        *(f'{angle} [rad]' for angle in ('roll', 'pitch', 'yaw')),
+        *(f'linear velocity {axis} [m/s]' for axis in AXES),
+        *(f'angular velocity {axis} [rad/s]' for axis in AXES))]
+    shown = [*names[:7], f'rover/{base.name} x [m]']  # as many as there may be
+    with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
+        client.wait('all names', lambda: {*shown, *names} <= set(
+            client.widgets['Value']['options']))
+        def curves_of(count, least):
+            for _ in range(20):
+                world.step()
+            curves = client.curves
+            return curves if len(curves) == count and all(
+                np.isfinite(curve[1]).sum() > least for curve in curves.values()) else None
+
+        for count, name in enumerate(shown, 1):
+            client.set('Value', name)
+            client.click('Add')
+            client.wait(name, lambda count=count: curves_of(count, 1))
+        curves = client.wait('more of them', lambda: curves_of(8, 10))
+        assert list(curves) == shown
+        return list(curves.values()), been
+
+
+@pytest.mark.parametrize('number', range(8))
+def test_curves_are_what_the_world_has_been(plotted, number):
+    """Plot orientations, twists in the axes of the base, and positions, at their times."""
+    (times, values), been = plotted[0][number], plotted[1]
+    known = np.isfinite(values)
+    assert known.any() and np.ptp(values[known]) > 1e-3
+    column = 9 if number == 7 else number
+    expected = [been[step][column] for step in np.round(times[known] / STEP).astype(int)]
+    assert values[known] == pytest.approx(expected, abs=1e-9)
