@@ -28,8 +28,8 @@ from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
 
-# a joint farther than this [rad or m] from where its velocity leads was put there by a reset
-_JUMP = 0.05
+# a joint that has moved by so much more than its velocities can tell was put there by a reset
+_JUMP = 0.05  # rad or m
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class ControllerParameters:
     )
     max_state_gap: float = parameter(
         0.1,
-        'Longest simulated time between two joint states; after a longer gap the controller '
-        'starts anew from the present pose',
+        'Longest simulated time between two joint states; after a longer gap the reference '
+        'leads from the present pose back to that to hold',
         unit='s',
         low=0.0,
         above=True,
@@ -120,21 +120,25 @@ class Law(Protocol):
 Parameters = TypeVar('Parameters', bound=ControllerParameters)
 
 
+_Instant = tuple[int, np.ndarray, np.ndarray]  # time [ns], positions, velocities
+
+
 @dataclass
 class _Loop:
     """
     The control of one robot.
 
-    latest: time [ns], positions and velocities of the joint state before. state_indices: where
-    the controlled joints are in states whose names are `state_names`.
+    center: the pose to hold, (n,). latest: time [ns], positions and velocities of the joint state
+    before. state_indices: where the controlled joints are in states whose names are `state_names`.
     """
 
     controlled: ControlledRobot
     law: Law
     command: EffortCommandMessage
+    center: np.ndarray | None = None
     reference: Reference | None = None
     reference_start_ns: int = 0
-    latest: tuple[int, np.ndarray, np.ndarray] | None = None
+    latest: _Instant | None = None
     state_names: list[str] = field(default_factory=list)
     state_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
 
@@ -145,7 +149,8 @@ class JointController(Generic[Parameters]):
 
     Waits for robot_description and joint_states. A state that does not follow from the one before
     it, after a gap, a reset or a step back in time, starts the reference anew from where the robot
-    is.
+    is. The pose at the start, where that is the one to hold, is that of the first state and of the
+    first after a reset or a step back.
     """
 
     def __init__(
@@ -238,8 +243,11 @@ class JointController(Generic[Parameters]):
             return
         time_ns, q, dq = measured
         reference = loop.reference
-        if reference is None or not self._follows(loop.latest, measured):
-            reference = loop.reference = self._new_reference(loop.controlled, q)
+        is_moved = loop.latest is None or _was_put(loop.latest, measured)
+        if reference is None or is_moved or self._is_late(loop.latest, measured):
+            if loop.center is None or is_moved:
+                loop.center = self._center(loop.controlled, q)
+            reference = loop.reference = self._new_reference(loop.controlled, q, loop.center)
             loop.reference_start_ns = time_ns
         loop.latest = measured
         elapsed = (time_ns - loop.reference_start_ns) * 1e-9
@@ -250,7 +258,7 @@ class JointController(Generic[Parameters]):
 
     def _measure(
         self, loop: _Loop, state: JointValues
-    ) -> tuple[int, np.ndarray, np.ndarray] | None:
+    ) -> _Instant | None:
         """Return time [ns], positions and velocities of the joints; None if some lack."""
         if state.names != loop.state_names:
             places = {name: index for index, name in enumerate(state.names)}
@@ -273,28 +281,31 @@ class JointController(Generic[Parameters]):
             return None
         return state.time_ns, q[loop.state_indices], dq[loop.state_indices]
 
-    def _follows(
-        self,
-        latest: tuple[int, np.ndarray, np.ndarray] | None,
-        measured: tuple[int, np.ndarray, np.ndarray],
-    ) -> bool:
-        """Return whether a state continues the one before it."""
-        if latest is None:
-            return False
-        (then_ns, then_q, then_dq), (time_ns, q, dq) = latest, measured
-        gap = (time_ns - then_ns) * 1e-9
-        moved = q - then_q - 0.5 * gap * (then_dq + dq)
-        is_near = bool((np.abs(moved) < _JUMP).all())
-        return 0.0 <= gap <= self._parameters.max_state_gap and is_near
+    def _is_late(self, latest: _Instant | None, measured: _Instant) -> bool:
+        """Return whether states have been missing for too long."""
+        return latest is not None and (
+            (measured[0] - latest[0]) * 1e-9 > self._parameters.max_state_gap)
 
-    def _new_reference(self, controlled: ControlledRobot, q: np.ndarray) -> Reference:
-        """Return a reference that starts from the positions `q`."""
+    def _center(self, controlled: ControlledRobot, q: np.ndarray) -> np.ndarray:
+        """Return the pose to hold of a robot that starts from the positions `q`."""
+        positions = self._parameters.positions
+        return per_joint('positions', positions, controlled.joints) if positions else q.copy()
+
+    def _new_reference(
+        self, controlled: ControlledRobot, q: np.ndarray, center: np.ndarray
+    ) -> Reference:
+        """Return a reference that leads from the positions `q` to the pose to hold."""
         parameters, joints = self._parameters, controlled.joints
-        positions = parameters.positions
         return Reference(
-            q,
-            per_joint('positions', positions, joints) if positions else q,
-            per_joint('amplitude', parameters.amplitude, joints),
-            per_joint('frequency', parameters.frequency, joints),
-            parameters.ramp_time,
-        )
+            q, center, per_joint('amplitude', parameters.amplitude, joints),
+            per_joint('frequency', parameters.frequency, joints), parameters.ramp_time)
+
+
+def _was_put(latest: _Instant, measured: _Instant) -> bool:
+    """Return whether a robot is where it has not moved to since a state, or earlier than it."""
+    (then_ns, then_q, then_dq), (time_ns, q, dq) = latest, measured
+    gap = (time_ns - then_ns) * 1e-9
+    moved = np.abs(q - then_q - 0.5 * gap * (then_dq + dq))
+    # what pushes hard changes velocities by as much as they are
+    reach = _JUMP + gap * np.maximum(np.abs(then_dq), np.abs(dq))
+    return gap < 0.0 or bool((moved > reach).any())

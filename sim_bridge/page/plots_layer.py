@@ -6,6 +6,7 @@ import numpy as np
 from viser import uplot
 
 from sim_bridge.page.channel import Frame, NUMBERS
+from sim_bridge.page.history import History, Value
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Structure
@@ -18,8 +19,6 @@ _OF_RUN = {'contacts': 'contacts', 'time of a step [s]': 'tick_time', 'lateness 
            'missed deadlines': 'missed', 'pivots of the solver': 'pivots',
            'sweeps of the solver': 'sweeps', 'residual of contacts [m/s]': 'residual'}
 
-_Value = tuple[str, tuple[int, ...]]  # an array of a frame, and the place in it
-
 
 class PlotsLayer(PlainLayer):
     """Curves of joints, links, sensors and timing; they can be held still while data comes."""
@@ -28,9 +27,8 @@ class PlotsLayer(PlainLayer):
         """Make the widgets."""
         super().__init__(context)
         gui = self.server.gui
-        self._values: dict[str, _Value] = {}
-        self._curves: dict[str, list[float]] = {}
-        self._times: list[float] = []
+        self._values: dict[str, Value] = {}
+        self._history: History | None = None
         self._wanted: list[str] = []
         self._labels = ['']
         self._count = 0
@@ -40,32 +38,24 @@ class PlotsLayer(PlainLayer):
             self._window = gui.add_slider('Seconds', 1, 60, 1, 10)
             self._is_held = gui.add_checkbox('Hold still', False)
             self._plot = gui.add_uplot(
-                (np.zeros(1), np.zeros(1)), _series(self._labels), aspect=1.0,
-                scales={'x': uplot.Scale(time=False, auto=True)})
+                (np.zeros(1), np.zeros(1)), _series(self._labels), aspect=1.0, scales=_scales())
         add.on_click(lambda _: self._add(self._what.value))
         clear.on_click(lambda _: self._clear())
 
     def show(self, structure: Structure) -> None:
         """List what can be plotted."""
-        self._values = _values(structure)
+        self._values, self._history = _values(structure), None
         self._what.options = tuple(self._values) or ('—',)
         self._wanted = [name for name in self._wanted if name in self._values]
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Add the newest values, and draw now and then."""
-        time = float(frame.numbers[_TIME])
-        if self._times and time < self._times[-1]:
-            self._forget()
-        if not self._times or time > self._times[-1]:
-            self._times.append(time)
-            for name in self._wanted:
-                curve = self._curves.setdefault(name, [np.nan] * (len(self._times) - 1))
-                array, place = self._values[name]
-                curve.append(float(getattr(frame, array)[place]))
-        self._drop_old(time)
+        """Keep the newest values, and draw now and then."""
+        if self._history is None:
+            self._history = History(self._values, frame)
+        self._history.add(float(frame.numbers[_TIME]), frame)
         self._count += 1
         if self._count % _EVERY == 0 and self._wanted and not self._is_held.value:
-            self._draw()
+            self._draw(self._history, self._wanted)
 
     def _add(self, name: str) -> None:
         if name in self._values and name not in self._wanted and len(self._wanted) < _MOST:
@@ -75,26 +65,35 @@ class PlotsLayer(PlainLayer):
         self._wanted, self._labels = [], ['']
         self._plot.data, self._plot.series = (np.zeros(1), np.zeros(1)), _series([''])
 
-    def _forget(self) -> None:
-        self._times, self._curves = [], {}
+    def _draw(self, history: History, names: list[str]) -> None:
+        times, values = history.window(self._window.value, names)
+        if len(times) < 2:
+            return
+        if names != self._labels:
+            self._labels, self._plot.series = names, _series(names)
+        scales = _scales(values)
+        if scales != self._plot.scales:
+            self._plot.scales = scales
+        self._plot.data = (times, *values)
 
-    def _drop_old(self, time: float) -> None:
-        count = int(np.searchsorted(self._times, time - self._window.value))
-        if count:
-            del self._times[:count]
-            for name in list(self._curves):
-                if name in self._wanted:
-                    del self._curves[name][:count]
-                else:
-                    del self._curves[name]
 
-    def _draw(self) -> None:
-        names = [name for name in self._wanted if len(self._curves.get(name, ())) > 1]
-        if names:
-            data = (np.array(self._times), *(np.array(self._curves[name]) for name in names))
-            if names != self._labels:
-                self._labels, self._plot.series = names, _series(names)
-            self._plot.data = data
+def _scales(values: np.ndarray | None = None) -> dict[str, uplot.Scale]:
+    """
+    Return the scales of a plot of values (curves, n).
+
+    A value that is not finite, as of a ray that meets nothing, is a gap in a curve, and would
+    leave the chart empty if it were to choose the range.
+    """
+    scales = {'x': uplot.Scale(time=False, auto=True)}
+    if values is None or np.isfinite(values).all():
+        return scales
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    # in steps, so that it does not change with every value
+    step = 10.0 ** np.floor(np.log10(max(high - low, 1e-9)))
+    low, high = step * np.floor(low / step), step * np.ceil(high / step)
+    scales['y'] = uplot.Scale(range=(float(low), float(max(high, low + step))))
+    return scales
 
 
 def _series(names: list[str]) -> tuple[uplot.Series, ...]:
@@ -103,9 +102,9 @@ def _series(names: list[str]) -> tuple[uplot.Series, ...]:
         for k, name in enumerate(names)))
 
 
-def _values(structure: Structure) -> dict[str, _Value]:
+def _values(structure: Structure) -> dict[str, Value]:
     """Return where each value is in a frame, by its name."""
-    found: dict[str, _Value] = {}
+    found: dict[str, Value] = {}
     for joint in structure.joints:
         name = f'{joint.robot}/{joint.name}'
         unit, effort = ('rad', 'N m') if joint.is_turning else ('m', 'N')

@@ -188,6 +188,29 @@ def test_every_state_has_one_answer_with_its_stamp(
     assert (shoulder == 0.0) == (controller == 'pd')
 
 
+def test_what_is_pushed_away_is_led_back(graph, start_controller, robot_alone):
+    """Go back to the pose of the start from where a push or a gap between states has led."""
+    states, commands = robot_alone
+    start_controller('pd', ramp_time=0.5)
+
+    def answer(time_ms: int, position: list[float], velocity: list[float]) -> float:
+        time_ns = time_ms * 1_000_000
+        states.publish(joint_state(time_ns, position, velocity=velocity))
+        graph.wait(lambda: nanoseconds(commands[-1].header.stamp) == time_ns, 'its answer')
+        return commands[-1].effort[0]
+
+    graph.wait(lambda: commands, 'a first answer', also=lambda: states.publish(
+        joint_state(1_000_000, [0.0, 0.0])))
+    # thrown, so that velocities of 10 ms do not tell how far it went
+    assert answer(11, [0.1, 0.0], [18.0, 0.0]) < 0.0
+    assert answer(31, [0.3, 0.0], [0.0, 0.0]) < 0.0
+    # no state for longer than max_state_gap: no jump, but then back
+    assert answer(231, [0.3, 0.0], [0.0, 0.0]) == pytest.approx(0.0, abs=1e-9)
+    for time_ms in range(281, 781, 50):
+        effort = answer(time_ms, [0.3, 0.0], [0.0, 0.0])
+    assert effort < -1.0
+
+
 def test_states_that_lack_joints_or_values_have_no_answer(graph, start_controller, robot_alone):
     """Say what is missing, command nothing, and work as soon as it is there."""
     states, commands = robot_alone

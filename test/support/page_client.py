@@ -78,15 +78,19 @@ class PageClient:
         return [each['_markdown'] for each in list(self._by_uuid.values()) if '_markdown' in each]
 
     @property
-    def curves(self) -> dict[str, np.ndarray]:
-        """Times and values (2, n) of all curves of the plots, by their labels."""
-        found = {}
+    def plot(self) -> dict[str, Any]:
+        """The chart of the tab Plots; KeyError without."""
         for each in list(self._by_uuid.values()):
             if 'series' in each and 'data' in each:
-                times, *values = (np.asarray(data, float) for data in each['data'])
-                found.update({one['label']: np.array([times, own]) for one, own in zip(
-                    each['series'][1:], values, strict=False) if len(own) == len(times)})
-        return found
+                return each
+        raise KeyError('a plot')
+
+    @property
+    def curves(self) -> dict[str, np.ndarray]:
+        """Times and values (2, n) of all curves of the chart, by their labels."""
+        times, *values = (np.asarray(data, float) for data in self.plot['data'])
+        return {one['label']: np.array([times, own]) for one, own in zip(
+            self.plot['series'][1:], values, strict=False) if len(own) == len(times)}
 
     def click(self, label: str) -> None:
         """Click a button."""

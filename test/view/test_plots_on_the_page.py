@@ -24,6 +24,7 @@ def plotted():
         been[round(world.time / STEP)] = np.concatenate(
             [angles, base.R.T @ base.v, base.R.T @ base.w, base.p])
 
+    look(world)
     world.after_step(look)
     names = [f'rover base {name}' for name in (
         *(f'{angle} [rad]' for angle in ('roll', 'pitch', 'yaw')),
@@ -53,8 +54,40 @@ def plotted():
 def test_curves_are_what_the_world_has_been(plotted, number):
     """Plot orientations, twists in the axes of the base, and positions, at their times."""
     (times, values), been = plotted[0][number], plotted[1]
-    known = np.isfinite(values)
-    assert known.any() and np.ptp(values[known]) > 1e-3
+    # also before it was chosen
+    assert times[0] == 0.0 and np.ptp(values) > 1e-3
     column = 9 if number == 7 else number
-    expected = [been[step][column] for step in np.round(times[known] / STEP).astype(int)]
-    assert values[known] == pytest.approx(expected, abs=1e-9)
+    expected = [been[step][column] for step in np.round(times / STEP).astype(int)]
+    assert values == pytest.approx(expected, abs=1e-6)
+
+
+def test_what_is_not_finite_leaves_the_rest_to_be_seen():
+    """Choose the range of a chart by the numbers, where a sensor meets nothing for a while."""
+    world = sb.World(STEP, gravity=(0.0, 0.0, 0.0))
+    world.load_scene({'world': {'objects': {
+        'eye': {'sphere': 0.1, 'sensors': {'ahead': {
+            'type': 'range', 'range': {'min': 0.15, 'max': 3.0}}}},
+        'wall': {'motion': 'kinematic', 'box': [0.1, 1.0, 1.0], 'position': [9.0, 0.0, 0.0]}}}})
+    with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
+        client.wait('the value', lambda: 'eye/ahead range [m]' in client.widgets[
+            'Value']['options'])
+        client.set('Value', 'eye/ahead range [m]')
+        client.click('Add')
+
+        def scales():
+            for _ in range(20):
+                world.step()
+            return client.plot['scales']
+
+        def range_of(is_known):
+            found = scales()['y']['range']
+            (_, values), = client.curves.values()
+            return found if len(values) > 5 and (
+                np.isfinite(values).sum() > 5) == is_known else None
+
+        assert client.wait('nothing met', lambda: range_of(False))
+        world.robots['wall'].set_base_pose((2.05, 0.0, 0.0))
+        low, high = client.wait('the wall', lambda: range_of(True))
+        assert low <= 2.0 <= high <= low + 1.0
+        client.set('Seconds', 1)
+        client.wait('only what is finite', lambda: 'y' not in scales())
