@@ -30,7 +30,7 @@ SHOWN := $(filter-out 0 false,$(VIEW))
 FILMED := $(filter-out 0 false,$(FILM))
 
 run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
-	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
+	@trap : INT; $(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
 
 tools: $(VENV)/.gym $(if $(FILMED),$(VENV)/.film)  ## install what looks at recordings, pages and curves, and Gymnasium; FILM=1: pictures and films of runs, too
 	@echo 'For `sim_bridge` as a command: . $(BIN)/activate'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 from sim_bridge.cli.curves import labelled, Panel
@@ -42,7 +43,8 @@ def write_page(panels: Sequence[Panel], title: str, file: Path) -> None:
     figure.update_layout(
         title_text=title, height=120 + _HEIGHT * len(panels), hovermode='x unified',
         template='plotly_white', showlegend=True)
-    file.write_text(figure.to_html(
+    page = figure.to_html(
         include_plotlyjs=True, config={'displaylogo': False, 'scrollZoom': True,
-                                       'plotlyServerURL': '', 'showSendToCloud': False}),
-        encoding='utf-8')
+                                       'plotlyServerURL': '', 'showSendToCloud': False})
+    page = page.replace('<head>', f'<head><title>{escape(title)}</title>', 1)
+    file.write_text(page, encoding='utf-8')

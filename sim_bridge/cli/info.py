@@ -14,7 +14,7 @@ from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
-from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.names import bytes_text, counted
 
 if TYPE_CHECKING:
     from sim_bridge.ros.bag.summary import Summary
@@ -99,7 +99,7 @@ def _lines(summary: Summary, most: int | None) -> list[str]:
     duration = summary.end - summary.begin
     lines = [
         f'{summary.bag}: {duration:.6g} s, {counted(summary.messages, "message")} on '
-        f'{counted(len(summary.topics), "topic")}, {summary.size / 1e6:.1f} MB']
+        f'{counted(len(summary.topics), "topic")}, {bytes_text(summary.size)}']
     made = summary.simulated
     if made is not None:
         world = f' in {made.world}' if made.world else ''

@@ -16,13 +16,13 @@ from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
 from sim_bridge.foundation.errors import InvalidValueError, StateError
-from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.names import bytes_text, counted
 from sim_bridge.foundation.near_files import path_meant
 
 PAGE, PICTURES = '.html', ('.png', '.svg', '.pdf')
 
 _EPILOG = """\
-A curve is a field of a topic: /joint_states.velocity[elbow]. In brackets: the name of an item
+A curve is a field of a topic: /joint_states.velocity[joint_4]. In brackets: the name of an item
 (joint, link, frame, key) or its number. A field of many numbers gives a curve for each.
 Curves can be calculated with + - * / % **, numbers, pi, g and functions: d(x) is the derivative
 by time, integral(x) the integral; norm abs sqrt exp log sin cos tan asin acos atan atan2 hypot
@@ -30,7 +30,7 @@ min max sign degrees radians. Topics may lack their namespace where that is clea
 Each argument is a panel; commas put several curves into one. Quote them: shells read [ ] ( ) *.
 
 for example:
-  sim_bridge plot swing 'joint_states.position[elbow]' 'd(joint_states.position[elbow])'
+  sim_bridge plot swing 'joint_states.position[joint_4]' 'd(joint_states.position[joint_4])'
   sim_bridge plot before after '/joint_states.effort' --output efforts.png
   sim_bridge plot swing 'imu/imu.linear_acceleration.x - imu/imu/truth.linear_acceleration.x'
   sim_bridge plot run '/tf.transforms[base].transform.translation.z' --from 2 --to 4
@@ -98,13 +98,14 @@ def run(args: argparse.Namespace) -> int:
             from sim_bridge.cli.curves_page import write_page as write
         else:
             from sim_bridge.cli.curves_picture import write_picture as write
+        is_replaced = file.exists()
         try:
             write(panels, title, file)
         except OSError as err:
             raise InvalidValueError(
                 'file', str(file), f'one that can be written: {err.strerror}') from err
         console.line(f'{file}: {counted(sum(len(panel.curves) for panel in panels), "curve")}, '
-                     f'{file.stat().st_size / 1e6:.1f} MB')
+                     f'{bytes_text(file.stat().st_size)}{", replaced" * is_replaced}')
     if is_shown:
         webbrowser.open(files[0].resolve().as_uri())
     return 0
@@ -119,8 +120,22 @@ def _split(words: list[str]) -> tuple[list[Path], list[str]]:
     if count == len(words):
         raise InvalidValueError(
             'curves', 'none', 'fields of topics after the bag, such as '
-            "'joint_states.position[elbow]'; `sim_bridge info BAG` lists the topics")
+            "'joint_states.position[joint_4]'; `sim_bridge info BAG` lists the topics")
     return [Path(word) for word in words[:count]], words[count:]
+
+
+def _check_is_no_topic(text: str, bag: Path) -> None:
+    """Raise InvalidValueError, with the fields that there are, for a topic without a field."""
+    from sim_bridge.ros.bag.fields import message_class
+    from sim_bridge.ros.bag.reader import Bag
+
+    name = text.strip().lstrip('/')
+    for topic in Bag(bag).topics:
+        if name and f'/{topic.name.lstrip("/")}'.endswith(f'/{name}'):
+            fields = message_class(topic.type_name).get_fields_and_field_types()  # type: ignore[attr-defined]
+            raise InvalidValueError(
+                'curve', text, 'a field of this topic: '
+                + ', '.join(f'{name}.{each}' for each in fields))
 
 
 def _read(
@@ -131,6 +146,8 @@ def _read(
     from sim_bridge.ros.bag.fields import read_series
     from sim_bridge.ros.bag.reader import Bag
 
+    for text in curves:
+        _check_is_no_topic(text, bags[0])
     expressions = [Expression(text) for text in curves]
     references = [each for expression in expressions for each in expression.references]
     panels = [Panel(expression.text, []) for expression in expressions]

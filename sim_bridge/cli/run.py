@@ -245,7 +245,9 @@ def _follow(
                 first_message, next_status = now, now + _FIRST_STATUS_S
                 console.end_status()
                 console.line(f'running: the first message came after {now - begun:.1f} s')
-                console.line(_invitation(watch.joint_states))
+                console.line(_invitation(
+                    watch.joint_states if watch.look().publisher_count else watch.object_states,
+                    bool(page.url)))
             elif now - begun > START_LIMIT_S:
                 return f'no message within {START_LIMIT_S:g} s', 1
             elif seen.compiling:
@@ -285,12 +287,15 @@ def describe(progress: Progress, page: str = '') -> str:
     return ' | '.join(filter(None, parts))
 
 
-def _invitation(topic: str) -> str:
-    """Return how to look at the graph from another terminal."""
+def _invitation(topic: str, has_page: bool) -> str:
+    """Return how to look at the graph from another terminal, and at the robot on a page."""
     domain = os.environ.get('ROS_DOMAIN_ID')
     settings = f'ROS_DOMAIN_ID={domain} ' if domain else ''
+    page = '' if has_page else '. On a page in the browser: --view, or VIEW=1 with make'
     if shutil.which('ros2'):
-        return f'look at it from another terminal: {settings}ros2 topic echo {topic}'
+        return f'look at it from another terminal: {settings}ros2 topic echo {topic}{page}'
     return (
         'look at it from another terminal by a program as in docs/topics.md, run by '
-        f'{settings}{sys.executable}; or with ROS 2 sourced: {settings}ros2 topic echo {topic}')
+        f'{settings}{sys.executable}; or with ROS 2 sourced: {settings}ros2 topic echo {topic}'
+        f'{page}'
+    )

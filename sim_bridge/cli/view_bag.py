@@ -16,6 +16,7 @@ from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
 from sim_bridge.cli.progress import Work
 from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.names import bytes_text
 
 if TYPE_CHECKING:
     from sim_bridge.page.tape import Tape
@@ -91,7 +92,7 @@ def view_bag(args: argparse.Namespace, bag: str) -> int:
                 page = html(tape, args.forces, lambda time: work(time - tape.begin),
                             lambda notice: console.line(f'warning: {notice.text}'))
             Path(args.html).write_text(page, encoding='utf-8')
-            console.line(f'{args.html}: {length:.6g} s, {len(page) / 1e6:.1f} MB')
+            console.line(f'{args.html}: {length:.6g} s, {bytes_text(len(page))}')
         if args.output:
             _draw(tape, args, console)
     except OSError as err:
@@ -161,7 +162,7 @@ def _draw(tape: Tape, args: argparse.Namespace, console: Console) -> None:
         with Work(console, 'drawn', tape.end - tape.begin) as work:
             write_film(tape, args.fps, args.speed, _pixels(args.size), file,
                        lambda time: work(time - tape.begin))
-    console.line(f'{file}: {file.stat().st_size / 1e6:.1f} MB')
+    console.line(f'{file}: {bytes_text(file.stat().st_size)}')
 
 
 def _play(tape: Tape, args: argparse.Namespace, console: Console) -> int:

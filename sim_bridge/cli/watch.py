@@ -74,6 +74,7 @@ class Watch:
             )
         topic = '/'.join(filter(None, (robot, 'joint_states')))
         self.joint_states = self._node.resolve_topic_name(topic)
+        self.object_states = self._node.resolve_topic_name('object_states')
         self._node.create_subscription(
             JointState, self.joint_states,
             # rclpy's annotation lacks callbacks that take the message's information, too

@@ -33,6 +33,11 @@ class ByName(dict[str, _Thing]):
         raise UnknownNameError(self._kind, name, self, self._place)
 
 
+def bytes_text(size: int) -> str:
+    """Return a number of bytes as kB or MB, with a decimal from 1 MB on."""
+    return f'{size / 1e6:.1f} MB' if size >= 1_000_000 else f'{size / 1e3:.0f} kB'
+
+
 def counted(number: int, thing: str, things: str = '') -> str:
     """Return a number and what is counted, '1 link', '2 links'; things: a plural not in s."""
     return f'{number} {thing if number == 1 else things or f"{thing}s"}'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from html import escape
 import io
 
 from sim_bridge.page.channel import empty_frame
@@ -70,7 +71,8 @@ def html(
                     if text != told:
                         label.text, label.visible, told = text, bool(text), text
                 progress(moment.time)
-        return recording.as_html()
+        page = recording.as_html()
+        return page.replace('<title>Viser</title>', f'<title>{escape(tape.title)}</title>', 1)
     finally:
         with redirect_stdout(io.StringIO()):  # it says so
             server.stop()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 from sim_bridge.page.channel import Frame, NUMBERS
 from sim_bridge.page.layer import Context, PlainLayer
@@ -15,6 +16,24 @@ _SPEED = NUMBERS.index('wanted_speed')
 _KEPT = 6  # messages
 _NOTHING = '—'
 _MARKS = {'error': '❌', 'warning': '⚠️'}
+_NUMBER = re.compile(r'\d[\d.,]*')
+
+
+class _Said(NamedTuple):
+    """A message, and how many there were that differ by their numbers alone."""
+
+    kind: str
+    text: str
+    times: int
+
+    @property
+    def what(self) -> tuple[str, str]:
+        """What those messages have in common."""
+        return self.kind, _NUMBER.sub('#', self.text)
+
+    def __str__(self) -> str:
+        times = f' ({self.times} times)' if self.times > 1 else ''
+        return f'{_MARKS[self.kind]} {plain(self.text)}{times}'
 
 
 class TimeLayer(PlainLayer):
@@ -25,9 +44,11 @@ class TimeLayer(PlainLayer):
         super().__init__(context)
         gui = self.server.gui
         self._is_paused, self._wanted = False, 1.0
-        self._said: list[str] = []
+        self._said: list[_Said] = []
         with context.run:
             self._clock = gui.add_markdown('### —')
+            self._hint = gui.add_markdown(
+                'Ctrl (or Cmd) and drag pulls a link; drag alone turns the view', visible=False)
             self._play = gui.add_button('Pause', hint='Space')
             self._step = gui.add_button('Step', hint='Right arrow')
             self._count = gui.add_number('Steps at once', 1, min=1, step=1)
@@ -60,6 +81,7 @@ class TimeLayer(PlainLayer):
                 ((self._snapshots,), 'save'), ((self._forget,), 'forget')):
             for widget in widgets:
                 widget.visible = ability in structure.abilities
+        self._hint.visible = 'drag' in structure.abilities
 
     def update(self, frame: Frame, poses: Poses) -> None:
         """Show the time, and the speed where others have changed it."""
@@ -82,8 +104,11 @@ class TimeLayer(PlainLayer):
                 if name not in before:
                     set_value(self._kept, name)
         elif notice.kind in _MARKS:
-            self._said = [f'{_MARKS[notice.kind]} {plain(notice.text)}', *self._said][:_KEPT]
-            self._messages.content = '\n\n'.join(self._said)
+            new = _Said(notice.kind, notice.text, 1)
+            told = sum(each.times for each in self._said if each.what == new.what)
+            others = [each for each in self._said if each.what != new.what]
+            self._said = [new._replace(times=told + 1), *others][:_KEPT]
+            self._messages.content = '\n\n'.join(map(str, self._said))
 
     def _toggle(self) -> None:
         self.ask('play' if self._is_paused else 'pause')

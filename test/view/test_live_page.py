@@ -331,8 +331,16 @@ def test_bodies_come_and_go_while_the_page_is_open(page, between_steps):
 def test_errors_of_the_program_are_on_the_page(page):
     """Show what `World.step` raises."""
     world, _, client = page
-    hook = world.before_step(lambda _: 1 / 0)
+
+    def fail(world):
+        raise ZeroDivisionError(f'in step {world.step_count} of {world.time} s')
+
+    hook = world.before_step(fail)
     client.wait('the error', lambda: any('ZeroDivisionError' in text for text in client.texts))
+    # those that differ by their numbers are one
+    message = client.wait('more of them', lambda: [
+        text for text in client.texts if 'ZeroDivisionError' in text and 'times)' in text])
+    assert len(message) == 1 and message[0].count('ZeroDivisionError') == 1
     hook.remove()
     before = world.step_count
     client.wait('more steps', lambda: world.step_count > before)

@@ -68,15 +68,16 @@ class Bag:
 
     def __repr__(self) -> str:
         """Show the place, and the numbers of files and topics."""
-        topics = f', {counted(len(self._topics), "topic")}' if self._topics else ''
+        topics = f', {counted(len(self.topics), "topic")}' if self.topics else ''
         return f'<Bag {str(self._path)!r}: {counted(len(self._files), "file")}{topics}>'
 
     def _repr_html_(self) -> str:
         """Return a table of what metadata.yaml says of the topics, for notebooks."""
-        return table(repr(self).strip('<>'), ('topic', 'type', 'messages'), self._topics)
+        return table(repr(self).strip('<>'), ('topic', 'type', 'messages'), self.topics)
 
     @property
-    def _topics(self) -> Sequence[TopicCount]:
+    def topics(self) -> Sequence[TopicCount]:
+        """What `metadata.yaml` says of the topics; nothing where there is none."""
         return () if self._metadata is None else self._metadata.topics
 
     @property

@@ -69,10 +69,9 @@ def find(files: Iterable[Path] | None = None) -> Path | None:
 
 def absence(package: str) -> str:
     """Return what to say where a package is not installed: how to get it."""
-    return (
-        f'{package} is not installed. Beside a ROS 2 installation, apt install '
-        f'ros-$ROS_DISTRO-{package.replace("_", "-")}; beside the ROS wheels, sim_bridge '
-        'interfaces')
+    way = ('apt install ros-$ROS_DISTRO-' + package.replace('_', '-') if wheels() is None
+           else '`sim_bridge interfaces`')
+    return f'{package} is not installed; {way} installs it'
 
 
 def python_path(prefix: Path) -> Path:

@@ -183,7 +183,7 @@ class SimBridge:
         offer_standard_services(node, services, control, entities, simulator, calls)
         if optional_messages('control_msgs', 'action') is None:
             node.get_logger().info(
-                f'no actions follow_joint_trajectory: {absence("control_msgs")}')
+                f'optional: no actions follow_joint_trajectory, since {absence("control_msgs")}')
         Diagnostics(
             node, pacer, simulator, parameters.diagnostics_rate,
             None if page is None else page.show)
@@ -259,11 +259,11 @@ class SimBridge:
         factor = parameters.real_time_factor
         robots = ', '.join(
             f'{interface.robot.name!r} ({counted(len(interface.robot.joint_names), "joint")}, '
-            f'{counted(len(interface.topics), "topic")} of readings)'
+            f'{counted(len(interface.topics), "topic")} published)'
             for interface in simulator.interfaces
         )
         objects = len(simulator.world.robots) - len(simulator.interfaces)
-        pace = f'{factor:g} x real time' if factor else 'as fast as possible'
+        pace = f'real time factor {factor:g}' if factor else 'as fast as possible'
         state = '' if is_active else ', inactive'
         state += ', paused' if parameters.paused else ''
         self._node.get_logger().info(

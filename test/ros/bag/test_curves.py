@@ -228,8 +228,10 @@ def test_a_page_holds_its_data_and_needs_nothing_else(bag, states, capsys):
     picture = bag.parent / 'curves.png'
     assert main(['plot', str(bag), str(bag), 'joint_states.position[elbow]*2', 'd(/clock.clock)',
                  '--html', str(page), '-o', str(picture), '--from', '0.1', '--to', '0.2']) == 0
-    assert '4 curves' in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert '4 curves' in out and 'replaced' not in out
     text = page.read_text(encoding='utf-8')
+    assert '<title>swing, swing</title>' in text
     assert '<script src=' not in text and '<link' not in text
     traces = plotted(text)
     assert [trace['name'] for trace in traces[:2]] == [
@@ -241,6 +243,8 @@ def test_a_page_holds_its_data_and_needs_nothing_else(bag, states, capsys):
         traces[0]['y'], [2.0 * each.position[elbow] for each in states][99:200])
     np.testing.assert_allclose(traces[2]['y'], 1.0, atol=1e-6)
     image = matplotlib.image.imread(picture)
+    assert main(['plot', str(bag), 'd(/clock.clock)', '-o', str(picture)]) == 0
+    assert 'kB, replaced' in capsys.readouterr().out
     # white paper, and lines in colour on it
     assert image.shape[1] == 1080 and np.ptp(image[..., :3], axis=2).max() > 0.3
 
@@ -254,6 +258,7 @@ def test_panels_of_like_units_share_a_label():
 
 @pytest.mark.parametrize(('arguments', 'words'), [
     (['nowhere', 'a.b'], 'that exists'), ([], 'after the bag'),
+    (['joint_states'], 'a field of this topic: joint_states.header, joint_states.name, joint_sta'),
     (['/joint_states.position', '-o', 'x.gif'], '.png'),
     (['/joint_states.position', '--html', 'x.png'], '.html'),
     (['/joint_states.position', '--from', '9', '--html', '{}/x.html'], 'it has them from 0.001'),

@@ -120,6 +120,7 @@ def test_one_page_plays_a_bag_without_anything_else(swing, tape, capsys):
     assert 'swing.html: 0.2 s' in capsys.readouterr().out
     text = page.read_text(encoding='utf-8')
     assert '<script src=' not in text and 'rel="stylesheet"' not in text
+    assert '<title>swing</title>' in text
     duration, messages = recording(text)
     assert duration == pytest.approx(0.2)
     take = tape.takes[0]

@@ -444,6 +444,6 @@ def test_without_the_packages_the_node_says_how_to_get_them(graph, start_process
     assert kinds.isdisjoint({'simulation_interfaces', 'control_msgs'})
     code, output = end(process)
     assert code == 0, output
-    assert 'no services of simulation_interfaces: simulation_interfaces is not' in output
-    assert 'no actions follow_joint_trajectory: control_msgs is not installed' in output
+    assert 'no services of simulation_interfaces, since simulation_interfaces is not' in output
+    assert 'no actions follow_joint_trajectory, since control_msgs is not installed' in output
     assert 'sim_bridge interfaces' in output

@@ -74,7 +74,8 @@ def offer_standard_services(
     interfaces = installed_interfaces()
     if interfaces is None:
         node.get_logger().info(
-            f'no services of simulation_interfaces: {absence("simulation_interfaces")}')
+            'optional: no services of simulation_interfaces, since '
+            + absence('simulation_interfaces'))
         return
     for kind, handler in handlers_of(interfaces, control, entities, simulator).items():
         for name in names_of(kind):
