@@ -10,6 +10,7 @@ import numpy as np
 import viser
 
 from sim_bridge.page.channel import Frame
+from sim_bridge.page.grid import add_grid, fit_grid
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Mesh, Notice, Structure
@@ -35,11 +36,7 @@ class CameraLayer(PlainLayer):
         self._is_framed = False
         scene.set_up_direction('+z')
         scene.configure_default_lights(cast_shadow=False)
-        self._grid = scene.add_grid(
-            f'{ROOT}/grid', 100.0, 100.0, cell_size=1.0, section_size=5.0,
-            cell_thickness=0.6, section_thickness=0.8,
-            cell_color=(200, 204, 210), section_color=(165, 170, 178), fade_distance=60.0,
-            shadow_opacity=0.0, position=(0.0, 0.0, 0.004))
+        self._grid = add_grid(self.server, f'{ROOT}/grid')
         self._axes = scene.add_frame(
             f'{ROOT}/axes_of_world', axes_length=0.3, axes_radius=0.006, visible=False)
         with context.show:
@@ -91,9 +88,7 @@ class CameraLayer(PlainLayer):
         size = float(np.clip(np.linalg.norm(high - low), _LEAST_SIZE, _MOST_SIZE))
         middle = 0.5 * (low + high)
         eye = middle + 0.95 * size * _DIRECTION
-        # lines as far apart as a part of what is seen
-        cell = 10.0 ** np.floor(np.log10(size))
-        self._grid.cell_size, self._grid.section_size = float(cell), 5.0 * float(cell)
+        fit_grid(self._grid, size)
         camera = self.server.initial_camera
         camera.position, camera.look_at = tuple(eye), tuple(middle)
         for client in self.server.get_clients().values():

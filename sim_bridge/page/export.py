@@ -9,6 +9,7 @@ import io
 
 from sim_bridge.page.channel import empty_frame
 from sim_bridge.page.forces_layer import ForcesLayer
+from sim_bridge.page.grid import add_grid, fit_grid
 from sim_bridge.page.guard import Guard
 from sim_bridge.page.layer import Context, ROOT
 from sim_bridge.page.poses import Poses
@@ -19,6 +20,7 @@ from sim_bridge.page.tape import AWAY, extent, fill, Tape
 
 _MARK_S = 1.0  # how long a mark is shown
 _MOST_SHOWN = 3  # marks at once
+_CLOSER = 0.6  # than `AWAY`, which is for pictures: the view of pages is wider
 
 
 def html(
@@ -45,7 +47,10 @@ def html(
         layers = [shapes, forces]
         center, size = extent(tape)
         server.initial_camera.look_at = center
-        server.initial_camera.position = center + size * AWAY
+        server.initial_camera.position = center + _CLOSER * size * AWAY
+        server.scene.set_up_direction('+z')
+        server.scene.configure_default_lights(cast_shadow=False)
+        fit_grid(add_grid(server, f'{ROOT}/grid'), size)
         label = server.scene.add_label(
             f'{ROOT}/mark', '', position=(*center[:2], center[2] + 0.6 * size), visible=False)
         recording = server.get_scene_serializer()

@@ -87,12 +87,13 @@ def still(take: Take) -> np.ndarray:
 
 def extent(tape: Tape) -> tuple[np.ndarray, float]:
     """Return the middle (3,) of what moves, or of all if nothing does, and its size [m]."""
-    points = []
+    points, reach = [], 0.0
     for take in tape.takes:
         chosen = np.flatnonzero(~still(take))
         if not len(chosen):
             chosen = np.arange(len(take.structure.links))
         if len(chosen):
+            reach = max(reach, *(_reach(take.structure, link) for link in chosen.tolist()))
             points.append(np.concatenate([
                 moment.poses[chosen, 9:] for moment in take.moments[:: max(
                     1, len(take.moments) // 50)]]))
@@ -100,7 +101,19 @@ def extent(tape: Tape) -> tuple[np.ndarray, float]:
         return np.zeros(3), 1.0
     every = np.concatenate(points)
     low, high = np.percentile(every, (2, 98), axis=0)
-    return 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 0.3)
+    return 0.5 * (low + high), max(float(np.linalg.norm(high - low)), reach, 0.3)
+
+
+def _reach(structure: Structure, link: int) -> float:
+    """Return how far surfaces of a link reach from its origin [m]; those of files count as 0."""
+    found = [0.0]
+    for part in structure.parts:
+        mesh = structure.meshes[part.mesh]
+        if part.link == link and isinstance(mesh, Mesh):
+            corners = np.array([mesh.vertices.min(0), mesh.vertices.max(0)]) * part.scale
+            found.append(float(np.linalg.norm(part.position)
+                               + np.linalg.norm(np.abs(corners).max(axis=0))))
+    return max(found)
 
 
 def together(tapes: list[Tape], spacing: float = 0.0, opacity: float = 0.35) -> Tape:
