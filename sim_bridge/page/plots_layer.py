@@ -15,6 +15,8 @@ _COLORS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e
 _MOST = 8  # curves
 _EVERY = 6  # frames between two pictures
 _TIME = NUMBERS.index('time')
+_NARROWEST = 0.01  # half of the least range, as a part of the values
+_NOTHING, _SAME = 1e-9, 1e-3  # below which values, and their differences, are rounding
 _OF_RUN = {'contacts': 'contacts', 'time of a step [s]': 'tick_time', 'lateness [s]': 'lateness',
            'missed deadlines': 'missed', 'pivots of the solver': 'pivots',
            'sweeps of the solver': 'sweeps', 'residual of contacts [m/s]': 'residual'}
@@ -82,17 +84,24 @@ def _scales(values: np.ndarray | None = None) -> dict[str, uplot.Scale]:
     Return the scales of a plot of values (curves, n).
 
     A value that is not finite, as of a ray that meets nothing, is a gap in a curve, and would
-    leave the chart empty if it were to choose the range.
+    leave the chart empty if it were to choose the range. Values that differ by rounding alone
+    would have a range whose labels are all the same.
     """
     scales = {'x': uplot.Scale(time=False, auto=True)}
-    if values is None or np.isfinite(values).all():
+    if values is None:
         return scales
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    middle = 0.5 * (low + high)
+    half = _NARROWEST * (abs(middle) if abs(middle) > _NOTHING else 1.0)
     # in steps, so that it does not change with every value
-    step = 10.0 ** np.floor(np.log10(max(high - low, 1e-9)))
-    low, high = step * np.floor(low / step), step * np.ceil(high / step)
-    scales['y'] = uplot.Scale(range=(float(low), float(max(high, low + step))))
+    if high - low < _SAME * half:
+        number = round(middle / half)
+        scales['y'] = uplot.Scale(range=(half * (number - 1), half * (number + 1)))
+    elif known.size < values.size:
+        step = 10.0 ** np.floor(np.log10(high - low))
+        scales['y'] = uplot.Scale(range=(
+            float(step * np.floor(low / step)), float(step * np.ceil(high / step))))
     return scales
 
 
