@@ -30,6 +30,7 @@ from benchmarks import (
     stand,
     step,
     view,
+    worst,
 )
 
 _BENCHMARKS = {
@@ -46,6 +47,7 @@ _BENCHMARKS = {
     'stack': stack.run,
     'stand': stand.run,
     'piles': piles.run,
+    'worst': worst.run,
     # finding contacts, alone
     'collision': collision.run,
     'broad_phase': broad_phase.run,

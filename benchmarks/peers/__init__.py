@@ -91,6 +91,8 @@ CONTACT_ENTRIES = {
     'sim_bridge': Entry('contact_sim_bridge', 'SimBridgeScene'),
     'sim_bridge iterative': Entry('contact_sim_bridge', 'SimBridgeScene',
                                   (('solver', 'iterative'),)),
+    'sim_bridge without a budget': Entry('contact_sim_bridge', 'SimBridgeScene',
+                                         (('step_budget', None),)),
     'sim_bridge split': Entry('contact_sim_bridge', 'SimBridgeScene', (('solver', 'split'),)),
     'MuJoCo': Entry('contact_mujoco', 'MuJoCoScene'),
     'MuJoCo implicitfast': Entry('contact_mujoco', 'MuJoCoScene',

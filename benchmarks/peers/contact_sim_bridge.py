@@ -15,15 +15,15 @@ _ROBOTS = 'robots'
 
 
 class SimBridgeScene:
-    """`World.step(n)`: n steps in one call. solver: direct, iterative or split."""
+    """`World.step(n)`: n steps in one call. settings: of the world, its solver for instance."""
 
     version = __version__
 
-    def __init__(self, scene: Scene, *, solver: str = 'direct'):
+    def __init__(self, scene: Scene, **settings: object):
         self._scene = scene
         self._forces: dict[int, np.ndarray] = {}
-        self.world = sb.World(time_step=scene.time_step, gravity=tuple(scene.gravity),
-                              solver=solver)
+        self.world = sb.World(
+            time_step=scene.time_step, gravity=tuple(scene.gravity), **settings)
         self._add_materials()
         for plane in scene.planes:
             self.world.add_body(sb.Plane(), motion='static', material=plane.material,

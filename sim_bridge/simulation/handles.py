@@ -110,21 +110,26 @@ class Probe(NamedTuple):
     pose: np.ndarray
 
 
+_MOST_WORK = 600_000_000  # of a step without a budget, some tenths of a second
+
+
 def make_options(
     time_step: float, solver: int = DIRECT, margin: float = 1e-4, *, sleeps: bool = False,
-    is_smooth: bool = False, iterations: int | None = None,
+    is_smooth: bool = False, iterations: int | None = None, budget: int | None = None,
 ) -> Options:
     """
     Return the numbers that steer a world which steps by so many seconds.
 
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
     sleeps: whether any body may rest. is_smooth: whether smooth motion takes steps of fifth order.
-    iterations: most sweeps; None: as many as the solver usually takes.
+    iterations: most sweeps; None: as many as the solver usually takes. budget: multiplications
+    that a step's contacts may take; None: as many as they need, but for jammed bodies.
     """
     return Options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
-        max_sweeps=iterations or _SWEEPS[solver], contact_margin=margin,
+        max_sweeps=iterations or _SWEEPS[solver], step_budget=budget or _MOST_WORK,
+        contact_margin=margin,
         detect=0, narrow=0, detect_convex=0, detect_surface=0, detect_hollow=0, detect_line=0,
         contact=0,
         refine=0, custom=0, hybrid=0, made=0, newton=0, share=0, loops=0, sleeps=int(sleeps))

@@ -16,6 +16,9 @@ SOLVERS: Mapping[str, int] = MappingProxyType(
     {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT})
 _INTEGRATORS = ('midpoint', 'rk5')
 _MOST_ITERATIONS = 1_000_000
+_LEAST_BUDGET, _MOST_BUDGET = 1000, 10**12
+STEP_BUDGET = 500_000
+"""Multiplications that contacts of a step take at most, unless a world says otherwise."""
 
 
 class Settings(NamedTuple):
@@ -23,7 +26,7 @@ class Settings(NamedTuple):
     How a simulation is run; as `World` takes it, checked.
 
     time_step_ns, seed: stay. sleep: None: nothing sleeps. iterations: None: as the solver has it.
-    erp, cfm: of joints and contacts without such of their own.
+    erp, cfm: of joints and contacts without such of their own. step_budget: None: no bound.
     """
 
     time_step_ns: int
@@ -35,6 +38,7 @@ class Settings(NamedTuple):
     iterations: int | None
     erp: float
     cfm: float
+    step_budget: int | None
 
     def changed(self, name: str, value: object) -> Settings:
         """Return them with another value, checked; raises InvalidValueError."""
@@ -73,6 +77,17 @@ def _iterations(value: object) -> int | None:
     return number
 
 
+def _budget(value: object) -> int | None:
+    if value is None:
+        return None
+    number = whole_number('step_budget', value)
+    if not _LEAST_BUDGET <= number <= _MOST_BUDGET:
+        raise InvalidValueError(
+            'step_budget', value,
+            f'a whole number from {_LEAST_BUDGET} to {_MOST_BUDGET}, or None for no bound')
+    return number
+
+
 _CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({
     'time_step_ns': _time_step_ns,
     'seed': lambda value: whole_number('seed', value),
@@ -85,4 +100,5 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({
     'cfm': lambda value: number_from(
         'cfm', value, 0.0, math.inf, '',
         'a finite number of at least 0 [m/(N s), rad/(N m s)]'),
+    'step_budget': _budget,
 })

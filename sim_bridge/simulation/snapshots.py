@@ -117,7 +117,7 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
         device.restore(values)
 
 
-HASH_VERSION = 2
+HASH_VERSION = 3
 """Of what `state_hash` takes in; greater wherever equal worlds have other hashes than before."""
 
 

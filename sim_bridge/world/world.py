@@ -44,7 +44,7 @@ from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
-from sim_bridge.simulation.settings import checked, Settings
+from sim_bridge.simulation.settings import checked, Settings, STEP_BUDGET
 from sim_bridge.simulation.simulation import DivergenceError, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.simulation.step_hooks import AFTER, BEFORE, StepHook
@@ -131,6 +131,7 @@ class World(DeclaredAttributes):
         iterations: int | None = None,
         erp: float = 0.2,
         cfm: float = 0.0,
+        step_budget: int | None = STEP_BUDGET,
     ):
         """
         Make an empty world.
@@ -156,6 +157,10 @@ class World(DeclaredAttributes):
         erp, cfm: ODE's world ERP and CFM [1; m/(N s), rad/(N m s)]: of contacts whose contact
             material says nothing else, and what `add_joint` takes if it is given neither these nor
             a compliance.
+        step_budget: multiplications that the contacts of a step may take, so that a hard impact
+            takes no longer than control can wait; None for no bound. What is not solved to the
+            tolerance then is in `report`, and the next step goes on from there. Islands of more
+            than 50 contacts may take more. See docs/performance.md.
 
         All but time_step and seed can be set later, as attributes of these names; resets keep what
         was set, snapshots have it. Raises InvalidValueError for other values.
@@ -165,7 +170,7 @@ class World(DeclaredAttributes):
             checked('time_step_ns', time_step), checked('seed', seed), checked('solver', solver),
             checked('integrator', integrator), checked('contact_margin', contact_margin),
             checked('sleep', sleep), checked('iterations', iterations), checked('erp', erp),
-            checked('cfm', cfm)), own_gravity)
+            checked('cfm', cfm), checked('step_budget', step_budget)), own_gravity)
         if callable(gravity):
             self.simulation.set_gravity(gravity)
 
@@ -1073,6 +1078,8 @@ class World(DeclaredAttributes):
         'solver', "The solver of contacts: 'direct', 'iterative' or 'split'.")
     iterations: Settable[int | None, int | None] = _setting(
         'iterations', 'Most sweeps of an island, or None.')
+    step_budget: Settable[int | None, int | None] = _setting(
+        'step_budget', 'Multiplications that the contacts of a step may take, or None.')
     contact_margin: Settable[float, Number] = _setting(
         'contact_margin', 'Distance of contacts without force [m].')
     erp: Settable[float, Number] = _setting(

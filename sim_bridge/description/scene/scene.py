@@ -4,7 +4,7 @@ Scenes: what is in a world, as YAML.
     world:
       description: Two arms at a table   # for users
       solver: direct                     # integrator, sleep, iterations, contact_margin, erp,
-                                         # cfm: attributes of World; what is absent stays
+                                         # cfm, step_budget: of World; what is absent stays
       gravity: [0, 0, -9.81]             # m/s²; or {center: …}, the arguments of PointGravity
       force_fields:
         wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}  # docs/force_fields.md

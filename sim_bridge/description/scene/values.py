@@ -13,7 +13,7 @@ from sim_bridge.description.yaml.section import Section
 _RATES = ('linear_velocity_damping', 'angular_velocity_damping', 'mass_coefficients',
           'inertia_coefficients')
 _SETTINGS = ('solver', 'integrator')
-_SETTING_NUMBERS = ('contact_margin', 'iterations', 'erp', 'cfm')
+_SETTING_NUMBERS = ('contact_margin', 'iterations', 'erp', 'cfm', 'step_budget')
 SLEEP_KEYS = ('linear', 'angular', 'steps', 'time', 'average_samples')
 
 

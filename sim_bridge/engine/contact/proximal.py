@@ -25,8 +25,10 @@ from sim_bridge.engine.math.vec3 import load_v, sub
 
 _ROUNDS = 40
 _MOST_NEWTONS = 150
-_MOST_WORK = 600_000_000  # multiplications, some tenths of a second
 _NEWTONS_A_ROUND = 12
+_BAD = 0.05  # m/s, a residual that bodies would be seen to sink by
+_FOR_BAD = 30  # times as much work is allowed then
+_LAST_NEWTONS = 2  # of the last round, whatever they cost
 _WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
 _SHORTEST = 0.1  # share of a Newton step that is tried last
 _BEST = 1e-4  # share of the tolerance that is good enough for anything
@@ -36,32 +38,38 @@ _MOST_YIELD = 0.1
 
 
 @subroutine
-def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
+def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most):
     """
     Solve an island to a natural-map residual of `tolerance`; return the number of Newton steps.
 
     After convergence, a last round reduces the residual much further, so that a world at rest
     stays at rest for long. Jammed bodies whose laws have no solution must not stop a simulation.
-    So no round begins after too many Newton steps, or too much work on the island in this time
-    step, over all pivots of joints at their stops.
+    So no Newton step begins after too many, or after too much work on the island in this time
+    step, over all pivots of joints at their stops. most: multiplications of this work.
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, is_last = 0, _YIELD, False
     for _ in range(_ROUNDS):
-        is_spent = newtons >= _MOST_NEWTONS or islands.spent[island] > _MOST_WORK
+        allowed = most if natural <= _BAD else _FOR_BAD * most
+        is_spent = newtons >= _MOST_NEWTONS or (
+            islands.spent[island] > allowed and natural > tolerance)
         if is_spent or is_last or natural <= _BEST * tolerance:
             break
         is_last = natural <= tolerance
         soften(laws, islands, rows, solution, island, share, direct.kept)
         wanted = max(_BEST * tolerance, 1e-3 * natural)
         near, _ = island_residual(laws, islands, rows, solution, island)
-        for _ in range(_NEWTONS_A_ROUND):
+        for turn in range(_NEWTONS_A_ROUND):
+            before = islands.spent[island]
             size = find_direction(laws, islands, rows, solution, direct, island)
             if size < 0:
                 break
             newtons += 1
             near = search_along(laws, islands, rows, solution, direct, island, size, near)
-            if near <= wanted:
+            # another step takes as much; the last round spares the next steps their Newton steps
+            another = islands.spent[island] - before
+            if near <= wanted or islands.spent[island] + another > allowed and (
+                    not is_last or turn + 1 >= _LAST_NEWTONS):
                 break
         solved = near <= wanted
         harden(laws, islands, rows, solution, direct.kept, island)
@@ -127,8 +135,16 @@ def harden(laws, islands, rows, solution, kept, island):
 
 
 @kernel
+def keep_impulses(islands, solution, island, kept_out):
+    """Store the impulses of an island, for `go_back`."""
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        kept_out[contact, KEPT_IMPULSE:KEPT_BIAS] = solution.impulse[contact]
+
+
+@kernel
 def go_back(laws, islands, rows, solution, kept, island):
-    """Restore the impulses from before `soften`."""
+    """Restore the impulses from before `soften` or of `keep_impulses`."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         impulse, before = solution.impulse[contact], kept[contact, KEPT_IMPULSE:KEPT_BIAS]

@@ -4,6 +4,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
+from sim_bridge.engine.contact.budget import affordable_work, island_rows, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.prepare import directions
@@ -131,7 +132,7 @@ def solve_island(table, island, is_new):
     sweeps, newtons = 0, 0
     if options.solver == DIRECT and fits:
         sweeps, is_solved = sweep_while_worthwhile(
-            laws, islands, rows, solution, island, size, enough)
+            laws, islands, rows, solution, island, size, enough, affordable_work(options, size))
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT and fits:
@@ -176,18 +177,20 @@ def island_of_phase(phase):
 
 
 @kernel
-def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
+def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough, affordable):
     """
     Sweep until the changes are small; return the number of sweeps, and whether they are small.
 
     At regular intervals, the convergence rate predicts the number of sweeps left. Sweeping stops
-    if these would cost more than Newton steps for so many rows.
+    if these would cost more than Newton steps for so many rows, or more than is affordable.
     """
     before, sweeps = 0.0, 0
+    work = sweep_work(islands, rows, island)
     most = _SWEEPS_PER_ROW_2 * size * size
     while True:
         change = sweep(laws, islands, rows, solution, island)
         sweeps += 1
+        islands.spent[island] += work
         if change <= enough:
             # where inertias differ, small changes may be large ones for other contacts
             if island_residual(laws, islands, rows, solution, island)[0] <= 2.0 * enough:
@@ -201,12 +204,6 @@ def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
             if not (rate < 1.0 and change * left <= enough):
                 return sweeps, False
             before = change
+        if islands.spent[island] > affordable:
+            return sweeps, False
 
-
-@kernel
-def island_rows(laws, islands, island):
-    """Return the number of rows of an island."""
-    rows = 0
-    for place in range(islands.first[island], islands.first[island + 1]):
-        rows += laws.rows[islands.order[place]]
-    return rows

@@ -3,13 +3,14 @@
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.blocked import find_blocked
+from sim_bridge.engine.contact.budget import affordable_work, island_rows
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, world_impulse
-from sim_bridge.engine.contact.proximal import solve_proximal
+from sim_bridge.engine.contact.proximal import go_back, keep_impulses, solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows
@@ -202,10 +203,17 @@ def newton(table, phase):
         for _ in range(_NORMAL_SWEEPS):
             if sweep(laws, islands, rows, solution, island) <= 0.5 * tolerance:
                 break
-    newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance)
-    if island_residual(laws, islands, rows, solution, island)[0] > tolerance:
+    most = affordable_work(world.options(table), island_rows(laws, islands, island))
+    newtons = solve_proximal(
+        laws, islands, rows, solution, direct, island, tolerance, most)
+    left, _ = island_residual(laws, islands, rows, solution, island)
+    if left > tolerance:
+        keep_impulses(islands, solution, island, direct.kept)
         for _ in range(_LAST_SWEEPS):
             sweep(laws, islands, rows, solution, island)
+        # where friction and normal forces drive each other up, sweeps lead away
+        if not island_residual(laws, islands, rows, solution, island)[0] <= left:
+            go_back(laws, islands, rows, solution, direct.kept, island)
     if is_without_friction:
         for place in range(islands.first[island], islands.first[island + 1]):
             contact = islands.order[place]

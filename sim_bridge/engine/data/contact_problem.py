@@ -126,7 +126,7 @@ class Islands(NamedTuple):
     of_tree: Annotated[IntVector, Dims('nb')]
     """Island of a leader."""
     spent: Annotated[IntVector, Dims('nc')]
-    """Multiplications that an island's Newton steps took in this step of time."""
+    """Multiplications that an island took in this step of time, see `contact.budget`."""
     rests: Annotated[IntVector, Dims('nc')]
     """1 where all trees of an island have been at rest for long enough."""
 

@@ -8,6 +8,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.contact.budget import is_spent
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import ABSENT
@@ -58,6 +59,7 @@ NOT_COMPILED = 6  # a stage that is first needed now
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
 
 _RELEASES = 20  # at most, after the last pivot
+_FREE_PIVOTS = 4  # that a step may take whatever they cost
 
 
 @entry
@@ -191,7 +193,8 @@ def choose_velocities(model, options, state, ws, table, touching):
             call_stage(options.contact, table, ContactPhase.BUILD)
         advance_velocities(model, options, state, ws, table, touching)
         settle_locked(ws)
-        if pivots > options.max_pivots:
+        if pivots > options.max_pivots or (
+                touching > 0 and pivots >= _FREE_PIVOTS and is_spent(table, pivots)):
             how = RELEASE
         elif 2 * pivots > options.max_pivots:
             how = FIRST

@@ -1,0 +1,106 @@
+"""
+The longest steps of engines: what a controller waits for when something lands.
+
+Each step is timed on its own, with the engines in turns step by step; contacts come and go in all
+of these scenes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.chains import find_missing_robots, real_robot
+from benchmarks.contest import add_rows, finish, is_ours, OURS, peers_for, present, say, value
+from benchmarks.mechanism import zero_state
+from benchmarks.overlap import deepest
+from benchmarks.report import Report, Target
+from benchmarks.scene import ANYTHING, Machine, Scene, Solid, Surface
+from benchmarks.scenes import quadruped, stack
+from benchmarks.shapes import Box, inertia_of
+from benchmarks.timing import time_in_turns
+
+UNBOUNDED = 'sim_bridge without a budget'
+ENGINES = (OURS, UNBOUNDED, 'sim_bridge iterative', 'sim_bridge split', 'MuJoCo',
+           'MuJoCo noslip', 'ODE dWorldStep', 'ODE dWorldQuickStep', 'Bullet')
+MEDIAN, P99, WORST, DEEPEST = 'median [us]', 'p99 [us]', 'worst [us]', 'deepest at the end [m]'
+
+_STEP = 1e-3
+_MOST_US, _MOST_RATIO = 1000.0, 10.0
+_PILE_US = 5000.0
+
+
+def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Report:
+    """Time all scenes in all engines; `duration_scale` shortens that."""
+    report, targets, missing = Report('worst'), [], find_missing_robots()
+    names = present(engines)
+    scenes = [(stack(gap=0.02, time_step=_STEP), 1.5), (_thrown(), 2.0), (tumbled_boxes(), 1.5)]
+    scenes += [] if missing else [(_fallen(), 1.5)]
+    for scene, duration in scenes:
+        say(scene.name)
+        rows = _longest(scene, names, duration * duration_scale)
+        add_rows(report, scene.name, rows)
+        worst, median = value(rows, OURS, WORST), value(rows, OURS, MEDIAN)
+        is_pile = len(scene.solids) > 20
+        targets.append(Target(
+            f'{scene.name}: worst step [us]', worst, _PILE_US if is_pile else _MOST_US))
+        targets.append(Target(
+            f'{scene.name}: worst step / median', worst / median, _MOST_RATIO))
+    report.sections.append(
+        'Processor time of single steps of 1 ms, the engines in turns step by step; ours with '
+        'one call of Python each.')
+    report.add_targets(targets)
+    report = finish(report)
+    report.add_missing({**report.data['missing'], **missing})
+    return report
+
+
+def tumbled_boxes(n: int = 50, seed: int = 3) -> Scene:
+    """Return boxes of 8 to 30 cm, turned by chance, in columns of nine above the ground."""
+    rng = np.random.default_rng(seed)
+    solids = []
+    for k in range(n):
+        size, turn = rng.uniform(0.08, 0.3, 3), np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        box = Box(tuple(size.tolist()))
+        mass = 1000.0 * float(np.prod(size))
+        place = np.array([0.35 * (k % 3), 0.35 * (k // 3 % 3), 0.3 + 0.4 * (k // 9)])
+        solids.append(Solid(
+            box, mass, inertia_of(box, mass), place + 0.02 * rng.random(3) * [1.0, 1.0, 0.0],
+            rotation=turn * np.sign(np.linalg.det(turn))))
+    return Scene(f'{n} tumbled boxes', _STEP, {(ANYTHING, ANYTHING): Surface(0.6)},
+                 solids=tuple(solids))
+
+
+def _thrown() -> Scene:
+    """Return the quadruped, thrown at the ground at 5 m/s."""
+    scene = quadruped(_STEP)
+    machine = scene.machines[0]
+    state = replace(machine.state, position=np.array([0.0, 0.0, 0.6]),
+                    linear=np.array([3.5, 0.0, -3.5]))
+    return replace(scene, name='quadruped thrown at 5 m/s',
+                   machines=(replace(machine, state=state),))
+
+
+def _fallen() -> Scene:
+    """Return an ANYmal without any springs, dropped."""
+    mechanism = real_robot('anymal_b', shapes=True)
+    state = replace(zero_state(mechanism), position=np.array([0.0, 0.0, 0.7]))
+    return Scene('limp ANYmal dropped', _STEP, {(ANYTHING, ANYTHING): Surface(0.8)}, machines=(
+        Machine(mechanism, state, stiffness=0.0, damping=0.1, rest=state.q),))
+
+
+def _longest(scene, names, duration):
+    steps = max(1, round(duration / scene.time_step))
+    peers = peers_for(scene, names)
+    for name, peer in peers.items():
+        if is_ours(name):
+            # what is needed once contacts come is compiled then
+            peer.step(steps)
+            peer.reset()
+    times = time_in_turns({name: peer.step for name, peer in peers.items()}, steps, 1)
+    return {name: {
+        MEDIAN: 1e6 * float(np.median(times[name])),
+        P99: 1e6 * float(np.percentile(times[name], 99.0)),
+        WORST: 1e6 * float(times[name].max()),
+        DEEPEST: deepest(scene, peer.motion())} for name, peer in peers.items()}
