@@ -30,6 +30,7 @@ from sim_bridge.engine.collision.stage import (
 )
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
+from sim_bridge.engine.contact.budget import MOST_WORK
 from sim_bridge.engine.contact.given import solve_given
 from sim_bridge.engine.contact.hybrid import HYBRID
 from sim_bridge.engine.contact.listen import LISTEN
@@ -110,9 +111,6 @@ class Probe(NamedTuple):
     pose: np.ndarray
 
 
-_MOST_WORK = 600_000_000  # of a step without a budget, some tenths of a second
-
-
 def make_options(
     time_step: float, solver: int = DIRECT, margin: float = 1e-4, *, sleeps: bool = False,
     is_smooth: bool = False, iterations: int | None = None, budget: int | None = None,
@@ -123,12 +121,12 @@ def make_options(
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
     sleeps: whether any body may rest. is_smooth: whether smooth motion takes steps of fifth order.
     iterations: most sweeps; None: as many as the solver usually takes. budget: multiplications
-    that a step's contacts may take; None: as many as they need, but for jammed bodies.
+    that an island of contacts may take in a step; None: what only jammed bodies would exceed.
     """
     return Options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
-        max_sweeps=iterations or _SWEEPS[solver], step_budget=budget or _MOST_WORK,
+        max_sweeps=iterations or _SWEEPS[solver], step_budget=budget or MOST_WORK,
         contact_margin=margin,
         detect=0, narrow=0, detect_convex=0, detect_surface=0, detect_hollow=0, detect_line=0,
         contact=0,

@@ -7,6 +7,7 @@ import math
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from sim_bridge.engine.contact.budget import MOST_WORK
 from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import number_from, one_of, truth, whole_number
@@ -16,9 +17,9 @@ SOLVERS: Mapping[str, int] = MappingProxyType(
     {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT})
 _INTEGRATORS = ('midpoint', 'rk5')
 _MOST_ITERATIONS = 1_000_000
-_LEAST_BUDGET, _MOST_BUDGET = 1000, 10**12
+_LEAST_BUDGET = 1000
 STEP_BUDGET = 500_000
-"""Multiplications that contacts of a step take at most, unless a world says otherwise."""
+"""Multiplications that an island of contacts may take in a step, unless a world says else."""
 
 
 class Settings(NamedTuple):
@@ -81,10 +82,10 @@ def _budget(value: object) -> int | None:
     if value is None:
         return None
     number = whole_number('step_budget', value)
-    if not _LEAST_BUDGET <= number <= _MOST_BUDGET:
+    if not _LEAST_BUDGET <= number <= MOST_WORK:
         raise InvalidValueError(
             'step_budget', value,
-            f'a whole number from {_LEAST_BUDGET} to {_MOST_BUDGET}, or None for no bound')
+            f'a whole number from {_LEAST_BUDGET} to {MOST_WORK}, or None for no bound')
     return number
 
 

@@ -140,10 +140,10 @@ class World(DeclaredAttributes):
             do not drift.
         gravity: (3,) [m/s²], world axes; a `PointGravity`; or a function of the position (3,) [m]
             that returns the acceleration (3,) [m/s²].
-        solver: of the contacts; stops, joint friction and mimic joints are always solved exactly.
-            'direct': to a residual below 1e-9 m/s. 'iterative': 8 to 50 sweeps, for piles of
-            hundreds of bodies. 'split': normal forces direct, friction by sweeps. `report` says
-            whether the tolerance was reached.
+        solver: of the contacts; stops, joint friction and mimic joints are solved exactly.
+            'direct': to a residual below 1e-9 m/s, within `step_budget`. 'iterative': 8 to 50
+            sweeps, for piles of hundreds of bodies. 'split': normal forces direct, friction by
+            sweeps. `report` says whether the tolerance was reached.
         seed: of the sensors' noise, an integer of at least 0.
         integrator: 'midpoint', second order with one evaluation of the dynamics; or 'rk5',
             Dormand-Prince, fifth order with six, which falls back to 'midpoint' in steps with
@@ -157,10 +157,10 @@ class World(DeclaredAttributes):
         erp, cfm: ODE's world ERP and CFM [1; m/(N s), rad/(N m s)]: of contacts whose contact
             material says nothing else, and what `add_joint` takes if it is given neither these nor
             a compliance.
-        step_budget: multiplications that the contacts of a step may take, so that a hard impact
-            takes no longer than control can wait; None for no bound. What is not solved to the
-            tolerance then is in `report`, and the next step goes on from there. Islands of more
-            than 50 contacts may take more. See docs/performance.md.
+        step_budget: multiplications that an island of contacts may take in a step, so that a hard
+            impact takes no longer than control can wait; None for no bound. A step that spends it
+            may leave more than the tolerance, as `report` says, and the next goes on from there.
+            Islands of more than 50 contacts may take more. See docs/performance.md.
 
         All but time_step and seed can be set later, as attributes of these names; resets keep what
         was set, snapshots have it. Raises InvalidValueError for other values.
@@ -1079,7 +1079,7 @@ class World(DeclaredAttributes):
     iterations: Settable[int | None, int | None] = _setting(
         'iterations', 'Most sweeps of an island, or None.')
     step_budget: Settable[int | None, int | None] = _setting(
-        'step_budget', 'Multiplications that the contacts of a step may take, or None.')
+        'step_budget', 'Multiplications that an island may take in a step, or None.')
     contact_margin: Settable[float, Number] = _setting(
         'contact_margin', 'Distance of contacts without force [m].')
     erp: Settable[float, Number] = _setting(

@@ -12,6 +12,9 @@ from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_problem import ISLANDS
 from sim_bridge.engine.data.surfaces import DIRECT
 
+MOST_WORK = 600_000_000
+"""Multiplications that no island exceeds, whatever its budget: some tenths of a second."""
+
 _OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
 _OF_COORDINATE = 600  # of a pivot: trees factorized and rows built anew
 _PILE = 150  # rows, above which an island is a pile, which may take more
@@ -28,7 +31,7 @@ def affordable_work(options, rows):
         return budget
     # a Newton step of n rows without gaps takes n³
     larger = rows / _PILE
-    return int(budget * larger * larger * larger)
+    return int(min(budget * larger * larger * larger, float(MOST_WORK)))
 
 
 @kernel

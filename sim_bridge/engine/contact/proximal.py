@@ -11,6 +11,7 @@ as the inner problems are solved, so few rounds are needed.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.budget import MOST_WORK
 from sim_bridge.engine.contact.gauss_seidel import push, sweep
 from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_along
 from sim_bridge.engine.contact.residual import island_residual
@@ -50,7 +51,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, is_last = 0, _YIELD, False
     for _ in range(_ROUNDS):
-        allowed = most if natural <= _BAD else _FOR_BAD * most
+        allowed = most if natural <= _BAD else min(_FOR_BAD * most, max(most, MOST_WORK))
         is_spent = newtons >= _MOST_NEWTONS or (
             islands.spent[island] > allowed and natural > tolerance)
         if is_spent or is_last or natural <= _BEST * tolerance:

@@ -169,7 +169,7 @@ class Options(NamedTuple):
     max_sweeps: int
     """Sweeps over an island's contacts at most, where it is not solved directly."""
     step_budget: int
-    """Multiplications that the contacts of a step may take, see `contact.budget`."""
+    """Multiplications that an island of contacts may take in a step, see `contact.budget`."""
     contact_margin: float
     """Distance below which geometries are contacts, beyond what they can move in a step [m]."""
     detect: int
