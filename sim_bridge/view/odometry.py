@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from sim_bridge.engine.pipeline.observe import SITE_V, SITE_W
 from sim_bridge.foundation.arrays import FloatArray
-from sim_bridge.robots.robot import Robot
 
 _NAMES = (
     'roll [rad]', 'pitch [rad]', 'yaw [rad]', 'linear velocity x [m/s]',
@@ -24,17 +23,10 @@ class Odometry:
     URDF, turns about fixed axes; velocities are in the axes of the base, as on `odom` (REP 105).
     """
 
-    def __init__(self, robots: Iterable[Robot], places: Mapping[int, int]):
-        """
-        Begin with zeros.
-
-        robots: of those with more than one link, and with tracks. places: of links in the rows of
-        `look`, by their sites.
-        """
-        moving = [robot for robot in robots if not robot.fixed_base
-                  and robot.motion != 'static' and (len(robot.links) > 1 or robot.crawlers)]
-        self._rows = np.array([places[robot.root_link.slot.site] for robot in moving], int)
-        self.names = tuple(f'{robot.name} base {name}' for robot in moving for name in _NAMES)
+    def __init__(self, bases: Mapping[str, int]):
+        """Begin with zeros. bases: rows of `look`, by the names of the robots."""
+        self._rows = np.array(list(bases.values()), int)
+        self.names = tuple(f'{robot} base {name}' for robot in bases for name in _NAMES)
         self.values: FloatArray = np.zeros(len(self.names))
         self._table = self.values.reshape(-1, len(_NAMES))
 

@@ -127,7 +127,9 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
         joints += _joints(robot, places)
     state = world.state
     names, signals = signals_of(world)
-    odometry = Odometry(world.robots.values(), places)
+    odometry = Odometry({
+        robot.name: places[robot.root_link.slot.site] for robot in world.robots.values()
+        if _moves_as_a_whole(robot)})
     names += odometry.names
     sensors, readings = sensors_of(world, places)
     belts = Belts(world.geometries, places)
@@ -141,6 +143,12 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
         (*signals, odometry.values), readings,
         {each: number for each, number in meshes.numbers.items()
          if isinstance(each, GeometrySlot)}, belts, odometry, tuple(warnings))
+
+
+def _moves_as_a_whole(robot: Robot) -> bool:
+    """Return whether a robot is more than a body, and its base can move."""
+    return not robot.fixed_base and robot.motion != 'static' and (
+        len(robot.links) > 1 or bool(robot.crawlers))
 
 
 def _part(
