@@ -6,6 +6,7 @@ from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import affordable_work, island_rows
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
+from sim_bridge.engine.contact.keep_wrenches import keep_wrenches
 from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
@@ -28,7 +29,7 @@ from sim_bridge.engine.data.contact_problem import (
 )
 from sim_bridge.engine.data.loops import RANK
 from sim_bridge.engine.data.phases import ContactPhase, MadePhase
-from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE, NOT_PUSHED, PUSHED
+from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
 from sim_bridge.engine.math.vec3 import load3, store3, ZERO
@@ -142,14 +143,7 @@ def keep(table):
     solution, mean_wrench = world.solution(table), world.response(table).mean_wrench
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
-    for body in range(state.contact_wrench.shape[0]):
-        if state.idle[model.root[body]] >= 0:
-            state.pushed[body] = NOT_PUSHED
-            for k in range(6):
-                mean = mean_wrench[body, k] if count > 0 else 0.0
-                state.contact_wrench[body, k] = mean
-                if mean != 0.0:
-                    state.pushed[body] = PUSHED
+    keep_wrenches(model, count > 0, mean_wrench, ws, state)
     state.contact_geometry[:count] = contacts.geometry[:count]
     state.contact_feature[:count] = contacts.feature[:count]
     state.contact_point[:count] = contacts.point[:count]

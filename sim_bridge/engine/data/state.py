@@ -103,7 +103,11 @@ class State(NamedTuple):
     contact_impulse: Annotated[FloatMatrix, Dims('nc', 6, unit='N s; N m s')]
     """Impulse on the first geometry, then the angular one; world axes."""
     contact_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
-    """The contacts' mean wrench on each body in the last step; as `wrench`."""
+    """
+    The contacts' mean wrench on each body in the last step; as `wrench`.
+
+    About the origin at the end of the step, of forces at where the contacts were in its middle.
+    """
     pushed: Annotated[IntVector, Dims('nb')]
     """Whether they pushed it: NOT_PUSHED, PUSHED, or LESS_PUSHED where one has gone since."""
     yield_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]

@@ -1,5 +1,5 @@
 """
-The accelerations of what touches: those of the last step.
+The accelerations of what touches or was struck: those of the last step.
 
 Contacts push with their mean force of a step. The efforts at the end of the step do not balance
 it: a servo that presses a link against a wall ever harder would seem to accelerate it by what half
@@ -7,22 +7,31 @@ a step adds to its effort, over the link's small inertia. So everything in a tre
 that loops tie to such a tree, accelerates as in the mean of the last step, in which all forces
 belong together. Where somebody has written a velocity since, or removed what pushed, there is no
 such step.
+
+The same holds for a tree one of whose joints a stop or friction has brought to rest in the last
+step, and for what loops tie that have an axis at a rigid stop: the impulse of the impact balances
+the mean efforts of the step, and changes the momentum of each subtree by what the readings say.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.state import LESS_PUSHED, NOT_PUSHED, PUSHED
+from sim_bridge.engine.data.model import CFM, LOWER, UPPER
+from sim_bridge.engine.data.state import AT_LOWER, AT_UPPER, LESS_PUSHED, NOT_PUSHED, PUSHED
 from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.dynamics.whitening import is_free
 from sim_bridge.engine.math.vec3 import cross, load_v
+from sim_bridge.engine.pipeline.laws_at_instant import is_in_impact
 
 
 @subroutine
 def keep_accelerations(table):
     """Overwrite ws.ddq, a free joint's as spatial accelerations, where trees touch."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    loops = world.loops(table)
     find_pushed(model, state, ws.pushed)
-    join_tied(model.root, world.loops(table).body, ws.pushed)
+    find_struck(model, state, ws.q, ws.pushed)
+    find_blocked_axes(model.root, loops, state, ws.pushed)
+    join_tied(model.root, loops.body, ws.pushed)
     for body in range(model.parent.shape[0]):
         if ws.pushed[model.root[body]] != PUSHED:
             continue
@@ -49,10 +58,42 @@ def find_pushed(model, state, pushed_out):
         if root == body:
             pushed_out[body] = NOT_PUSHED
         pushed_out[root] = max(pushed_out[root], state.pushed[body])
-        size = 6 if is_free(model.kind[body]) else 1 if has_axis(model.kind[body]) else 0
-        for k in range(at, at + size):
+        for k in range(at, at + joint_size(model.kind[body])):
             if state.v[k] != state.v_left[k]:
                 pushed_out[root] = LESS_PUSHED
+
+
+@kernel
+def find_struck(model, state, q, pushed_inout):
+    """Let trees count as pushed where a rigid stop, friction or a hold took a joint's velocity."""
+    for body in range(model.parent.shape[0]):
+        root, at = model.root[body], model.v_index[body]
+        if pushed_inout[root] != NOT_PUSHED:
+            continue
+        for k in range(at, at + joint_size(model.kind[body])):
+            above = below = -1.0
+            if model.q_of_v[k] >= 0 and model.stop[k, CFM] == 0.0:
+                above = q[model.q_of_v[k]] - model.limits[k, UPPER]
+                below = model.limits[k, LOWER] - q[model.q_of_v[k]]
+            if is_in_impact(state, k, state.v[k], above, below):
+                pushed_inout[root] = PUSHED
+
+
+@kernel
+def joint_size(kind):
+    """Return how many velocities a body's joint has."""
+    return 6 if is_free(kind) else 1 if has_axis(kind) else 0
+
+
+@kernel
+def find_blocked_axes(root, loops, state, pushed_inout):
+    """Let trees tied by a loop with an axis at a rigid stop count as pushed."""
+    for axis in range(loops.axis_joint.shape[0]):
+        if state.axis_mode[axis] == AT_UPPER or state.axis_mode[axis] == AT_LOWER:
+            for side in range(2):
+                body = loops.body[loops.axis_joint[axis], side]
+                if body >= 0 and pushed_inout[root[body]] == NOT_PUSHED:
+                    pushed_inout[root[body]] = PUSHED
 
 
 @kernel

@@ -93,8 +93,7 @@ def observe(
     push_bodies(model, ws.pushes, ws)
     push_at(table, world.fields(table).time[START], AT_INSTANT)
     find_accelerations(model, world.options(table), state, ws, table)
-    if state.contact_size[0] > 0:
-        keep_accelerations(table)
+    keep_accelerations(table)
     accelerate_bodies(model, ws)
     accumulate_reactions(model, ws, world.loop_work(table).wrench)
     if model.medium.shape[0] > 0:
