@@ -46,7 +46,7 @@ from sim_bridge.engine.contact.refine import REFINE
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import make_contacts
-from sim_bridge.engine.data.contact_problem import ContactProblem, make_problem
+from sim_bridge.engine.data.contact_problem import ContactProblem, count_elements, make_problem
 from sim_bridge.engine.data.fields import Fields, no_fields, STAGE
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.listening import Listening, no_listening
@@ -80,7 +80,6 @@ from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.late_stages import compiled_stages
 from sim_bridge.simulation.ray_search import RaySearch
 
-_DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
 _SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
 _TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
 _TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
@@ -231,8 +230,9 @@ def make_contact_handles(
     room = len(state.contact_gap)
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
     yielding = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
+    laws = count_elements(model)
     problem = make_problem(
-        model, room, min(6 * room, _DIRECT_ROWS), loops.body.tolist(), yielding)
+        model, room, 6 * room + laws, loops.body.tolist(), yielding, laws)
     workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,

@@ -3,35 +3,41 @@ The budget of a step: how much work each island of contacts may take, in multipl
 
 Counted rather than timed, so that a step takes the same decisions on every machine. Once an island
 has spent its budget, over all pivots of joints, no further Newton step begins: sweeps end with
-impulses within the bounds of their laws, from which the next step of time goes on. Then pivots
-only release joints.
+impulses within the bounds of their laws, from which the next step of time goes on.
 """
 
-from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.contact_problem import ISLANDS
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.surfaces import DIRECT
 
-MOST_WORK = 600_000_000
-"""Multiplications that no island exceeds, whatever its budget: some tenths of a second."""
+MOST_WORK = 100_000_000
+"""Multiplications that no island exceeds, whatever its budget: about a tenth of a second."""
+
+OF_ENTRY_PAIR = 4
+"""Multiplications of a contact's share in the matrix of coordinates, for each pair of entries."""
 
 _OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
-_OF_COORDINATE = 600  # of a pivot: trees factorized and rows built anew
 _PILE = 150  # rows, above which an island is a pile, which may take more
+_INSTEAD_OF_PIVOTS = 4  # by how much more it takes to solve the laws of joints with the contacts
 _IN_TURNS = 10  # by how much more solvers may take that call Newton's method in turns with sweeps
 
 
 @kernel
-def affordable_work(options, rows):
-    """Return the multiplications that an island of so many rows may take in a step."""
+def affordable_work(options, rows, has_elements):
+    """
+    Return the multiplications that an island of so many rows may take in a step.
+
+    has_elements: the laws of joints are among them.
+    """
     budget = options.step_budget
+    if has_elements:
+        budget *= _INSTEAD_OF_PIVOTS
     if options.solver != DIRECT or options.hybrid != 0:
         budget *= _IN_TURNS
     if rows <= _PILE:
         return budget
-    # a Newton step of n rows without gaps takes n³
+    # of a pile twice as large a Newton step takes about four times as much
     larger = rows / _PILE
-    return int(min(budget * larger * larger * larger, float(MOST_WORK)))
+    return int(min(budget * larger * larger, float(MOST_WORK)))
 
 
 @kernel
@@ -44,16 +50,15 @@ def sweep_work(islands, rows, island):
     return _OF_ENTRY * entries
 
 
-@subroutine
-def is_spent(table, pivots):
-    """Return whether an island has taken all that it may, in so many pivots of joints."""
-    options, islands, laws = world.options(table), world.islands(table), world.laws(table)
-    own = pivots * _OF_COORDINATE * world.workspace(table).v.shape[0]
-    for island in range(world.solution(table).effort[ISLANDS]):
-        if own + islands.spent[island] > affordable_work(
-                options, island_rows(laws, islands, island)):
-            return True
-    return False
+@kernel
+def newton_work(islands, rows, island):
+    """Return about how many multiplications a Newton step for velocities takes."""
+    work = 0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        entries = rows.first[contact + 1] - rows.first[contact]
+        work += OF_ENTRY_PAIR * entries * entries
+    return work
 
 
 @kernel

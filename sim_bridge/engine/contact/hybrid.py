@@ -16,7 +16,7 @@ from sim_bridge.engine.contact.gauss_seidel import sweep, update_contact, update
 from sim_bridge.engine.contact.islands import affordable_sweeps
 from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.contact_problem import Block, Bound, NEWTONS, Row, SWEEPS
+from sim_bridge.engine.data.contact_problem import Block, Bound, NEWTONS, NO_LAW, Row, SWEEPS
 from sim_bridge.engine.data.surfaces import DIRECT, DIRECT_AND_ITERATIVE, ITERATIVE, SPLIT
 
 _DIRECTLY = 1 << DIRECT | 1 << SPLIT  # as bits, the types that take part in a direct solution
@@ -71,8 +71,9 @@ def hybrid(table, island):
 
 @kernel
 def type_of(table, contact):
-    """Return the solve type of a contact."""
-    own = world.surfaces(table).solver[world.laws(table).law[contact]]
+    """Return the solve type of a contact; elements of joints have that of the world."""
+    law = world.laws(table).law[contact]
+    own = world.surfaces(table).solver[law] if law != NO_LAW else -1
     return own if own >= 0 else world.options(table).solver
 
 

@@ -2,7 +2,7 @@
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import ISLANDS
+from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, SWEEPS
 from sim_bridge.engine.dynamics.articulated import is_immobile
 
 _LEAST_SWEEPS = 8
@@ -49,7 +49,7 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
             number += 1
         islands.number[contact] = islands.of_tree[a]
         islands.first[islands.of_tree[a]] += 1
-    solution.effort[ISLANDS] = number
+    solution.effort[ISLANDS], solution.effort[SWEEPS], solution.effort[NEWTONS] = number, 0, 0
     islands.spent[:number] = 0
     sort_contacts(contacts.size[COUNT], number, islands)
 

@@ -13,7 +13,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_linear
 from sim_bridge.engine.data import surfaces as surface
-from sim_bridge.engine.data.contact_problem import Block, Bound, Row
+from sim_bridge.engine.data.contact_problem import Block, Bound, NO_LAW, Row
 from sim_bridge.engine.math.vec3 import add, load3, load_v, scale, store_v, sub, ZERO
 
 _ITERATIONS = 60
@@ -92,7 +92,9 @@ def takes_part(laws, rows, solution, contact):
     """Return whether a contact presses without sliding, on rigid rows."""
     impulse, softness = solution.impulse[contact], laws.softness[contact]
     n, t, s = load_v(impulse, Row.NORMAL)
-    if rows.block[contact, Block.NN] == 0.0 or laws.rows[contact] == 0 or n <= 0.0:
+    if laws.law[contact] == NO_LAW or laws.rows[contact] == 0:
+        return False
+    if rows.block[contact, Block.NN] == 0.0 or n <= 0.0:
         return False
     if laws.rows[contact] == 1:
         return softness[Row.NORMAL] == 0.0

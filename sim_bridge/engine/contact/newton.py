@@ -12,14 +12,18 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities, push
+from sim_bridge.engine.contact.rows import diagonal_of, value_of
+from sim_bridge.engine.contact.velocity_newton import solve_for_velocities
 from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data.contact_problem import (
     Block,
     Bound,
     HIGHEST,
     LOWEST,
+    NO_LAW,
     OF_CONTACT,
     OF_ROW,
+    ORDER_WORK,
     Row,
 )
 from sim_bridge.engine.math.vec3 import load_v, scale
@@ -37,17 +41,45 @@ def find_direction(laws, islands, rows, solution, direct, island):
     size = list_unknowns(laws, islands, rows, solution, direct.unknown, island)
     if size <= 0:
         return size
-    band = fill_matrix(laws, rows, direct, size)
+    band, work = bandwidth(direct.unknown, size), direct.size[ORDER_WORK]
+    if 0 <= work < size * (size + band * band) or size > direct.matrix.shape[0]:
+        islands.spent[island] += work
+        if work < 0 or not solve_for_velocities(laws, rows, solution, direct, size):
+            return -1
+        return size if is_finite_step(direct, size) else -1
+    fill_matrix(laws, rows, direct, size)
     islands.spent[island] += size * (size + band * band)
     for at in range(size):
         if direct.unknown[at, OF_ROW] == Row.NORMAL:
             set_contact_equations(laws, rows, solution, direct, at, size)
+        elif is_bounded_element(laws, direct.unknown[at, OF_CONTACT]):
+            contact = direct.unknown[at, OF_CONTACT]
+            direct.right[at] = -linear_velocities(laws, rows, solution, contact)[Row.TANGENT]
     if not solve_banded(band, size, direct.matrix, direct.right):
         return -1
+    return size if is_finite_step(direct, size) else -1
+
+
+@kernel
+def is_finite_step(direct, size):
+    """Return whether all changes in direct.right are finite."""
     total = 0.0
     for i in range(size):
         total += abs(direct.right[i])
-    return size if math.isfinite(total) else -1
+    return math.isfinite(total)
+
+
+@kernel
+def bandwidth(unknown, size):
+    """Return how far apart two unknowns can be that share coordinates."""
+    band = 0
+    for i in range(size):
+        for j in range(i - band):
+            if (unknown[j, LOWEST] <= unknown[i, HIGHEST]
+                    and unknown[i, LOWEST] <= unknown[j, HIGHEST]):
+                band = i - j
+                break
+    return band
 
 
 @subroutine
@@ -59,18 +91,6 @@ def move_along(rows, solution, direct, size, length):
         solution.impulse[contact, row] += change
         for entry in range(rows.first[contact], rows.first[contact + 1]):
             solution.z[rows.support[entry]] += change * value_of(rows, entry, row)
-
-
-@kernel
-def value_of(rows, entry, row):
-    """Return one entry of a whitened row."""
-    return rows.linear[row, entry] if row < Row.SPIN else rows.angular[row - Row.SPIN, entry]
-
-
-@kernel
-def diagonal_of(row):
-    """Return the column of Rows.block that holds a row's own inverse inertia."""
-    return row * (row + 3) // 2 if row < Row.SPIN else row + 3
 
 
 @kernel
@@ -90,12 +110,37 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
             continue
         if size + laws.rows[contact] > unknown_out.shape[0]:
             return -1
-        for row in range(laws.rows[contact]):
+        first = Row.NORMAL
+        if is_bounded_element(laws, contact):
+            first = Row.TANGENT
+            if is_put_at_bound(laws, rows, solution, contact):
+                continue
+        for row in range(first, laws.rows[contact]):
             if block[diagonal_of(row)] > 0.0:
                 unknown_out[size, OF_CONTACT], unknown_out[size, OF_ROW] = contact, row
                 unknown_out[size, LOWEST], unknown_out[size, HIGHEST] = span_of(rows, contact)
                 size += 1
     return size
+
+
+@kernel
+def is_bounded_element(laws, contact):
+    """Return whether a contact is an element of a joint with two bounds, see `law_rows`."""
+    return laws.law[contact] == NO_LAW and laws.rows[contact] == 3
+
+
+@kernel
+def is_put_at_bound(laws, rows, solution, contact):
+    """Give an element that reaches its bound the impulse there; return whether it does."""
+    impulse, bound = solution.impulse[contact], laws.radius[contact, Bound.TANGENT]
+    u = linear_velocities(laws, rows, solution, contact)[Row.TANGENT]
+    wanted = impulse[Row.TANGENT] - u / rows.block[contact, Block.D11]
+    if abs(wanted) <= bound:
+        return False
+    change = math.copysign(bound, wanted) - impulse[Row.TANGENT]
+    push(laws, rows, contact, (0.0, change, 0.0), (0.0, 0.0, 0.0), solution.z)
+    impulse[Row.TANGENT] += change
+    return True
 
 
 @kernel
@@ -112,13 +157,12 @@ def span_of(rows, contact):
 @kernel
 def fill_matrix(laws, rows, direct, size):
     """
-    Compute direct.matrix, the Delassus matrix of the unknowns; return its bandwidth.
+    Compute direct.matrix, the Delassus matrix of the unknowns.
 
     Contacts are ordered by the touching geometries, so that those far apart in the order share no
     coordinates.
     """
     unknown, dense, matrix = direct.unknown, direct.dense, direct.matrix
-    band = 0
     for i in range(size):
         contact, row = unknown[i, OF_CONTACT], unknown[i, OF_ROW]
         for entry in range(rows.first[contact], rows.first[contact + 1]):
@@ -128,7 +172,6 @@ def fill_matrix(laws, rows, direct, size):
             if (unknown[j, LOWEST] <= unknown[i, HIGHEST]
                     and unknown[i, LOWEST] <= unknown[j, HIGHEST]):
                 other, column = unknown[j, OF_CONTACT], unknown[j, OF_ROW]
-                band = max(band, i - j)
                 for entry in range(rows.first[other], rows.first[other + 1]):
                     total += (value_of(rows, entry, column)
                               * dense[rows.support[entry]])
@@ -137,7 +180,6 @@ def fill_matrix(laws, rows, direct, size):
         for entry in range(rows.first[contact], rows.first[contact + 1]):
             dense[rows.support[entry]] = 0.0
         matrix[i, i] += laws.softness[contact, row]
-    return band
 
 
 @kernel

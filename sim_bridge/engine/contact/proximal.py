@@ -13,8 +13,9 @@ as the inner problems are solved, so few rounds are needed.
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.budget import MOST_WORK
 from sim_bridge.engine.contact.gauss_seidel import push, sweep
-from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_along
+from sim_bridge.engine.contact.newton import find_direction, move_along
 from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.contact.rows import diagonal_of
 from sim_bridge.engine.data.contact_problem import (
     KEPT_BIAS,
     KEPT_BLOCK,

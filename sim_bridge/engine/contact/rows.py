@@ -163,3 +163,15 @@ def invert_block(block, inverse_out):
     inverse_out[Block.N1], inverse_out[Block.D11] = scaling * c1, scaling * (a * f - c * c)
     inverse_out[Block.N2], inverse_out[Block.D12] = scaling * c2, scaling * (b * c - a * e)
     inverse_out[Block.D22] = scaling * (a * d - b * b)
+
+
+@kernel
+def value_of(rows, entry, row):
+    """Return one entry of a whitened row."""
+    return rows.linear[row, entry] if row < Row.SPIN else rows.angular[row - Row.SPIN, entry]
+
+
+@kernel
+def diagonal_of(row):
+    """Return the column of Rows.block that holds a row's own inverse inertia."""
+    return row * (row + 3) // 2 if row < Row.SPIN else row + 3

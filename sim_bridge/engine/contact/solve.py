@@ -4,16 +4,17 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.budget import affordable_work, island_rows, sweep_work
+from sim_bridge.engine.contact.budget import affordable_work, island_rows, newton_work, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
+from sim_bridge.engine.contact.law_rows import push_elements
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.warm_start import estimate_new_pairs
 from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, Row, SWEEPS
+from sim_bridge.engine.data.contact_problem import ELEMENTS, ISLANDS, NEWTONS, Row, SWEEPS
 from sim_bridge.engine.data.surfaces import DIRECT, SPLIT
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
@@ -24,7 +25,9 @@ from sim_bridge.engine.dynamics.twists import (
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
 
 _FEW_SWEEPS = 12
-_SWEEPS_PER_ROW_2 = 0.02  # as costly as two Newton steps, per square of the rows
+_UNSHARED_SWEEPS = 3  # that hardly move what redundant contacts share
+_NEWTONS = 2  # that sweeps may take as long as, before they are given up
+_SWEEPS_PER_ROW_2 = 0.02  # as costly as so many Newton steps for impulses, per square of the rows
 _INFINITY = float('inf')
 _FRICTION_SWEEPS = 5  # of the split solver between solutions of the normals
 
@@ -112,8 +115,8 @@ def solve_contacts(table):
             impulse, pull = solution.impulse[contact], (laws.pull[contact], 0.0, 0.0)
             push(laws, rows, contact, sub(load_v(impulse, Row.NORMAL), pull),
                  load_v(impulse, Row.SPIN), solution.z)
+    push_elements(laws, rows, solution, contacts.size[COUNT], world.law_rows(table))
     is_new = estimate_new_pairs(contacts, laws, rows, solution)
-    solution.effort[SWEEPS], solution.effort[NEWTONS] = 0, 0
     for island in range(solution.effort[ISLANDS]):
         solve_island(table, island, is_new)
 
@@ -132,7 +135,8 @@ def solve_island(table, island, is_new):
     sweeps, newtons = 0, 0
     if options.solver == DIRECT and fits:
         sweeps, is_solved = sweep_while_worthwhile(
-            laws, islands, rows, solution, island, size, enough, affordable_work(options, size))
+            laws, islands, rows, solution, island, size, enough,
+            affordable_work(options, size, world.law_rows(table).size[ELEMENTS] > 0))
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT and fits:
@@ -158,7 +162,7 @@ def solve_island(table, island, is_new):
             sweeps += 1
             if sweep(laws, islands, rows, solution, island) <= enough:
                 break
-    if options.newton != 0 and fits and (is_new or sweeps > 1 or newtons > 0):
+    if options.newton != 0 and fits and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
         call_stage(options.share, table, island)
     effort = solution.effort
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
@@ -186,7 +190,8 @@ def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough, 
     """
     before, sweeps = 0.0, 0
     work = sweep_work(islands, rows, island)
-    most = _SWEEPS_PER_ROW_2 * size * size
+    most = min(_SWEEPS_PER_ROW_2 * size * size,
+               _NEWTONS * newton_work(islands, rows, island) / max(work, 1))
     while True:
         change = sweep(laws, islands, rows, solution, island)
         sweeps += 1

@@ -7,6 +7,13 @@ from sim_bridge.engine.contact.budget import affordable_work, island_rows
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.keep_wrenches import keep_wrenches
+from sim_bridge.engine.contact.law_rows import (
+    build_law_rows,
+    close_laws,
+    gather_efforts,
+    open_laws,
+    set_law_biases,
+)
 from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
@@ -17,11 +24,13 @@ from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows
 from sim_bridge.engine.contact.sleep import fall_asleep, set_kinds, wake_tied, wake_touched
 from sim_bridge.engine.contact.solve import island_of_phase, set_biases, solve_contacts
+from sim_bridge.engine.contact.velocity_newton import order_coordinates
 from sim_bridge.engine.contact.warm_start import reuse_impulses
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
+    ELEMENTS,
     ISLANDS,
     NATURAL,
     NO_LAW,
@@ -39,13 +48,17 @@ _LAST_SWEEPS = 50  # where Newton's method was given up
 
 
 def contact(table, phase):
-    """Run one phase of a step's contacts; only PROJECT_POSITIONS returns a value."""
+    """Run one phase of a step's contacts; PREPARE and PROJECT_POSITIONS return something."""
     if phase == ContactPhase.PREPARE:
         return prepare(table)
     if phase == ContactPhase.BUILD:
         return build(table)
     if phase == ContactPhase.SOLVE:
         return resolve(table)
+    if phase == ContactPhase.OPEN_LAWS:
+        return open_laws(table)
+    if phase == ContactPhase.CLOSE_LAWS:
+        return close_laws(table)
     if phase == ContactPhase.PROJECT_POSITIONS:
         return project_positions(table)
     return keep(table)
@@ -91,6 +104,9 @@ def build(table):
     work = world.loop_work(table)
     bonds = rows.mimic if world.options(table).loops == 0 else work.basis[: work.counts[RANK]]
     build_rows(model, ws, world.geometry(table), contacts, world.laws(table), bonds, rows)
+    if world.law_rows(table).size[ELEMENTS] > 0:
+        build_law_rows(model, ws, contacts, world.laws(table), bonds, rows,
+                       world.direct(table).dense, world.law_rows(table))
     return 0
 
 
@@ -100,14 +116,17 @@ def resolve(table):
     model, ws, options = world.model(table), world.workspace(table), world.options(table)
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     solution, response = world.solution(table), world.response(table)
-    h = options.time_step
+    own, h = world.law_rows(table), options.time_step
     find_twists(model, model.kind, ws, ws.v_next, response.twist)
     set_biases(table)
+    set_law_biases(ws.v_next, contacts.size[COUNT], own, solution.bias)
     solve_contacts(table)
     find_blocked(model, ws, world.geometry(table), contacts, laws, rows, solution,
                  options.contact_tolerance, response.blocked)
     gather_wrenches(ws, world.geometry(table), contacts, laws, solution, h, response)
+    gather_efforts(solution, contacts.size[COUNT], h, own, response.rhs)
     respond(model, ws, response)
+    response.rhs[:] = 0.0
     return 0
 
 
@@ -197,7 +216,9 @@ def newton(table, phase):
         for _ in range(_NORMAL_SWEEPS):
             if sweep(laws, islands, rows, solution, island) <= 0.5 * tolerance:
                 break
-    most = affordable_work(world.options(table), island_rows(laws, islands, island))
+    most = affordable_work(world.options(table), island_rows(laws, islands, island),
+                           world.law_rows(table).size[ELEMENTS] > 0)
+    order_coordinates(islands, rows, direct, island)
     newtons = solve_proximal(
         laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)

@@ -19,12 +19,15 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import (
     body_count,
     FREE,
     GROUND,
     Model,
     model_sizes,
+    PRISMATIC,
+    REVOLUTE,
     velocity_count,
     WELD,
 )
@@ -48,38 +51,48 @@ NATURAL = 0  # natural map [m/s]
 COMPLEMENTARITY = 1  # [J]
 PENETRATION = 2  # [m]
 
+# entries of Direct.size
+IN_ORDER, ORDER_WORK = range(2)
 # columns of Direct.unknown
 OF_CONTACT, OF_ROW, LOWEST, HIGHEST = range(4)
 # first columns of Direct.kept
 KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
-NO_LAW = -1  # of a contact that only reports
+NO_LAW = -1  # of a contact that only reports, or is an element of a joint
+
+# entries of LawRows.size
+ELEMENTS, ISLANDS_BEFORE = range(2)
+# LawRows.element
+OF_FRICTION, OF_MOTOR, OF_UPPER_STOP, OF_LOWER_STOP, OF_ELASTIC_STOP = range(5)
+_ELEMENTS_OF_JOINT = 4  # at most: a stop is rigid or elastic
+_DENSE_ROWS = 720  # their matrix takes 4 MB
+_PROFILE_WIDTH = 192  # mean width of the profile that there is room for
 
 
 class Laws(NamedTuple):
     """The contact laws: what they demand of each contact."""
 
-    law: Annotated[IntVector, Dims('nc', points_at='laws')]
+    law: Annotated[IntVector, Dims('bounds', points_at='laws')]
     """Row of Surfaces.law, or NO_LAW."""
-    model: Annotated[IntVector, Dims('nc')]
+    model: Annotated[IntVector, Dims('bounds')]
     """surfaces.CONE, PYRAMID or CONSTANT."""
-    rows: Annotated[IntVector, Dims('nc')]
+    rows: Annotated[IntVector, Dims('bounds')]
     """How many rows the contact has: 0, 1, 3 or 6."""
-    frame: Annotated[FloatMatrix, Dims('nc', 9, unit='1')]
+    frame: Annotated[FloatMatrix, Dims('bounds', 9, unit='1')]
     """Normal and both friction directions, world; the second scaled by mu2 / mu."""
-    radius: Annotated[FloatMatrix, Dims('nc', 4, unit='1; m')]
+    radius: Annotated[FloatMatrix, Dims('bounds', 4, unit='1; m')]
     """Bounds of both friction directions, of rolling and of spinning, per normal: see Bound."""
-    target: Annotated[FloatMatrix, Dims('nc', 3, unit='m/s')]
+    target: Annotated[FloatMatrix, Dims('bounds', 3, unit='m/s')]
     """Wanted velocities of the linear rows."""
-    softness: Annotated[FloatMatrix, Dims('nc', 6, unit='1/kg; 1/(kg m²)')]
+    softness: Annotated[FloatMatrix, Dims('bounds', 6, unit='1/kg; 1/(kg m²)')]
     """Velocity that a row yields per impulse."""
-    approach: Annotated[FloatVector, Dims('nc', unit='m/s')]
+    approach: Annotated[FloatVector, Dims('bounds', unit='m/s')]
     """Velocity along the normal at the start of the step."""
-    wanted: Annotated[FloatVector, Dims('nc', unit='m/s')]
+    wanted: Annotated[FloatVector, Dims('bounds', unit='m/s')]
     """Least velocity along the normal that the step may end with."""
-    pull: Annotated[FloatVector, Dims('nc', unit='N s')]
+    pull: Annotated[FloatVector, Dims('bounds', unit='N s')]
     """Impulse of the adhesion."""
-    gap: Annotated[FloatVector, Dims('nc', unit='m')]
+    gap: Annotated[FloatVector, Dims('bounds', unit='m')]
     """Contacts.gap, beyond the overlap that the surfaces rest with."""
 
 
@@ -90,51 +103,51 @@ class BodyPairs(NamedTuple):
     A pair is known by its first contact; the pairs of a body are a linked list.
     """
 
-    first: Annotated[IntVector, Dims('nc', points_at='nc')]
+    first: Annotated[IntVector, Dims('bounds', points_at='bounds')]
     """First contact of the pair of bodies, -1 for contacts that are not counted."""
-    points: Annotated[IntVector, Dims('nc')]
+    points: Annotated[IntVector, Dims('bounds')]
     """How many contacts a pair has, where its first contact is."""
-    next: Annotated[IntVector, Dims('nc', points_at='nc')]
+    next: Annotated[IntVector, Dims('bounds', points_at='bounds')]
     """First contact of the body's next pair, -1 for none."""
-    last: Annotated[IntVector, Dims('nb', points_at='nc')]
+    last: Annotated[IntVector, Dims('nb', points_at='bounds')]
     """First contact of a body's last pair, -1 for none."""
-    center: Annotated[FloatMatrix, Dims('nc', 3, unit='m')]
+    center: Annotated[FloatMatrix, Dims('bounds', 3, unit='m')]
     """Mean of a pair's points, world, where its first contact is."""
-    extent: Annotated[FloatVector, Dims('nc', unit='m')]
+    extent: Annotated[FloatVector, Dims('bounds', unit='m')]
     """Greatest distance of them from it."""
-    last_bin: Annotated[IntVector, Dims('nc', points_at='nc')]
+    last_bin: Annotated[IntVector, Dims('bounds', points_at='bounds')]
     """First contact of a pair's last bin, -1 for none, where its first contact is."""
-    next_bin: Annotated[IntVector, Dims('nc', points_at='nc')]
+    next_bin: Annotated[IntVector, Dims('bounds', points_at='bounds')]
     """First contact of the pair's next bin, -1 for none, where that of a bin is."""
-    bin: Annotated[IntVector, Dims('nc')]
+    bin: Annotated[IntVector, Dims('bounds')]
     """Number of the bin."""
-    kept: Annotated[IntVector, Dims('nc', points_at='nc')]
+    kept: Annotated[IntVector, Dims('bounds', points_at='bounds')]
     """The contact that stays of it."""
 
 
 class Islands(NamedTuple):
     """Groups of contacts that depend on each other through the trees that they connect."""
 
-    number: Annotated[IntVector, Dims('nc')]
+    number: Annotated[IntVector, Dims('bounds')]
     """The contact's island, -1 for none."""
-    order: Annotated[IntVector, Dims('nc', points_at='nc')]
+    order: Annotated[IntVector, Dims('bounds', points_at='bounds')]
     """Contacts, island by island."""
-    first: Annotated[IntVector, Dims('nc + 1')]
+    first: Annotated[IntVector, Dims('bounds + 1')]
     """First place of each island in `order`."""
     leader: Annotated[IntVector, Dims('nb', points_at='nb')]
     """Union-find forest over the trees' first bodies."""
     of_tree: Annotated[IntVector, Dims('nb')]
     """Island of a leader."""
-    spent: Annotated[IntVector, Dims('nc')]
+    spent: Annotated[IntVector, Dims('bounds')]
     """Multiplications that an island took in this step of time, see `contact.budget`."""
-    rests: Annotated[IntVector, Dims('nc')]
+    rests: Annotated[IntVector, Dims('bounds')]
     """1 where all trees of an island have been at rest for long enough."""
 
 
 class Rows(NamedTuple):
     """Whitened rows of the contacts, with all entries stored consecutively."""
 
-    first: Annotated[IntVector, Dims('nc + 1')]
+    first: Annotated[IntVector, Dims('bounds + 1')]
     """First entry of each contact."""
     support: Annotated[IntVector, Dims('entries', points_at='nv')]
     """Velocity coordinate of each entry."""
@@ -142,9 +155,9 @@ class Rows(NamedTuple):
     """Entries of NORMAL, TANGENT, TANGENT2."""
     angular: Annotated[FloatMatrix, Dims(3, 'entries', unit='m^-1 kg^-½')]
     """Entries of SPIN, ROLL, ROLL2; of contacts that have six rows."""
-    block: Annotated[FloatMatrix, Dims('nc', 9, unit='1/kg; 1/(kg m²)')]
+    block: Annotated[FloatMatrix, Dims('bounds', 9, unit='1/kg; 1/(kg m²)')]
     """The contact's own Delassus matrix; columns as Block."""
-    inverse: Annotated[FloatMatrix, Dims('nc', 6, unit='kg')]
+    inverse: Annotated[FloatMatrix, Dims('bounds', 6, unit='kg')]
     """Inverse of the linear rows' matrix; columns NN … D22, 0 where it is singular."""
     place: Annotated[IntVector, Dims('whitened')]
     """Entry of a coordinate in the contact that is being built, -1 for none."""
@@ -159,17 +172,17 @@ class Rows(NamedTuple):
 class Solution(NamedTuple):
     """The impulses, and the residuals of the laws."""
 
-    impulse: Annotated[FloatMatrix, Dims('nc', 6, unit='N s; N m s')]
+    impulse: Annotated[FloatMatrix, Dims('bounds', 6, unit='N s; N m s')]
     """Impulses of the rows; along the normal it includes the pull."""
-    bias: Annotated[FloatMatrix, Dims('nc', 6, unit='m/s; rad/s')]
+    bias: Annotated[FloatMatrix, Dims('bounds', 6, unit='m/s; rad/s')]
     """Rows' velocities without contact impulses, less those that are wanted."""
     z: Annotated[FloatVector, Dims('whitened', unit='SI')]
     """Whitened velocity that the impulses give."""
-    last: Annotated[FloatMatrix, Dims('nc', 6, unit='N s; N m s')]
+    last: Annotated[FloatMatrix, Dims('bounds', 6, unit='N s; N m s')]
     """Impulses of the last step, world axes."""
-    proposal: Annotated[FloatMatrix, Dims('nc', 3, unit='N s')]
+    proposal: Annotated[FloatMatrix, Dims('bounds', 3, unit='N s')]
     """Change of the linear rows' impulses that an estimate for new contacts proposes."""
-    shift: Annotated[FloatVector, Dims('nc', unit='N s')]
+    shift: Annotated[FloatVector, Dims('bounds', unit='N s')]
     """Impulses of the position problem."""
     effort: Annotated[IntVector, Dims(3)]
     """ISLANDS, SWEEPS, NEWTONS of the last solution."""
@@ -193,7 +206,7 @@ class Response(NamedTuple):
     ddq: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
     """Accelerations that the wrenches give."""
     rhs: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """Zeros."""
+    """Efforts that `respond` answers beside the wrenches; zeros where there are none."""
     constraint: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """Efforts of locked joints that the wrenches call forth."""
     blocked: Annotated[FloatVector, Dims('nv', unit='N, N m')]
@@ -205,24 +218,77 @@ class Response(NamedTuple):
 class Direct(NamedTuple):
     """Scratch of the direct solver."""
 
-    matrix: Annotated[FloatMatrix, Dims('direct_rows', 'direct_rows', unit='SI')]
+    matrix: Annotated[FloatMatrix, Dims('dense_rows', 'dense_rows', unit='SI')]
     right: Annotated[FloatVector, Dims('direct_rows', unit='SI')]
     unknown: Annotated[IntMatrix, Dims('direct_rows', 4)]
     """Contact and row of each unknown; least and greatest coordinate of its entries."""
     dense: Annotated[FloatVector, Dims('whitened', unit='SI')]
     """A whitened row with its zeros."""
-    rows: Annotated[IntVector, Dims('nc')]
+    rows: Annotated[IntVector, Dims('bounds')]
     """Laws.rows while the normals are solved alone."""
     coordinate: Annotated[IntVector, Dims('whitened')]
     """The coordinates that an island's contacts push."""
     search: Annotated[FloatMatrix, Dims(4, 'whitened', unit='SI')]
     """Vectors of the conjugate gradients."""
-    hidden: Annotated[FloatVector, Dims('nc', unit='1/kg')]
+    hidden: Annotated[FloatVector, Dims('bounds', unit='1/kg')]
     """Column NN of Rows.block while other contacts are solved, see `contact.hybrid`."""
-    bound: Annotated[FloatMatrix, Dims('nc', 2, unit='1')]
+    bound: Annotated[FloatMatrix, Dims('bounds', 2, unit='1')]
     """Bounds of friction in Laws.radius while friction is bounded by impulses."""
-    kept: Annotated[FloatMatrix, Dims('nc', 27, unit='SI')]
+    kept: Annotated[FloatMatrix, Dims('bounds', 27, unit='SI')]
     """Impulse, bias, softness and block of a contact before a proximal step."""
+    size: Annotated[IntVector, Dims(2)]
+    """IN_ORDER and ORDER_WORK: of the coordinates that are ordered, see `velocity_newton`."""
+    group: Annotated[IntVector, Dims('whitened', points_at='whitened')]
+    """First coordinate of the tree of each; rows that yield have only their own."""
+    last: Annotated[IntVector, Dims('whitened', points_at='whitened')]
+    """Last coordinate of the tree, at its first one."""
+    queue: Annotated[IntVector, Dims('whitened', points_at='whitened')]
+    """Trees in the order of a search."""
+    head: Annotated[IntVector, Dims('whitened', points_at='entries')]
+    """First of a tree's contacts: an entry of it, see `next`."""
+    next: Annotated[IntVector, Dims('entries', points_at='entries')]
+    """An entry of the tree's next contact, -1 for none."""
+    of_entry: Annotated[IntVector, Dims('entries', points_at='bounds')]
+    """The contact of an entry that is in these lists."""
+    place: Annotated[IntVector, Dims('whitened')]
+    """Where a coordinate is in the order."""
+    first: Annotated[IntVector, Dims('whitened')]
+    """First column of each line of the profile."""
+    start: Annotated[IntVector, Dims('whitened')]
+    """Where its column 0 would be in `lower`, and that of its column in `upper`."""
+    lower: Annotated[FloatVector, Dims('profile', unit='1')]
+    upper: Annotated[FloatVector, Dims('profile', unit='1')]
+    diagonal: Annotated[FloatVector, Dims('whitened', unit='1')]
+    local: Annotated[FloatMatrix, Dims(6, 13, unit='SI')]
+    """The linearized laws of one contact."""
+    yielding: Annotated[FloatMatrix, Dims('bounds', 42, unit='SI')]
+    """What its impulses change by, per velocity and by themselves: 7 columns for each row."""
+
+
+class LawRows(NamedTuple):
+    """
+    Elements of the laws of joints that are solved with the contacts, see `contact.law_rows`.
+
+    Each is a contact more, behind those that touch: element k is contact COUNT + k of the other
+    parts.
+    """
+
+    size: Annotated[IntVector, Dims(2)]
+    """ELEMENTS, how many there are; ISLANDS_BEFORE, the number of islands without them."""
+    joint: Annotated[IntVector, Dims('law_rows', points_at='nv')]
+    """Whose element it is."""
+    element: Annotated[IntVector, Dims('law_rows')]
+    """OF_FRICTION, OF_MOTOR, OF_UPPER_STOP, OF_LOWER_STOP or OF_ELASTIC_STOP."""
+    sign: Annotated[FloatVector, Dims('law_rows', unit='1')]
+    """The only way it can push, of those with one bound; 0 for those with two."""
+    target: Annotated[FloatVector, Dims('law_rows', unit='m/s, rad/s')]
+    """Velocity that it keeps the joint at, or from passing."""
+    middle: Annotated[FloatVector, Dims('law_rows', unit='N s, N m s')]
+    """Impulse about which, or from which on, its bounds are."""
+    kept_law: Annotated[FloatMatrix, Dims('nv', LAW_SIZE, unit='SI')]
+    """Workspace.law of these joints."""
+    kept_given: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """Workspace.given of all."""
 
 
 class ContactProblem(NamedTuple):
@@ -235,6 +301,7 @@ class ContactProblem(NamedTuple):
     response: Response
     direct: Direct
     pairs: BodyPairs
+    law_rows: LawRows
 
 
 def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), yielding: int = 0) -> int:
@@ -245,7 +312,7 @@ def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), yielding: 
     coordinates these joints have of their own.
     """
     sizes = np.zeros(body_count(model), np.int64)
-    own = np.where(model.kind >= FREE, 6, np.where(model.kind > WELD, 1, 0))
+    own = _velocities_of(model)
     for body in range(body_count(model)):
         above = model.parent[body]
         sizes[body] = own[body] + (sizes[above] if above >= 0 else 0)
@@ -267,18 +334,52 @@ def make_problem(
     direct_rows: int,
     tied: Sequence[Sequence[int]] = (),
     yielding: int = 0,
+    laws: int = 0,
 ) -> ContactProblem:
     """
     Allocate room for `capacity` contacts, and for the direct solution of `direct_rows` rows.
 
-    tied, yielding: as for `longest_support`.
+    tied, yielding: as for `longest_support`. laws: elements of joints that there is room for
+    besides, see `count_elements`.
     """
+    group, last = _trees_of(model, yielding)
+    coordinates = len(group)
+    profile = min(coordinates * (coordinates - 1) // 2, _PROFILE_WIDTH * coordinates)
     sizes = {
-        **model_sizes(model), 'nc': capacity, 'direct_rows': direct_rows,
+        **model_sizes(model), 'bounds': capacity + laws, 'law_rows': laws,
+        'direct_rows': direct_rows,
+        'dense_rows': min(direct_rows, _DENSE_ROWS), 'profile': profile if direct_rows else 0,
         'mimic_rows': 0 if len(tied) else len(model.mimic),
-        'whitened': velocity_count(model) + yielding,
-        'entries': 2 * capacity * longest_support(model, tied, yielding)}
+        'whitened': coordinates,
+        'entries': 2 * (capacity + laws) * longest_support(model, tied, yielding)}
     return ContactProblem(
         make(Laws, sizes), make(Islands, sizes),
         make(Rows, sizes, place=np.full(sizes['whitened'], -1, np.int64)),
-        make(Solution, sizes), make(Response, sizes), make(Direct, sizes), make(BodyPairs, sizes))
+        make(Solution, sizes), make(Response, sizes),
+        make(Direct, sizes, group=group, last=last), make(BodyPairs, sizes),
+        make(LawRows, sizes))
+
+
+def _velocities_of(model: Model) -> np.ndarray:
+    """Return (nb,) how many velocity coordinates each body's joint has."""
+    return np.where(model.kind >= FREE, 6, np.where(model.kind > WELD, 1, 0))
+
+
+def _trees_of(model: Model, yielding: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return Direct.group and Direct.last."""
+    size = velocity_count(model)
+    group = np.arange(size + yielding)
+    own = _velocities_of(model)
+    first = np.full(body_count(model), size)
+    np.minimum.at(first, model.root[own > 0], model.v_index[own > 0])
+    for body in np.flatnonzero(own):
+        start = model.v_index[body]
+        group[start : start + own[body]] = first[model.root[body]]
+    last = np.arange(size + yielding)
+    np.maximum.at(last, group, np.arange(size + yielding))
+    return group, last
+
+
+def count_elements(model: Model) -> int:
+    """Return how many elements the joints of a model can have."""
+    return _ELEMENTS_OF_JOINT * int(np.isin(model.kind, (REVOLUTE, PRISMATIC)).sum())

@@ -43,6 +43,8 @@ DIMENSIONS = {
     'whitened': 'entries of a whitened contact row: coordinates, rows that yield, and axes',
     'entries': 'entries of all contact rows that there is room for',
     'direct_rows': 'contact rows that the direct solver has room for',
+    'dense_rows': 'those of which its matrix has all entries',
+    'profile': 'entries of its matrices of coordinates that there is room for',
     'loop_whitened': 'entries of a whitened loop row: coordinates, rows that yield, and axes',
     'support': 'coordinates that one joint that closes a loop can act on',
     'pairs': 'pairs of geometries that there is room for',
@@ -60,6 +62,8 @@ DIMENSIONS = {
     'materials': 'materials',
     'laws': 'surface laws',
     'made': 'contacts made by the user that there is room for',
+    'bounds': 'contact points and elements of joints that there is room for',
+    'law_rows': 'elements of joints: friction, motors and stops',
 }
 """What the dimensions count."""
 

@@ -4,13 +4,20 @@ from enum import IntEnum
 
 
 class ContactPhase(IntEnum):
-    """Phases of the stage of contacts, in the order in which a step runs them."""
+    """
+    Phases of the stage of contacts, in the order in which a step runs them.
+
+    From OPEN_LAWS to CLOSE_LAWS, BUILD and SOLVE have the laws of joints among the contacts: see
+    `contact.law_rows`.
+    """
 
     PREPARE = 0
     BUILD = 1
     SOLVE = 2
-    PROJECT_POSITIONS = 3
-    KEEP = 4
+    OPEN_LAWS = 3
+    CLOSE_LAWS = 4
+    PROJECT_POSITIONS = 5
+    KEEP = 6
 
 
 class MadePhase(IntEnum):

@@ -15,6 +15,7 @@ from sim_bridge.engine.data.contact_problem import (
     BodyPairs,
     Direct,
     Islands,
+    LawRows,
     Laws,
     Response,
     Rows,
@@ -33,13 +34,13 @@ from sim_bridge.engine.data.workspace import Workspace
 
 PARTS: tuple[type[tuple[Any, ...]], ...] = (
     Model, Options, State, Workspace, Geometry, Surfaces, CollisionScratch, Contacts,
-    Laws, Islands, Rows, Solution, Response, Direct, BodyPairs, Loops, LoopWork, Fields,
+    Laws, Islands, Rows, Solution, Response, Direct, BodyPairs, LawRows, Loops, LoopWork, Fields,
     Listening, MadeContacts)
 
 (
     model, options, state, workspace, geometry, surfaces,
     collision, contacts, laws, islands, rows, solution,
-    response, direct, body_pairs, loops, loop_work, fields, listening,
+    response, direct, body_pairs, law_rows, loops, loop_work, fields, listening,
     made_contacts,
 ) = openers_of(PARTS)
 

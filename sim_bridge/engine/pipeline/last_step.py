@@ -16,7 +16,7 @@ the mean efforts of the step, and changes the momentum of each subtree by what t
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.model import CFM, LOWER, UPPER
-from sim_bridge.engine.data.state import AT_LOWER, AT_UPPER, LESS_PUSHED, NOT_PUSHED, PUSHED
+from sim_bridge.engine.data.state import LESS_PUSHED, NOT_PUSHED, PUSHED
 from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.dynamics.whitening import is_free
 from sim_bridge.engine.math.vec3 import cross, load_v
@@ -27,11 +27,9 @@ from sim_bridge.engine.pipeline.laws_at_instant import is_in_impact
 def keep_accelerations(table):
     """Overwrite ws.ddq, a free joint's as spatial accelerations, where trees touch."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    loops = world.loops(table)
     find_pushed(model, state, ws.pushed)
     find_struck(model, state, ws.q, ws.pushed)
-    find_blocked_axes(model.root, loops, state, ws.pushed)
-    join_tied(model.root, loops.body, ws.pushed)
+    join_tied(model.root, world.loops(table).body, ws.pushed)
     for body in range(model.parent.shape[0]):
         if ws.pushed[model.root[body]] != PUSHED:
             continue
@@ -83,17 +81,6 @@ def find_struck(model, state, q, pushed_inout):
 def joint_size(kind):
     """Return how many velocities a body's joint has."""
     return 6 if is_free(kind) else 1 if has_axis(kind) else 0
-
-
-@kernel
-def find_blocked_axes(root, loops, state, pushed_inout):
-    """Let trees tied by a loop with an axis at a rigid stop count as pushed."""
-    for axis in range(loops.axis_joint.shape[0]):
-        if state.axis_mode[axis] == AT_UPPER or state.axis_mode[axis] == AT_LOWER:
-            for side in range(2):
-                body = loops.body[loops.axis_joint[axis], side]
-                if body >= 0 and pushed_inout[root[body]] == NOT_PUSHED:
-                    pushed_inout[root[body]] = PUSHED
 
 
 @kernel

@@ -8,7 +8,6 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.contact.budget import is_spent
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import ABSENT
@@ -59,7 +58,7 @@ NOT_COMPILED = 6  # a stage that is first needed now
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
 
 _RELEASES = 20  # at most, after the last pivot
-_FREE_PIVOTS = 4  # that a step may take whatever they cost
+_PIVOTS_AROUND = 4  # around contacts, after which the laws of joints are solved with them
 
 
 @entry
@@ -183,18 +182,15 @@ def choose_velocities(model, options, state, ws, table, touching):
     If the pivots go on, the tolerance for wrong signs grows; in the second half of the pivots only
     one joint at a time is changed. After the last, joints are only released: a joint locked at a
     stop that it has not reached would be thrown there.
+
+    Around contacts pivots can cycle, and each takes a whole contact problem. After a few of them
+    the laws of all joints in trees are solved together with the contacts.
     """
     pivots, slack, how = 0, VELOCITY_SLACK, ALL
     while True:
-        factorize_trees(model, ws, options.time_step, False)
-        if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.BUILD)
-        if touching > 0:
-            call_stage(options.contact, table, ContactPhase.BUILD)
-        advance_velocities(model, options, state, ws, table, touching)
+        find_velocities(model, options, state, ws, table, touching)
         settle_locked(ws)
-        if pivots > options.max_pivots or (
-                touching > 0 and pivots >= _FREE_PIVOTS and is_spent(table, pivots)):
+        if pivots > options.max_pivots:
             how = RELEASE
         elif 2 * pivots > options.max_pivots:
             how = FIRST
@@ -210,12 +206,45 @@ def choose_velocities(model, options, state, ws, table, touching):
         pivots += 1
         if pivots % 10 == 0:
             slack *= 10.0
+        if touching > 0 and pivots == _PIVOTS_AROUND:
+            solve_with_contacts(model, options, state, ws, table, touching)
+            return pivots
+
+
+@kernel
+def find_velocities(model, options, state, ws, table, touching):
+    """Compute the velocities at the end of the step for the present joint modes."""
+    factorize_trees(model, ws, options.time_step, False)
+    if options.loops != 0:
+        call_stage(options.loops, table, LoopPhase.BUILD)
+    if touching > 0:
+        call_stage(options.contact, table, ContactPhase.BUILD)
+    advance_velocities(model, options, state, ws, table, touching)
+
+
+@kernel
+def solve_with_contacts(model, options, state, ws, table, touching):
+    """
+    Solve the laws of joints in trees together with the contacts; axes that close loops pivot.
+
+    Writes the velocities at the end of the step and the joint modes.
+    """
+    call_stage(options.contact, table, ContactPhase.OPEN_LAWS)
+    for _ in range(options.max_pivots):
+        find_velocities(model, options, state, ws, table, touching)
+        if options.loops == 0:
+            break
+        work = world.loop_work(table)
+        work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = VELOCITY_SLACK, ALL, 0
+        if call_stage(options.loops, table, LoopPhase.SWITCH) == 0:
+            break
+    call_stage(options.contact, table, ContactPhase.CLOSE_LAWS)
 
 
 @kernel
 def advance_velocities(model, options, state, ws, table, touching):
     """
-    Compute the velocities at the end of the step for the present joint modes.
+    Compute the velocities at the end of the step from the present factors and rows.
 
     The velocity-dependent forces belong to the middle of the step. The first pass extrapolates to
     the middle from the last step's acceleration. Each further pass takes the mean of the old

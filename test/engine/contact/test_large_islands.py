@@ -1,0 +1,70 @@
+"""Islands of hundreds of contacts at rest: solved to the tolerance, and carrying their weight."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sim_bridge as sb
+
+BRICK = (0.2, 0.1, 0.1)
+BEAMS = ((0.09, 0.3, 0.06), (0.3, 0.09, 0.06))
+
+
+def wall(world, courses=10, length=10):
+    """Lay bricks in courses, each shifted by a third of a brick; return how many."""
+    for course in range(courses):
+        for k in range(length):
+            place = (0.201 * (k + 0.3 * (course % 2)), 0.0, 0.05 + 0.1 * course)
+            world.add_body(sb.Box(BRICK), mass=2.0, position=place)
+    return courses * length
+
+
+def tower(world, layers=30):
+    """Stack layers of three beams, each across the one below; return how many."""
+    for layer in range(layers):
+        for side in (-0.1, 0.0, 0.1):
+            place = [0.0, 0.0, 0.03 + 0.06 * layer]
+            place[layer % 2] = side
+            world.add_body(sb.Box(BEAMS[layer % 2]), mass=2.0, position=place)
+    return 3 * layers
+
+
+@pytest.mark.parametrize('pile', [wall, tower])
+def test_piles_rest(pile):
+    """Solve every step to 1e-9 m/s, stand still, and press on the ground by the weight."""
+    world = sb.World()
+    ground = world.add_ground()
+    count = pile(world)
+    bodies = [body for body in world.robots.values() if body is not ground]
+    start = np.array([body.root_link.p for body in bodies])
+    for _ in range(30):
+        world.step()
+        assert world.report.converged
+        assert world.report.residual <= 1e-9
+    assert world.report.contacts > 700
+    moved = np.array([body.root_link.p for body in bodies]) - start
+    assert np.abs(moved).max() < 1e-9
+    pressing = sum(
+        contact.force[2] * (1.0 if contact.link_b.robot is ground else -1.0)
+        for contact in world.contacts if ground in (contact.link_a.robot, contact.link_b.robot))
+    assert pressing == pytest.approx(2.0 * count * 9.81, rel=1e-6)
+
+
+def test_a_pile_that_was_hit_comes_to_rest_again():
+    """Keep bricks apart, lose energy, and solve again to the tolerance, after a ball hit them."""
+    world = sb.World()
+    world.add_ground()
+    wall(world, courses=5, length=4)
+    ball = world.add_body(sb.Sphere(0.12), mass=5.0, position=(0.4, -0.5, 0.3))
+    ball.set_base_velocity((0.0, 5.0, 0.0))
+    before = world.energy().total
+    for _ in range(15):
+        world.step(100)
+        assert world.report.penetration < 1e-3
+        now = world.energy().total
+        assert now < before + 1e-6
+        before = now
+    world.step(1500)
+    world.step()
+    assert world.report.residual < 1e-7

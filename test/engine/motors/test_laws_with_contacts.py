@@ -1,0 +1,135 @@
+"""
+Laws of joints around contacts: every motor, friction and stop obeys its law in every step.
+
+The law of each element relates its effort to the joint's velocity at the end of the step; both are
+read after the step. Pivots around contacts alone used to cycle in these scenes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shipped import path_of
+
+import sim_bridge as sb
+
+H = 1e-3
+SLACK = 1e-6  # rad/s, of velocities and of what efforts change them by
+
+
+def thrown(seed, **options):
+    """Return a world with a quadruped that falls onto the ground while its joints turn."""
+    world = sb.World(time_step=H, **options)
+    world.add_ground()
+    body = world.load_urdf(path_of('quadruped'), position=(0.0, 0.0, 0.5))
+    body.set_base_velocity((1.0, 0.5, -4.0))
+    body.dq = 3.0 * np.random.default_rng(seed).normal(size=len(body.dq))
+    return world, body
+
+
+def is_between(effort, least, most):
+    """Return whether an effort is within bounds, to rounding of them."""
+    slack = 1e-9 * (1.0 + abs(least) + abs(most))
+    return least - slack <= effort <= most + slack
+
+
+def check_motor(axis, most):
+    """Find a hard motor at its bound on the right side of its target, or at the target."""
+    beyond = axis.dq - axis.target_velocity
+    assert is_between(axis.motor_effort, -most, most)
+    if beyond > SLACK:
+        assert axis.motor_effort == pytest.approx(-most, rel=1e-9)
+    elif beyond < -SLACK:
+        assert axis.motor_effort == pytest.approx(most, rel=1e-9)
+
+
+@pytest.mark.parametrize('budget', [None, 500_000])
+@pytest.mark.parametrize('most', [5.0, 20.0, 24.0])
+def test_weak_motors_obey_their_bounds(most, budget):
+    """Push with all that a motor can while its joint is not at its velocity."""
+    world, body = thrown(1, step_budget=budget)
+    axes = [body.joint(name) for name in body.joint_names]
+    for axis in axes:
+        axis.control, axis.max_effort = 'velocity', most
+    unsolved = 0
+    for step in range(300):
+        body.command_velocity(np.full(len(axes), np.sin(5.0 * step * H)))
+        world.step()
+        if not world.report.converged:
+            unsolved += 1
+            continue
+        for axis in axes:
+            check_motor(axis, most)
+    assert world.contacts.forces.any()
+    assert unsolved <= 3
+
+
+@pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
+def test_friction_and_stops_hold_while_a_robot_tumbles(solver):
+    """Brake what slides by all of its friction, and let no joint leave its range."""
+    world, body = thrown(2, solver=solver)
+    axes = [body.joint(name) for name in body.joint_names]
+    for axis in axes:
+        axis.friction = 4.0
+        axis.lower, axis.upper = axis.q - 0.3, axis.q + 0.3
+    stuck = 0
+    for _ in range(400):
+        world.step()
+        for axis in axes:
+            friction = axis.friction_effort
+            assert is_between(friction, -4.0, 4.0)
+            if abs(axis.dq) > SLACK and world.report.converged:
+                assert friction == pytest.approx(-np.sign(axis.dq) * 4.0, rel=1e-9)
+            stuck += axis.dq == 0.0
+            assert axis.lower - 1e-9 <= axis.q <= axis.upper + 1e-9
+    assert stuck > 100
+
+
+def test_clamped_servos_are_springs_within_their_bounds():
+    """Stay within max_effort, and where it does not reach it pull towards the target."""
+    world, body = thrown(3)
+    axes = [body.joint(name) for name in body.joint_names]
+    start = body.q.copy()
+    for axis in axes:
+        axis.control, axis.kp, axis.kd, axis.max_effort = 'servo', 2000.0, 20.0, 15.0
+    clamped = 0
+    for step in range(300):
+        body.command_position(start + 0.3 * np.sin(8.0 * step * H))
+        world.step()
+        for axis in axes:
+            assert is_between(axis.motor_effort, -15.0, 15.0)
+            clamped += abs(axis.motor_effort) > 15.0 - 1e-9
+    assert clamped > 100
+    assert world.report.penetration < 1e-4
+
+
+def test_energy_of_a_limp_robot_only_falls():
+    """Take away energy by friction, stops and contacts, however the laws are solved."""
+    world, body = thrown(4)
+    for name in body.joint_names:
+        axis = body.joint(name)
+        axis.friction = 2.0
+        axis.lower, axis.upper = axis.q - 0.5, axis.q + 0.5
+    before = world.energy().total
+    for _ in range(60):
+        world.step(10)
+        now = world.energy().total
+        assert now <= before + 1e-6 * abs(before)
+        before = now
+
+
+def test_two_islands_and_a_robot_in_the_air_are_solved_apart():
+    """Move as alone, though others' laws are solved with their contacts in the same step."""
+    alone, first = thrown(1)
+    both, second = thrown(1)
+    other = both.load_urdf(path_of('quadruped'), name='other', position=(5.0, 0.0, 0.4))
+    high = both.load_urdf(path_of('quadruped'), name='high', position=(0.0, 5.0, 9.0))
+    high.dq = np.random.default_rng(5).normal(size=len(high.dq))
+    for body in (first, second, other, high):
+        for name in body.joint_names:
+            axis = body.joint(name)
+            axis.control, axis.max_effort = 'velocity', 20.0
+    for _ in range(150):
+        alone.step()
+        both.step()
+        np.testing.assert_allclose(second.q, first.q, atol=1e-7)
