@@ -800,5 +800,6 @@ class Simulation:
 def _options_of(settings: Settings) -> Options:
     return handles.make_options(
         settings.time_step_ns * 1e-9, SOLVERS[settings.solver], settings.contact_margin,
-        is_smooth=settings.integrator == 'rk5', iterations=settings.iterations,
+        is_smooth=settings.integrator == 'rk5',
+        keeps_momentum=settings.integrator == 'momentum', iterations=settings.iterations,
         budget=settings.step_budget)

@@ -145,9 +145,10 @@ class World(DeclaredAttributes):
             sweeps, for piles of hundreds of bodies. 'split': normal forces direct, friction by
             sweeps. `report` says whether the tolerance was reached.
         seed: of the sensors' noise, an integer of at least 0.
-        integrator: 'midpoint', second order with one evaluation of the dynamics; or 'rk5',
-            Dormand-Prince, fifth order with six, which falls back to 'midpoint' in steps with
-            friction, stops, holds or contacts.
+        integrator: 'midpoint', second order with one evaluation of the dynamics; 'momentum', the
+            same step, which keeps linear and angular momentum of free robots to rounding; or
+            'rk5', Dormand-Prince, fifth order with six, which falls back to 'midpoint' in steps
+            with friction, stops, holds or contacts.
         contact_margin: distance [m] below which two geometries become a contact, in addition to
             the distance that they can move in a step; forces act once they touch.
         sleep: do not simulate bodies at rest until something moves them (ODE's auto-disable);
@@ -1073,7 +1074,7 @@ class World(DeclaredAttributes):
         return self._force_fields.by_name
 
     integrator: Settable[str, str] = _setting(
-        'integrator', "The integration method: 'midpoint' or 'rk5'.")
+        'integrator', "The integration method: 'midpoint', 'momentum' or 'rk5'.")
     solver: Settable[str, str] = _setting(
         'solver', "The solver of contacts: 'direct', 'iterative' or 'split'.")
     iterations: Settable[int | None, int | None] = _setting(

@@ -390,6 +390,23 @@ def medium(watch):
             world.robots['robot'].ddq, world.robots['robot'].links[-1].dv
 
 
+def momentum(watch):
+    """Keep the momentum of a robot that lands, of one that flies, and of bodies in a loop."""
+    world = grounded(integrator='momentum')
+    legs = world.load_urdf(URDF / 'quadruped.urdf', position=(0.0, 0.0, 0.45))
+    flying = world.load_urdf(URDF / 'quadruped.urdf', name='flying', position=(3.0, 0.0, 2.0))
+    flying.set_base_velocity((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
+    pair = [world.add_body((), mass=1.0, inertia=(0.1, 0.2, 0.3), position=(2.0 * k, 0.0, 4.0))
+            for k in range(2)]
+    world.add_joint('hinge', *pair, anchor=(1.0, 0.0, 4.0), axis=(0.0, 1.0, 0.0), tree=False)
+    pair[0].set_base_velocity((0.0, 0.0, 1.0), (1.0, 0.0, 0.5))
+    for name in legs.actuated_joints:
+        legs.joint(name).friction = 0.1
+    world.step(40)
+    with watch():
+        world.step(2)
+
+
 def sleeping(watch):
     """Let blocks fall asleep, one by its mean velocity, disable one, and wake one."""
     world = grounded(sleep=True)
@@ -574,6 +591,7 @@ def late(watch):
 
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
-    hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, sleeping,
+    hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, momentum,
+    sleeping,
     joints, angular_motors, assembly, balls, springs, many, laws, directions,
     solve_types, made, late]

@@ -12,6 +12,15 @@ from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import Model, model_sizes
 from sim_bridge.engine.data.parts import Dims, make
 
+# columns of Workspace.trees; momenta and impulses as torques and forces, about O at that time
+START, START_CENTRE = 0, 6  # of the start of the step: momentum; centre of mass [m], world
+MOMENTUM, COMPOSITE = 9, 15  # of a configuration: momentum; rigid inertia of all bodies
+IMPULSE = COMPOSITE + RIGID_SIZE  # of all forces from outside in the step, about O of the middle
+MIDDLE, MIDDLE_MOMENT = IMPULSE + 6, IMPULSE + 9  # O of the middle [m], first moment from it
+GIVEN = MIDDLE_MOMENT + 3  # velocity given at the end of the step, as a motion about O
+MOVED = GIVEN + 6  # by how much the end of the step was moved [m]
+TREES_SIZE = MOVED + 3
+
 
 class Workspace(NamedTuple):
     """
@@ -48,6 +57,12 @@ class Workspace(NamedTuple):
     """Spatial force."""
     acceleration: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s²; m/s²')]
     """Spatial acceleration due to the joint accelerations."""
+    system: Annotated[IntVector, Dims('nb', points_at='nb')]
+    """At the first body of a tree: that of its system, see `dynamics.tree_momentum`, or -1."""
+    held: Annotated[IntVector, Dims('nb')]
+    """At the first body of a system: 1 if something outside touches it in the step."""
+    trees: Annotated[FloatMatrix, Dims('nb', TREES_SIZE, unit='SI')]
+    """At the first bodies of trees and, for whole systems, of these: START … MOVED."""
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """The external wrenches of the evaluation; as State.wrench."""
     pushes: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]

@@ -13,15 +13,16 @@ from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import ABSENT
 from sim_bridge.engine.data.fields import FAILED, STAGE
-from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
+from sim_bridge.engine.data.joint_laws import INERTIA, share_effort
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
-from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MadePhase
-from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED, NOT_PUSHED
+from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MadePhase, MomentumPhase
+from sim_bridge.engine.data.state import BY_SERVO, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
     guess_active_set,
+    is_driven_by_friction,
     RELEASE,
     release_weakest,
     set_right_hand_side,
@@ -80,6 +81,8 @@ def step(table: Table, n: int):
         return NOT_FINITE, 0, 0
     for done in range(n):
         limit_efforts(model.limits, state.u)
+        if options.momentum != 0:
+            call_stage(options.momentum, table, MomentumPhase.START)
         drift(model, model.kind, state.q, state.v, 0.5 * h, ws.q)
         follow(model, ws.q)
         place(model, ws.q, ws)
@@ -293,6 +296,8 @@ def advance_positions(model, options, state, ws, table, touching):
     Returns whether a loop stays open.
     """
     h, is_open = options.time_step, False
+    if options.momentum != 0:
+        call_stage(options.momentum, table, MomentumPhase.ADD_UP)
     if touching > 0 and call_stage(options.contact, table, ContactPhase.PROJECT_POSITIONS) > 0:
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.FOLLOW_SHIFT)
@@ -303,6 +308,8 @@ def advance_positions(model, options, state, ws, table, touching):
     follow(model, ws.q)
     if options.loops != 0:
         is_open = call_stage(options.loops, table, LoopPhase.CLOSE) > 0
+    if options.momentum != 0:
+        call_stage(options.momentum, table, MomentumPhase.END)
     pushed, tied = world.response(table).pushed, world.loop_work(table).tied
     for body in range(model.kind.shape[0]):
         is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
@@ -332,8 +339,7 @@ def commit(model, options, state, ws):
         if options.sleeps != 0 and ws.still[joint] != 0:
             continue
         mode = ws.mode[joint]
-        if mode < LOCKED and side_of(mode, FRICTION_SIDE) * ws.v_next[joint] < 0.0:
-            # by rounding alone, or `update_active_set` would have had it stick
+        if is_driven_by_friction(mode, ws.v_next[joint]):
             ws.v_next[joint] = 0.0
         friction, motor, stop = share_effort(ws.law[joint], mode, state.v[joint], ws.v_next[joint],
                                              ws.constraint[joint])
