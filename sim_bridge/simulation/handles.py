@@ -73,6 +73,7 @@ from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
+from sim_bridge.engine.pipeline.stored_energy import contact_energy, loop_energy
 from sim_bridge.sensors.advance_worlds import advance_worlds, observe_worlds
 from sim_bridge.sensors.scan import scan_all
 from sim_bridge.sensors.step_and_sample import advance
@@ -183,7 +184,8 @@ def all_units() -> list[Unit]:
     entries = [
         measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
         measure_convex_pairs, solve_given,
-        locate, advance, advance_worlds, observe_worlds, energy, momentum, run_stage, search_near,
+        locate, advance, advance_worlds, observe_worlds, energy, momentum, contact_energy,
+        loop_energy, run_stage, search_near,
         search_pairs, mark_collidable,
         constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
         force_rows, cast_nearest, cast_all, scan_all,

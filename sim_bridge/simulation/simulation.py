@@ -29,6 +29,7 @@ from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_COMPILED, NOT_FINITE
+from sim_bridge.engine.pipeline.stored_energy import contact_energy
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.names import counted
@@ -41,6 +42,7 @@ from sim_bridge.simulation.applied_forces import AppliedForces
 from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.constraint import Constraint
 from sim_bridge.simulation.contact_arrays import ContactArrays
+from sim_bridge.simulation.contact_energy import energy_in_contacts
 from sim_bridge.simulation.contact_listeners import ContactListeners, Listener
 from sim_bridge.simulation.dirty import (
     ALL_ARRAYS,
@@ -534,8 +536,10 @@ class Simulation:
     def energy(self) -> Energy:
         """Return the energy of all robots."""
         self.observed_sites()
-        springs = sum(seat.joint.potential_energy for seat in self.constraints.values())
-        return self._observation.energy(springs)
+        stored = sum(seat.joint.potential_energy for seat in self.constraints.values())
+        if self.geometries and self.materials.may_yield:
+            stored += energy_in_contacts(self.handles)
+        return self._observation.energy(stored)
 
     def momentum(self) -> Momentum:
         """Return the momentum of all robots."""
@@ -634,8 +638,9 @@ class Simulation:
 
     def _units_with(self, stages: dict[str, Stage]) -> list[Unit]:
         smooth = [step_smoothly.unit] if self.options.is_smooth else []
+        yielding = [contact_energy.unit] if self.materials.may_yield else []
         return [*handles.stepping_units(self.handles.probe, stages), *self.sites.sampling.units,
-                observe.unit, *smooth, energy.unit, momentum.unit]
+                observe.unit, *smooth, energy.unit, momentum.unit, *yielding]
 
     @property
     def report(self) -> StepReport:

@@ -1127,7 +1127,7 @@ class World(DeclaredAttributes):
         return snapshots.state_hash(self.simulation)
 
     def energy(self) -> Energy:
-        """Return the energy of all robots."""
+        """Return the energy of all robots at the present state, with what has stored some."""
         return self.simulation.energy()
 
     def momentum(self) -> Momentum:

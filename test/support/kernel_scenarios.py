@@ -500,6 +500,23 @@ def springs(watch):
         assert np.isfinite(robot.ddq).all()
 
 
+def stored(watch):
+    """Ask for the energy of contacts, a joint and a stop that yield, and of what adheres."""
+    laws = [{'stiffness': 3e3, 'damping': 5.0}, {'erp': 0.3, 'cfm': 1e-4},
+            {'stiffness': 1e5, 'damping': 3e3, 'contact_area': True, 'reduce': True},
+            {'stiffness': 1e5, 'adhesion': 3.0, 'adhesive_overlap': 1e-3}]
+    for law in laws:
+        world = grounded(law)
+        add_block(world, lift=-1e-3)
+        hanging = world.add_body((), mass=1.0, inertia=(0.1, 0.1, 0.1), position=(2.0, 0.0, 2.0))
+        hinge = world.add_joint('hinge', None, hanging, axis=(0, 1, 0), anchor=(1.9, 0.0, 2.0),
+                                tree=False, erp=0.2, cfm=1e-4)
+        hinge.upper, hinge.stop_cfm = 0.01, 1e-3
+        world.step(60)
+        with watch():
+            world.energy()
+
+
 def many(watch):
     """Find pairs among balls of one size by a grid, of several by a tree."""
     for sizes in ((0.1,), (0.02, 0.1, 1.0)):
@@ -593,5 +610,5 @@ SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
     hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, momentum,
     sleeping,
-    joints, angular_motors, assembly, balls, springs, many, laws, directions,
+    joints, angular_motors, assembly, balls, springs, stored, many, laws, directions,
     solve_types, made, late]
