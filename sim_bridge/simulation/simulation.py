@@ -28,7 +28,14 @@ from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_COMPILED, NOT_FINITE
+from sim_bridge.engine.pipeline.step import (
+    DIVERGED,
+    DONE,
+    INTERRUPTED,
+    NO_ROOM,
+    NOT_COMPILED,
+    NOT_FINITE,
+)
 from sim_bridge.engine.pipeline.stored_energy import contact_energy
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError
@@ -122,7 +129,16 @@ class UpToDate(ReadOnly[_Value]):
 
 
 class DivergenceError(SimulationError):
-    """A step gave something that is not finite; the state before it is kept."""
+    """
+    A step gave something that is not finite, or diverged; the state before it is kept.
+
+    velocities: (nv,) what those of a step that diverged would have become, else None.
+    """
+
+    def __init__(self, message: str, velocities: np.ndarray | None = None):
+        """Take a message, and velocities."""
+        super().__init__(message)
+        self.velocities = velocities
 
 
 class Simulation:
@@ -763,9 +779,12 @@ class Simulation:
         while status or left:
             if status == INTERRUPTED:
                 self.calls.raise_error()
-            if status == NOT_FINITE:
+            if status in (NOT_FINITE, DIVERGED):
+                velocities = None
+                if status == DIVERGED:
+                    velocities = self._stepper.handle.part(Workspace).v_next.copy()
                 self._drop_pushes()
-                raise DivergenceError(f'step {self.step_count + 1} is not finite')
+                raise DivergenceError(f'step {self.step_count + 1} diverges', velocities)
             if status in (NO_ROOM, NOT_COMPILED):
                 progress = self._progress()
                 if status == NO_ROOM:

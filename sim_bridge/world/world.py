@@ -939,8 +939,9 @@ class World(DeclaredAttributes):
 
         Pushes (`link.add_force`, `add_torque`) act in the first of them only, and so do the
         contacts that are given, besides those found. Raises SimulationError if the result of a
-        step is not finite: the state before that step is kept, and the message names the cause;
-        and InvalidValueError for what is no contact of this world.
+        step is not finite, or if the step diverges, as one that is too long does: the state before
+        that step is kept, and the message names the cause and, of a step that diverges, the joints
+        and a time step to try; and InvalidValueError for what is no contact of this world.
 
         Step hooks are called in each step. What a hook, a listener to contacts, or a function of a
         field or of friction raises, this raises, with the world as it was before that step.
@@ -951,9 +952,9 @@ class World(DeclaredAttributes):
                 self._hooked.take(n, contacts)
             else:
                 simulation.step(n, made_of(simulation, contacts))
-        except DivergenceError:
+        except DivergenceError as err:
             raise self._failed(SimulationError(describe_divergence(
-                self.robots.values(), self.step_count + 1, self.time_step))) from None
+                simulation, self.robots.values(), err.velocities))) from None
         except Exception as err:
             self._failed(err)
             raise

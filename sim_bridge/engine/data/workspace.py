@@ -99,6 +99,12 @@ class Workspace(NamedTuple):
     """Rates of change of q at the stages of a Runge-Kutta step."""
     v_slopes: Annotated[FloatMatrix, Dims(6, 'nv', unit='m/s², rad/s²')]
     """Likewise of v."""
+    middle_change: Annotated[FloatVector, Dims(2, unit='m/s, rad/s')]
+    """
+    Greatest change of the velocities in the middle of a step by its first and its last evaluation.
+
+    0 where there was one evaluation.
+    """
     response: Annotated[FloatCube, Dims('mimic_rows', 2, 'nv', unit='SI')]
     """Per unit of a mimic row's force: accelerations; efforts of locked joints."""
     delassus: Annotated[FloatMatrix, Dims('mimic_rows', 'mimic_rows', unit='SI')]

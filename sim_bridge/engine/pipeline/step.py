@@ -30,6 +30,7 @@ from sim_bridge.engine.dynamics.active_set import (
     update_active_set,
     VELOCITY_SLACK,
 )
+from sim_bridge.engine.dynamics.audit import kinetic_energy_at, work_of_step
 from sim_bridge.engine.dynamics.evaluate import (
     accelerate,
     add_response,
@@ -55,9 +56,18 @@ NOT_CONVERGED = 2
 NO_ROOM = 3  # more contacts than there is room for
 INTERRUPTED = 5  # a function of Python has raised; 4 is `step_and_sample`'s
 NOT_COMPILED = 6  # a stage that is first needed now
+DIVERGED = 7  # finite, but without meaning: see `gains_from_nothing`, FASTEST
 
 # change of the velocities in the middle of the step for which nothing is evaluated again
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
+
+# velocities that nothing has [m/s, rad/s]
+FASTEST = 1e9
+# change of a velocity in a step, times the step's length, up to which no step diverges [m, rad]
+_FARTHEST = 1.0
+# ratio of the kinetic energies at a step's ends beyond which there must have been work; and where
+# it `leads_away`
+_MUCH_ENERGY, _MORE_ENERGY = 10.0, 2.0
 
 _RELEASES = 20  # at most, after the last pivot
 _FREE_PIVOTS = 4  # that a step may take whatever they cost
@@ -68,8 +78,9 @@ def step(table: Table, n: int):
     """
     Advance the world behind a handle's table by n steps of options.time_step.
 
-    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, NO_ROOM,
-    INTERRUPTED and NOT_COMPILED the state is that before the failing step. With NOT_CONVERGED, in
+    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, DIVERGED, NO_ROOM,
+    INTERRUPTED and NOT_COMPILED the state is that before the failing step; with DIVERGED
+    ws.v_next is what its velocities would have become. With NOT_CONVERGED, in
     at least one step, some joint's stop, friction or motor was left on a wrong piece of its law,
     or a loop stayed open.
     """
@@ -103,9 +114,14 @@ def step(table: Table, n: int):
             call_stage(options.loops, table, LoopPhase.PREPARE)
         guess_active_set(model, state, ws)
         pivots = choose_velocities(model, options, state, ws, table, touching)
+        is_violent = h * greatest_difference(state.v, ws.v_next) > _FARTHEST
+        work = work_of_step(model, state, ws, h) if is_violent and not leads_away(ws, h) else 0.0
         is_open = advance_positions(model, options, state, ws, table, touching)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
             return NOT_FINITE, done, most_pivots
+        if greatest_size(ws.v_next) > FASTEST or (
+                is_violent and gains_from_nothing(model, state, ws, h, work)):
+            return DIVERGED, done, most_pivots
         if is_open or pivots > options.max_pivots:
             status = NOT_CONVERGED
         most_pivots = max(most_pivots, pivots)
@@ -228,6 +244,7 @@ def advance_velocities(model, options, state, ws, table, touching):
     for joint in range(ws.v.shape[0]):
         ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
     set_right_hand_side(model, state, ws, h)
+    ws.middle_change[0], ws.middle_change[1] = 0.0, 0.0
     passes = options.velocity_passes
     if touching == 0 and options.loops == 0 and is_loose(ws.kind):
         passes = 1
@@ -257,6 +274,7 @@ def advance_velocities(model, options, state, ws, table, touching):
             middle = 0.5 * (state.v[joint] + ws.v_next[joint])
             change = max(change, abs(middle - ws.v[joint]))
             ws.v[joint] = middle
+        ws.middle_change[min(turn, 1)] = change
         if change < MIDDLE_SLACK:
             break
 
@@ -276,6 +294,15 @@ def greatest_difference(a, b):
     greatest = 0.0
     for at in range(a.shape[0]):
         greatest = max(greatest, abs(a[at] - b[at]))
+    return greatest
+
+
+@kernel
+def greatest_size(vector):
+    """Return the greatest magnitude of a vector's entries."""
+    greatest = 0.0
+    for at in range(vector.shape[0]):
+        greatest = max(greatest, abs(vector[at]))
     return greatest
 
 
@@ -328,6 +355,32 @@ def is_finite(values):
     for k in range(values.shape[0]):
         total += values[k]
     return math.isfinite(total)
+
+
+@kernel
+def leads_away(ws, h):
+    """
+    Return whether the forces that velocities cause lead a step ever farther away.
+
+    Each evaluation has changed the velocities in the middle by more than the one before, and by
+    angles that are not small. The work of the step then has no meaning.
+    """
+    first, last = ws.middle_change[0], ws.middle_change[1]
+    return last > first and h * last > _FARTHEST
+
+
+@kernel
+def gains_from_nothing(model, state, ws, h, work):
+    """
+    Return whether much of the kinetic energy at the end of a step has no source.
+
+    Places the bodies at the end. work: of the forces of the step, 0 where that has no meaning [J].
+    """
+    start = kinetic_energy_at(model, state.q, state.v, ws)
+    end = kinetic_energy_at(model, ws.q, ws.v_next, ws)
+    if leads_away(ws, h):
+        return end > _MORE_ENERGY * start
+    return end > _MUCH_ENERGY * (start + max(work, 0.0))
 
 
 @kernel
