@@ -27,21 +27,31 @@ def cable(tip, links=20, light=1e-3, length=0.05):
     return robot(*parts)
 
 
+def refused(world, before_step=lambda: None):
+    """Step until a step is refused; return what the error says; the state before it is kept."""
+    text, before = '', ''
+    for _ in range(1000):
+        before_step()
+        before = world.state_hash()
+        try:
+            world.step()
+        except sb.SimulationError as error:
+            text = str(error)
+            break
+    assert f'step {world.step_count + 1} of {world.time_step} s diverges' in text
+    assert world.state_hash() == before
+    return text
+
+
 def test_a_light_cable_with_a_heavy_tip_names_links_and_a_step_that_holds():
     """Refuse while speeds are those of hundreds of rad/s, name a light link and a shorter step."""
     world = sb.World()
     chain = world.load_urdf(cable(10.0))
     begun = world.energy().total
-    with pytest.raises(sb.SimulationError, match='diverges; the state before it is kept') as error:
-        for _ in range(1000):
-            before = world.state_hash()
-            world.step()
-    text = str(error.value)
-    assert f'step {world.step_count + 1} of 0.001 s' in text
+    text = refused(world)
     assert re.search(r"velocity of robot 'robot', joint 'j\d+' goes from \S+ to \S+ rad/s", text)
     assert re.search(r"Link 'l\d+' of 0.001 kg carries 10 kg", text)
     assert re.search(r"likewise 'j\d+', 'j\d+', 'j\d+' and \d others", text)
-    assert world.state_hash() == before
     assert np.abs(chain.dq).max() < 1e3
     assert abs(world.energy().total - begun) < 10.0
     again = sb.World(time_step=float(re.search(r'Try a time step of (\S+) s', text).group(1)))
@@ -55,13 +65,15 @@ def test_a_control_law_with_too_high_gains_is_named():
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     wheel = world.load_urdf(rotor())
     wheel.dq = [1.0]
-    with pytest.raises(sb.SimulationError) as error:
-        for _ in range(200):
-            wheel.u = -0.5 * 3000.0 * wheel.dq
-            world.step()
+
+    def brake():
+        """Push against the motion, three times as hard as would stop it."""
+        wheel.u = -0.5 * 3000.0 * wheel.dq
+
+    text = refused(world, brake)
     for part in ("joint 'joint' goes from", '2 times the change of the step before',
                  'effort u = ', 'gains too high', "control = 'servo'", 'Try a time step of 0.000'):
-        assert part in str(error.value)
+        assert part in text
 
 
 def test_speeds_that_nothing_has_are_refused():

@@ -97,7 +97,8 @@ def find_systems(model, loop_body, broken, ws):
     """
     Write into ws.system the first body of the system that a tree belongs to, -1 for none.
 
-    At the trees' first bodies. loop_body, broken: of the joints that close loops.
+    At the trees' first bodies. loop_body, broken: of the joints that close loops. What they tie
+    rests together.
     """
     for body in range(model.parent.shape[0]):
         is_whole = model.root[body] == body and is_free(model.kind[body])

@@ -43,8 +43,8 @@ def start(table):
 @subroutine
 def add_up(table):
     """Find the impulses on the trees, before anything is placed at the end of the step."""
-    find_impulses(world.model(table), world.state(table), world.workspace(table),
-                  world.options(table).time_step)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    find_impulses(model, state, ws, world.options(table).time_step)
     return 0
 
 

@@ -67,7 +67,7 @@ FASTEST = 1e9
 _FARTHEST = 1.0
 # ratio of the kinetic energies at a step's ends beyond which there must have been work; and where
 # it `leads_away`
-_MUCH_ENERGY, _MORE_ENERGY = 10.0, 2.0
+_MUCH_ENERGY, _MORE_ENERGY = 4.0, 2.0
 
 _RELEASES = 20  # at most, after the last pivot
 _FREE_PIVOTS = 4  # that a step may take whatever they cost
