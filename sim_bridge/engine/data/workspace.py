@@ -39,6 +39,8 @@ class Workspace(NamedTuple):
     """State.pushed of whole trees, at their first bodies, see `pipeline.last_step`."""
     pose: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m')]
     """Rotation of the body frame by rows, then its origin in the world."""
+    pose_before: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m')]
+    """What it was before a look at other configurations."""
     axis: Annotated[FloatMatrix, Dims('nb', 6, unit='1; m')]
     """Motion axis of a one-axis joint."""
     rigid: Annotated[FloatMatrix, Dims('nb', RIGID_SIZE, unit='kg; kg m; kg m²')]

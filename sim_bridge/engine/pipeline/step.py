@@ -374,10 +374,12 @@ def gains_from_nothing(model, state, ws, h, work):
     """
     Return whether much of the kinetic energy at the end of a step has no source.
 
-    Places the bodies at the end. work: of the forces of the step, 0 where that has no meaning [J].
+    ws.pose stays as it is. work: of the forces of the step, 0 where that has no meaning [J].
     """
+    ws.pose_before[:, :] = ws.pose
     start = kinetic_energy_at(model, state.q, state.v, ws)
     end = kinetic_energy_at(model, ws.q, ws.v_next, ws)
+    ws.pose[:, :] = ws.pose_before
     if leads_away(ws, h):
         return end > _MORE_ENERGY * start
     return end > _MUCH_ENERGY * (start + max(work, 0.0))
