@@ -37,6 +37,19 @@ def test_a_ball_that_bounces_on_a_spring_keeps_its_energy():
     assert worst < 0.02
 
 
+def test_a_bounce_loses_what_a_spring_at_the_end_of_a_step_loses():
+    """Lose π ω h / 2 of the energy: such a spring damps as k h / 2, for half a period."""
+    for time_step in (1e-3, 2.5e-4):
+        world = grounded({'stiffness': STIFFNESS, 'damping': 0.0, 'friction': 0.0},
+                         time_step=time_step, gravity=(0.0, 0.0, 0.0))
+        ball = add_ball(world, lift=0.01)
+        ball.set_base_velocity((0.0, 0.0, -1.0), (0.0, 0.0, 0.0))
+        world.step(round(0.2 / time_step))
+        assert ball.root_link.v[2] > 0.9
+        lost = 1.0 - world.energy().total
+        assert lost == pytest.approx(0.5 * np.pi * np.sqrt(STIFFNESS / 2.0) * time_step, rel=0.03)
+
+
 @pytest.mark.parametrize('law', [
     {'stiffness': STIFFNESS, 'damping': 50.0}, {'erp': 0.3, 'cfm': 1e-4},
     {'erp': 0.3, 'cfm': 1e-4, 'surface_layer': 1e-3}])
