@@ -407,6 +407,18 @@ def momentum(watch):
         world.step(2)
 
 
+def violent(watch):
+    """Spin the joints of a free robot up in one step, whose energy is then looked at."""
+    world = sb.World()
+    legs = world.load_urdf(URDF / 'quadruped.urdf', name='legs')
+    for name in legs.actuated_joints[::3]:
+        axis = legs.joint(name)
+        axis.effort_limit = axis.max_effort = 1e9
+        axis.control, axis.target_velocity = 'velocity', 2e3
+    with watch():
+        world.step()
+
+
 def sleeping(watch):
     """Let blocks fall asleep, one by its mean velocity, disable one, and wake one."""
     world = grounded(sleep=True)
@@ -609,6 +621,6 @@ def late(watch):
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
     hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, momentum,
-    sleeping,
+    violent, sleeping,
     joints, angular_motors, assembly, balls, springs, stored, many, laws, directions,
     solve_types, made, late]
