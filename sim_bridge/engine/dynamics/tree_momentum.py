@@ -66,18 +66,7 @@ from sim_bridge.engine.math.spatial import (
     ORIGIN,
     store_spatial,
 )
-from sim_bridge.engine.math.vec3 import (
-    add,
-    cross,
-    dot,
-    load3,
-    load_v,
-    scale,
-    store3,
-    store_v,
-    sub,
-    ZERO,
-)
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, store_v, sub, ZERO
 
 
 @kernel
@@ -319,23 +308,17 @@ def end_step(model, state, ws, h):
     Those in flight, all that ws.held does not tell, are moved first to where the mean of their
     velocities at both ends leads their centre of mass.
     """
-    for body in range(model.parent.shape[0]):
-        root = model.root[body]
-        leader = ws.system[root]
-        if leader < 0 or not is_free(ws.kind[root]):
+    for root in range(model.parent.shape[0]):
+        if not is_first(model, ws, root):
             continue
-        all_ = ws.trees[leader]
-        if body == leader:
-            find_end(model, state, ws, body, h)
-        if body == root:
-            at, at_v = model.q_index[root], model.v_index[root]
-            arm = sub(load_v(ws.q, at), load_v(all_, MIDDLE))
-            w, v = load_v(all_, GIVEN), load_v(all_, GIVEN + 3)
-            store_v(ws.q, at, add(load_v(ws.q, at), load_v(all_, MOVED)))
-            v = add(v, cross(w, arm))
-            store_v(ws.v_next, at_v, add(load_v(ws.v_next, at_v), v))
-            store_v(ws.v_next, at_v + 3, add(load_v(ws.v_next, at_v + 3), w))
-        store3(ws.pose, body, ORIGIN, add(load3(ws.pose, body, ORIGIN), load_v(all_, MOVED)))
+        if leads(model, ws, root):
+            find_end(model, state, ws, root, h)
+        whole, at, at_v = ws.trees[ws.system[root]], model.q_index[root], model.v_index[root]
+        arm = sub(load_v(ws.q, at), load_v(whole, MIDDLE))
+        w, v = load_v(whole, GIVEN), load_v(whole, GIVEN + 3)
+        store_v(ws.q, at, add(load_v(ws.q, at), load_v(whole, MOVED)))
+        store_v(ws.v_next, at_v, add(load_v(ws.v_next, at_v), add(v, cross(w, arm))))
+        store_v(ws.v_next, at_v + 3, add(load_v(ws.v_next, at_v + 3), w))
 
 
 @kernel

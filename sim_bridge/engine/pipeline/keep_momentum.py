@@ -50,14 +50,16 @@ def add_up(table):
 
 @subroutine
 def end(table):
-    """Give the trees the momentum that they shall have, at ws.q and in ws.v_next."""
+    """Give the trees the momentum that they shall have, in ws.q and ws.v_next; keep ws.pose."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     find_held(table)
     for joint in range(ws.mode.shape[0]):
         # as `step.commit` will, too late for what stops there
         if is_driven_by_friction(ws.mode[joint], ws.v_next[joint]):
             ws.v_next[joint] = 0.0
+    ws.pose_before[:, :] = ws.pose
     find_momenta(model, ws.q, ws.v_next, ws)
+    ws.pose[:, :] = ws.pose_before
     end_step(model, state, ws, world.options(table).time_step)
     return 0
 
