@@ -14,7 +14,7 @@ from sim_bridge.batch.crew import Crew
 from sim_bridge.batch.noises import Noises
 from sim_bridge.batch.rows import Rows, SITES
 from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
-from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_FINITE
+from sim_bridge.engine.pipeline.step import DIVERGED, DONE, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError, StateError
@@ -36,8 +36,8 @@ class Batch(DeclaredAttributes):
 
     World k has the bits of `batch.world(k)` stepped alone, however many threads there are. robots:
     by name, with arrays that have a row for each world. seeds: of the worlds' noise. failed: (n,)
-    whether a step of a world gave something that is not finite; such a world stands still until it
-    is reset.
+    whether a step of a world diverged or gave something that is not finite; such a world stands
+    still until it is reset.
     """
 
     __slots__ = (
@@ -113,7 +113,7 @@ class Batch(DeclaredAttributes):
 
         where: (n,) a mask of the worlds to advance; None for all. Those that have failed stand
         still. Raises SimulationError, once all others are done, where a step of one gives
-        something that is not finite: its state before that step is kept.
+        something that is not finite, or diverges: its state before that step is kept.
         """
         which, steps = self._numbers(where), whole_number('n', n)
         with self._alone():
@@ -187,14 +187,15 @@ class Batch(DeclaredAttributes):
     def _mended(self, which: IntArray) -> IntArray:
         """Do what steps of worlds wait for; return which can go on."""
         status = self._task[which, STATUS]
-        self.failed[which[status == NOT_FINITE]] = True
+        has_failed = (status == NOT_FINITE) | (status == DIVERGED)
+        self.failed[which[has_failed]] = True
         if (status == NO_ROOM).any():
             self._rows.grow(2 * self._rows.contact_room)
             self._connect()
         for k in which[status == NO_DRAWS].tolist():
             self._noises.prepare(k, int(self._task[k, STEP]), self._rows)
         self._task[which, BEGINNING] = np.where(status == NO_DRAWS, SAMPLE, GO_ON)
-        return which[status != NOT_FINITE]
+        return which[~has_failed]
 
     def _take_varied(self, work: World, vary: Vary) -> None:
         """Let each world begin as `vary` makes it."""
@@ -240,9 +241,9 @@ def _divergence(failed: IntArray, steps: IntArray, time_step: float) -> Simulati
         failed[:_SHOWN].tolist(), steps[:_SHOWN].tolist(), strict=True))
     more = ', …' if len(failed) > _SHOWN else ''
     return SimulationError(
-        f'{counted(len(failed), "world")} of the batch gave what is not finite: {shown}{more}. '
-        f'Their states before are kept, and they stand still until they are reset; try a smaller '
-        f'time step than {time_step:g} s, or look at one by batch.world')
+        f'{counted(len(failed), "world")} of the batch diverged or gave what is not finite: '
+        f'{shown}{more}. Their states before are kept, and they stand still until they are reset; '
+        f'try a smaller time step than {time_step:g} s, or look at one by batch.world')
 
 
 def _seed(sequence: np.random.SeedSequence) -> int:

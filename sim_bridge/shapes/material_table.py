@@ -118,8 +118,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     __slots__ = (
         '_explicit', '_functions', '_locate', '_materials', '_on_change', '_softness')
     internal_names = DeclaredAttributes.internal_names | {
-        'are_directed', 'forget_frames', 'friction_functions', 'law_of', 'number', 'restore',
-        'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
+        'are_directed', 'forget_frames', 'friction_functions', 'law_of', 'may_yield', 'number',
+        'restore', 'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
 
     def __init__(
         self, on_change: Callable[[], None] = lambda: None, locate: Locate = _of_world_alone,
@@ -290,6 +290,14 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     def are_directed(self) -> bool:
         """Whether there are directions of friction in the frames of links."""
         return any(contact.direction is not None for contact in self._explicit.values())
+
+    @property
+    def may_yield(self) -> bool:
+        """Whether contacts of any two of the materials can be compliant."""
+        return (self._softness()[1] > 0.0
+                or any(math.isfinite(each.youngs_modulus) for each in self._materials.values())
+                or any(each.contacts for each in self._materials.values())
+                or any(bool(each.cfm) or _is_elastic(each) for each in self._explicit.values()))
 
     @property
     def friction_functions(self) -> Mapping[int, FrictionFunction]:

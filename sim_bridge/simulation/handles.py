@@ -68,10 +68,12 @@ from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.dynamics.fields import FIELDS
 from sim_bridge.engine.pipeline import configurations, frames, rigid_body
+from sim_bridge.engine.pipeline.keep_momentum import MOMENTUM
 from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
+from sim_bridge.engine.pipeline.stored_energy import contact_energy, loop_energy
 from sim_bridge.sensors.advance_worlds import advance_worlds, observe_worlds
 from sim_bridge.sensors.scan import scan_all
 from sim_bridge.sensors.step_and_sample import advance
@@ -112,15 +114,17 @@ class Probe(NamedTuple):
 
 def make_options(
     time_step: float, solver: int = DIRECT, margin: float = 1e-4, *, sleeps: bool = False,
-    is_smooth: bool = False, iterations: int | None = None, budget: int | None = None,
+    is_smooth: bool = False, keeps_momentum: bool = False, iterations: int | None = None,
+    budget: int | None = None,
 ) -> Options:
     """
     Return the numbers that steer a world which steps by so many seconds.
 
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
     sleeps: whether any body may rest. is_smooth: whether smooth motion takes steps of fifth order.
-    iterations: most sweeps; None: as many as the solver usually takes. budget: multiplications
-    that an island of contacts may take in a step; None: what only jammed bodies would exceed.
+    keeps_momentum: whether steps keep the momentum of free trees to rounding. iterations: most
+    sweeps; None: as many as the solver usually takes. budget: multiplications that an island of
+    contacts may take in a step; None: what only jammed bodies would exceed.
     """
     return Options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
@@ -129,7 +133,8 @@ def make_options(
         contact_margin=margin,
         detect=0, narrow=0, detect_convex=0, detect_surface=0, detect_hollow=0, detect_line=0,
         contact=0,
-        refine=0, custom=0, hybrid=0, made=0, newton=0, share=0, loops=0, sleeps=int(sleeps))
+        refine=0, custom=0, hybrid=0, made=0, newton=0, share=0, loops=0,
+        keeps_momentum=int(keeps_momentum), momentum=0, sleeps=int(sleeps))
 
 
 def needed_stages(
@@ -141,6 +146,7 @@ def needed_stages(
     can_touch, has_types = needs.any or is_made, (surfaces.solver >= 0).any()
     is_direct = options.solver != ITERATIVE or has_types
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
+    stages |= {'momentum': MOMENTUM} if options.keeps_momentum != 0 else {}
     stages |= {'detect': DETECT, 'narrow': NARROW, 'contact': CONTACT} if can_touch else {}
     stages |= refining_stages(surfaces) if can_touch else {}
     stages |= {'made': MADE_CONTACTS} if is_made else {}
@@ -165,7 +171,7 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
 
 def switched_units() -> list[Unit]:
     """Return what a running simulation may need besides when its settings change."""
-    return [NEWTON.unit, SHARE.unit, step_smoothly.unit]
+    return [NEWTON.unit, SHARE.unit, step_smoothly.unit, MOMENTUM.unit]
 
 
 def all_units() -> list[Unit]:
@@ -173,11 +179,12 @@ def all_units() -> list[Unit]:
     stages = [
         DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, NARROW, NEWTON, DETECT,
         DETECT_LINE,
-        SHARE, REFINE, HYBRID, MADE_CONTACTS, FIELDS, LISTEN]
+        SHARE, REFINE, HYBRID, MADE_CONTACTS, MOMENTUM, FIELDS, LISTEN]
     entries = [
         measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
         measure_convex_pairs, solve_given,
-        locate, advance, advance_worlds, observe_worlds, energy, momentum, run_stage, search_near,
+        locate, advance, advance_worlds, observe_worlds, energy, momentum, contact_energy,
+        loop_energy, run_stage, search_near,
         search_pairs, mark_collidable,
         constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
         force_rows, cast_nearest, cast_all, scan_all,
@@ -205,6 +212,7 @@ def make_observer(
     """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
     nothing = make_made_contacts(0)
+    options = options._replace(keeps_momentum=0)  # of steps alone
     options = with_stages(
         options, needed_stages(options, geometry, _NO_SURFACES, loops, nothing))
     work = make_loop_work(model, loops)

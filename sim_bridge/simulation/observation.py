@@ -6,10 +6,12 @@ import numpy as np
 
 from sim_bridge.compiler.calls import Call
 from sim_bridge.engine.data.fields import Fields
+from sim_bridge.engine.data.loops import ALL_ROWS, RIGID_ROWS
 from sim_bridge.engine.data.model import body_count, Options, velocity_count
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
+from sim_bridge.engine.pipeline.stored_energy import loop_energy
 from sim_bridge.simulation.constraint import Constraint
 from sim_bridge.simulation.handles import make_observer, Observer
 from sim_bridge.simulation.records import Energy, Momentum
@@ -63,12 +65,13 @@ class Observation:
             origin = self.observer.workspace.pose[root, ORIGIN : ORIGIN + 3]
         return joint.wrench_in(number, robots.loops, work.arm, work.impulse, robots.state, origin)
 
-    def energy(self, springs: float) -> Energy:
-        """Return the energy of all robots, as observed; springs: that of constraints [J]."""
-        model = self._robots.model
-        kinetic, potential = energy(
-            self.observer.handle, 0, body_count(model), 0, velocity_count(model))
-        return Energy(kinetic, potential + springs)
+    def energy(self, stored: float) -> Energy:
+        """Return the energy of all robots, as observed; stored: more potential energy [J]."""
+        model, handle = self._robots.model, self.observer.handle
+        kinetic, potential = energy(handle, 0, body_count(model), 0, velocity_count(model))
+        if self._robots.loops.size[ALL_ROWS] > self._robots.loops.size[RIGID_ROWS]:
+            stored += loop_energy(handle)
+        return Energy(kinetic, potential + stored)
 
     def momentum(self) -> Momentum:
         """Return the momentum of all robots, as observed."""

@@ -20,7 +20,9 @@ class Energy(NamedTuple):
     """
     Energy [J].
 
-    Potential: of gravity, on what it acts on, zero at the world's origin; and of joint springs.
+    Potential: of gravity, on what it acts on, and of fields of force, uniform ones zero at the
+    world's origin; and what springs, elastic stops, and joints and contacts that yield have
+    stored. Servos, and gravity and fields that a function makes, have none.
     Kinetic: of the masses themselves, without what a medium adds.
     """
 

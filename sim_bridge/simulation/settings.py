@@ -15,7 +15,7 @@ from sim_bridge.simulation.records import Sleep
 
 SOLVERS: Mapping[str, int] = MappingProxyType(
     {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT})
-_INTEGRATORS = ('midpoint', 'rk5')
+_INTEGRATORS = ('midpoint', 'momentum', 'rk5')
 _MOST_ITERATIONS = 1_000_000
 _LEAST_BUDGET = 1000
 STEP_BUDGET = 500_000

@@ -28,7 +28,15 @@ from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import DONE, INTERRUPTED, NO_ROOM, NOT_COMPILED, NOT_FINITE
+from sim_bridge.engine.pipeline.step import (
+    DIVERGED,
+    DONE,
+    INTERRUPTED,
+    NO_ROOM,
+    NOT_COMPILED,
+    NOT_FINITE,
+)
+from sim_bridge.engine.pipeline.stored_energy import contact_energy
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.names import counted
@@ -41,6 +49,7 @@ from sim_bridge.simulation.applied_forces import AppliedForces
 from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.constraint import Constraint
 from sim_bridge.simulation.contact_arrays import ContactArrays
+from sim_bridge.simulation.contact_energy import energy_in_contacts
 from sim_bridge.simulation.contact_listeners import ContactListeners, Listener
 from sim_bridge.simulation.dirty import (
     ALL_ARRAYS,
@@ -120,7 +129,16 @@ class UpToDate(ReadOnly[_Value]):
 
 
 class DivergenceError(SimulationError):
-    """A step gave something that is not finite; the state before it is kept."""
+    """
+    A step gave something that is not finite, or diverged; the state before it is kept.
+
+    velocities: (nv,) what those of a step that diverged would have become, else None.
+    """
+
+    def __init__(self, message: str, velocities: np.ndarray | None = None):
+        """Take a message, and velocities."""
+        super().__init__(message)
+        self.velocities = velocities
 
 
 class Simulation:
@@ -534,8 +552,10 @@ class Simulation:
     def energy(self) -> Energy:
         """Return the energy of all robots."""
         self.observed_sites()
-        springs = sum(seat.joint.potential_energy for seat in self.constraints.values())
-        return self._observation.energy(springs)
+        stored = sum(seat.joint.potential_energy for seat in self.constraints.values())
+        if self.geometries and self.materials.may_yield:
+            stored += energy_in_contacts(self.handles)
+        return self._observation.energy(stored)
 
     def momentum(self) -> Momentum:
         """Return the momentum of all robots."""
@@ -634,8 +654,9 @@ class Simulation:
 
     def _units_with(self, stages: dict[str, Stage]) -> list[Unit]:
         smooth = [step_smoothly.unit] if self.options.is_smooth else []
+        yielding = [contact_energy.unit] if self.materials.may_yield else []
         return [*handles.stepping_units(self.handles.probe, stages), *self.sites.sampling.units,
-                observe.unit, *smooth, energy.unit, momentum.unit]
+                observe.unit, *smooth, energy.unit, momentum.unit, *yielding]
 
     @property
     def report(self) -> StepReport:
@@ -758,9 +779,12 @@ class Simulation:
         while status or left:
             if status == INTERRUPTED:
                 self.calls.raise_error()
-            if status == NOT_FINITE:
+            if status in (NOT_FINITE, DIVERGED):
+                velocities = None
+                if status == DIVERGED:
+                    velocities = self._stepper.handle.part(Workspace).v_next.copy()
                 self._drop_pushes()
-                raise DivergenceError(f'step {self.step_count + 1} is not finite')
+                raise DivergenceError(f'step {self.step_count + 1} diverges', velocities)
             if status in (NO_ROOM, NOT_COMPILED):
                 progress = self._progress()
                 if status == NO_ROOM:
@@ -800,5 +824,6 @@ class Simulation:
 def _options_of(settings: Settings) -> Options:
     return handles.make_options(
         settings.time_step_ns * 1e-9, SOLVERS[settings.solver], settings.contact_margin,
-        is_smooth=settings.integrator == 'rk5', iterations=settings.iterations,
+        is_smooth=settings.integrator == 'rk5',
+        keeps_momentum=settings.integrator == 'momentum', iterations=settings.iterations,
         budget=settings.step_budget)

@@ -1,30 +1,207 @@
-"""The error message for a step whose result is not finite."""
+"""The error message for a step whose result is not finite, or that diverges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+import math
+from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.engine.data.state import BY_EFFORT
+from sim_bridge.engine.pipeline.step import FASTEST
+from sim_bridge.foundation.names import counted
+from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.robot import Robot
+from sim_bridge.simulation.simulation import Simulation
+
+_LIKEWISE = 0.1  # share of the greatest change of a velocity from which others are named
+_NAMED = 3
+_MUCH = 30.0  # ratio of what a link carries to its own mass from which that counts as the cause
+# shares of the time step that are proposed: at most and at least, and of what should just hold
+_MOST, _LEAST, _SAFE = 0.4, 0.1, 0.4
 
 
-def describe_divergence(robots: Iterable[Robot], step: int, time_step: float) -> str:
-    """Return which number made a step fail, or where to look for it."""
+def describe_divergence(
+    simulation: Simulation, robots: Iterable[Robot], velocities: np.ndarray | None
+) -> str:
+    """
+    Return which number made the next step fail, or which joints diverge, why, and what to try.
+
+    velocities: (nv,) of a step that diverges, None of one whose result is not finite.
+    """
+    robots, step = list(robots), simulation.step_count + 1
+    found = _not_finite(robots)
+    if found is not None:
+        return f'step {step}: {found}'
+    if velocities is None:
+        return (
+            f'step {step} of {simulation.time_step} s gives velocities that are not '
+            'finite; the state before it is kept. Reduce the time step, or look for a link '
+            'without inertia or an enormous effort')
+    return f'step {step} of {simulation.time_step} s diverges; the state before it is kept: ' + (
+        _Divergence(simulation, robots, velocities).text)
+
+
+def _not_finite(robots: Sequence[Robot]) -> str | None:
+    """Return which number of the present state is not finite."""
     for robot in robots:
         for joint in robot.joints:
             values = {'effort u': joint.u, 'position q': joint.q, 'velocity dq': joint.dq}
             for what, value in values.items():
                 if not np.isfinite(value).all():
                     return (
-                        f'step {step}: {what} = {value} at {joint.place}. '
+                        f'{what} = {value} at {joint.place}. '
                         'Make it finite; the state before the step is kept')
         if not robot.fixed_base and not np.isfinite(robot.root_link.p).all():
             return (
-                f'step {step}: position = {robot.root_link.p.tolist()} of the '
+                f'position = {robot.root_link.p.tolist()} of the '
                 f'base of robot {robot.name!r}. Set it by set_base_pose; the state before the '
                 'step is kept')
-    return (
-        f'step {step} of {time_step} s gives velocities that are not '
-        'finite; the state before it is kept. Reduce the time step, or look for a link '
-        'without inertia or an enormous effort')
+    return None
+
+
+class _Owner(NamedTuple):
+    """What velocity coordinates from `first` on belong to; joint: None for a free base."""
+
+    robot: Robot
+    joint: AnyJoint | None
+    first: int
+    size: int
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        if self.joint is None:
+            return f'the base of robot {self.robot.name!r}'
+        return self.joint.place
+
+    @property
+    def name(self) -> str:
+        """Its name alone."""
+        return repr(self.robot.name if self.joint is None else self.joint.name)
+
+
+class _Divergence:
+    """A step that diverges: which coordinates, by how much, and why."""
+
+    def __init__(
+        self, simulation: Simulation, robots: Sequence[Robot], velocities: np.ndarray
+    ) -> None:
+        """Find the coordinate whose velocity changes most; velocities: (nv,) after the step."""
+        self._simulation, self._state = simulation, simulation.state
+        self._after, self._before = velocities, self._state.v
+        self._owners = sorted(_owners(robots), key=lambda owner: owner.first)
+        self._change = np.abs(self._after - self._before)
+        self._worst = int(self._change.argmax())
+        fastest = int(np.abs(self._after).argmax())
+        if abs(self._after[fastest]) > FASTEST:
+            self._worst = fastest
+        last = abs(self._state.acceleration[self._worst]) * simulation.time_step
+        self._growth = self._change[self._worst] / last if last > 0.0 else math.inf
+
+    @property
+    def text(self) -> str:
+        """The message."""
+        owner, at = self._owner(self._worst), self._worst
+        unit = self._unit(owner)
+        parts = [
+            f'the velocity of {owner.place} goes from {self._before[at]:.4g} to '
+            f'{self._after[at]:.4g} {unit} in it']
+        if 1.0 < self._growth < math.inf:
+            parts.append(f', {self._growth:.3g} times the change of the step before')
+        others = self._others(owner)
+        if others:
+            more = f' and {counted(len(others) - _NAMED, "other")}' if len(others) > _NAMED else ''
+            parts.append(f'; likewise {", ".join(each.name for each in others[:_NAMED])}{more}')
+        return f'{"".join(parts)}. {self._cause(owner)}{self._remedy(owner)}'
+
+    def _owner(self, at: int) -> _Owner:
+        return next(each for each in self._owners if each.first <= at < each.first + each.size)
+
+    def _others(self, owner: _Owner) -> list[_Owner]:
+        """List what else changes nearly as much."""
+        least = _LIKEWISE * self._change[self._worst]
+        return [each for each in self._owners if each is not owner and (
+            self._change[each.first : each.first + each.size] > least).any()]
+
+    def _unit(self, owner: _Owner) -> str:
+        """Return the unit of the worst coordinate."""
+        if owner.joint is None:
+            return 'm/s' if self._worst - owner.first < 3 else 'rad/s'
+        slides = [axis.is_linear for axis in owner.joint.axes]
+        at = self._worst - owner.first
+        return 'm/s' if at < len(slides) and slides[at] else 'rad/s'
+
+    def _cause(self, owner: _Owner) -> str:
+        """Return why, as far as can be told."""
+        if abs(self._before[self._worst]) > FASTEST:
+            return f'Nothing is faster than {FASTEST:g}. '
+        if self._is_driven(owner):
+            return (
+                f'The effort u = {self._state.u[self._worst]:.4g} that is set for it drives it '
+                'ever faster, to and fro: a control law with gains too high for the step. ')
+        own, carried, link = self._masses(owner)
+        if 0.0 < own * _MUCH < carried:
+            return (
+                f'Link {link!r} of {own:.3g} kg carries {carried:.3g} kg: what is so light under '
+                'a load swings faster than the step can follow. ')
+        return 'The forces that its velocities cause grow faster than the step can follow. '
+
+    def _remedy(self, owner: _Owner) -> str:
+        """Return what to try."""
+        if abs(self._before[self._worst]) > FASTEST:
+            return 'Set a lower one'
+        h = self._simulation.time_step
+        # amplification by the explicit step of an oscillation: (h ω)² = 2 + r + 1 / r
+        growth = min(max(self._growth, 1.0), 1e6)
+        share = 2.0 * _SAFE / math.sqrt(2.0 + growth + 1.0 / growth)
+        share = min(max(share, _LEAST), _MOST)
+        rounded = float(f'{share * h:.1g}')
+        more = ''
+        if self._is_driven(owner):
+            more = ", or lower gains; control = 'servo' applies kp and kd however high"
+        elif self._masses(owner)[1] > _MUCH * self._masses(owner)[0] > 0.0:
+            more = ', or give the link more mass, or its joint armature or damping'
+        return f'Try a time step of {rounded:g} s{more}'
+
+    def _is_driven(self, owner: _Owner) -> bool:
+        """Return whether an applied effort turns a velocity round, as it did the step before."""
+        at, state = self._worst, self._state
+        gain, last = self._after[at] - self._before[at], state.acceleration[at]
+        return bool(owner.joint is not None and state.control[at] == BY_EFFORT
+                    and state.u[at] * gain > 0.0 and last * gain < 0.0)
+
+    def _masses(self, owner: _Owner) -> tuple[float, float, str]:
+        """Return the mass of a joint's body, that of what it carries [kg], and its link's name."""
+        model = self._simulation.model
+        bodies = np.flatnonzero(model.v_index == self._worst)
+        if owner.joint is None or not len(bodies):
+            return 0.0, 0.0, ''
+        body = int(bodies[-1])
+        carried = 0.0
+        for other in range(body + 1, len(model.parent)):
+            above = int(model.parent[other])
+            while above > body:
+                above = int(model.parent[above])
+            if above == body:
+                carried += float(model.inertia[other, 0])
+        local = body - owner.robot.slot.part.at.body
+        links = [each.name for each in owner.robot.slot.links if each.placement.body == local]
+        return float(model.inertia[body, 0]), carried, links[0] if links else ''
+
+
+def _owners(robots: Iterable[Robot]) -> Iterable[_Owner]:
+    """List what the velocity coordinates belong to."""
+    for robot in robots:
+        slot = robot.slot
+        taken: set[int] = set()
+        for joint in robot.joints:
+            first = slot.blueprint.joint_v.get(joint.name)
+            count = joint.coordinates[1]
+            if first is not None and count:
+                taken.update(range(first, first + count))
+                yield _Owner(robot, joint, slot.part.at.v + first, count)
+        rest = sorted(set(range(len(slot.blueprint.model.q_of_v))) - taken)
+        if rest:
+            yield _Owner(robot, None, slot.part.at.v + rest[0], len(rest))

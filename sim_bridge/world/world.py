@@ -145,9 +145,10 @@ class World(DeclaredAttributes):
             sweeps, for piles of hundreds of bodies. 'split': normal forces direct, friction by
             sweeps. `report` says whether the tolerance was reached.
         seed: of the sensors' noise, an integer of at least 0.
-        integrator: 'midpoint', second order with one evaluation of the dynamics; or 'rk5',
-            Dormand-Prince, fifth order with six, which falls back to 'midpoint' in steps with
-            friction, stops, holds or contacts.
+        integrator: 'midpoint', second order with one evaluation of the dynamics; 'momentum', the
+            same step, which keeps linear and angular momentum of free robots to rounding; or
+            'rk5', Dormand-Prince, fifth order with six, which falls back to 'midpoint' in steps
+            with friction, stops, holds or contacts.
         contact_margin: distance [m] below which two geometries become a contact, in addition to
             the distance that they can move in a step; forces act once they touch.
         sleep: do not simulate bodies at rest until something moves them (ODE's auto-disable);
@@ -938,8 +939,9 @@ class World(DeclaredAttributes):
 
         Pushes (`link.add_force`, `add_torque`) act in the first of them only, and so do the
         contacts that are given, besides those found. Raises SimulationError if the result of a
-        step is not finite: the state before that step is kept, and the message names the cause;
-        and InvalidValueError for what is no contact of this world.
+        step is not finite, or if the step diverges, as one that is too long does: the state before
+        that step is kept, and the message names the cause and, of a step that diverges, the joints
+        and a time step to try; and InvalidValueError for what is no contact of this world.
 
         Step hooks are called in each step. What a hook, a listener to contacts, or a function of a
         field or of friction raises, this raises, with the world as it was before that step.
@@ -950,9 +952,9 @@ class World(DeclaredAttributes):
                 self._hooked.take(n, contacts)
             else:
                 simulation.step(n, made_of(simulation, contacts))
-        except DivergenceError:
+        except DivergenceError as err:
             raise self._failed(SimulationError(describe_divergence(
-                self.robots.values(), self.step_count + 1, self.time_step))) from None
+                simulation, self.robots.values(), err.velocities))) from None
         except Exception as err:
             self._failed(err)
             raise
@@ -1073,7 +1075,7 @@ class World(DeclaredAttributes):
         return self._force_fields.by_name
 
     integrator: Settable[str, str] = _setting(
-        'integrator', "The integration method: 'midpoint' or 'rk5'.")
+        'integrator', "The integration method: 'midpoint', 'momentum' or 'rk5'.")
     solver: Settable[str, str] = _setting(
         'solver', "The solver of contacts: 'direct', 'iterative' or 'split'.")
     iterations: Settable[int | None, int | None] = _setting(
@@ -1126,7 +1128,7 @@ class World(DeclaredAttributes):
         return snapshots.state_hash(self.simulation)
 
     def energy(self) -> Energy:
-        """Return the energy of all robots."""
+        """Return the energy of all robots at the present state, with what has stored some."""
         return self.simulation.energy()
 
     def momentum(self) -> Momentum:

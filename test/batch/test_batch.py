@@ -89,9 +89,10 @@ def vary_scene(world, draw):
     (scene, None, 60), (pile, None, 400), (closed, None, 50),
     (lambda: quadruped(solver='iterative'), vary_quadruped, 300),
     (lambda: quadruped(solver='split', sleep=True), vary_quadruped, 300),
-    (lambda: arm(integrator='rk5'), vary_arm, 100)],
+    (lambda: arm(integrator='rk5'), vary_arm, 100),
+    (lambda: quadruped(integrator='momentum'), vary_quadruped, 300)],
     ids=['arm', 'arm varied', 'quadruped', 'everything', 'pile', 'loops', 'iterative', 'split',
-         'rk5'])
+         'rk5', 'momentum'])
 def test_worlds_have_the_bits_of_single_ones(make, vary, steps, threads):
     """Step worlds together, and each as a world alone, in portions of other sizes."""
     world = make()

@@ -279,7 +279,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize('integrator', ['midpoint', 'rk5'])
+@pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 @pytest.mark.parametrize('tree', [True, False])
 @pytest.mark.parametrize('law', LAWS)
 def test_servo_of_any_law_reads_the_motion(law, tree, integrator):
@@ -336,7 +336,7 @@ def test_elastic_stop_reads_the_motion(cfm):
         np.array(ddq)[1:-1][3:], motion, atol=RELATIVE * np.abs(motion).max())
 
 
-@pytest.mark.parametrize('integrator', ['midpoint', 'rk5'])
+@pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 @pytest.mark.parametrize('damping', [0.5, 20.0])
 def test_passive_damper_and_spring_read_the_motion(damping, integrator):
     """Agree with q'' where a damper takes a good part of the velocity within a step."""

@@ -390,6 +390,35 @@ def medium(watch):
             world.robots['robot'].ddq, world.robots['robot'].links[-1].dv
 
 
+def momentum(watch):
+    """Keep the momentum of a robot that lands, of one that flies, and of bodies in a loop."""
+    world = grounded(integrator='momentum')
+    legs = world.load_urdf(URDF / 'quadruped.urdf', position=(0.0, 0.0, 0.45))
+    flying = world.load_urdf(URDF / 'quadruped.urdf', name='flying', position=(3.0, 0.0, 2.0))
+    flying.set_base_velocity((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
+    pair = [world.add_body((), mass=1.0, inertia=(0.1, 0.2, 0.3), position=(2.0 * k, 0.0, 4.0))
+            for k in range(2)]
+    world.add_joint('hinge', *pair, anchor=(1.0, 0.0, 4.0), axis=(0.0, 1.0, 0.0), tree=False)
+    pair[0].set_base_velocity((0.0, 0.0, 1.0), (1.0, 0.0, 0.5))
+    for name in legs.actuated_joints:
+        legs.joint(name).friction = 0.1
+    world.step(40)
+    with watch():
+        world.step(2)
+
+
+def violent(watch):
+    """Spin the joints of a free robot up in one step, whose energy is then looked at."""
+    world = sb.World()
+    legs = world.load_urdf(URDF / 'quadruped.urdf', name='legs')
+    for name in legs.actuated_joints[::3]:
+        axis = legs.joint(name)
+        axis.effort_limit = axis.max_effort = 1e9
+        axis.control, axis.target_velocity = 'velocity', 2e3
+    with watch():
+        world.step()
+
+
 def sleeping(watch):
     """Let blocks fall asleep, one by its mean velocity, disable one, and wake one."""
     world = grounded(sleep=True)
@@ -483,6 +512,23 @@ def springs(watch):
         assert np.isfinite(robot.ddq).all()
 
 
+def stored(watch):
+    """Ask for the energy of contacts, a joint and a stop that yield, and of what adheres."""
+    laws = [{'stiffness': 3e3, 'damping': 5.0}, {'erp': 0.3, 'cfm': 1e-4},
+            {'stiffness': 1e5, 'damping': 3e3, 'contact_area': True, 'reduce': True},
+            {'stiffness': 1e5, 'adhesion': 3.0, 'adhesive_overlap': 1e-3}]
+    for law in laws:
+        world = grounded(law)
+        add_block(world, lift=-1e-3)
+        hanging = world.add_body((), mass=1.0, inertia=(0.1, 0.1, 0.1), position=(2.0, 0.0, 2.0))
+        hinge = world.add_joint('hinge', None, hanging, axis=(0, 1, 0), anchor=(1.9, 0.0, 2.0),
+                                tree=False, erp=0.2, cfm=1e-4)
+        hinge.upper, hinge.stop_cfm = 0.01, 1e-3
+        world.step(60)
+        with watch():
+            world.energy()
+
+
 def many(watch):
     """Find pairs among balls of one size by a grid, of several by a tree."""
     for sizes in ((0.1,), (0.02, 0.1, 1.0)):
@@ -574,6 +620,7 @@ def late(watch):
 
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
-    hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, sleeping,
-    joints, angular_motors, assembly, balls, springs, many, laws, directions,
+    hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, momentum,
+    violent, sleeping,
+    joints, angular_motors, assembly, balls, springs, stored, many, laws, directions,
     solve_types, made, late]

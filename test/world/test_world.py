@@ -182,7 +182,7 @@ def test_wrong_pushes_are_named(wrong):
     assert not bob.robot.world.state.wrench.any()
 
 
-@pytest.mark.parametrize('integrator', ['midpoint', 'rk5'])
+@pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 def test_a_push_lasts_for_one_step(integrator):
     """Change the momentum by F h and h r x F however many steps a call takes, to the bit."""
     hashes, speeds = [], []

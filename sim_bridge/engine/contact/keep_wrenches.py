@@ -14,12 +14,12 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, store3, sub
 
 
 @kernel
-def keep_wrenches(model, any_contact, mean_wrench, ws, state):
+def keep_wrenches(model, any_contact, response, ws, state):
     """
     Store the contacts' mean wrench on each body, about its origin at state.q; mark the pushed.
 
-    mean_wrench: (nb, 6) about the origins of ws.pose, which those at state.q replace in trees that
-    were pushed. Sleepers keep theirs.
+    In trees that were pushed, the poses at state.q replace those of ws. Sleepers keep their
+    wrenches.
     """
     is_any_pushed = False
     for body in range(model.parent.shape[0]):
@@ -30,22 +30,22 @@ def keep_wrenches(model, any_contact, mean_wrench, ws, state):
             continue
         state.pushed[body] = NOT_PUSHED
         for k in range(6):
-            mean = mean_wrench[body, k] if any_contact else 0.0
+            mean = response.mean_wrench[body, k] if any_contact else 0.0
             state.contact_wrench[body, k] = mean
             if mean != 0.0:
                 state.pushed[body] = ws.pushed[root] = PUSHED
                 is_any_pushed = True
     if is_any_pushed:
-        move_wrenches(model, ws, state)
+        move_wrenches(model, response.origin, ws, state)
 
 
 @kernel
-def move_wrenches(model, ws, state):
-    """Move the wrenches on pushed trees from the origins of ws.pose to those at state.q."""
+def move_wrenches(model, origin, ws, state):
+    """Move the wrenches on pushed trees from the given origins to those at state.q."""
     for body in range(model.parent.shape[0]):
         if ws.pushed[model.root[body]] != PUSHED:
             continue
-        before = load3(ws.pose, body, ORIGIN)
+        before = load3(origin, body, 0)
         if model.kind[body] == FREE_SINGLE:
             after = load_v(state.q, model.q_index[body])
         else:

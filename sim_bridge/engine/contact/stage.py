@@ -41,6 +41,7 @@ from sim_bridge.engine.data.phases import ContactPhase, MadePhase
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
+from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
@@ -144,6 +145,8 @@ def project_positions(table):
     h = options.time_step
     take_stock(contacts, h, laws, islands, rows, solution)
     response.mean_wrench[:, :] = response.wrench
+    for body in range(response.origin.shape[0]):
+        store3(response.origin, body, 0, load3(ws.pose, body, ORIGIN))
     if not find_missing(options, world.surfaces(table), contacts, laws, rows, solution):
         return 0
     solve_positions(laws, islands, rows, solution, options.touching / h, options.max_sweeps)
@@ -159,10 +162,10 @@ def keep(table):
     """Store the contacts and their impulses in the state, and put bodies at rest to sleep."""
     state, contacts, laws = world.state(table), world.contacts(table), world.laws(table)
     model, options, ws = world.model(table), world.options(table), world.workspace(table)
-    solution, mean_wrench = world.solution(table), world.response(table).mean_wrench
+    solution = world.solution(table)
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
-    keep_wrenches(model, count > 0, mean_wrench, ws, state)
+    keep_wrenches(model, count > 0, world.response(table), ws, state)
     state.contact_geometry[:count] = contacts.geometry[:count]
     state.contact_feature[:count] = contacts.feature[:count]
     state.contact_point[:count] = contacts.point[:count]

@@ -199,6 +199,8 @@ class Response(NamedTuple):
     """Wrench on each body that `respond` answers; as State.wrench."""
     mean_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """The contacts' mean wrench over the step on each body; as State.wrench."""
+    origin: Annotated[FloatMatrix, Dims('nb', 3, unit='m')]
+    """Origins of the bodies' frames in the middle of the step, about which it is."""
     pushed: Annotated[IntVector, Dims('nb')]
     """1 where contacts act on the body."""
     force: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]

@@ -205,6 +205,10 @@ class Options(NamedTuple):
     """Address of the stage that shares loads fairly, where `newton` is not 0."""
     loops: int
     """Address of the stage that closes loops, 0 where there are none."""
+    keeps_momentum: int
+    """1 if steps keep the momentum of free trees to rounding, see `pipeline.keep_momentum`."""
+    momentum: int
+    """Address of the stage that does so, 0 where steps do not."""
     sleeps: int
     """1 where any body may rest: fall asleep, or be disabled."""
 

@@ -1,4 +1,4 @@
-"""The phases of the stages of contacts, found and made, and of constraints."""
+"""The phases of the stages of contacts, found and made, of constraints, and of momentum."""
 
 from enum import IntEnum
 
@@ -47,3 +47,11 @@ class LoopPhase(IntEnum):
     OBEY_PRESENT = 9
     ASSEMBLE = 10
     BEGIN = 11
+
+
+class MomentumPhase(IntEnum):
+    """Phases of the stage that keeps momentum, in the order in which a step runs them."""
+
+    START = 0
+    ADD_UP = 1
+    END = 2

@@ -12,6 +12,15 @@ from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import Model, model_sizes
 from sim_bridge.engine.data.parts import Dims, make
 
+# columns of Workspace.trees; momenta and impulses as torques and forces, about O at that time
+START, START_CENTRE = 0, 6  # of the start of the step: momentum; centre of mass [m], world
+MOMENTUM, COMPOSITE = 9, 15  # of a configuration: momentum; rigid inertia of all bodies
+IMPULSE = COMPOSITE + RIGID_SIZE  # of all forces from outside in the step, about O of the middle
+MIDDLE, MIDDLE_MOMENT = IMPULSE + 6, IMPULSE + 9  # O of the middle [m], first moment from it
+GIVEN = MIDDLE_MOMENT + 3  # velocity given at the end of the step, as a motion about O
+MOVED = GIVEN + 6  # by how much the end of the step was moved [m]
+TREES_SIZE = MOVED + 3
+
 
 class Workspace(NamedTuple):
     """
@@ -30,6 +39,8 @@ class Workspace(NamedTuple):
     """State.pushed of whole trees, at their first bodies, see `pipeline.last_step`."""
     pose: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m')]
     """Rotation of the body frame by rows, then its origin in the world."""
+    pose_before: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m')]
+    """What it was before a look at other configurations."""
     axis: Annotated[FloatMatrix, Dims('nb', 6, unit='1; m')]
     """Motion axis of a one-axis joint."""
     rigid: Annotated[FloatMatrix, Dims('nb', RIGID_SIZE, unit='kg; kg m; kg m²')]
@@ -48,6 +59,12 @@ class Workspace(NamedTuple):
     """Spatial force."""
     acceleration: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s²; m/s²')]
     """Spatial acceleration due to the joint accelerations."""
+    system: Annotated[IntVector, Dims('nb', points_at='nb')]
+    """At the first body of a tree: that of its system, see `dynamics.tree_momentum`, or -1."""
+    held: Annotated[IntVector, Dims('nb')]
+    """At the first body of a system: 1 if something outside touches it in the step."""
+    trees: Annotated[FloatMatrix, Dims('nb', TREES_SIZE, unit='SI')]
+    """At the first bodies of trees and, for whole systems, of these: START … MOVED."""
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """The external wrenches of the evaluation; as State.wrench."""
     pushes: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
@@ -84,6 +101,12 @@ class Workspace(NamedTuple):
     """Rates of change of q at the stages of a Runge-Kutta step."""
     v_slopes: Annotated[FloatMatrix, Dims(6, 'nv', unit='m/s², rad/s²')]
     """Likewise of v."""
+    middle_change: Annotated[FloatVector, Dims(2, unit='m/s, rad/s')]
+    """
+    Greatest change of the velocities in the middle of a step by its first and its last evaluation.
+
+    0 where there was one evaluation.
+    """
     response: Annotated[FloatCube, Dims('mimic_rows', 2, 'nv', unit='SI')]
     """Per unit of a mimic row's force: accelerations; efforts of locked joints."""
     delassus: Annotated[FloatMatrix, Dims('mimic_rows', 'mimic_rows', unit='SI')]

@@ -123,6 +123,16 @@ def settle_locked(ws):
 
 
 @kernel
+def is_driven_by_friction(mode, velocity):
+    """
+    Return whether a loose joint moves the way that friction pushes it.
+
+    By rounding alone, or `update_active_set` would have had it stick, unless it was given up.
+    """
+    return mode < LOCKED and side_of(mode, FRICTION_SIDE) * velocity < 0.0
+
+
+@kernel
 def update_active_set(model, state, ws, h, v_slack, how):
     """
     Change wrong modes in ws.mode; return how many were changed.

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from sim_bridge.compiler.arrays import FloatMatrix
 from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.fields import (
+    ACCELERATION,
+    CENTER,
+    PER_MASS,
+    POINT,
+    POWER,
+    STRENGTH,
+    UNIFORM,
+)
 from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid
-from sim_bridge.engine.data.model import ARMATURE, CENTRE, LIFTED, PULL, REFERENCE, STIFFNESS
+from sim_bridge.engine.data.model import (
+    ARMATURE,
+    CENTRE,
+    CFM,
+    ERP,
+    LIFTED,
+    LOWER,
+    PULL,
+    REFERENCE,
+    STIFFNESS,
+    UPPER,
+)
+from sim_bridge.engine.dynamics.fields import centre_of
 from sim_bridge.engine.dynamics.medium import point_from_origin
-from sim_bridge.engine.dynamics.pull import pull_potential
+from sim_bridge.engine.dynamics.pull import power_potential, pull_potential
 from sim_bridge.engine.dynamics.set_joint_laws import position_of
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import load_pose, load_spatial, ORIGIN
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, store3
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, store3, sub
 
 
 @entry
@@ -23,8 +45,9 @@ def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: 
 
     Covers the bodies first_body <= i < last_body and the joints of the velocity coordinates
     first_v <= i < last_v. The kinetic energy includes the rotors' (armature) share. The potential
-    energy is that of gravity, a uniform one zero at the world's origin, and of joint springs.
-    Masses that gravity does not act on have no potential energy.
+    energy is that of gravity and of fields of force which have one, uniform ones zero at the
+    world's origin, of joint springs, and of elastic stops. Masses that gravity does not act on
+    have no potential energy in it.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     kinetic, potential = 0.0, 0.0
@@ -49,11 +72,43 @@ def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: 
             R, o = load_pose(ws.pose, body)
             p = add(o, mul_mv(R, load_v(model.pulled[row], CENTRE)))
             potential += model.pulled[row, MASS] * pull_potential(model.gravity, p)
+    potential += field_energy(world.fields(table), ws, first_body, last_body)
+    h = world.options(table).time_step
     for joint in range(first_v, last_v):
         kinetic += 0.5 * model.passive[joint, ARMATURE] * state.v[joint] * state.v[joint]
         stretch = position_of(model.q_of_v, state.q, joint) - model.passive[joint, REFERENCE]
         potential += 0.5 * model.passive[joint, STIFFNESS] * stretch * stretch
+        if model.q_of_v[joint] >= 0:
+            position = state.q[model.q_of_v[joint]]
+            potential += stop_energy(model.limits[joint], model.stop[joint], position, h)
     return kinetic, potential
+
+
+@kernel
+def stop_energy(limits, stop, position, h):
+    """Return the energy of an elastic stop, the spring ERP / (h CFM) of steps of h seconds."""
+    if stop[CFM] == 0.0:
+        return 0.0
+    excess = max(position - limits[UPPER], limits[LOWER] - position)
+    return 0.5 * stop[ERP] / (h * stop[CFM]) * excess * excess if excess > 0.0 else 0.0
+
+
+@kernel
+def field_energy(own, ws, first_body, last_body):
+    """Return the energy of some bodies' links in fields that have a potential [J]."""
+    total = 0.0
+    for row in range(own.body.shape[0]):
+        field = own.of[row]
+        law, kind, mass = own.law[field], own.kind[field], own.link[row, MASS]
+        if not (first_body <= own.body[row] < last_body) or kind > POINT:
+            continue
+        _, x = centre_of(own, ws, row)
+        if kind == UNIFORM:
+            total -= dot(add(load_v(law, 0), scale(mass, load_v(law, ACCELERATION))), x)
+        else:
+            strength = law[STRENGTH] * (mass if law[PER_MASS] != 0.0 else 1.0)
+            total += strength * power_potential(sub(x, load_v(law, CENTER)), law[POWER])
+    return total
 
 
 @entry

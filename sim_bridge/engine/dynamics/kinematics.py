@@ -36,8 +36,14 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, store3
 def place(model, q, ws):
     """Write the bodies' poses, axes and inertias at q into ws.pose, ws.axis and ws.rigid."""
     for body in range(model.parent.shape[0]):
-        R_WB, p_OB = place_body(model, q, ws, body)
-        _store_rigid(model.inertia, body, R_WB, p_OB, ws.rigid)
+        place_one(model, q, ws, body)
+
+
+@kernel
+def place_one(model, q, ws, body):
+    """As `place`, of one body; its parent has been placed."""
+    R_WB, p_OB = place_body(model, q, ws, body)
+    _store_rigid(model.inertia, body, R_WB, p_OB, ws.rigid)
 
 
 @kernel

@@ -60,9 +60,15 @@ def gravity_at(gravity, p):
 @kernel
 def pull_potential(gravity, p):
     """Return the potential energy per mass at a point [J/kg]: its rise is against the pull."""
-    away = sub(p, load_v(gravity, PULL_CENTRE))
+    return gravity[PULL] * power_potential(
+        sub(p, load_v(gravity, PULL_CENTRE)), gravity[EXPONENT])
+
+
+@kernel
+def power_potential(away, exponent):
+    """Return the integral of rⁿ from 0, or for n <= -1 up to a constant, to the length of away."""
     r = math.sqrt(dot(away, away))
-    power = gravity[EXPONENT] + 1.0
+    power = exponent + 1.0
     if power == 0.0:
-        return gravity[PULL] * math.log(r)
-    return gravity[PULL] * math.pow(r, power) / power
+        return math.log(r)
+    return math.pow(r, power) / power

@@ -11,16 +11,22 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, s
 def find_twists(model, kind, ws, v, twist_out):
     """Compute the bodies' spatial velocities about their trees' O."""
     for body in range(model.parent.shape[0]):
-        at, above = model.v_index[body], model.parent[body]
-        w, vel = ZERO, ZERO
-        if above >= 0:
-            w, vel = load_spatial(twist_out, above)
-        if kind[body] >= FREE:
-            vel, w = load_v(v, at), load_v(v, at + 3)
-        elif has_axis(kind[body]):
-            w = add(w, scale(v[at], load3(ws.axis, body, ANGULAR)))
-            vel = add(vel, scale(v[at], load3(ws.axis, body, LINEAR)))
-        store_spatial(twist_out, body, w, vel)
+        find_twist(model, kind, ws, v, body, twist_out)
+
+
+@kernel
+def find_twist(model, kind, ws, v, body, twist_out):
+    """As `find_twists`, of one body; that of its parent is there."""
+    at, above = model.v_index[body], model.parent[body]
+    w, vel = ZERO, ZERO
+    if above >= 0:
+        w, vel = load_spatial(twist_out, above)
+    if kind[body] >= FREE:
+        vel, w = load_v(v, at), load_v(v, at + 3)
+    elif has_axis(kind[body]):
+        w = add(w, scale(v[at], load3(ws.axis, body, ANGULAR)))
+        vel = add(vel, scale(v[at], load3(ws.axis, body, LINEAR)))
+    store_spatial(twist_out, body, w, vel)
 
 
 @kernel

@@ -28,7 +28,13 @@ from sim_bridge.engine.dynamics.pull import push_bodies
 from sim_bridge.engine.dynamics.set_joint_laws import explicit_effort, position_of
 from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
 from sim_bridge.engine.pipeline.smooth import may_be_smooth
-from sim_bridge.engine.pipeline.step import forget_contacts, is_finite, limit_efforts
+from sim_bridge.engine.pipeline.step import (
+    FASTEST,
+    forget_contacts,
+    greatest_size,
+    is_finite,
+    limit_efforts,
+)
 
 STAGES = 6
 
@@ -79,6 +85,8 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
         combine(state.q, ws.q_slopes, tableau, STAGES, h, ws.q)
         combine(state.v, ws.v_slopes, tableau, STAGES, h, ws.v)
         if not is_within_stops(model.q_of_v, model.limits, ws.q) or not is_finite(ws.v):
+            return done
+        if greatest_size(ws.v) > FASTEST:
             return done
         normalize_quaternions(model.kind, model.q_index, ws.q)
         follow(model, ws.q)

@@ -12,15 +12,16 @@ from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import ABSENT
 from sim_bridge.engine.data.fields import FAILED, STAGE
-from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
+from sim_bridge.engine.data.joint_laws import INERTIA, share_effort
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
-from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MadePhase
-from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED, NOT_PUSHED
+from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MadePhase, MomentumPhase
+from sim_bridge.engine.data.state import BY_SERVO, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
     guess_active_set,
+    is_driven_by_friction,
     RELEASE,
     release_weakest,
     set_right_hand_side,
@@ -28,6 +29,7 @@ from sim_bridge.engine.dynamics.active_set import (
     update_active_set,
     VELOCITY_SLACK,
 )
+from sim_bridge.engine.dynamics.audit import kinetic_energy_at, work_of_step
 from sim_bridge.engine.dynamics.evaluate import (
     accelerate,
     add_response,
@@ -53,9 +55,18 @@ NOT_CONVERGED = 2
 NO_ROOM = 3  # more contacts than there is room for
 INTERRUPTED = 5  # a function of Python has raised; 4 is `step_and_sample`'s
 NOT_COMPILED = 6  # a stage that is first needed now
+DIVERGED = 7  # finite, but without meaning: see `gains_from_nothing`, FASTEST
 
 # change of the velocities in the middle of the step for which nothing is evaluated again
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
+
+# velocities that nothing has [m/s, rad/s]
+FASTEST = 1e9
+# change of a velocity in a step, times the step's length, up to which no step diverges [m, rad]
+_FARTHEST = 1.0
+# ratio of the kinetic energies at a step's ends beyond which there must have been work; and where
+# it `leads_away`
+_MUCH_ENERGY, _MORE_ENERGY = 4.0, 2.0
 
 _RELEASES = 20  # at most, after the last pivot
 _PIVOTS_AROUND = 4  # around contacts, after which the laws of joints are solved with them
@@ -66,8 +77,9 @@ def step(table: Table, n: int):
     """
     Advance the world behind a handle's table by n steps of options.time_step.
 
-    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, NO_ROOM,
-    INTERRUPTED and NOT_COMPILED the state is that before the failing step. With NOT_CONVERGED, in
+    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, DIVERGED, NO_ROOM,
+    INTERRUPTED and NOT_COMPILED the state is that before the failing step; with DIVERGED
+    ws.v_next is what its velocities would have become. With NOT_CONVERGED, in
     at least one step, some joint's stop, friction or motor was left on a wrong piece of its law,
     or a loop stayed open.
     """
@@ -79,6 +91,8 @@ def step(table: Table, n: int):
         return NOT_FINITE, 0, 0
     for done in range(n):
         limit_efforts(model.limits, state.u)
+        if options.momentum != 0:
+            call_stage(options.momentum, table, MomentumPhase.START)
         drift(model, model.kind, state.q, state.v, 0.5 * h, ws.q)
         follow(model, ws.q)
         place(model, ws.q, ws)
@@ -99,9 +113,14 @@ def step(table: Table, n: int):
             call_stage(options.loops, table, LoopPhase.PREPARE)
         guess_active_set(model, state, ws)
         pivots = choose_velocities(model, options, state, ws, table, touching)
+        is_violent = h * greatest_difference(state.v, ws.v_next) > _FARTHEST
+        work = work_of_step(model, state, ws, h) if is_violent and not leads_away(ws, h) else 0.0
         is_open = advance_positions(model, options, state, ws, table, touching)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
             return NOT_FINITE, done, most_pivots
+        if greatest_size(ws.v_next) > FASTEST or (
+                is_violent and gains_from_nothing(model, state, ws, h, work)):
+            return DIVERGED, done, most_pivots
         if is_open or pivots > options.max_pivots:
             status = NOT_CONVERGED
         most_pivots = max(most_pivots, pivots)
@@ -254,6 +273,7 @@ def advance_velocities(model, options, state, ws, table, touching):
     for joint in range(ws.v.shape[0]):
         ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
     set_right_hand_side(model, state, ws, h)
+    ws.middle_change[0], ws.middle_change[1] = 0.0, 0.0
     passes = options.velocity_passes
     if touching == 0 and options.loops == 0 and is_loose(ws.kind):
         passes = 1
@@ -283,6 +303,7 @@ def advance_velocities(model, options, state, ws, table, touching):
             middle = 0.5 * (state.v[joint] + ws.v_next[joint])
             change = max(change, abs(middle - ws.v[joint]))
             ws.v[joint] = middle
+        ws.middle_change[min(turn, 1)] = change
         if change < MIDDLE_SLACK:
             break
 
@@ -306,6 +327,15 @@ def greatest_difference(a, b):
 
 
 @kernel
+def greatest_size(vector):
+    """Return the greatest magnitude of a vector's entries."""
+    greatest = 0.0
+    for at in range(vector.shape[0]):
+        greatest = max(greatest, abs(vector[at]))
+    return greatest
+
+
+@kernel
 def rest_sleepers(options, ws):
     """Set the accelerations of sleepers to zero."""
     if options.sleeps != 0:
@@ -322,6 +352,8 @@ def advance_positions(model, options, state, ws, table, touching):
     Returns whether a loop stays open.
     """
     h, is_open = options.time_step, False
+    if options.momentum != 0:
+        call_stage(options.momentum, table, MomentumPhase.ADD_UP)
     if touching > 0 and call_stage(options.contact, table, ContactPhase.PROJECT_POSITIONS) > 0:
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.FOLLOW_SHIFT)
@@ -332,6 +364,8 @@ def advance_positions(model, options, state, ws, table, touching):
     follow(model, ws.q)
     if options.loops != 0:
         is_open = call_stage(options.loops, table, LoopPhase.CLOSE) > 0
+    if options.momentum != 0:
+        call_stage(options.momentum, table, MomentumPhase.END)
     pushed, tied = world.response(table).pushed, world.loop_work(table).tied
     for body in range(model.kind.shape[0]):
         is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
@@ -353,6 +387,34 @@ def is_finite(values):
 
 
 @kernel
+def leads_away(ws, h):
+    """
+    Return whether the forces that velocities cause lead a step ever farther away.
+
+    Each evaluation has changed the velocities in the middle by more than the one before, and by
+    angles that are not small. The work of the step then has no meaning.
+    """
+    first, last = ws.middle_change[0], ws.middle_change[1]
+    return last > first and h * last > _FARTHEST
+
+
+@kernel
+def gains_from_nothing(model, state, ws, h, work):
+    """
+    Return whether much of the kinetic energy at the end of a step has no source.
+
+    ws.pose stays as it is. work: of the forces of the step, 0 where that has no meaning [J].
+    """
+    ws.pose_before[:, :] = ws.pose
+    start = kinetic_energy_at(model, state.q, state.v, ws)
+    end = kinetic_energy_at(model, ws.q, ws.v_next, ws)
+    ws.pose[:, :] = ws.pose_before
+    if leads_away(ws, h):
+        return end > _MORE_ENERGY * start
+    return end > _MUCH_ENERGY * (start + max(work, 0.0))
+
+
+@kernel
 def commit(model, options, state, ws):
     """Store the new velocities, positions and joint modes in the state."""
     for joint in range(state.v.shape[0]):
@@ -361,8 +423,7 @@ def commit(model, options, state, ws):
         if options.sleeps != 0 and ws.still[joint] != 0:
             continue
         mode = ws.mode[joint]
-        if mode < LOCKED and side_of(mode, FRICTION_SIDE) * ws.v_next[joint] < 0.0:
-            # by rounding alone, or `update_active_set` would have had it stick
+        if is_driven_by_friction(mode, ws.v_next[joint]):
             ws.v_next[joint] = 0.0
         friction, motor, stop = share_effort(ws.law[joint], mode, state.v[joint], ws.v_next[joint],
                                              ws.constraint[joint])

@@ -172,9 +172,10 @@ class SimulatorParameters:
     )
     integrator: str = parameter(
         'midpoint',
-        'Integrator: of second order with one evaluation of the dynamics, or of fifth order with '
-        'six in steps without friction, stops, holds and contacts; unless a `world` has its own',
-        choices=('midpoint', 'rk5'),
+        'Integrator: of second order with one evaluation of the dynamics, alone or with the '
+        'momentum of free robots kept to rounding, or of fifth order with six in steps without '
+        'friction, stops, holds and contacts; unless a `world` has its own',
+        choices=('midpoint', 'momentum', 'rk5'),
         read_only=False,
     )
     seed: int = parameter(0, 'Seed of all sensor noise', low=0)

@@ -124,7 +124,7 @@ def test_own_parameters_are_kept():
 # --- disabling -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('integrator', ['midpoint', 'rk5'])
+@pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 @pytest.mark.parametrize('ground', [False, True])
 def test_a_disabled_body_stays_and_goes_on_with_its_velocity(integrator, ground):
     """Rest whatever is done to it, as ODE's, until it is enabled."""

@@ -302,7 +302,7 @@ def test_coupled_arm_follows_a_trajectory_by_position_control():
             assert arm.q == pytest.approx([math.sin(3 * t), 1 - math.cos(5 * t)], abs=2e-7)
 
 
-@pytest.mark.parametrize('integrator', ['midpoint', 'rk5'])
+@pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 def test_integrators_know_motors(integrator):
     """Do the same under either integrator as long as a motor is on."""
     world, body, axis = cart(integrator=integrator)

@@ -115,7 +115,7 @@ def _weigh(world: sb.World, next_: Callable[[], float]) -> None:
 
 def _set_law(world: sb.World, next_: Callable[[], float]) -> None:
     name = _LAWS[_choice(next_, len(_LAWS))]
-    words = {'solver': ('direct', 'iterative'), 'integrator': ('rk5', 'midpoint'),
+    words = {'solver': ('direct', 'iterative'), 'integrator': ('rk5', 'momentum', 'midpoint'),
              'sleep': (True, False)}
     value = next_()
     options = words.get(name)

@@ -1,0 +1,94 @@
+"""
+The stage of a step that keeps the momentum of free trees to rounding; compiled separately.
+
+See `dynamics.tree_momentum` for how.
+"""
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.compiler.stage import Stage
+from sim_bridge.engine.contact.prepare import world_impulse
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.phases import MomentumPhase
+from sim_bridge.engine.dynamics.active_set import is_driven_by_friction
+from sim_bridge.engine.dynamics.tree_momentum import (
+    end_step,
+    find_impulses,
+    find_momenta,
+    find_systems,
+    note_start,
+)
+from sim_bridge.engine.math.vec3 import ZERO
+
+
+def momentum(table, phase):
+    """Run one phase of what keeps momentum in a step."""
+    if phase == MomentumPhase.START:
+        return start(table)
+    if phase == MomentumPhase.ADD_UP:
+        return add_up(table)
+    return end(table)
+
+
+@subroutine
+def start(table):
+    """Find the momenta at the start of the step; overwrites the poses."""
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    find_systems(model, world.loops(table).body, state.loop_broken, ws)
+    find_momenta(model, state.q, state.v, ws)
+    note_start(model, state, ws)
+    return 0
+
+
+@subroutine
+def add_up(table):
+    """Find the impulses on the trees, before anything is placed at the end of the step."""
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    find_impulses(model, state, ws, world.options(table).time_step)
+    return 0
+
+
+@subroutine
+def end(table):
+    """Give the trees the momentum that they shall have, in ws.q and ws.v_next; keep ws.pose."""
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    find_held(table)
+    for joint in range(ws.mode.shape[0]):
+        # as `step.commit` will, too late for what stops there
+        if is_driven_by_friction(ws.mode[joint], ws.v_next[joint]):
+            ws.v_next[joint] = 0.0
+    ws.pose_before[:, :] = ws.pose
+    find_momenta(model, ws.q, ws.v_next, ws)
+    ws.pose[:, :] = ws.pose_before
+    end_step(model, state, ws, world.options(table).time_step)
+    return 0
+
+
+@kernel
+def find_held(table):
+    """Write into ws.held which systems something outside touches in this step."""
+    model, ws, geometry = world.model(table), world.workspace(table), world.geometry(table)
+    contacts, laws, solution = world.contacts(table), world.laws(table), world.solution(table)
+    for body in range(ws.held.shape[0]):
+        ws.held[body] = 0
+    for contact in range(contacts.size[COUNT]):
+        if laws.rows[contact] == 0:
+            continue
+        if world_impulse(laws, solution, contact)[0] == ZERO and solution.shift[contact] == 0.0:
+            continue
+        a = system_of(model, ws, geometry.body[contacts.geometry[contact, 0]])
+        b = system_of(model, ws, geometry.body[contacts.geometry[contact, 1]])
+        if a != b:
+            if a >= 0:
+                ws.held[a] = 1
+            if b >= 0:
+                ws.held[b] = 1
+
+
+@kernel
+def system_of(model, ws, body):
+    """Return the first body of the system of a body, or -1."""
+    return ws.system[model.root[body]] if body >= 0 else -1
+
+
+MOMENTUM = Stage(momentum)

@@ -1,0 +1,96 @@
+"""
+Energy that what yields has stored: compliant contacts, and joints that close loops and yield.
+
+Both are springs of the step: a contact of ERP and CFM is one of the stiffness ERP / (h CFM), as a
+row of a joint is, with h the length of the step. What dampers, friction and slip take is lost.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.constraints.rows import find_errors, is_gone
+from sim_bridge.engine.contact.area import share_areas
+from sim_bridge.engine.contact.body_pairs import bits_of
+from sim_bridge.engine.contact.prepare import set_laws
+from sim_bridge.engine.contact.reduce import reduce_points
+from sim_bridge.engine.contact.refine import adhere
+from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.contact_problem import Row
+from sim_bridge.engine.data.loops import GONE, JOINT_ROWS, RIGID_ROWS
+from sim_bridge.engine.dynamics.energy import stop_energy
+from sim_bridge.engine.dynamics.kinematics import place
+
+
+@entry
+def contact_energy(table: Table):
+    """
+    Return the energy [J] in the handle's contacts, whose gaps are those of the present state.
+
+    Of contacts that adhere, only that of their springs: what holds them together ends at once.
+    """
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    geometry, surfaces = world.geometry(table), world.surfaces(table)
+    contacts, laws = world.contacts(table), world.laws(table)
+    twist, h = world.response(table).twist, world.options(table).time_step
+    place(model, state.q, ws)
+    twist[:, :] = 0.0
+    set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws)
+    present = 0
+    for contact in range(contacts.size[COUNT]):
+        present |= bits_of(surfaces, laws, contact)
+    if present & surface.REDUCED != 0:
+        reduce_points(table)
+    if present & surface.ADHERES != 0:
+        adhere(table)
+    if present & surface.SPREADS != 0:
+        share_areas(table)
+    total = 0.0
+    for contact in range(contacts.size[COUNT]):
+        if laws.rows[contact] > 0:
+            total += spring_energy(
+                surfaces.law[laws.law[contact]], -laws.gap[contact],
+                laws.softness[contact, Row.NORMAL], h)
+    return total
+
+
+@kernel
+def spring_energy(law, depth, softness, h):
+    """
+    Return the energy of a compliant contact [J], as `contact.solve.soft_velocity` has its force.
+
+    softness: velocity per impulse, which the law's is but for the contact's share of an area.
+    """
+    depth -= law[surface.LAYER]
+    if depth <= 0.0 or softness <= 0.0:
+        return 0.0
+    if law[surface.STIFFNESS] > 0.0:
+        damped = h * law[surface.STIFFNESS] + law[surface.DAMPING]
+        return 0.5 * law[surface.STIFFNESS] / damped / (h * softness) * depth * depth
+    rate = law[surface.ERP] / h
+    if rate == 0.0:
+        return 0.0
+    # beyond this depth the force grows no more
+    linear = min(depth, law[surface.MAX_VELOCITY] / rate)
+    return rate / (h * softness) * linear * (depth - 0.5 * linear)
+
+
+@entry
+def loop_energy(table: Table):
+    """Return the energy [J] in rows that yield and elastic stops; the bodies are placed."""
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    loops, work, h = world.loops(table), world.loop_work(table), world.options(table).time_step
+    work.broken[:] = state.loop_broken
+    find_errors(model, state.q, ws, loops, work.error)
+    total = 0.0
+    for row in range(loops.size[RIGID_ROWS], loops.size[JOINT_ROWS]):
+        if not is_gone(loops, row, loops.joint[row], work):
+            stiffness = loops.erp[row] / (h * loops.cfm[row])
+            total += 0.5 * stiffness * work.error[row] * work.error[row]
+    for axis in range(loops.axis_joint.shape[0]):
+        if state.loop_broken[loops.axis_joint[axis]] & GONE == 0:
+            total += stop_energy(loops.limits[axis], loops.stop[axis], state.axis_q[axis], h)
+    return total

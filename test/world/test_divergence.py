@@ -1,0 +1,201 @@
+"""Steps that diverge are refused before numbers are nonsense, and say where and why."""
+
+from __future__ import annotations
+
+import re
+
+from contact_worlds import grounded
+import numpy as np
+import pytest
+from robots import joint, link, robot, rotor
+from shipped import FOLDER, path_of
+
+import sim_bridge as sb
+
+
+def cable(tip, links=20, light=1e-3, length=0.05):
+    """Return a chain of light links with a heavy one at its end, straight along x."""
+    parts, parent = [link('world', 0.0)], 'world'
+    for k in range(links):
+        mass = tip if k == links - 1 else light
+        across = mass * length**2 / 12.0
+        parts += [
+            link(f'l{k}', mass, (length / 2, 0, 0), (0.1 * across + 1e-9, across, across)),
+            joint(f'j{k}', parent, f'l{k}', 'continuous', (0, 0, 1) if k % 2 else (0, 1, 0),
+                  (length if k else 0, 0, 0))]
+        parent = f'l{k}'
+    return robot(*parts)
+
+
+def refused(world, before_step=lambda: None):
+    """Step until a step is refused; return what the error says; the state before it is kept."""
+    text, before = '', ''
+    for _ in range(1000):
+        before_step()
+        before = world.state_hash()
+        try:
+            world.step()
+        except sb.SimulationError as error:
+            text = str(error)
+            break
+    assert f'step {world.step_count + 1} of {world.time_step} s diverges' in text
+    assert world.state_hash() == before
+    return text
+
+
+def test_a_light_cable_with_a_heavy_tip_names_links_and_a_step_that_holds():
+    """Refuse while speeds are those of hundreds of rad/s, name a light link and a shorter step."""
+    world = sb.World()
+    chain = world.load_urdf(cable(10.0))
+    begun = world.energy().total
+    text = refused(world)
+    assert re.search(r"velocity of robot 'robot', joint 'j\d+' goes from \S+ to \S+ rad/s", text)
+    assert re.search(r"Link 'l\d+' of 0.001 kg carries 10 kg", text)
+    assert re.search(r"likewise 'j\d+', 'j\d+', 'j\d+' and \d others", text)
+    assert np.abs(chain.dq).max() < 1e3
+    assert abs(world.energy().total - begun) < 10.0
+    again = sb.World(time_step=float(re.search(r'Try a time step of (\S+) s', text).group(1)))
+    chain = again.load_urdf(cable(10.0))
+    again.step(round(1.0 / again.time_step))
+    assert np.abs(chain.dq).max() < 100.0
+
+
+def test_a_control_law_with_too_high_gains_is_named():
+    """Let a damper of Python double the speed in each step."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    wheel = world.load_urdf(rotor())
+    wheel.dq = [1.0]
+
+    def brake():
+        """Push against the motion, three times as hard as would stop it."""
+        wheel.u = -0.5 * 3000.0 * wheel.dq
+
+    text = refused(world, brake)
+    for part in ("joint 'joint' goes from", '2 times the change of the step before',
+                 'effort u = ', 'gains too high', "control = 'servo'", 'Try a time step of 0.000'):
+        assert part in text
+
+
+def test_speeds_that_nothing_has_are_refused():
+    """Name the base that is faster than light."""
+    world = sb.World()
+    ball = world.add_body(sb.Sphere(0.1), mass=1.0)
+    ball.set_base_velocity((2e9, 0.0, 0.0), (0.0, 0.0, 0.0))
+    with pytest.raises(sb.SimulationError, match=(
+            r"the base of robot 'body' goes from .* m/s.*Nothing is faster than 1e\+09.*lower")):
+        world.step()
+    assert world.step_count == 0
+
+
+def test_a_world_of_a_batch_that_diverges_harms_no_other():
+    """Mark it as failed, with the state before, and let the others go on."""
+    world = sb.World()
+    world.load_urdf(cable(10.0))
+
+    def vary(work, rng):
+        """Let friction in all joints hold about every second chain nearly still."""
+        if rng.random() < 0.5:
+            for each in work.robots['robot'].joints:
+                each.friction = 30.0
+
+    batch = sb.Batch(world, 6, seed=2, vary=vary, raises=False)
+    first = [batch.world(k).robots['robot'].joint('j0') for k in range(6)]
+    loose = np.array([each.friction == 0.0 for each in first])
+    assert 0 < loose.sum() < 6
+    batch.step(500)
+    assert (batch.failed == loose).all()
+    assert (batch.step_count[~loose] == 500).all()
+    assert (batch.step_count[loose] < 400).all()
+    with pytest.raises(sb.SimulationError, match='1 world of the batch diverged or gave'):
+        sb.Batch(batch.world(int(np.flatnonzero(loose)[0])), 1).step(10)
+
+
+def spun_up():
+    """Spin a rotor to 1e4 rad/s in a step, and back, by a motor that nothing limits."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    wheel = world.load_urdf(rotor())
+    axis = wheel.joint('joint')
+    axis.control = 'velocity'
+    for speed in (1e4, -1e4, 1e6, 0.0):
+        axis.target_velocity = speed
+        world.step(3)
+        assert wheel.dq[0] == speed
+
+
+def shot():
+    """Shoot a bullet of 1000 m/s at a plate, and through the air beside it."""
+    world = grounded({'restitution': 0.5})
+    plate = world.add_body(sb.Box((0.02, 0.5, 0.5)), mass=5.0, position=(0.0, 0.0, 0.25))
+    for y in (0.1, 1.0):
+        bullet = world.add_body(sb.Sphere(0.005), mass=0.008, position=(-1.0, y, 0.3))
+        bullet.set_base_velocity((1000.0, 0.0, 0.0), (1e4, 0.0, 0.0))
+    world.step(200)
+    assert plate.root_link.p[0] > 0.01
+
+
+def tumbling():
+    """Tumble at 1e4 rad/s, and 1e4 m/s."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    body = world.add_body((), mass=1.0, inertia=(0.1, 0.2, 0.3))
+    body.set_base_velocity((1e4, 0.0, 0.0), (10.0, 1e4, 1.0))
+    world.step(500)
+
+
+def tiny():
+    """Drop grains of 10 µm, which spin, to the ground, and swing a hinge of such a size."""
+    world = grounded(time_step=1e-4)
+    for k in range(4):
+        grain = world.add_body(
+            sb.Box((1e-5, 2e-5, 3e-5)), mass=1e-12, position=(1e-3 * k, 0.0, 1e-4))
+        grain.set_base_velocity((0.1, 0.0, 0.0), (300.0, 100.0 * k, 50.0))
+    world.load_urdf(cable(1e-12, 4, 1e-12, 1e-5), position=(0.0, 0.0, 0.1))
+    world.step(1000)
+
+
+def gyroscope():
+    """Let a wheel at 1e4 rad/s precess on two hinges."""
+    world = sb.World()
+    top = world.load_urdf(robot(
+        link('world', 0.0), link('arm', 1.0, (0.2, 0, 0), (0.01, 0.02, 0.02)),
+        joint('turn', 'world', 'arm', 'continuous', (0, 0, 1)),
+        link('fork', 0.2, (0, 0, 0), (0.001, 0.001, 0.001)),
+        joint('tilt', 'arm', 'fork', 'continuous', (0, 1, 0), (0.4, 0, 0)),
+        link('wheel', 0.5, (0, 0, 0), (0.002, 0.001, 0.001)),
+        joint('spin', 'fork', 'wheel', 'continuous', (1, 0, 0), (0.05, 0, 0))))
+    top.joint('spin').dq = 1e4
+    energy = world.energy().total
+    world.step(1000)
+    assert world.energy().total == pytest.approx(energy, rel=1e-6)
+
+
+def fallen():
+    """Throw a humanoid that flails at 50 rad/s onto the ground, with steps of 10 ms."""
+    world = sb.World(time_step=1e-2)
+    world.add_ground()
+    thrown = world.load_body(FOLDER / 'biped.body', position=(0.0, 0.0, 3.0))
+    thrown.set_base_velocity((5.0, 0.0, -10.0), (20.0, 10.0, 5.0))
+    thrown.dq = np.linspace(-50.0, 50.0, len(thrown.dq))
+    world.step(200)
+
+
+def stopped():
+    """Run an arm at 40 rad/s into its stops."""
+    world = sb.World()
+    arm = world.load_urdf(path_of('arm'))
+    arm.dq = np.linspace(-40.0, 40.0, len(arm.dq))
+    world.step(1000)
+
+
+def sunken():
+    """Let boxes that were put into each other part."""
+    world = grounded()
+    for k in range(8):
+        world.add_body(sb.Box((0.3, 0.3, 0.3)), mass=1.0, position=(0.02 * k, 0.01 * k, 0.2))
+    world.step(300)
+
+
+@pytest.mark.parametrize('happens', [
+    spun_up, shot, tumbling, tiny, gyroscope, fallen, stopped, sunken])
+def test_what_is_fast_is_not_refused(happens):
+    """Take all of it."""
+    happens()
