@@ -83,8 +83,7 @@ def solve(
     parts = _engine_problem(problem, reduced, shift, sign)
     model, _ = join_models([], (0.0, 0.0, 0.0))
     options: Options = make_options(problem.time_step, kind)
-    if kind != ITERATIVE:
-        options = options._replace(newton=NEWTON.address, share=SHARE.address)
+    options = options._replace(newton=NEWTON.address, share=SHARE.address)
     contacts = make_contacts(count)
     contacts.size[COUNT] = count
     contacts.geometry[:pushing] = problem.contacts.indices[reduced.which]

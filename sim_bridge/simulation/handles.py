@@ -82,6 +82,7 @@ from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.late_stages import compiled_stages
 from sim_bridge.simulation.ray_search import RaySearch
 
+_NEWTON_ROWS = 150  # of an island of robots and some objects, not of a pile
 _SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
 _TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
 _TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
@@ -123,13 +124,14 @@ def make_options(
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
     sleeps: whether any body may rest. is_smooth: whether smooth motion takes steps of fifth order.
     keeps_momentum: whether steps keep the momentum of free trees to rounding. iterations: most
-    sweeps; None: as many as the solver usually takes. budget: multiplications that an island of
+    sweeps, of the iterative solver alone; None: as many as the solver usually takes. budget: multiplications that an island of
     contacts may take in a step; None: what only jammed bodies would exceed.
     """
     return Options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
-        max_sweeps=iterations or _SWEEPS[solver], step_budget=budget or MOST_WORK,
+        max_sweeps=iterations or _SWEEPS[solver],
+        newton_rows=0 if iterations else _NEWTON_ROWS, step_budget=budget or MOST_WORK,
         contact_margin=margin,
         detect=0, narrow=0, detect_convex=0, detect_surface=0, detect_hollow=0, detect_line=0,
         contact=0,
@@ -144,14 +146,14 @@ def needed_stages(
     needs = find_needs(geometry)
     is_made = len(made.law) > 0
     can_touch, has_types = needs.any or is_made, (surfaces.solver >= 0).any()
-    is_direct = options.solver != ITERATIVE or has_types
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
     stages |= {'momentum': MOMENTUM} if options.keeps_momentum != 0 else {}
     stages |= {'detect': DETECT, 'narrow': NARROW, 'contact': CONTACT} if can_touch else {}
     stages |= refining_stages(surfaces) if can_touch else {}
     stages |= {'made': MADE_CONTACTS} if is_made else {}
     stages |= {'hybrid': HYBRID} if can_touch and has_types else {}
-    stages |= {'newton': NEWTON, 'share': SHARE} if can_touch and is_direct else {}
+    stages |= {'newton': NEWTON} if can_touch else {}
+    stages |= {'share': SHARE} if can_touch and (options.solver != ITERATIVE or has_types) else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
     stages |= {'detect_hollow': DETECT_HOLLOW} if needs.hollow else {}

@@ -135,7 +135,7 @@ def state_hash(simulation: Simulation) -> str:
     options = simulation.options._replace(sleeps=0)._asdict()
     del options['narrow'], options['detect_line']
     # as the integrator says
-    del options['keeps_momentum'], options['momentum']
+    del options['keeps_momentum'], options['momentum'], options['newton_rows']
     _digest_into(
         [simulation.step_count, simulation.settings.integrator, *options.values(),
          *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),

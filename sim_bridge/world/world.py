@@ -141,9 +141,11 @@ class World(DeclaredAttributes):
         gravity: (3,) [m/s²], world axes; a `PointGravity`; or a function of the position (3,) [m]
             that returns the acceleration (3,) [m/s²].
         solver: of the contacts; stops, joint friction and mimic joints are solved exactly.
-            'direct': to a residual below 1e-9 m/s, within `step_budget`. 'iterative': 8 to 50
-            sweeps, for piles of hundreds of bodies. 'split': normal forces direct, friction by
-            sweeps. `report` says whether the tolerance was reached.
+            'direct': to a residual below 1e-9 m/s, within `step_budget`. 'iterative': to 1e-6 m/s
+            by 8 to 50 sweeps, which Newton steps complete unless it is a pile or `iterations` are
+            given; for piles of hundreds of bodies. 'split': to 1e-6 m/s, normal forces direct and
+            friction by sweeps, in turns, and together where these do not converge. `report` says
+            whether the tolerance was reached.
         seed: of the sensors' noise, an integer of at least 0.
         integrator: 'midpoint', second order with one evaluation of the dynamics; 'momentum', the
             same step, which keeps linear and angular momentum of free robots to rounding; or

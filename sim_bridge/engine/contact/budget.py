@@ -7,7 +7,7 @@ impulses within the bounds of their laws, from which the next step of time goes 
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.surfaces import DIRECT
+from sim_bridge.engine.data.surfaces import SPLIT
 
 MOST_WORK = 100_000_000
 """Multiplications that no island exceeds, whatever its budget: about a tenth of a second."""
@@ -17,8 +17,9 @@ OF_ENTRY_PAIR = 4
 
 _OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
 _PILE = 150  # rows, above which an island is a pile, which may take more
-_INSTEAD_OF_PIVOTS = 4  # by how much more it takes to solve the laws of joints with the contacts
-_IN_TURNS = 10  # by how much more solvers may take that call Newton's method in turns with sweeps
+# by how much more may be taken for the laws of joints with the contacts, instead of pivots, and by
+# solvers that call Newton's method in turns with sweeps
+_MORE = 4
 
 
 @kernel
@@ -29,10 +30,8 @@ def affordable_work(options, rows, has_elements):
     has_elements: the laws of joints are among them.
     """
     budget = options.step_budget
-    if has_elements:
-        budget *= _INSTEAD_OF_PIVOTS
-    if options.solver != DIRECT or options.hybrid != 0:
-        budget *= _IN_TURNS
+    if has_elements or options.solver == SPLIT or options.hybrid != 0:
+        budget *= _MORE
     if rows <= _PILE:
         return budget
     # of a pile twice as large a Newton step takes about four times as much

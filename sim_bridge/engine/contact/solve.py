@@ -15,7 +15,7 @@ from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ELEMENTS, ISLANDS, NEWTONS, Row, SWEEPS
-from sim_bridge.engine.data.surfaces import DIRECT, SPLIT
+from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
@@ -25,6 +25,8 @@ from sim_bridge.engine.dynamics.twists import (
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
 
 _FEW_SWEEPS = 12
+_CLOSE = 0.01  # share of the tolerance that heavy bodies on light ones need to stay
+_SLOW = 0.7  # of the last change, above which friction and normals are not solved apart any more
 _UNSHARED_SWEEPS = 3  # that hardly move what redundant contacts share
 _NEWTONS = 2  # that sweeps may take as long as, before they are given up
 _SWEEPS_PER_ROW_2 = 0.02  # as costly as so many Newton steps for impulses, per square of the rows
@@ -131,38 +133,36 @@ def solve_island(table, island, is_new):
     # a change of so much in a sweep leaves a residual below the tolerance
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
-    fits = size <= world.direct(table).right.shape[0]
     sweeps, newtons = 0, 0
-    if options.solver == DIRECT and fits:
+    if options.solver == DIRECT:
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
             affordable_work(options, size, world.law_rows(table).size[ELEMENTS] > 0))
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
-    elif options.solver == SPLIT and fits:
-        before = _INFINITY
+    elif options.solver == SPLIT:
+        change, before = 0.0, _INFINITY
         while sweeps < options.max_sweeps:
             newtons += call_stage(options.newton, table, normals_alone(island))
             change = 0.0
             for _ in range(_FRICTION_SWEEPS):
                 change = max(change, sweep_friction(laws, islands, rows, solution, island))
                 sweeps += 1
-            if change <= enough:
+            if change <= enough or change > _SLOW * before:
                 break
-            if change > before:
-                # friction and normals drive each other up: no longer solve them apart
-                while sweeps < options.max_sweeps:
-                    sweeps += 1
-                    if sweep(laws, islands, rows, solution, island) <= enough:
-                        break
             before = change
+        if change > enough:
+            # friction and normals drive each other up, or hardly settle: solve them together
+            newtons += call_stage(options.newton, table, island)
     else:
-        most = affordable_sweeps(islands, island, options.max_sweeps)
-        while sweeps < most:
+        most, change = affordable_sweeps(islands, island, options.max_sweeps), _INFINITY
+        while sweeps < most and change > enough:
+            change = sweep(laws, islands, rows, solution, island)
             sweeps += 1
-            if sweep(laws, islands, rows, solution, island) <= enough:
-                break
-    if options.newton != 0 and fits and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
+        if size <= options.newton_rows and not island_residual(
+                laws, islands, rows, solution, island)[0] <= _CLOSE * options.contact_tolerance:
+            newtons = call_stage(options.newton, table, island)
+    if options.solver != ITERATIVE and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
         call_stage(options.share, table, island)
     effort = solution.effort
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)

@@ -168,6 +168,8 @@ class Options(NamedTuple):
     """Natural-map residual to which contacts are solved [m/s]."""
     max_sweeps: int
     """Sweeps over an island's contacts at most, where it is not solved directly."""
+    newton_rows: int
+    """Rows of an island up to which Newton steps complete what iterative sweeps do not solve."""
     step_budget: int
     """Multiplications that an island of contacts may take in a step, see `contact.budget`."""
     contact_margin: float
@@ -200,9 +202,9 @@ class Options(NamedTuple):
     made: int
     """Address of the stage of contacts that users make, 0 where nobody does."""
     newton: int
-    """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
+    """Address of the stage that it calls for what sweeps do not solve."""
     share: int
-    """Address of the stage that shares loads fairly, where `newton` is not 0."""
+    """Address of the stage that shares loads fairly, 0 if the solver is `iterative`."""
     loops: int
     """Address of the stage that closes loops, 0 where there are none."""
     keeps_momentum: int

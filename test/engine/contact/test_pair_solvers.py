@@ -70,10 +70,10 @@ def test_types_decide_how_exactly_a_heavy_tower_stands():
         world.step(20)
         report = world.report
         residuals[solver, own], newtons[solver, own] = report.residual, report.newton_steps
-    # a mass ratio of 100 is too much for 50 sweeps
-    assert residuals['iterative', None] > 1e-6
+    # a mass ratio of 100 is too much for 50 sweeps; in a whole island Newton steps complete them
     assert residuals['direct', 'iterative'] > 1e-6
-    assert newtons['direct', 'iterative'] == newtons['iterative', None] == 0
+    assert newtons['direct', 'iterative'] == 0
+    assert residuals['iterative', None] < 1e-6
     assert residuals['direct', None] < 1e-9
     assert residuals['iterative', 'direct'] < 1e-6
     assert residuals['split', 'direct'] < 1e-6
