@@ -26,6 +26,7 @@ _SMOOTHED_S = 0.05
 _DEGREE = 3
 _MOST_ROWS = 4000
 _MOST_EVALUATIONS = 50
+_ROUNDS = 3
 # of the usual speed, below which friction may be any
 _SLOW = 0.1
 
@@ -67,7 +68,6 @@ def sizes_of(plant: Plant, motion: Smoothed) -> Efforts:
 def first_guess(plant: Plant, motion: Smoothed, parameters: Parameters) -> FloatArray:
     """Return (P,) the parameters by inverse dynamics, within their limits."""
     robot = plant.robot
-    n = len(robot.joint_names)
     heavy = [link.name for link in robot.links if link.m > 0.0]
     regressor = torque_regressor(robot, heavy, motion.q, motion.dq, motion.ddq)
     moving = {'friction': np.sign(motion.dq), 'damping': motion.dq, 'armature': motion.ddq}
@@ -101,22 +101,24 @@ def first_guess(plant: Plant, motion: Smoothed, parameters: Parameters) -> Float
 
     z = np.zeros(parameters.count)
     spread = np.maximum(np.sqrt(np.mean((motion.u - efforts(z)) ** 2, axis=0)), 1e-9)
-    for _ in range(3):
+    prior = np.eye(parameters.count) / PRIOR
+    for _ in range(_ROUNDS):
         share = rows / spread
-        z = minimize(
-            lambda each, share=share: np.concatenate([
-                ((efforts(each) - motion.u) * share).ravel(), each / PRIOR]),
-            lambda each, share=share: np.concatenate([
-                (slopes(each) * share[:, :, np.newaxis]).reshape(-1, parameters.count),
-                np.eye(parameters.count) / PRIOR]),
-            z, parameters, 'soft_l1', _MOST_EVALUATIONS)
+
+        def residuals(each: FloatArray, share: FloatArray = share) -> FloatArray:
+            return np.concatenate([((efforts(each) - motion.u) * share).ravel(), each / PRIOR])
+
+        def weighted(each: FloatArray, share: FloatArray = share) -> FloatArray:
+            own = slopes(each) * share[:, :, np.newaxis]
+            return np.concatenate([own.reshape(-1, parameters.count), prior])
+
+        z = minimize(residuals, weighted, z, parameters, 'soft_l1', _MOST_EVALUATIONS)
         left = np.where(rows, motion.u - efforts(z), np.nan)
         with np.errstate(invalid='ignore'):
             seen = np.array([
                 np.sqrt(np.nanmean(column ** 2)) if np.isfinite(column).any() else 1.0
                 for column in left.T])
         spread = np.maximum(seen, 1e-4 * spread.max())
-    assert len(spread) == n
     return z
 
 

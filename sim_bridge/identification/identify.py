@@ -84,7 +84,7 @@ def identify(
         plant, windows, parameters, Loss(loss), gradients, progress)
     solution, noise = problem.solve(guess)
     before = problem.evaluate(np.zeros(parameters.count), windows.noise)
-    count = np.count_nonzero(np.isfinite(windows.measured))
+    count = int(np.isfinite(windows.measured).sum())
     spread = covariances(solution, count)
     quantities = parameters.quantities(solution.z)
     known = estimates(quantities, spread)
@@ -124,7 +124,7 @@ class _Problem:
             self._progress('fit again, weighted by what is left')
             noise = seen
             solution = self._fit(self._all, noise).solve(solution.z, solution.starts)
-        measured = np.count_nonzero(np.isfinite(self._windows.measured))
+        measured = int(np.isfinite(self._windows.measured).sum())
         free = untold(solution, measured)
         if free.shape[1]:
             # along what is not told, back to what the file has

@@ -162,10 +162,10 @@ class Parameters:
         for name in self.links:
             link = plant.robot.link(name)
             own = self._files[name] = Body(link.m, link.c, link.I)
-            start = self._starts[name] = log_cholesky(own)
+            numbers = self._starts[name] = log_cholesky(own)
             for kind in LINK_KINDS:
                 if name in chosen.get(kind, ()):
-                    self.columns += _body_columns(kind, name, start, own)
+                    self.columns += _body_columns(kind, name, numbers, own)
         if DELAY in chosen:
             self.columns.append(
                 Column(DELAY, '', 0, 0.0, _DELAY_SCALE, _LEAST_DELAY, _MOST_DELAY))
@@ -284,12 +284,13 @@ def _body_columns(kind: str, link: str, start: FloatArray, own: Body) -> list[Co
     spread = np.exp(start[4:7])
     found = []
     for number in numbers:
+        value = float(start[number])
         if kind == 'centre':
-            found.append(Column(kind, link, number, float(start[number]), size, -np.inf, np.inf))
+            found.append(Column(kind, link, number, value, size, -np.inf, np.inf))
         elif number < 7:
-            found.append(Column(kind, link, number, float(start[number]), 1.0,
-                                float(start[number]) - _MOST_LOG, float(start[number]) + _MOST_LOG))
+            found.append(Column(
+                kind, link, number, value, 1.0, value - _MOST_LOG, value + _MOST_LOG))
         else:
-            found.append(Column(kind, link, number, float(start[number]),
-                                float(spread.max()), -np.inf, np.inf))
+            found.append(Column(
+                kind, link, number, value, float(spread.max()), -np.inf, np.inf))
     return found

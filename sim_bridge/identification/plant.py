@@ -9,6 +9,7 @@ from sim_bridge.description.load import load_description
 from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.robot import Robot
 from sim_bridge.world.world import World
 
@@ -37,7 +38,7 @@ class Plant:
             source if isinstance(source, RobotDescription) else load_description(source))
         place = f'robot {self.description.name!r}'
         _check(self.description, place)
-        self.world = World(time_step, gravity)
+        self.world = World(time_step, finite_vector('gravity', gravity, 3, place))
         self.robot: Robot = self.world.add_robot(
             replace(self.description, sensors=()), fixed_base=True, collisions='none')
         self.joint_names = self.robot.joint_names

@@ -99,9 +99,10 @@ class Shooting:
         """Return the motion of windows and all derivatives."""
         if self._is_analytic:
             return self._linearised(z, start, chosen)
-        count, lower, upper = self._parameters.count, self._parameters.lower, self._parameters.upper
+        count = self._parameters.count
         # both ways, but at a limit
-        back, forth = np.maximum(z - _STEP, lower), np.minimum(z + _STEP, upper)
+        back = np.maximum(z - _STEP, self._parameters.lower)
+        forth = np.minimum(z + _STEP, self._parameters.upper)
         ends = []
         for at in range(count):
             for changed in (back, forth):

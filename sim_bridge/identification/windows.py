@@ -89,7 +89,8 @@ def cut(
 
     stops: (n,) least and greatest positions of joints; what comes near them is in no window, as
     an impact tells nothing of what is fitted. length: of each [s]; None: a second, or less where
-    there are few; where there are many, they are spread over the recordings. Raises InvalidValueError where no window fits between gaps.
+    there are few. Where there are many, they are spread over the recordings. Raises
+    InvalidValueError where no window fits between gaps.
     """
     total = sum(each.duration for each in recordings)
     if length is None:
@@ -102,8 +103,8 @@ def cut(
     if not places:
         longest = max(each.duration for each in recordings)
         raise InvalidValueError(
-            'window', length, f'a length [s] for which states and efforts are recorded without a '
-            f'gap and away from stops; the longest of {len(recordings)} recordings takes {longest:.4g} s',
+            'window', f'{length:g} s', 'a length for which states and efforts are recorded '
+            f'without a gap and away from stops; the longest recording takes {longest:.4g} s',
             ', '.join(each.name for each in recordings))
     bin_of = np.arange(steps) // width
     bins, n = steps // width, recordings[0].positions.shape[1]
