@@ -23,7 +23,9 @@ _FAILED = 1e6  # cost of a window whose simulation failed
 _MOST_ROUNDS = 30
 # of the square of the residual noise, below which a gain of the cost ends the search
 _LEAST_GAIN = 1e-2
-_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e6
+# of moves of states, what is tried where they make a window worse
+_SHARES = (0.2, 0.0)
+_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e4
 
 
 class Solution(NamedTuple):
@@ -31,7 +33,7 @@ class Solution(NamedTuple):
     What fits best. z: (P,). starts: (w, 2n) states at the beginning of the windows.
 
     residuals: (w, R) in units of the noise, 0 where nothing was measured, with the weights of a
-    robust loss. slopes: (w, R, P) of them by z, the states following. differences: (w, B, 2n)
+    robust loss; those of the states last. slopes: (w, R, P) of them by z, the states following. differences: (w, B, 2n)
     simulated less measured, nan where nothing was. rounds: of the search. converged: whether it
     ended by itself.
     """
@@ -66,17 +68,17 @@ class Fit:
         self._measured = windows.measured[chosen]
         weight = np.sqrt(windows.counts[chosen])[..., np.newaxis] / noise
         self._weight = np.where(np.isfinite(self._measured), weight, 0.0)
-        self._starts = windows.start[chosen]
+        # where friction holds, a velocity at the beginning changes nothing
+        self._starts, self._spread = windows.start[chosen], windows.start_spread
         self._free = max(np.count_nonzero(self._weight) - self._starts.size, 1)
 
     def solve(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:
         """Return what fits best, beginning at parameters, and at states if they are known."""
-        starts = self.states(z, starts)
-        return self._search(z, starts, True)
+        return self._search(z, self.states(z) if starts is None else starts, True)
 
-    def states(self, z: FloatArray, starts: FloatArray | None = None) -> FloatArray:
+    def states(self, z: FloatArray) -> FloatArray:
         """Return (w, 2n) the states at the beginning that fit best with parameters."""
-        return self._search(z, self._starts if starts is None else starts, False).starts
+        return self._search(z, self._starts, False).starts
 
     def evaluate(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:
         """Return how parameters fit that were found elsewhere, with the best states."""
@@ -88,18 +90,22 @@ class Fit:
         z = np.clip(z, lower, upper)
         motion = self._motion(z, starts, is_free)
         differences = motion.values - self._measured
-        costs, damping, is_converged = self._costs(differences), _FIRST_DAMPING, False
+        costs, damping, is_converged = self._costs(differences, starts), _FIRST_DAMPING, False
         rounds = 0
         while rounds < _MOST_ROUNDS and not is_converged:
             rounds += 1
-            linear = self._linear(motion, differences)
+            linear = self._linear(motion, differences, starts)
             before = costs.sum() + np.sum((z / PRIOR) ** 2)
             while True:
                 step, moves = self._step(linear, z, damping)
+                if damping <= _FIRST_DAMPING:
+                    expected = before - _cost(linear, step, moves) - np.sum(
+                        ((z + step) / PRIOR) ** 2)
+                    is_converged = bool(expected < _LEAST_GAIN * before / self._free)
+                    if is_converged:
+                        break
                 z_next = np.clip(z + step, lower, upper)
-                trial = self._shooting.values(
-                    z_next, starts + moves, self._chosen) - self._measured
-                trial_costs = self._costs(trial)
+                moves, trial, trial_costs = self._tried(z_next, starts, moves, costs)
                 if is_free:
                     after = trial_costs.sum() + np.sum((z_next / PRIOR) ** 2)
                     better = np.full(len(costs), after < before)
@@ -110,11 +116,11 @@ class Fit:
                 if better.any() or damping > _MOST_DAMPING:
                     break
                 damping *= 8.0
-            if not better.any():
+            if is_converged or not better.any():
                 is_converged = True
                 break
             damping = max(damping / 6.0, _LEAST_DAMPING)
-            is_converged = before - after < _LEAST_GAIN * after / self._free
+            is_converged = bool(before - after < _LEAST_GAIN * after / self._free)
             z = z_next
             starts = np.where(better[:, np.newaxis], starts + moves, starts)
             costs = np.where(better, trial_costs, costs)
@@ -122,11 +128,38 @@ class Fit:
             if not is_converged or is_free:
                 motion = self._motion(z, starts, is_free)
                 differences = motion.values - self._measured
-        linear = self._linear(motion, differences)
+        linear = self._linear(motion, differences, starts)
         basis = np.linalg.qr(linear.by_state)[0]
         slopes = linear.by_z - basis @ (basis.transpose(0, 2, 1) @ linear.by_z)
         return Solution(
             z, starts, linear.residuals, slopes, differences, rounds, bool(is_converged))
+
+    def _tried(
+        self, z: FloatArray, starts: FloatArray, moves: FloatArray, costs: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """
+        Return moves of states (w, 2n), differences and costs with parameters.
+
+        Where friction holds, slopes by a state say nothing of what a long move does: windows that
+        get worse try shorter ones, and which is best.
+        """
+        trial = self._shooting.values(z, starts + moves, self._chosen) - self._measured
+        found, best = moves, self._costs(trial, starts + moves)
+        for share in _SHARES:
+            bad = np.flatnonzero(best > costs + 1.0)
+            if not len(bad):
+                break
+            shorter = share * moves[bad]
+            own = self._shooting.values(
+                z, starts[bad] + shorter, self._chosen[bad]) - self._measured[bad]
+            all_trial, all_moves = trial.copy(), found.copy()
+            all_trial[bad], all_moves[bad] = own, shorter
+            cost = self._costs(all_trial, starts + all_moves)
+            better = cost < best
+            trial = np.where(better[:, np.newaxis, np.newaxis], all_trial, trial)
+            found = np.where(better[:, np.newaxis], all_moves, found)
+            best = np.minimum(cost, best)
+        return found, trial, best
 
     def _motion(self, z: FloatArray, starts: FloatArray, is_free: bool) -> Motion:
         """Return the motion and its derivatives, by the parameters only if they are free."""
@@ -161,7 +194,9 @@ class Fit:
         assert moves.shape == (windows, states)
         return step, moves
 
-    def _linear(self, motion: Motion, differences: FloatArray) -> _Linear:
+    def _linear(
+        self, motion: Motion, differences: FloatArray, starts: FloatArray
+    ) -> _Linear:
         weight = self._weight * self._loss.shares(differences * self._weight)
         failed = ~np.isfinite(motion.values).all(axis=(1, 2))
         weight[failed] = 0.0
@@ -171,15 +206,21 @@ class Fit:
             found *= weight[..., np.newaxis]
             return found.reshape(len(weight), -1, columns.shape[-1])
 
+        # the states are known a little, too
+        away = (starts - self._starts) / self._spread
+        known = np.broadcast_to(np.diag(1.0 / self._spread), (*away.shape, away.shape[1]))
+        by_z = weighted(motion.by_parameters)
         return _Linear(
-            weighted(differences[..., np.newaxis])[..., 0], weighted(motion.by_parameters),
-            weighted(motion.by_state))
+            np.concatenate([weighted(differences[..., np.newaxis])[..., 0], away], axis=1),
+            np.concatenate([by_z, np.zeros((*away.shape, by_z.shape[-1]))], axis=1),
+            np.concatenate([weighted(motion.by_state), known], axis=1))
 
-    def _costs(self, differences: FloatArray) -> FloatArray:
+    def _costs(self, differences: FloatArray, starts: FloatArray) -> FloatArray:
         """Return (w,) the costs of windows."""
         failed = ~np.isfinite(np.where(self._weight > 0.0, differences, 0.0)).all(axis=(1, 2))
         scaled = np.where(self._weight > 0.0, np.nan_to_num(differences) * self._weight, 0.0)
-        costs = self._loss.costs(scaled).sum(axis=(1, 2))
+        costs = self._loss.costs(scaled).sum(axis=(1, 2)) + np.sum(
+            ((starts - self._starts) / self._spread) ** 2, axis=1)
         return np.where(failed, _FAILED * self._weight[0].size, costs)
 
 
@@ -195,6 +236,13 @@ def measured_noise(solution: Solution, windows: Windows, noise: FloatArray) -> F
     sums = np.where(is_measured, weighted, 0.0).sum(axis=(0, 1))
     free = np.maximum(count - windows.count, 1)
     return np.maximum(noise, np.sqrt(sums / free))
+
+
+def _cost(linear: _Linear, step: FloatArray, moves: FloatArray) -> float:
+    """Return the cost that a linear problem has after a step."""
+    left = linear.residuals + linear.by_z @ step + (
+        linear.by_state @ moves[..., np.newaxis])[..., 0]
+    return float(np.sum(left ** 2))
 
 
 def _within(

@@ -27,6 +27,7 @@ ANALYTIC, BATCH = 'analytic', 'batch'
 _STEP, _STATE_STEP = 1e-3, 1e-4
 # speeds below which friction holds [rad/s or m/s], and how much more than inertia that resists
 _STUCK, _HOLD = 1e-10, 1e9
+_FEW = 200
 
 
 class Motion(NamedTuple):
@@ -73,7 +74,10 @@ class Shooting:
         self._is_analytic = gradients == ANALYTIC
         blocks = 1 if self._is_analytic else 1 + 4 * self._n + 2 * parameters.count
         self._blocks = blocks
-        self._batch = Batch(self._world, blocks * windows.count, raises=False)
+        count = blocks * windows.count
+        # few worlds take less time than handing a step to threads
+        self._batch = Batch(
+            self._world, count, raises=False, threads=1 if count < _FEW else None)
         self._given: dict[int, bytes] = {}
         self._inputs: dict[float, FloatArray] = {}
 

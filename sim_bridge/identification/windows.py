@@ -1,7 +1,7 @@
 """
 Recordings cut into short windows, in which motion is simulated and compared.
 
-Over a second errors of a model stay small, where over a minute they would grow until the motions
+Over half a second errors of a model stay small, where over a minute they would grow until the motions
 have nothing to do with each other: multiple shooting. Each window begins at a state of its own,
 which is fitted, too. Samples are compared as means over bins: simulated motion is interpolated at
 the times of the samples, so these need not be those of steps.
@@ -19,11 +19,13 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.identification.recording import Recording
 
 # windows: the usual length, and how many there should be at least
-LENGTH = 1.0  # s
+LENGTH = 0.5  # s
 _MOST = 120
-_ENOUGH = 12
+_ENOUGH = 24
 _SHORTEST = 0.1  # s
 _BINS = 50
+# of the noise, and of a motion: how far off the first states of windows may be
+_WIDE, _SHARE = 30.0, 0.05
 _NEAR_STOP = 1e-3  # of the range of a joint
 _NEAR = 0.04  # s: what tells the state at the beginning
 # of a step, below which a sample is at its end
@@ -36,7 +38,8 @@ class Windows:
     W windows of K steps and B bins, of n joints.
 
     of, begin: (W,) number of the recording and time of the first sample [s]. start: (W, 2n) guess
-    of the state there, positions and velocities. measured: (W, B, 2n) means over the samples of a
+    of the state there, positions and velocities. start_spread: (2n,) how far off that may be, at
+    the most. measured: (W, B, 2n) means over the samples of a
     bin, nan where there are none. counts: (W, B) samples. noise: (2n,) its standard deviation of
     single samples. bin_of: (K,) the bin of each step. weights: (K, 6, W) by which the states at
     both ends of a step, q v q' v' for positions and v v' for velocities, enter a bin's mean.
@@ -47,6 +50,7 @@ class Windows:
     of: IntArray
     begin: FloatArray
     start: FloatArray
+    start_spread: FloatArray
     measured: FloatArray
     counts: FloatArray
     noise: FloatArray
@@ -88,8 +92,8 @@ def cut(
     Cut recordings into windows.
 
     stops: (n,) least and greatest positions of joints; what comes near them is in no window, as
-    an impact tells nothing of what is fitted. length: of each [s]; None: a second, or less where
-    there are few. Where there are many, they are spread over the recordings. Raises
+    an impact tells nothing of what is fitted. length: of each [s]; None: half a second, or less
+    where there are few. Where there are many, they are spread over the recordings. Raises
     InvalidValueError where no window fits between gaps.
     """
     total = sum(each.duration for each in recordings)
@@ -123,7 +127,7 @@ def cut(
         np.median(velocity, axis=0) if velocity else np.ones(n)])
     return Windows(
         tuple(recordings), time_step, np.array([number for number, _ in places]),
-        np.array([begin for _, begin in places]), start, measured, counts, noise, bin_of, weights,
+        np.array([begin for _, begin in places]), start, _spread(recordings, noise), measured, counts, noise, bin_of, weights,
         left_out)
 
 
@@ -180,6 +184,26 @@ def _state(recording: Recording, time: float) -> FloatArray:
     if recording.velocities is not None:
         velocities = np.linalg.lstsq(powers, recording.velocities[near], rcond=None)[0][0]
     return np.concatenate([positions, velocities])
+
+
+def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
+    """Return (2n,) how far guesses of states may be off: many times what is usual."""
+    n = len(noise) // 2
+    moved = np.max([np.ptp(each.positions, axis=0) for each in recordings], axis=0)
+    # without the noise, which differences would make large
+    speed = np.max([np.sqrt(np.mean(_slow(each) ** 2, axis=0)) for each in recordings], axis=0)
+    velocity = noise[n:] if recordings[0].velocities is not None else noise[:n] / _NEAR
+    return np.concatenate([
+        np.maximum(_WIDE * noise[:n], _SHARE * np.maximum(moved, 1e-6)),
+        np.maximum(_WIDE * velocity, _SHARE * np.maximum(speed, 1e-6))])
+
+
+def _slow(recording: Recording) -> FloatArray:
+    """Return (·, n) velocities over stretches in which much more than noise happens."""
+    every = max(round(_NEAR / recording.period), 1)
+    steps = np.diff(recording.times[::every])[:, np.newaxis]
+    found: FloatArray = np.diff(recording.positions[::every], axis=0) / steps
+    return found
 
 
 def _fill(
