@@ -8,6 +8,7 @@ small problem of the parameters is solved within its limits, as bundle adjustmen
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,9 @@ _MOST_ROUNDS = 30
 _LEAST_GAIN = 1e-2
 # of moves of states, what is tried where they make a window worse
 _SHARES = (0.2, 0.0)
+# of how far off a velocity may be, below which a joint may be at rest; how often that is tried
+_SLOW, _RESTS = 0.1, 3
+_AS_WELL = 1.0  # by which a window at rest may cost more before all else follows
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e4
 
 
@@ -35,7 +39,7 @@ class Solution(NamedTuple):
     residuals: (w, R) in units of the noise, 0 where nothing was measured, with the weights of a
     robust loss; those of the states last. slopes: (w, R, P) of them by z, the states following. differences: (w, B, 2n)
     simulated less measured, nan where nothing was. rounds: of the search. converged: whether it
-    ended by itself.
+    ended by itself. cost: of all, what was believed before included.
     """
 
     z: FloatArray
@@ -45,6 +49,7 @@ class Solution(NamedTuple):
     differences: FloatArray
     rounds: int
     converged: bool
+    cost: float
 
 
 class _Linear(NamedTuple):
@@ -74,15 +79,58 @@ class Fit:
 
     def solve(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:
         """Return what fits best, beginning at parameters, and at states if they are known."""
-        return self._search(z, self.states(z) if starts is None else starts, True)
+        found = self._search(z, self.states(z) if starts is None else starts, True)
+        for _ in range(_RESTS):
+            rested = self._rested(found)
+            if rested is None:
+                break
+            trial = rested._search(found.z, rested._starts, True)
+            if trial.cost >= found.cost:
+                break
+            found, self._starts = trial, rested._starts
+        return found
 
     def states(self, z: FloatArray) -> FloatArray:
         """Return (w, 2n) the states at the beginning that fit best with parameters."""
-        return self._search(z, self._starts, False).starts
+        return self.evaluate(z).starts
 
     def evaluate(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:
         """Return how parameters fit that were found elsewhere, with the best states."""
-        return self._search(z, self._starts if starts is None else starts, False)
+        found = self._search(z, self._starts if starts is None else starts, False)
+        rested = self._rested(found)
+        return found if rested is None else rested._search(z, rested._starts, False)
+
+    def _rested(self, found: Solution) -> Fit | None:
+        """
+        Return the problem with joints at rest at the beginning of windows where they may be.
+
+        A velocity within the noise may be one that friction has stopped: small steps do not find
+        the way there, since they change nothing on the other side of 0. None where no window is
+        met as well so.
+        """
+        n = self._spread.size // 2
+        slow = (np.abs(found.starts) < _SLOW * self._spread) & (found.starts != 0.0)
+        slow[:, :n] = False
+        windows = np.flatnonzero(slow.any(axis=1))
+        if not len(windows):
+            return None
+        starts = np.where(slow, 0.0, found.starts)
+        part = self._part(windows, starts[windows])
+        tried = part._search(found.z, starts[windows], False)
+        before = self._costs(found.differences, found.starts)[windows]
+        met = part._costs(tried.differences, tried.starts) < before + _AS_WELL
+        if not met.any():
+            return None
+        rested = self._part(np.arange(len(self._chosen)), found.starts)
+        rested._starts[windows[met]] = tried.starts[met]
+        return rested
+
+    def _part(self, windows: IntArray, starts: FloatArray) -> Fit:
+        """Return the problem of some windows (k,), with other guesses of states."""
+        part = copy(self)
+        part._chosen, part._starts = self._chosen[windows], starts.copy()
+        part._measured, part._weight = self._measured[windows], self._weight[windows]
+        return part
 
     def _search(self, z: FloatArray, starts: FloatArray, is_free: bool) -> Solution:
         """Search from a point; is_free: whether parameters change, too."""
@@ -132,7 +180,8 @@ class Fit:
         basis = np.linalg.qr(linear.by_state)[0]
         slopes = linear.by_z - basis @ (basis.transpose(0, 2, 1) @ linear.by_z)
         return Solution(
-            z, starts, linear.residuals, slopes, differences, rounds, bool(is_converged))
+            z, starts, linear.residuals, slopes, differences, rounds, bool(is_converged),
+            float(costs.sum() + np.sum((z / PRIOR) ** 2)))
 
     def _tried(
         self, z: FloatArray, starts: FloatArray, moves: FloatArray, costs: FloatArray
