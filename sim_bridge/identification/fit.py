@@ -9,6 +9,7 @@ small problem of the parameters is solved within its limits, as bundle adjustmen
 from __future__ import annotations
 
 from copy import copy
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,10 @@ _SHARES = (0.2, 0.0)
 # of how far off a velocity may be, below which a joint may be at rest; how often that is tried
 _SLOW, _RESTS = 0.1, 3
 _AS_WELL = 1.0  # by which a window at rest may cost more before all else follows
-_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e4
+_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e3
+# friction makes costs rough: a gain that is no more than so many of the same squares, and that so
+# many tries do not find, is none
+_ROUGH, _FEW_TRIES = 1.0, 3
 
 
 class Solution(NamedTuple):
@@ -144,14 +148,16 @@ class Fit:
             rounds += 1
             linear = self._linear(motion, differences, starts)
             before = costs.sum() + np.sum((z / PRIOR) ** 2)
-            while True:
+            variance, expected = before / self._free, np.inf
+            for tries in itertools.count():
                 step, moves = self._step(linear, z, damping)
                 if damping <= _FIRST_DAMPING:
                     expected = before - _cost(linear, step, moves) - np.sum(
                         ((z + step) / PRIOR) ** 2)
-                    is_converged = bool(expected < _LEAST_GAIN * before / self._free)
-                    if is_converged:
-                        break
+                    is_converged = bool(expected < _LEAST_GAIN * variance)
+                if is_converged or tries >= _FEW_TRIES and expected < _ROUGH * variance:
+                    better = np.zeros(len(costs), bool)
+                    break
                 z_next = np.clip(z + step, lower, upper)
                 moves, trial, trial_costs = self._tried(z_next, starts, moves, costs)
                 if is_free:
@@ -163,12 +169,12 @@ class Fit:
                     after = before - np.sum(np.where(better, costs - trial_costs, 0.0))
                 if better.any() or damping > _MOST_DAMPING:
                     break
-                damping *= 8.0
-            if is_converged or not better.any():
+                damping *= 10.0
+            if not better.any():
                 is_converged = True
                 break
             damping = max(damping / 6.0, _LEAST_DAMPING)
-            is_converged = bool(before - after < _LEAST_GAIN * after / self._free)
+            is_converged = bool(before - after < _LEAST_GAIN * variance)
             z = z_next
             starts = np.where(better[:, np.newaxis], starts + moves, starts)
             costs = np.where(better, trial_costs, costs)

@@ -26,8 +26,8 @@ def minimize(
     evaluations.
     """
     lower, upper = parameters.lower, parameters.upper
-    begin = np.clip(z, np.minimum(lower + _INSIDE, 0.5 * (lower + upper)),
-                    np.maximum(upper - _INSIDE, 0.5 * (lower + upper)))
+    inside = np.minimum(_INSIDE, 0.5 * (upper - lower))
+    begin = np.clip(z, lower + inside, upper - inside)
     # scipy's first step is as long as what it begins with, which must not be 0
     found = least_squares(
         lambda x: residuals(x - 1.0), begin + 1.0, lambda x: slopes(x - 1.0),

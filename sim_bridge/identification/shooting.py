@@ -28,6 +28,8 @@ _STEP, _STATE_STEP = 1e-3, 1e-4
 # speeds below which friction holds [rad/s or m/s], and how much more than inertia that resists
 _STUCK, _HOLD = 1e-10, 1e9
 _FEW = 200
+# positions and velocities beyond which a simulation has failed [rad, m, per s]
+_FAST = 1e6
 
 
 class Motion(NamedTuple):
@@ -154,7 +156,8 @@ class Shooting:
             v_next = robot.dq[rows].reshape(q.shape)
             _gather(windows, step, chosen, (q, v, q_next, v_next), found)
             q, v = q_next, v_next
-        failed = batch.failed[rows].reshape(len(blocks), len(chosen))
+        failed = batch.failed[rows].reshape(len(blocks), len(chosen)) | (
+            np.abs(np.nan_to_num(found, nan=np.inf)) > _FAST).any(axis=(2, 3))
         found[failed] = np.nan
         return found
 
@@ -239,7 +242,10 @@ class Shooting:
             one = path[step:step + 2, np.newaxis]
             _gather(windows, step, chosen, (
                 one[0, ..., :n], one[0, ..., n:], one[1, ..., :n], one[1, ..., n:]), values)
-        values[0, batch.failed[chosen]] = np.nan
+        failed = batch.failed[chosen] | (np.abs(path) > _FAST).any(axis=(0, 2))
+        values[0, failed] = np.nan
+        # their derivatives are not used, but computed with the others
+        path[:, failed] = start[failed]
         return path, values[0]
 
     def _slopes_of(
