@@ -74,6 +74,8 @@ from sim_bridge.trajectory.follower import Gains as Gains
 from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollower
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory as Trajectory
+from sim_bridge.tuning.optimise import optimise as optimise
+from sim_bridge.tuning.optimise import Tuned as Tuned
 from sim_bridge.world import dynamics as dynamics
 from sim_bridge.world.contact_events import ContactEvent as ContactEvent
 from sim_bridge.world.contact_events import ContactListener as ContactListener

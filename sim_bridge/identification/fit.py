@@ -41,9 +41,9 @@ class Solution(NamedTuple):
     What fits best. z: (P,). starts: (w, 2n) states at the beginning of the windows.
 
     residuals: (w, R) in units of the noise, 0 where nothing was measured, with the weights of a
-    robust loss; those of the states last. slopes: (w, R, P) of them by z, the states following. differences: (w, B, 2n)
-    simulated less measured, nan where nothing was. rounds: of the search. converged: whether it
-    ended by itself. cost: of all, what was believed before included.
+    robust loss; those of the states last. slopes: (w, R, P) of them by z, the states following.
+    differences: (w, B, 2n) simulated less measured, nan where nothing was. rounds: of the search.
+    converged: whether it ended by itself. cost: of all, what was believed before included.
     """
 
     z: FloatArray

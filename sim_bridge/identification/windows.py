@@ -1,10 +1,10 @@
 """
 Recordings cut into short windows, in which motion is simulated and compared.
 
-Over half a second errors of a model stay small, where over a minute they would grow until the motions
-have nothing to do with each other: multiple shooting. Each window begins at a state of its own,
-which is fitted, too. Samples are compared as means over bins: simulated motion is interpolated at
-the times of the samples, so these need not be those of steps.
+Over half a second errors of a model stay small, where over a minute they would grow until the
+motions have nothing to do with each other: multiple shooting. Each window begins at a state of its
+own, which is fitted, too. Samples are compared as means over bins: simulated motion is
+interpolated at the times of the samples, so these need not be those of steps.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def cut(
         np.median(velocity, axis=0) if velocity else np.ones(n)])
     return Windows(
         tuple(recordings), time_step, np.array([number for number, _ in places]),
-        np.array([begin for _, begin in places]), start, _spread(recordings, noise), measured, counts, noise, bin_of, weights,
-        left_out)
+        np.array([begin for _, begin in places]), start, _spread(recordings, noise), measured,
+        counts, noise, bin_of, weights, left_out)
 
 
 def _places(
