@@ -116,6 +116,8 @@ def optimise(
     start = np.random.default_rng(seed).uniform(size=(population, count))
     # the ends and the middle of ranges are among the first
     start[:3] = np.array([[0.0], [0.5], [1.0]])
+    # what is wrong with measures is told before scipy hides it in an error of its own
+    search.costs(start.T)
     # scipy asks for the costs of each generation's matrix at once
     found = differential_evolution(
         search.costs, [(0.0, 1.0)] * count, init=start, maxiter=rounds, tol=_TOLERANCE,
@@ -176,6 +178,8 @@ class _Search:
         """Return (S, 1 + constraints); scipy asks for costs and constraints one after another."""
         columns = shares[:, np.newaxis] if shares.ndim == 1 else shares
         points = np.ascontiguousarray(np.clip(columns.T, 0.0, 1.0))
+        if not len(points):
+            return np.empty((0, 1 + len(self._tuning.constraints)))
         new = [point for point in points if point.tobytes() not in self._known]
         for begin in range(0, len(new), self._population):
             part = np.array(new[begin:begin + self._population])

@@ -117,10 +117,11 @@ def with_noise(
         stamp = begin + each.time_ns
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10 ** 9)
         if each.topic == '/joint_states':
-            message.position = np.array(message.position) + noise[0] * draw.normal(
-                size=len(message.position))
-            message.velocity = np.array(message.velocity) + noise[1] * draw.normal(
-                size=len(message.velocity))
+            count = len(message.position)
+            message.position = (
+                np.array(message.position) + noise[0] * draw.normal(size=count)).tolist()
+            message.velocity = (
+                np.array(message.velocity) + noise[1] * draw.normal(size=count)).tolist()
             message.effort = []
         if each.topic not in outlets:
             outlets[each.topic] = sink.open(each.topic, JointState, QoSProfile(depth=10))

