@@ -129,7 +129,7 @@ class Batch(DeclaredAttributes):
 
     def reset(self, where: Any = None) -> None:
         """
-        Return worlds to what they began with: states, step counts, noise and parameters.
+        Return worlds to what they began with: states, step counts and noise.
 
         where: (n,) a mask of the worlds; None for all.
         """
