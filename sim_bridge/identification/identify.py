@@ -21,13 +21,13 @@ from sim_bridge.identification.plant import Plant
 from sim_bridge.identification.recording import Recording
 from sim_bridge.identification.result import Identification, Misfit, misfit
 from sim_bridge.identification.shooting import ANALYTIC, BATCH, Shooting
-from sim_bridge.identification.windows import cut, Windows
+from sim_bridge.identification.windows import cut, SHORTEST, Windows
 
 # how many times the change of a state may grow in a window: more, and nothing converges
 _MOST_GROWTH = 8.0
-_SHORTEST = 0.1  # s
 _PILOTS = 16
 _FOLDS = 4
+_FEW = 8  # windows, below which errors that go by their number are rough
 # motion less than so many times the noise is none
 _STILL = 10.0
 # noise by what is left that is so much more than before is worth another fit
@@ -90,6 +90,9 @@ def identify(
     known = estimates(quantities, spread)
     folds = min(folds, windows.count // 2) if folds > 1 else 0
     held_out = problem.cross_validate(solution, noise, folds) if folds > 1 else None
+    if windows.count < _FEW:
+        notes.append(f'errors are rough: there {"is" if windows.count == 1 else "are"} but '
+                     f'{counted(windows.count, "window")}')
     if not folds:
         notes.append('not cross-validated')
     return Identification(
@@ -206,7 +209,7 @@ def _windows(
              np.array([joint.upper for joint in joints]))
     step, n = plant.world.time_step, len(joints)
     windows = cut(given, step, stops, length)
-    while length is None and windows.length > _SHORTEST:
+    while length is None and windows.length > SHORTEST:
         pilots = np.unique(np.linspace(
             0, windows.count - 1, min(windows.count, _PILOTS)).round().astype(int))
         _, by_state = Shooting(plant, windows, parameters).by_state(
@@ -214,5 +217,5 @@ def _windows(
         growth = np.nanmax(np.abs(by_state[..., :n, :n]), axis=(1, 2, 3))
         if np.isfinite(growth).all() and np.quantile(growth, 0.9) <= _MOST_GROWTH:
             break
-        windows = cut(given, step, stops, max(0.5 * windows.length, _SHORTEST))
+        windows = cut(given, step, stops, max(0.5 * windows.length, SHORTEST))
     return windows

@@ -13,6 +13,9 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import one_of, real_array
 
+# arrays of any numbers, which become floats
+_Numbers = np.ndarray[Any, np.dtype[Any]]
+
 HOLDS = ('next', 'previous', 'linear')
 # of the range of a motion: what is taken for noise where nothing else is seen
 _LEAST_NOISE = 1e-6
@@ -37,11 +40,11 @@ class Recording:
 
     name: str
     joint_names: tuple[str, ...]
-    times: FloatArray
-    positions: FloatArray
-    velocities: FloatArray | None
-    effort_times: FloatArray
-    efforts: FloatArray
+    times: _Numbers
+    positions: _Numbers
+    velocities: _Numbers | None
+    effort_times: _Numbers
+    efforts: _Numbers
     hold: str = 'next'
     notes: tuple[str, ...] = ()
 

@@ -22,7 +22,7 @@ from sim_bridge.identification.recording import Recording
 LENGTH = 0.5  # s
 _MOST = 120
 _ENOUGH = 24
-_SHORTEST = 0.1  # s
+SHORTEST = 0.1  # s
 _BINS = 50
 # of the noise, and of a motion: how far off the first states of windows may be
 _WIDE, _SHARE = 30.0, 0.05
@@ -97,8 +97,11 @@ def cut(
     InvalidValueError where no window fits between gaps.
     """
     total = sum(each.duration for each in recordings)
+    is_given = length is not None
     if length is None:
-        length = min(LENGTH, max(total / _ENOUGH, _SHORTEST))
+        length = min(LENGTH, max(total / _ENOUGH, SHORTEST))
+        while length > SHORTEST and not _places(recordings, length, stops)[0]:
+            length = max(0.5 * length, SHORTEST)
     steps = round(length / time_step)
     period = max(each.period for each in recordings)
     width = max(round(max(period, length / _BINS) / time_step), 1)
@@ -108,7 +111,8 @@ def cut(
         longest = max(each.duration for each in recordings)
         raise InvalidValueError(
             'window', f'{length:g} s', 'a length for which states and efforts are recorded '
-            f'without a gap and away from stops; the longest recording takes {longest:.4g} s',
+            f'without a gap and away from stops: the longest recording takes {longest:.4g} s'
+            + _resting(recordings, stops) + ('' if is_given else '; move joints off their stops'),
             ', '.join(each.name for each in recordings))
     bin_of = np.arange(steps) // width
     bins, n = steps // width, recordings[0].positions.shape[1]
@@ -170,6 +174,19 @@ def _at_stops(recording: Recording, stops: tuple[FloatArray, FloatArray]) -> Flo
             | (recording.positions >= upper - margin)).any(axis=1)
     times = recording.times[near]
     return np.stack([times, times], axis=-1)
+
+
+def _resting(recordings: Sequence[Recording], stops: tuple[FloatArray, FloatArray]) -> str:
+    """Return which joints are at their stops for how long, as text."""
+    found = []
+    for number, name in enumerate(recordings[0].joint_names):
+        own = stops[0][number:number + 1], stops[1][number:number + 1]
+        alone = [each.of_joints([name]) for each in recordings]
+        count = sum(len(_at_stops(each, own)) for each in alone)
+        if count:
+            share = count / sum(len(each.times) for each in recordings)
+            found.append(f'{name} in {100.0 * share:.0f} % of the states')
+    return f'; at their stops are {", ".join(found)}' if found else ''
 
 
 def _state(recording: Recording, time: float) -> FloatArray:

@@ -155,15 +155,15 @@ def test_outliers_count_little_with_a_robust_loss():
     assert errors[1] <= errors[0]
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_bodies_stay_possible_whatever_the_data(seed):
     """Keep masses positive and inertias possible under data of no robot."""
     draw = np.random.default_rng(seed)
-    times = 0.005 * np.arange(300)
+    times = 0.005 * np.arange(90)
     motion = Recording(
         'nonsense', ('shoulder', 'elbow'), times,
-        np.cumsum(draw.normal(scale=0.02, size=(300, 2)), axis=0), None, times,
-        draw.normal(scale=50.0, size=(300, 2)))
+        np.cumsum(draw.normal(scale=0.02, size=(90, 2)), axis=0), None, times,
+        draw.normal(scale=50.0, size=(90, 2)))
     found = sb.identify(
         'double_pendulum', motion, 'mass,centre,inertia', folds=0, window=0.1)
     for link in found.parameters.links:
