@@ -197,6 +197,16 @@ def test_analytic_derivatives_are_those_of_batches():
         assert (error < 1e-3 * (1e-3 + np.abs(theirs).max(axis=(0, 1)))).all()
 
 
+def test_differences_of_batches_find_the_same():
+    """Find the same by differences of simulations as by derivatives."""
+    motion = pendulum(friction=0.03, damping=0.08)
+    found = [sb.identify('pendulum', motion, 'friction,damping', folds=0, gradients=each)
+             for each in (ANALYTIC, BATCH)]
+    for name, estimate in found[0].estimates.items():
+        assert abs(found[1].estimates[name].value - estimate.value) < 0.6 * estimate.error
+        assert found[1].estimates[name].error == pytest.approx(estimate.error, rel=0.3)
+
+
 def test_the_first_guess_needs_no_simulation():
     """Be within a few percent by inverse dynamics alone."""
     plant, motion = Plant('pendulum'), pendulum(friction=0.1, damping=0.2, armature=0.05)
@@ -285,7 +295,8 @@ def test_an_arm_is_found_within_its_errors():
     scale_mass(robot, 'link_4', 2.9)
     scale_mass(robot, 'tool_flange', 1.2)
     found = sb.identify(
-        'arm', recorded(robot, swings(robot, 0, 0.45), 12.0), 'friction,damping,armature,mass')
+        'arm', recorded(robot, swings(robot, 0, 0.45), 12.0), 'friction,damping,armature,mass',
+        folds=2)
     assert_found(found, {
         f'{name}.{kind}': getattr(robot.joint(name), kind)
         for name in robot.joint_names for kind in ('friction', 'damping')}, 4.0)
