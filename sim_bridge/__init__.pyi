@@ -24,6 +24,9 @@ from sim_bridge.foundation.errors import SimulationError as SimulationError
 from sim_bridge.foundation.errors import StateError as StateError
 from sim_bridge.foundation.errors import UnknownNameError as UnknownNameError
 from sim_bridge.foundation.version import __version__ as __version__
+from sim_bridge.identification.identify import identify as identify
+from sim_bridge.identification.recording import Recording as Recording
+from sim_bridge.identification.result import Identification as Identification
 from sim_bridge.robots.crawler import Crawler as Crawler
 from sim_bridge.robots.geometry import Geometry as Geometry
 from sim_bridge.robots.joints.axis import Axis as Axis
@@ -71,6 +74,8 @@ from sim_bridge.trajectory.follower import Gains as Gains
 from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollower
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory as Trajectory
+from sim_bridge.tuning.optimise import optimise as optimise
+from sim_bridge.tuning.optimise import Tuned as Tuned
 from sim_bridge.world import dynamics as dynamics
 from sim_bridge.world.contact_events import ContactEvent as ContactEvent
 from sim_bridge.world.contact_events import ContactListener as ContactListener

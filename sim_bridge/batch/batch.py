@@ -129,7 +129,7 @@ class Batch(DeclaredAttributes):
 
     def reset(self, where: Any = None) -> None:
         """
-        Return worlds to what they began with: states, step counts, noise and parameters.
+        Return worlds to what they began with: states, step counts and noise.
 
         where: (n,) a mask of the worlds; None for all.
         """
@@ -139,6 +139,29 @@ class Batch(DeclaredAttributes):
             self._noises.reset(which)
             self._task[which, STEP] = self._start_steps[which]
             self.failed[which] = False
+
+    def take_parameters(self, world: World, where: Any = None) -> None:
+        """
+        Give worlds the parameters of another one; their states stay as they are.
+
+        Parameters are what `vary` may change beside the states: masses and inertias, friction,
+        damping and gains of joints, materials, poses of shapes, fields of force. Resets keep them.
+        world: one like that which the batch was made of, other in numbers only, such as what
+        `batch.world` returns. where: (n,) a mask of the worlds; None for all. Raises
+        InvalidValueError for a world of other parts or settings.
+        """
+        instance_of('world', world, World, 'a sim_bridge.World')
+        which, simulation = self._numbers(where), world.simulation
+        with self._alone():
+            base = self._base.simulation
+            simulation.refresh()
+            base.refresh()
+            if world.functions or _settings(simulation) != _settings(base):
+                raise InvalidValueError(
+                    'world', 'other settings, parts, kinds of contact laws or functions',
+                    'one that differs from those of the batch in numbers only')
+            if self._rows.take_parameters(which, simulation):
+                self._connect()
 
     def world(self, number: int) -> World:
         """

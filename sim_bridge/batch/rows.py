@@ -106,6 +106,28 @@ class Rows:
                 self.all[name][:] = shared
                 self.all[name][world] = array
 
+    def take_parameters(self, worlds: np.ndarray, simulation: Simulation) -> bool:
+        """
+        Give worlds the parameters of a simulation; return whether more arrays have rows now.
+
+        worlds: (k,) their numbers. Raises InvalidValueError where the simulation has other parts;
+        nothing has changed then.
+        """
+        given = parameter_arrays(simulation)
+        for name, shared in self._shared.items():
+            if name not in given or given[name].shape != shared.shape:
+                raise InvalidValueError(
+                    'world', f'other sizes of {name}', 'one with the parts of the batch')
+        before = len(self.all)
+        for name, shared in self._shared.items():
+            if name in self.all:
+                self.all[name][worlds] = given[name]
+            elif not _is_same(given[name], shared):
+                self.all[name] = np.empty((self.n, *shared.shape), shared.dtype)
+                self.all[name][:] = shared
+                self.all[name][worlds] = given[name]
+        return len(self.all) > before
+
     def put(self, world: int, simulation: Simulation) -> None:
         """Write what a world is at into the arrays of a simulation of the same structure."""
         simulation.make_room(self.contact_room)

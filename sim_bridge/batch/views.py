@@ -111,6 +111,9 @@ class BatchRobot(DeclaredAttributes):
     target_velocity = _joint_array(
         'target', "velocities that motors go for, of control 'velocity' or 'servo' [rad/s or "
         'm/s]; (n, joints)', TARGET_VELOCITY)
+    motor_effort = ReadOnly[FloatArray](
+        lambda robot: robot._rows.all['State.motor'][:, robot._v].copy(),
+        '(n, joints) efforts of the motors in the last step, without u [N m or N].')
     base_position = _base_array('q', 0, 3, "origin of the root link's frame, world [m]; (n, 3)")
     base_orientation = _base_array('q', 3, 4, 'its orientation, unit quaternion x y z w; (n, 4)')
     base_linear_velocity = _base_array(

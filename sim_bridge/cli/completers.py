@@ -74,6 +74,14 @@ def folders(prefix: str, **_: Any) -> Iterable[str]:
     return list(DirectoriesCompleter()(prefix))
 
 
+def fitted(prefix: str, **_: Any) -> Iterable[str]:
+    """Complete kinds of parameters that are fitted, after the last comma."""
+    from sim_bridge.identification.parameters import KINDS
+
+    before, comma, last = prefix.rpartition(',')
+    return [f'{before}{comma}{kind}' for kind in KINDS if kind.startswith(last)]
+
+
 def parameters(prefix: str, **_: Any) -> Iterable[str]:
     """Complete the names of the simulator's parameters, up to where the value begins."""
     return [f'{name}.' if is_block else f'{name}:='

@@ -124,8 +124,9 @@ def make_options(
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
     sleeps: whether any body may rest. is_smooth: whether smooth motion takes steps of fifth order.
     keeps_momentum: whether steps keep the momentum of free trees to rounding. iterations: most
-    sweeps, of the iterative solver alone; None: as many as the solver usually takes. budget: multiplications that an island of
-    contacts may take in a step; None: what only jammed bodies would exceed.
+    sweeps, which the iterative solver then does not complete; None: as many as the solver usually
+    takes. budget: multiplications that an island of contacts may take in a step; None: what only
+    jammed bodies would exceed.
     """
     return Options(
         time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,

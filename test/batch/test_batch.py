@@ -285,3 +285,54 @@ def test_what_cannot_be_a_batch_is_refused():
         _ = batch.robots['leg']
     with pytest.raises(sb.UnknownNameError, match="unknown quantity 'forces'.*Did you mean"):
         _ = batch.robots['arm'].devices['wrist_ft']['forces']
+
+
+def test_worlds_take_parameters_of_another():
+    """Give some worlds other masses, friction and gains: they move as that world does."""
+    world = arm()
+    batch = sb.Batch(world, 4, threads=1)
+    other = world.copy()
+    vary_arm(other, np.random.default_rng(1))
+    other.gravity = world.gravity
+    batch.take_parameters(other, np.arange(4) < 2)
+    batch.step(20)
+    batch.reset()
+    start = np.full(7, 0.1)
+    batch.robots['arm'].q = start
+    worlds = [batch.world(k) for k in range(4)]
+    batch.step(50)
+    for each in worlds:
+        each.step(50)
+    assert_same(batch, worlds)
+    other.robots['arm'].q = start
+    plain = world.copy()
+    plain.robots['arm'].q = start
+    for each in (other, plain):
+        each.step(50)
+    assert batch.robots['arm'].q[:2].tolist() == [other.robots['arm'].q.tolist()] * 2
+    assert batch.robots['arm'].q[2:].tolist() == [plain.robots['arm'].q.tolist()] * 2
+    assert batch.robots['arm'].q[0].tolist() != batch.robots['arm'].q[2].tolist()
+
+
+def test_parameters_of_another_kind_of_world_are_refused():
+    """Name what differs; nothing has changed then."""
+    batch = sb.Batch(arm(), 2)
+    before = [batch.world(k).state_hash() for k in range(2)]
+    for other in (quadruped(), arm(solver='iterative')):
+        with pytest.raises(sb.InvalidValueError, match='world'):
+            batch.take_parameters(other)
+    with pytest.raises(sb.InvalidValueError, match='a sim_bridge.World'):
+        batch.take_parameters('arm')
+    assert [batch.world(k).state_hash() for k in range(2)] == before
+
+
+def test_efforts_of_motors_are_those_of_worlds():
+    """Show what servos give."""
+    world = arm()
+    joint = world.robots['arm'].joint('joint_2')
+    joint.control, joint.kp, joint.kd, joint.target_position = 'servo', 100.0, 10.0, 0.5
+    batch = sb.Batch(world, 2)
+    batch.step(5)
+    world.step(5)
+    assert batch.robots['arm'].motor_effort[1].tolist() == world.robots[
+        'arm'].motor_efforts.tolist()

@@ -1,0 +1,37 @@
+"""Nonlinear least squares within limits, by scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.identification.parameters import Parameters
+
+_TOLERANCE = 1e-7
+# how far from a limit the search begins
+_INSIDE = 1e-2
+
+
+def minimize(
+    residuals: Callable[[FloatArray], FloatArray], slopes: Callable[[FloatArray], FloatArray],
+    z: FloatArray, parameters: Parameters, loss: str, most: int,
+) -> FloatArray:
+    """
+    Return (P,) the z that makes residuals least.
+
+    z: where to begin. loss: one of LOSSES, of residuals in units of their noise. most:
+    evaluations.
+    """
+    lower, upper = parameters.lower, parameters.upper
+    inside = np.minimum(_INSIDE, 0.5 * (upper - lower))
+    begin = np.clip(z, lower + inside, upper - inside)
+    # scipy's first step is as long as what it begins with, which must not be 0
+    found = least_squares(
+        lambda x: residuals(x - 1.0), begin + 1.0, lambda x: slopes(x - 1.0),
+        bounds=(lower + 1.0, upper + 1.0), loss=loss, max_nfev=most,
+        xtol=_TOLERANCE, ftol=_TOLERANCE, gtol=None)
+    best: FloatArray = np.clip(found.x - 1.0, lower, upper)
+    return best

@@ -1,0 +1,43 @@
+"""What a residual costs: its square, or less where it is far off, as of an unmodelled touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray
+
+LOSSES = ('linear', 'soft_l1', 'huber', 'cauchy')
+# residuals in units of the noise, beyond which they count less
+_SCALE = 3.0
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss by its name in scipy.optimize.least_squares; 'linear' is the square."""
+
+    name: str = 'linear'
+
+    def costs(self, residuals: FloatArray) -> FloatArray:
+        """Return what residuals cost, in units of squares."""
+        square = (residuals / _SCALE) ** 2
+        if self.name == 'soft_l1':
+            return np.asarray(_SCALE ** 2 * 2.0 * (np.sqrt(1.0 + square) - 1.0))
+        if self.name == 'huber':
+            return np.asarray(_SCALE ** 2 * np.where(
+                square <= 1.0, square, 2.0 * np.sqrt(square) - 1.0))
+        if self.name == 'cauchy':
+            return np.asarray(_SCALE ** 2 * np.log1p(square))
+        return np.asarray(residuals ** 2)
+
+    def shares(self, residuals: FloatArray) -> FloatArray:
+        """Return by how much residuals are scaled so that their squares have the same slope."""
+        square = np.nan_to_num((residuals / _SCALE) ** 2)
+        if self.name == 'soft_l1':
+            return np.asarray((1.0 + square) ** -0.25)
+        if self.name == 'huber':
+            return np.asarray(np.maximum(square, 1.0) ** -0.25)
+        if self.name == 'cauchy':
+            return np.asarray((1.0 + square) ** -0.5)
+        return np.ones_like(square)

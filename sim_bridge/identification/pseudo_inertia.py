@@ -1,0 +1,156 @@
+"""
+Inertias that no data can make impossible: the log-Cholesky parameters of a body.
+
+C. Rucker and P. M. Wensing: Smooth Parameterization of Rigid-Body Inertia. IEEE Robotics and
+Automation Letters 7 (2022). A body is possible where its pseudo-inertia, the second moments of its
+mass, is positive definite:
+
+    J = [[S, h], [hᵀ, m]] = m U Uᵀ,   U = [[L, c], [0, 1]]
+
+with m the mass, c the centre of mass, h = m c, and L an upper triangle with the diagonal
+exp(d1), exp(d2), exp(d3). Any log m, c, d and upper entries s of L give a possible body, and
+every possible body has one such set. The blocks are independent: log m scales the whole body, c
+moves it, d and s change its shape about the centre of mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray
+
+# columns of a body's ten parameters
+LOG_MASS, CENTER, SHAPE = slice(0, 1), slice(1, 4), slice(4, 10)
+# of the inertia about the link's origin and about the centre of mass, in Pinocchio's order
+MOMENTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+MOMENT_NAMES = ('ixx', 'ixy', 'iyy', 'ixz', 'iyz', 'izz')
+
+_UPPER = ((0, 1), (0, 2), (1, 2))
+# of the least to the greatest second moment, below which a body has no thickness that data tell
+_THIN = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """Mass [kg], centre of mass (3,) [m] and inertia (3, 3) about it [kg m²], link axes."""
+
+    mass: float
+    center: FloatArray
+    inertia: FloatArray
+
+    @property
+    def moments(self) -> FloatArray:
+        """(3, 3) second moments of the mass about the centre of mass [kg m²]."""
+        moments: FloatArray = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
+        return moments
+
+    @property
+    def size(self) -> float:
+        """The radius of gyration [m]; 0 for a point."""
+        return math.sqrt(max(float(np.trace(self.moments)) / self.mass, 0.0))
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether masses that are spread in space can have these."""
+        return self.mass > 0.0 and bool(np.linalg.eigvalsh(self.moments)[0] > 0.0)
+
+    @property
+    def vector(self) -> FloatArray:
+        """(10,) mass, centre of mass, and inertia about it in the order of MOMENTS."""
+        return np.concatenate([[self.mass], self.center, [self.inertia[at] for at in MOMENTS]])
+
+    @property
+    def standard(self) -> FloatArray:
+        """
+        (10,) what inverse dynamics is linear in: m, m c, and the inertia about the link's origin.
+
+        In the order of Pinocchio's `Inertia.toDynamicParameters`.
+        """
+        about = self.inertia + self.mass * (
+            self.center @ self.center * np.eye(3) - np.outer(self.center, self.center))
+        return np.concatenate([
+            [self.mass], self.mass * self.center, [about[at] for at in MOMENTS]])
+
+
+def log_cholesky(body: Body) -> FloatArray:
+    """
+    Return (10,) the parameters of a body: log m, c, d1 d2 d3, s12 s13 s23.
+
+    A body that has no thickness along a direction, or is impossible, gets a little of it.
+    """
+    values, vectors = np.linalg.eigh(body.moments / body.mass)
+    least = max(float(values[-1]), 1e-12) * _THIN
+    spread = (vectors * np.maximum(values, least)) @ vectors.T
+    # of the matrix turned round, since the factor is an upper triangle
+    factor = np.linalg.cholesky(spread[::-1, ::-1])[::-1, ::-1]
+    return np.concatenate([
+        [math.log(body.mass)], body.center, np.log(np.diagonal(factor)),
+        [factor[at] for at in _UPPER]])
+
+
+def body_of(parameters: FloatArray) -> Body:
+    """Return the body that ten parameters describe."""
+    mass, factor = math.exp(parameters[0]), _factor(parameters)
+    return Body(mass, parameters[CENTER].copy(), _inertia(mass * factor @ factor.T))
+
+
+def standard_derivatives(parameters: FloatArray) -> FloatArray:
+    """Return (10, 10) the derivatives of `Body.standard` (rows) by the parameters (columns)."""
+    mass, center, factor = math.exp(parameters[0]), parameters[CENTER], _factor(parameters)
+    found = np.empty((10, 10))
+    found[:, 0] = body_of(parameters).standard
+    for axis in range(3):
+        unit = np.eye(3)[axis]
+        found[:, 1 + axis] = _standard(
+            0.0, mass * unit, mass * (np.outer(unit, center) + np.outer(center, unit)))
+    for column in range(6):
+        change = np.zeros((3, 3))
+        if column < 3:
+            change[column, column] = factor[column, column]
+        else:
+            change[_UPPER[column - 3]] = 1.0
+        half = mass * change @ factor.T
+        found[:, 4 + column] = _standard(0.0, np.zeros(3), half + half.T)
+    return found
+
+
+def vector_derivatives(parameters: FloatArray) -> FloatArray:
+    """Return (10, 10) the derivatives of `Body.vector` (rows) by the parameters (columns)."""
+    mass, factor = math.exp(parameters[0]), _factor(parameters)
+    found = np.zeros((10, 10))
+    own = body_of(parameters)
+    found[:, 0] = np.concatenate([[mass], np.zeros(3), own.vector[4:]])
+    found[1:4, 1:4] = np.eye(3)
+    for column in range(6):
+        change = np.zeros((3, 3))
+        if column < 3:
+            change[column, column] = factor[column, column]
+        else:
+            change[_UPPER[column - 3]] = 1.0
+        half = mass * change @ factor.T
+        inertia = _inertia(half + half.T)
+        found[4:, 4 + column] = [inertia[at] for at in MOMENTS]
+    return found
+
+
+def _factor(parameters: FloatArray) -> FloatArray:
+    """Return (3, 3) the upper triangle L [m]."""
+    factor = np.diag(np.exp(parameters[4:7]))
+    for at, value in zip(_UPPER, parameters[7:10], strict=True):
+        factor[at] = value
+    return factor
+
+
+def _inertia(moments: FloatArray) -> FloatArray:
+    """Return the inertia of second moments, (3, 3) both."""
+    inertia: FloatArray = np.trace(moments) * np.eye(3) - moments
+    return inertia
+
+
+def _standard(mass: float, first: FloatArray, moments: FloatArray) -> FloatArray:
+    """Return (10,) of mass, first moments and second moments about the link's origin."""
+    inertia = _inertia(moments)
+    return np.concatenate([[mass], first, [inertia[at] for at in MOMENTS]])

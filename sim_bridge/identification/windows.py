@@ -1,0 +1,253 @@
+"""
+Recordings cut into short windows, in which motion is simulated and compared.
+
+Over half a second errors of a model stay small, where over a minute they would grow until the
+motions have nothing to do with each other: multiple shooting. Each window begins at a state of its
+own, which is fitted, too. Samples are compared as means over bins: simulated motion is
+interpolated at the times of the samples, so these need not be those of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.identification.recording import Recording
+
+# windows: the usual length, and how many there should be at least
+LENGTH = 0.5  # s
+_MOST = 120
+_ENOUGH = 24
+SHORTEST = 0.1  # s
+_BINS = 50
+# of the noise, and of a motion: how far off the first states of windows may be
+_WIDE, _SHARE = 30.0, 0.05
+_NEAR_STOP = 1e-3  # of the range of a joint
+_NEAR = 0.04  # s: what tells the state at the beginning
+# of a step, below which a sample is at its end
+_AT_END = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """
+    W windows of K steps and B bins, of n joints.
+
+    of, begin: (W,) number of the recording and time of the first sample [s]. start: (W, 2n) guess
+    of the state there, positions and velocities. start_spread: (2n,) how far off that may be, at
+    the most. measured: (W, B, 2n) means over the samples of a
+    bin, nan where there are none. counts: (W, B) samples. noise: (2n,) its standard deviation of
+    single samples. bin_of: (K,) the bin of each step. weights: (K, 6, W) by which the states at
+    both ends of a step, q v q' v' for positions and v v' for velocities, enter a bin's mean.
+    """
+
+    recordings: tuple[Recording, ...]
+    time_step: float
+    of: IntArray
+    begin: FloatArray
+    start: FloatArray
+    start_spread: FloatArray
+    measured: FloatArray
+    counts: FloatArray
+    noise: FloatArray
+    bin_of: IntArray
+    weights: FloatArray
+    left_out: float
+
+    @property
+    def count(self) -> int:
+        """How many windows there are."""
+        return len(self.begin)
+
+    @property
+    def steps(self) -> int:
+        """How many steps each has."""
+        return len(self.bin_of)
+
+    @property
+    def length(self) -> float:
+        """How long each is [s]."""
+        return self.steps * self.time_step
+
+    def efforts(self, delay: float) -> FloatArray:
+        """Return (K, W, n) mean efforts in each step; delay: how much later they act [s]."""
+        within = np.arange(self.steps + 1) * self.time_step - delay
+        found = np.empty((self.steps, self.count, self.start.shape[1] // 2))
+        for number, recording in enumerate(self.recordings):
+            own = self.of == number
+            edges = self.begin[own, np.newaxis] + within
+            found[:, own] = recording.mean_efforts(edges).transpose(1, 0, 2)
+        return found
+
+
+def cut(
+    recordings: Sequence[Recording], time_step: float, stops: tuple[FloatArray, FloatArray],
+    length: float | None = None,
+) -> Windows:
+    """
+    Cut recordings into windows.
+
+    stops: (n,) least and greatest positions of joints; what comes near them is in no window, as
+    an impact tells nothing of what is fitted. length: of each [s]; None: half a second, or less
+    where there are few. Where there are many, they are spread over the recordings. Raises
+    InvalidValueError where no window fits between gaps.
+    """
+    total = sum(each.duration for each in recordings)
+    is_given = length is not None
+    if length is None:
+        length = min(LENGTH, max(total / _ENOUGH, SHORTEST))
+        while length > SHORTEST and not _places(recordings, length, stops)[0]:
+            length = max(0.5 * length, SHORTEST)
+    steps = round(length / time_step)
+    period = max(each.period for each in recordings)
+    width = max(round(max(period, length / _BINS) / time_step), 1)
+    steps = width * max(round(steps / width), 1)
+    places, left_out = _places(recordings, steps * time_step, stops)
+    if not places:
+        longest = max(each.duration for each in recordings)
+        raise InvalidValueError(
+            'window', f'{length:g} s', 'a length for which states and efforts are recorded '
+            f'without a gap and away from stops: the longest recording takes {longest:.4g} s'
+            + _resting(recordings, stops) + ('' if is_given else '; move joints off their stops'),
+            ', '.join(each.name for each in recordings))
+    bin_of = np.arange(steps) // width
+    bins, n = steps // width, recordings[0].positions.shape[1]
+    weights = np.zeros((steps, 6, len(places)))
+    counts = np.zeros((len(places), bins))
+    measured = np.full((len(places), bins, 2 * n), np.nan)
+    start = np.empty((len(places), 2 * n))
+    for w, (number, begin) in enumerate(places):
+        recording = recordings[number]
+        start[w] = _state(recording, begin)
+        _fill(recording, begin, time_step, bin_of, weights[:, :, w], counts[w], measured[w])
+    noises = [each.noise() for each in recordings]
+    velocity = [found for _, found in noises if found is not None]
+    noise = np.concatenate([
+        np.median([found for found, _ in noises], axis=0),
+        np.median(velocity, axis=0) if velocity else np.ones(n)])
+    return Windows(
+        tuple(recordings), time_step, np.array([number for number, _ in places]),
+        np.array([begin for _, begin in places]), start, _spread(recordings, noise), measured,
+        counts, noise, bin_of, weights, left_out)
+
+
+def _places(
+    recordings: Sequence[Recording], length: float, stops: tuple[FloatArray, FloatArray]
+) -> tuple[list[tuple[int, float]], float]:
+    """Return recording and time of each window, and how much time is in none."""
+    found: list[tuple[int, float]] = []
+    left_out = 0.0
+    for number, recording in enumerate(recordings):
+        gaps = np.concatenate([recording.gaps(), _at_stops(recording, stops)])
+        at, last = recording.times[0], recording.times[-1]
+        while at + length <= last + 1e-9:
+            inside = gaps[(gaps[:, 0] < at + length) & (gaps[:, 1] >= at)]
+            if len(inside):
+                later = recording.times[recording.times > inside[:, 1].max() + 1e-9]
+                left_out += float(min(later[0] if len(later) else last, last) - at)
+                if not len(later):
+                    break
+                at = later[0]
+                continue
+            found.append((number, float(at)))
+            later = recording.times[recording.times >= at + length - 1e-9]
+            if not len(later):
+                break
+            at = later[0]
+    if len(found) > _MOST:
+        found = [found[k] for k in np.linspace(0, len(found) - 1, _MOST).round().astype(int)]
+    return found, left_out
+
+
+def _at_stops(recording: Recording, stops: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Return (k, 2) times [s] of single samples near a stop."""
+    margin = 5.0 * recording.noise()[0]
+    lower, upper = stops
+    with np.errstate(invalid='ignore'):
+        margin = np.maximum(margin, np.where(
+            np.isfinite(upper - lower), _NEAR_STOP * (upper - lower), 0.0))
+    near = ((recording.positions <= lower + margin)
+            | (recording.positions >= upper - margin)).any(axis=1)
+    times = recording.times[near]
+    return np.stack([times, times], axis=-1)
+
+
+def _resting(recordings: Sequence[Recording], stops: tuple[FloatArray, FloatArray]) -> str:
+    """Return which joints are at their stops for how long, as text."""
+    found = []
+    for number, name in enumerate(recordings[0].joint_names):
+        own = stops[0][number:number + 1], stops[1][number:number + 1]
+        alone = [each.of_joints([name]) for each in recordings]
+        count = sum(len(_at_stops(each, own)) for each in alone)
+        if count:
+            share = count / sum(len(each.times) for each in recordings)
+            found.append(f'{name} in {100.0 * share:.0f} % of the states')
+    return f'; at their stops are {", ".join(found)}' if found else ''
+
+
+def _state(recording: Recording, time: float) -> FloatArray:
+    """Return (2n,) the state at a time, by a cubic through what is near."""
+    reach = max(_NEAR, 4.0 * recording.period)
+    near = np.abs(recording.times - time) <= reach
+    within = (recording.times[near] - time) / reach
+    powers = np.vander(within, 4, increasing=True)
+    rows, values = powers, recording.positions[near]
+    positions, velocities = (np.linalg.lstsq(rows, values, rcond=None)[0][k] for k in range(2))
+    velocities = velocities / reach
+    if recording.velocities is not None:
+        velocities = np.linalg.lstsq(powers, recording.velocities[near], rcond=None)[0][0]
+    return np.concatenate([positions, velocities])
+
+
+def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
+    """Return (2n,) how far guesses of states may be off: many times what is usual."""
+    n = len(noise) // 2
+    moved = np.max([np.ptp(each.positions, axis=0) for each in recordings], axis=0)
+    # without the noise, which differences would make large
+    speed = np.max([np.sqrt(np.mean(_slow(each) ** 2, axis=0)) for each in recordings], axis=0)
+    velocity = noise[n:] if recordings[0].velocities is not None else noise[:n] / _NEAR
+    return np.concatenate([
+        np.maximum(_WIDE * noise[:n], _SHARE * np.maximum(moved, 1e-6)),
+        np.maximum(_WIDE * velocity, _SHARE * np.maximum(speed, 1e-6))])
+
+
+def _slow(recording: Recording) -> FloatArray:
+    """Return (·, n) velocities over stretches in which much more than noise happens."""
+    every = max(round(_NEAR / recording.period), 1)
+    steps = np.diff(recording.times[::every])[:, np.newaxis]
+    found: FloatArray = np.diff(recording.positions[::every], axis=0) / steps
+    return found
+
+
+def _fill(
+    recording: Recording, begin: float, time_step: float, bin_of: IntArray,
+    weights_out: FloatArray, counts_out: FloatArray, measured_out: FloatArray,
+) -> None:
+    """Write the samples of a window, and how simulated steps enter their means."""
+    steps, n = len(bin_of), recording.positions.shape[1]
+    within = (recording.times - begin) / time_step
+    inside = (within > -_AT_END) & (within < steps + _AT_END)
+    within = within[inside]
+    step = np.clip(np.ceil(within - _AT_END).astype(int) - 1, 0, steps - 1)
+    share = np.clip(within - step, 0.0, 1.0)
+    share[np.abs(share - 1.0) < _AT_END] = 1.0
+    bins = bin_of[step]
+    np.add.at(counts_out, bins, 1.0)
+    own = 1.0 / counts_out[bins]
+    square, cube = share ** 2, share ** 3
+    for column, weight in enumerate((
+            2.0 * cube - 3.0 * square + 1.0, time_step * (cube - 2.0 * square + share),
+            3.0 * square - 2.0 * cube, time_step * (cube - square), 1.0 - share, share)):
+        np.add.at(weights_out[:, column], step, own * weight)
+    sums = np.zeros((len(counts_out), 2 * n))
+    np.add.at(sums[:, :n], bins, own[:, np.newaxis] * recording.positions[inside])
+    if recording.velocities is None:
+        sums[:, n:] = np.nan
+    else:
+        np.add.at(sums[:, n:], bins, own[:, np.newaxis] * recording.velocities[inside])
+    sums[counts_out == 0.0] = np.nan
+    measured_out[:] = sums

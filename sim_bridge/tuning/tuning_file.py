@@ -1,0 +1,174 @@
+"""Tuning files: which robot moves how, which gains vary, what is least and what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.near_files import path_meant
+from sim_bridge.foundation.validation import finite_number, finite_vector, positive_number
+from sim_bridge.tuning.measures import Constraint, Measure
+
+KEYS = ('robot', 'scene', 'fixed_base', 'gravity', 'duration', 'time_step', 'period',
+        'start', 'targets', 'gains', 'vary', 'minimise', 'constraints')
+ATTRIBUTES = {
+    'p': 'kp', 'd': 'kd', 'max_effort': 'max_effort', 'damping': 'damping',
+    'friction': 'friction', 'armature': 'armature', 'stiffness': 'stiffness'}
+"""What varies of a joint, by its name in files: its attribute."""
+
+# between the limits of a range: more, and it is searched by factors
+_LOGARITHMIC = 10.0
+
+
+@dataclass(frozen=True)
+class Range:
+    """
+    What varies: `attribute` of joints, the same of all; name: as in the file.
+
+    lower, upper: limits, in the units of the attribute.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    attribute: str
+    lower: float
+    upper: float
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether it is searched by factors."""
+        return self.lower > 0.0 and self.upper >= _LOGARITHMIC * self.lower
+
+    def value(self, share: Any) -> Any:
+        """Return the value at a share of the range, from 0 to 1."""
+        if self.is_logarithmic:
+            return self.lower * (self.upper / self.lower) ** share
+        return self.lower + (self.upper - self.lower) * share
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """
+    The content of a tuning file, checked.
+
+    targets: by joint, (k, 2) times [s] and positions [rad or m], linear between them and constant
+    before and after. gains: (p, d) of servos that do not vary. period: of the signals [s].
+    """
+
+    place: str
+    robot: str
+    scene: str
+    fixed_base: bool | None
+    gravity: FloatArray
+    duration: float
+    time_step: float
+    period: float
+    start: Mapping[str, float]
+    targets: Mapping[str, FloatArray]
+    gains: Mapping[str, tuple[float, float]]
+    vary: tuple[tuple[str, tuple[float, float]], ...]
+    minimise: Measure
+    constraints: tuple[Constraint, ...]
+    folder: Path
+
+
+def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
+    """
+    Read a tuning file, or a mapping with its contents; docs/identification.md has the keys.
+
+    Raises InvalidValueError, UnknownNameError that name the key.
+    """
+    if isinstance(source, Mapping):
+        content, place, folder = source, 'tuning', Path()
+    else:
+        path = Path(source)
+        place, folder = f'tuning {str(path)!r}', path.parent
+        try:
+            content = load_yaml(path.read_bytes())
+        except YamlTextError as err:
+            raise InvalidValueError('tuning file', str(path), f'YAML ({err})') from err
+        except OSError as err:
+            raise InvalidValueError(
+                'tuning file', str(path), f'a file that can be read: {err.strerror}'
+                + path_meant(path)) from err
+    if not isinstance(content, Mapping):
+        raise InvalidValueError('content', content, f'keys {", ".join(KEYS)}', place)
+    for key in content:
+        if key not in KEYS:
+            raise UnknownNameError('key', key, KEYS, place)
+    for key in ('duration', 'vary', 'minimise'):
+        if key not in content:
+            raise InvalidValueError(key, 'missing', 'a value: it has no default', place)
+    if 'robot' not in content and 'scene' not in content:
+        raise InvalidValueError('robot', 'missing', 'a robot, or a scene with one', place)
+    time_step = positive_number(
+        'time_step', content.get('time_step', 1e-3), 'a time above 0 [s]', place)
+    constraints = content.get('constraints') or ()
+    if isinstance(constraints, str) or not isinstance(constraints, (list, tuple)):
+        raise InvalidValueError('constraints', constraints, 'a list of constraints', place)
+    fixed_base = content.get('fixed_base')
+    if fixed_base not in (None, True, False):
+        raise InvalidValueError('fixed_base', fixed_base, 'true or false', place)
+    return Tuning(
+        place, str(content.get('robot', '')), str(content.get('scene', '')), fixed_base,
+        finite_vector('gravity', content.get('gravity', (0.0, 0.0, -9.81)), 3, place),
+        positive_number('duration', content['duration'], 'a time above 0 [s]', place), time_step,
+        positive_number(
+            'period', content.get('period', max(time_step, 2e-3)), 'a time above 0 [s]', place),
+        {str(joint): finite_number(f'start of {joint}', value, place)
+         for joint, value in _mapping('start', content, place).items()},
+        {str(joint): _target(joint, value, place)
+         for joint, value in _mapping('targets', content, place).items()},
+        {str(joint): _gains(joint, value, place)
+         for joint, value in _mapping('gains', content, place).items()},
+        tuple((str(name), _limits(name, value, place))
+              for name, value in _mapping('vary', content, place).items()),
+        Measure(content['minimise'], f'{place}, minimise'),
+        tuple(Constraint(text, f'{place}, constraints') for text in constraints), folder)
+
+
+def _mapping(key: str, content: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    value = content.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise InvalidValueError(key, value, 'values by joint', place)
+    return value
+
+
+def _target(joint: object, value: Any, place: str) -> FloatArray:
+    """Return (k, 2) times and positions: of a number one, from the beginning."""
+    if isinstance(value, (list, tuple)):
+        expected = 'a position, or a list of [time, position] in order of time'
+        try:
+            points = np.array(value, float)
+        except (TypeError, ValueError):
+            points = np.empty(0)
+        if (points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all()
+                or (np.diff(points[:, 0]) <= 0.0).any()):
+            raise InvalidValueError(f'target of {joint}', value, expected, place)
+        return points
+    return np.array([[0.0, finite_number(f'target of {joint}', value, place)]])
+
+
+def _gains(joint: object, value: Any, place: str) -> tuple[float, float]:
+    if not isinstance(value, Mapping) or set(value) - {'p', 'd'}:
+        raise InvalidValueError(f'gains of {joint}', value, '{p: NUMBER, d: NUMBER}', place)
+    found = [finite_number(f'{name} of {joint}', value.get(name, 0.0), place)
+             for name in ('p', 'd')]
+    return found[0], found[1]
+
+
+def _limits(name: object, value: Any, place: str) -> tuple[float, float]:
+    expected = 'two numbers [LEAST, MOST] of at least 0, the first below the second'
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise InvalidValueError(f'vary {name}', value, expected, place)
+    lower, upper = (finite_number(f'vary {name}', each, place) for each in value)
+    if not 0.0 <= lower < upper:
+        raise InvalidValueError(f'vary {name}', value, expected, place)
+    return lower, upper
