@@ -14,7 +14,7 @@ from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.foundation.version import __version__
 
 VERBS = (
-    'run', 'view', 'gallery', 'node', 'record', 'replay', 'info', 'plot', 'qos', 'check',
+    'run', 'view', 'gallery', 'node', 'record', 'replay', 'info', 'plot', 'sweep', 'qos', 'check',
     'convert', 'compile', 'interfaces', 'completion', 'version')
 
 _EPILOG = """\
