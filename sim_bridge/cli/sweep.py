@@ -14,6 +14,7 @@ from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
+from sim_bridge.cli.results import results_folder
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import bytes_text, counted
 from sim_bridge.foundation.near_files import path_meant
@@ -61,9 +62,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         'what', nargs='+', metavar='[report | replay] STUDY',
         help='a study (.yaml), or the folder of its results'), completers.studies)
     completed(parser.add_argument(
-        '-o', '--output', metavar='PATH',
-        help='folder of results (default: STUDY_results beside the study); of report the page '
-        '(default: report.html there), of replay the bag'), completers.folders)
+        '--results', metavar='DIR',
+        help='folder of results (default: STUDY_results beside the study)'), completers.folders)
     group = parser.add_argument_group('of runs')
     group.add_argument(
         '--processes', type=int, metavar='N',
@@ -81,7 +81,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     group.add_argument(
         '--keep-going', action='store_true', help='also where all of the first runs fail')
     group = parser.add_argument_group('of reports and replays')
+    completed(group.add_argument(
+        '-o', '--output', metavar='PATH', help='the page of a report (default: report.html with '
+        'the results), the bag of a replay (default: replays/run_K there)'), completers.files)
     group.add_argument('--run', dest='number', type=int, metavar='K', help='the run to make again')
+    group.add_argument(
+        '--by', metavar='MEASURE', help='measure whose greatest values are the worst (default: '
+        'the first); --by=-MEASURE: its least')
     group.add_argument(
         '--worst', type=int, default=10, metavar='N',
         help='worst cases in the report (default: 10)')
@@ -126,11 +132,6 @@ def _split(words: list[str]) -> tuple[str, Path]:
     return action, path
 
 
-def results_folder(study: Path, given: str | None) -> Path:
-    """Return the folder of a study's results; given: by the user, or None."""
-    return Path(given) if given else study.with_name(f'{study.stem}_results')
-
-
 def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
     """Make runs; return the exit code."""
     from sim_bridge.sweep.rows import CRASHED, HUNG
@@ -143,7 +144,7 @@ def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
     if not args.timeout > 0.0:
         raise InvalidValueError('--timeout', args.timeout, 'a time above 0 [s]')
     study = read_study(where)
-    folder = results_folder(where, args.output)
+    folder = results_folder(where, args.results)
     with Store(study, folder) as store:
         before, total = store.count, study.design.count
         if before == total:

@@ -126,7 +126,8 @@ def _values(section: Section, key: str) -> Distribution | None:
 def _range(section: Section, key: str) -> Distribution | None:
     numbers = section.vector(key, 3, None)
     if numbers is None:
-        return _missing(section, key, 'first, last and how many')
+        _note_missing(section, key, 'first, last and how many')
+        return None
     first, last, count = numbers
     is_log = key == 'log_range'
     if count < 1 or count != int(count) or count > 1e6 or is_log and min(first, last) <= 0.0:
@@ -140,7 +141,8 @@ def _range(section: Section, key: str) -> Distribution | None:
 def _uniform(section: Section, key: str) -> Distribution | None:
     ends = section.vector(key, 2, None)
     if ends is None:
-        return _missing(section, key, 'the least and the greatest')
+        _note_missing(section, key, 'the least and the greatest')
+        return None
     is_log = key == 'log_uniform'
     if not ends[0] < ends[1] or is_log and ends[0] <= 0.0:
         section.error(key, section.peek(key), 'must be two numbers, the lesser first'
@@ -152,7 +154,8 @@ def _uniform(section: Section, key: str) -> Distribution | None:
 def _integers(section: Section, key: str) -> Distribution | None:
     ends = section.vector(key, 2, None)
     if ends is None:
-        return _missing(section, key, 'the least and the greatest')
+        _note_missing(section, key, 'the least and the greatest')
+        return None
     if not ends[0] <= ends[1] or any(end != int(end) or abs(end) > 2**53 for end in ends):
         section.error(key, section.peek(key), 'must be two whole numbers, the lesser first')
         return None
@@ -162,7 +165,8 @@ def _integers(section: Section, key: str) -> Distribution | None:
 def _normal(section: Section, key: str) -> Distribution | None:
     numbers, ends = section.vector(key, 2, None), section.vector('within', 2, None)
     if numbers is None:
-        return _missing(section, key, 'mean and standard deviation')
+        _note_missing(section, key, 'mean and standard deviation')
+        return None
     if numbers[1] <= 0.0:
         section.error(key, section.peek(key), 'must be mean and standard deviation, above 0')
         return None
@@ -175,7 +179,7 @@ def _normal(section: Section, key: str) -> Distribution | None:
     return Normal(numbers[0], numbers[1], low, high)
 
 
-def _missing(section: Section, key: str, what: str) -> None:
+def _note_missing(section: Section, key: str, what: str) -> None:
     if section.peek(key) is None:
         section.error(key, '', f'missing: {what}')
 

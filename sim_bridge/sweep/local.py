@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from multiprocessing.connection import wait
 import os
 from typing import Protocol
@@ -20,7 +20,7 @@ ATTEMPTS = 2
 class Executor(Protocol):
     """What makes many runs."""
 
-    def rows(self, study: Study, runs: Iterable[int]) -> Iterator[list[Row]]:
+    def rows(self, study: Study, runs: Iterable[int]) -> Generator[list[Row], None, None]:
         """
         Yield rows as they come, each run once, in any order; [] at intervals in between.
 
@@ -34,9 +34,14 @@ class Executor(Protocol):
 class LocalExecutor:
     """Makes runs by processes of this machine."""
 
-    def __init__(self, processes: int, timeout_s: float) -> None:
-        """Prepare; processes: at once. timeout_s: of a run [s]."""
-        self._count, self._timeout_s = processes, timeout_s
+    def __init__(self, processes: int, timeout_s: float, keeps: bool = False) -> None:
+        """
+        Prepare.
+
+        processes: at once. timeout_s: of a run [s]. keeps: whether processes that are idle are
+        kept for further runs of the same study, until `close`.
+        """
+        self._count, self._timeout_s, self._keeps = processes, timeout_s, keeps
         self.hosts: list[Host] = []
         """Those that there are now."""
 
@@ -44,10 +49,10 @@ class LocalExecutor:
         """Return how many processes there are."""
         return '1 process' if self._count == 1 else f'{self._count} processes'
 
-    def rows(self, study: Study, runs: Iterable[int]) -> Iterator[list[Row]]:
+    def rows(self, study: Study, runs: Iterable[int]) -> Generator[list[Row], None, None]:
         """Yield rows, as `Executor`; raises StateError where a process cannot make any."""
         pending, again = iter(runs), deque[Job]()
-        is_warm = False
+        is_warm = bool(self.hosts)
         try:
             while True:
                 # the first run compiles kernels, which the others then find
@@ -87,9 +92,14 @@ class LocalExecutor:
                     found.append(row)
                 yield found
         finally:
-            for host in self.hosts:
+            self.close(self._keeps)
+
+    def close(self, keeps_idle: bool = False) -> None:
+        """End the processes; those that are idle only if they are not to be kept."""
+        for host in list(self.hosts):
+            if not keeps_idle or host.job is not None:
+                self.hosts.remove(host)
                 host.close()
-            self.hosts.clear()
 
 
 def _next(runs: Iterator[int]) -> Job | None:

@@ -38,7 +38,6 @@ from sim_bridge.ros.publish.sinks import Tee
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.cdr import deserialize
-from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.sweep.controllers import make_controller, Situation
 from sim_bridge.sweep.gathering import MemorySink
 from sim_bridge.sweep.links import Link
@@ -216,7 +215,7 @@ class _Run:
         due = sorted(self._disturbances, key=lambda each: each.begin, reverse=True)
         # controllers begin with the state that the first step begins with
         if self._session is None and self._links:
-            self._show_start(simulator)
+            simulator.show_state()
         links = list(self._links.values())
         for step in range(steps):
             time_s = step * tick_ns * 1e-9
@@ -230,12 +229,6 @@ class _Run:
             if self._session is not None:
                 self._session.wait(simulator)
             simulator.tick()
-
-    def _show_start(self, simulator: Simulator) -> None:
-        time_ns = simulator.time_ns
-        self._sink.pause()
-        for interface in simulator.interfaces:
-            interface.publish_state(time_ns, pack_stamp(time_ns))
 
     def _disturb(self, simulator: Simulator, what: Disturbance) -> None:
         """Let something happen before the next step."""

@@ -23,14 +23,16 @@ def _column(series: Series, what: str) -> FloatArray:
         raise StateError(
             f'{what} takes one value over time, and this one has {len(series.labels)}: '
             f'{", ".join(series.labels)}. Name one in brackets, or take norm(…)')
-    return series.values[:, 0]
+    column: FloatArray = series.values[:, 0]
+    return column
 
 
-def _of_all(reduce: Callable[[FloatArray], np.float64], name: str) -> Function:
+def _of_all(reduce: Callable[[FloatArray], float], name: str) -> Function:
     """Return a function of all values of a series, of whichever column."""
     def value(series: Series) -> np.float64:
         _need(series, name)
-        return np.float64(reduce(series.values))
+        number: np.float64 = np.float64(reduce(series.values))
+        return number
 
     return Function(range(1, 2), over_time=value)
 
@@ -41,15 +43,16 @@ def _of_one(
     """Return a function of times, values and some numbers."""
     def value(series: Series, *more: Series | np.float64) -> np.float64:
         _need(series, name)
-        return np.float64(reduce(
+        number: np.float64 = np.float64(reduce(
             series.times, _column(series, name),
             *(_number(each, f'argument of {name}') for each in more)))
+        return number
 
     return Function(range(1 + arguments, 2 + arguments), over_time=value)
 
 
 def _extreme(
-    reduce: Callable[[FloatArray], np.float64], between: Callable[..., FloatArray], name: str
+    reduce: Callable[[FloatArray], float], between: Callable[..., FloatArray], name: str
 ) -> Function:
     """Return max or min: of all values of one series, or between two, at each time."""
     def value(
@@ -60,7 +63,8 @@ def _extreme(
         if not isinstance(first, Series):
             return first
         _need(first, name)
-        return np.float64(reduce(first.values))
+        number: np.float64 = np.float64(reduce(first.values))
+        return number
 
     return Function(range(1, 3), over_time=value, takes_numbers=True)
 
@@ -111,8 +115,8 @@ def at(times: FloatArray, values: FloatArray, time: float) -> float:
     return float(np.interp(time, times, values))
 
 
-def _rms(values: FloatArray) -> np.float64:
-    return np.float64(np.sqrt(np.mean(np.square(values))))
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def _percentile(times: FloatArray, values: FloatArray, percent: float) -> float:

@@ -131,7 +131,7 @@ class Store:
         except BlockingIOError:
             raise StateError(
                 f'another sweep is writing to {str(self.folder)!r}: wait for its end, or name '
-                'another folder by --output') from None
+                'another folder by --results') from None
         except OSError:
             # a file system without locks
             return
@@ -146,7 +146,7 @@ class Store:
             if strangers:
                 raise StateError(
                     f'{str(self.folder)!r} holds other files, such as {shortened(strangers[0])}: '
-                    'name a folder that is empty, or not there yet, by --output')
+                    'name a folder that is empty, or not there yet, by --results')
             shutil.copyfile(self.study.source, self.folder / STUDY)
             self._write_about()
         for file in self._part_files():
@@ -216,7 +216,7 @@ class Store:
     def _check_about(self, about: Mapping[str, Any]) -> None:
         """Raise StateError for results of another study, other files or another version."""
         where = str(self.folder)
-        advice = 'name another folder by --output, or delete this one'
+        advice = 'name another folder by --results, or delete this one'
         if about.get('format') != _FORMAT:
             raise StateError(
                 f'{where!r} holds results in a format that this version does not know: {advice}')

@@ -69,19 +69,21 @@ def _record(row: Row, is_json: set[str]) -> dict[str, Any]:
     return record
 
 
-def rows_of(table: pa.Table) -> list[Row]:
-    """Return the rows of a table, as they were given to `table_of`."""
-    return [_row(record, table.schema) for record in table.to_pylist()]
+def rows_of(table: pa.Table, study: Study) -> list[Row]:
+    """Return the rows of a study's table, as they were given to `table_of`."""
+    is_json = {name for name, each in study.inputs.items() if each.distribution.kind == JSON}
+    return [_row(record, is_json) for record in table.to_pylist()]
 
 
-def _row(record: Mapping[str, Any], schema: pa.Schema) -> Row:
+def _row(record: Mapping[str, Any], is_json: set[str]) -> Row:
     def part(prefix: str) -> dict[str, Any]:
         return {name[len(prefix):]: value for name, value in record.items()
                 if name.startswith(prefix) and value is not None}
 
-    # a text in brackets may be one of kind TEXT, too; the study knows, which the table has not
+    inputs = {name: json.loads(value) if name in is_json else value
+              for name, value in part(INPUT).items()}
     return Row(
-        **{name: record[name] for name in _PLAIN}, inputs=part(INPUT), measures=part(MEASURE),
+        **{name: record[name] for name in _PLAIN}, inputs=inputs, measures=part(MEASURE),
         criteria=part(CRITERION), versions=part(VERSION), files=json.loads(record[_FILES]))
 
 
