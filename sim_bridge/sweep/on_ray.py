@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 import contextlib
 import itertools
+import logging
 import os
 from pathlib import Path
 import socket
@@ -117,7 +118,7 @@ class RayExecutor:
         try:
             ray.init(
                 address=self._address, runtime_env=environment or None, log_to_driver=False,
-                logging_level='error', configure_logging=False)
+                logging_level=logging.ERROR, configure_logging=False)
         except (ConnectionError, RuntimeError, ValueError) as err:
             raise StateError(
                 f'there is no Ray cluster at {self._address!r}: {str(err).splitlines()[0]}. '

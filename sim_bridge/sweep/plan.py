@@ -130,13 +130,14 @@ def read_plan(
 
 
 def _parameters(run: Section) -> Mapping[str, Any]:
-    given = run.mapping('parameters')
-    for name in given:
-        if name in _REFUSED or str(name).startswith('record'):
+    section = run.section('parameters')
+    for name in () if section is None else section.names():
+        assert section is not None
+        if name in _REFUSED or name.startswith('record'):
             instead = _REFUSED.get(name, '')
-            run.error(f'parameters.{name}', given[name], 'is not a parameter of runs'
-                      + (f': it is {instead}' if instead else ''))
-    return given
+            section.error(name, section.peek(name), 'is not a parameter of runs'
+                          + (f': it is {instead}' if instead else ''))
+    return {} if section is None else run.mapping('parameters')
 
 
 def _controllers(run: Section) -> Mapping[str, ControllerPlan]:

@@ -38,6 +38,7 @@ from sim_bridge.description.yaml.overlay import Path as Steps
 from sim_bridge.description.yaml.overlay import read_path
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.errors import brief, InvalidValueError, SimBridgeError
+from sim_bridge.ros.bag.expressions import Expression
 from sim_bridge.sweep.criteria import Criterion
 from sim_bridge.sweep.design import (
     Design,
@@ -52,6 +53,7 @@ from sim_bridge.sweep.design import (
 )
 from sim_bridge.sweep.distributions import Distribution, FLOAT, INTEGER, read_distribution, Values
 from sim_bridge.sweep.plan import Plan, read_plan
+from sim_bridge.sweep.reductions import MEASURING
 
 _FIRST_KEYS = (
     'robot', 'scene', 'duration', 'parameters', 'changes', 'controller', 'controllers',
@@ -235,6 +237,11 @@ def _measures(section: Section) -> dict[str, str]:
     for name in found:
         if not re.fullmatch(r'[A-Za-z_]\w*', name, re.ASCII):
             outer.error(name, name, 'a name must be letters, digits and _')
+        try:
+            if found[name]:
+                Expression(found[name], MEASURING)
+        except SimBridgeError as err:
+            outer.error(name, found[name], str(err))
     if not found:
         section.error('measure', '', 'must have a measure at least')
     return {name: text for name, text in found.items() if text}

@@ -56,13 +56,14 @@ _DOMAINS = range(1, 102)
 @contextlib.contextmanager
 def any_domain(robot: str, environment: Mapping[str, str]) -> Iterator[int]:
     """
-    Hold a ROS domain that no process of this user holds, from one that the process number gives.
+    Hold a ROS domain that no process of this user holds: that of `environment`, or another.
 
     robot: what is simulated, told to who comes second. Raises StateError where all are held.
     """
-    first = 37 * os.getpid()
-    for number in range(len(_DOMAINS)):
-        domain = _DOMAINS[(first + number) % len(_DOMAINS)]
+    first, own = 37 * os.getpid(), environment.get('ROS_DOMAIN_ID', '')
+    others = [_DOMAINS[(first + number) % len(_DOMAINS)] for number in range(len(_DOMAINS))]
+    # 0 is everybody's default
+    for domain in [*([int(own)] if own.isdigit() and int(own) else []), *others]:
         with contextlib.ExitStack() as stack:
             try:
                 stack.enter_context(domain_lock(
