@@ -70,7 +70,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help='runs at once on this machine (default: its processors)')
     group.add_argument(
         '--timeout', type=float, default=600.0, metavar='S',
-        help='wall time after which a run is given up [s] (default: 600)')
+        help='wall time after which a run is given up, once its world is built [s] (default: '
+        '600)')
     group.add_argument(
         '--ray', nargs='?', const='auto', metavar='ADDRESS',
         help='make runs on a Ray cluster: its address, or that of this machine (auto, the '

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from sim_bridge.sweep.study import Study
 
 _WORKER = 'sim_bridge.sweep.worker'
-# a first run may compile kernels, which takes minutes where many share few processors [s]
-FIRST_RUN_S = 600.0
+LOADED = 'loaded'
+"""What a process says when the world of a run is built."""
+
+# building a world may compile kernels, which takes minutes where many share few processors [s]
+_LOADING_S = 900.0
 # of what a process has said in the end, in reasons [bytes]
 _TAIL = 600
 _MOST_OUTPUT = 1 << 20
@@ -44,13 +47,12 @@ class Host:
     """A process that makes one run at a time."""
 
     def __init__(self, study: Study, timeout_s: float) -> None:
-        """Start the process; timeout_s: of a run [s]."""
+        """Start the process; timeout_s: of a run, once its world is built [s]."""
         self._study, self._timeout_s = study, timeout_s
         self._output = tempfile.TemporaryFile(prefix='sim_bridge_sweep_')  # noqa: SIM115
         self.job: Job | None = None
-        self._deadline = 0.0
-        self._begun = 0.0
-        self._is_new = True
+        self._deadline = self._begun = 0.0
+        self._limit_s = 0.0
         ours, theirs = socket.socketpair()
         with theirs:
             self.connection = Connection(ours.detach())
@@ -84,7 +86,7 @@ class Host:
         """Begin a run; there must be no other."""
         self.job = job
         self._begun = time.monotonic()
-        self._deadline = self._begun + self._timeout_s + (FIRST_RUN_S if self._is_new else 0.0)
+        self._allow(_LOADING_S)
         # what was said about earlier runs explains nothing
         if os.fstat(self._output.fileno()).st_size > _MOST_OUTPUT:
             os.ftruncate(self._output.fileno(), 0)
@@ -102,20 +104,27 @@ class Host:
         job = self.job
         assert job is not None
         try:
-            if self.connection.poll(0.0):
+            while self.connection.poll(0.0):
                 found = self.connection.recv()
+                if found == LOADED:
+                    self._allow(self._timeout_s)
+                    continue
                 if isinstance(found, str):
                     raise StateError(f'a process that was to make runs cannot: {found}')
                 row: Row = found
-                self._is_new, self.job = False, None
+                self.job = None
                 row.attempts = job.attempt
                 return row
         except (EOFError, OSError):
             self._process.wait()
             return self._failed(CRASHED, f'its process {self._end()}')
         if self.left_s <= 0.0:
-            return self._failed(HUNG, f'took longer than {self._timeout_s:g} s')
+            return self._failed(HUNG, f'took longer than {self._limit_s:g} s')
         return None
+
+    def _allow(self, seconds: float) -> None:
+        """Let the run go on for so long [s]."""
+        self._limit_s, self._deadline = seconds, time.monotonic() + seconds
 
     @property
     def is_alive(self) -> bool:

@@ -6,10 +6,14 @@ import subprocess
 import sys
 import threading
 
+# says to controllers of this package that they end with their standard input, which is this one's
+_OWN = 'SIM_BRIDGE_ENDS_WITH_STDIN'
+
 
 def main(words: list[str]) -> int:
     """Run a command; return its exit code, 128 and the signal's number where one ended it."""
-    process = subprocess.Popen(words, stdin=subprocess.DEVNULL)
+    environment = {name: value for name, value in os.environ.items() if name != _OWN}
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment)
 
     def hold() -> None:
         while os.read(0, 1024):

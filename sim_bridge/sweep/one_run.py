@@ -63,11 +63,14 @@ if TYPE_CHECKING:
 _LONGEST_REASON = 2000
 
 
-def make_run(study: Study, run: int, bag: str = '') -> Row:
+def make_run(
+    study: Study, run: int, bag: str = '', loaded: Callable[[], None] = lambda: None
+) -> Row:
     """
     Make a run and return its row, also where it fails.
 
-    bag: folder to record it to, which must not exist; '' for none. Raises RecordingError.
+    bag: folder to record it to, which must not exist; '' for none. loaded: called once the world
+    is built.
     """
     begun = time.perf_counter()
     inputs = study.design.of(run)
@@ -75,7 +78,7 @@ def make_run(study: Study, run: int, bag: str = '') -> Row:
               noise_seed=study.design.noise_seed(run), versions=versions(),
               host=socket.gethostname(), processor=processor())
     try:
-        _Run(study, run, row, bag).make()
+        _Run(study, run, row, bag).make(loaded)
         row.status = DONE
     except SimBridgeError as err:
         row.reason = str(err)[:_LONGEST_REASON]
@@ -104,13 +107,14 @@ class _Run:
         self._links: dict[str, Link] = {}
         self._session: NodeSession | None = None
 
-    def make(self) -> None:
+    def make(self, loaded: Callable[[], None]) -> None:
         """Make it; raises what ends it early."""
         row, begun = self._row, time.perf_counter()
         plan = self._study.plan(row.inputs)
         with self._stack:
             simulator, tick_ns, steps = self._begin(plan)
             row.load_s = time.perf_counter() - begun
+            loaded()
             try:
                 self._simulate(simulator, tick_ns, steps)
             finally:

@@ -9,6 +9,7 @@ import sys
 import threading
 
 from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.sweep.host import LOADED
 
 
 def main(descriptor: int, source: str) -> int:
@@ -27,7 +28,7 @@ def main(descriptor: int, source: str) -> int:
         except EOFError:
             return 0
         try:
-            row = make_run(study, job.run, job.bag)
+            row = make_run(study, job.run, job.bag, lambda: connection.send(LOADED))
         except SimBridgeError as err:
             # of the bag, not of the run
             connection.send(str(err))
