@@ -200,7 +200,7 @@ def _design(section: Section, inputs: Mapping[str, Input], seed: int) -> Design 
     section.knows('repeats')
     name, other = ('samples', 'repeats') if kind in SAMPLED else ('repeats', 'samples')
     number = section.number(name, None if kind in SAMPLED else 1.0)
-    if section.has(other):
+    if section.peek(other) is not None:
         section.error(other, section.peek(other), f'is not of the design {kind}, but {name}')
     if number is None or not 1.0 <= number <= _MOST_RUNS or number != int(number):
         section.error(name, section.peek(name), 'must be a whole number, 1 or more')
