@@ -82,17 +82,12 @@ def replay(args: argparse.Namespace, where: Path, console: Console) -> int:
 
 def _results(args: argparse.Namespace, where: Path) -> tuple[Study, Path, list[Row]]:
     """Return a study, the folder of its results and its rows; raises StateError."""
-    from sim_bridge.sweep.store import read_results, STUDY
-    from sim_bridge.sweep.table import digest_in, rows_of
+    from sim_bridge.sweep.store import read_results, source_of
 
     folder = where if where.is_dir() else results_folder(where, args.results)
-    table, source = read_results(folder)
+    source = source_of(folder)
     study = read_study(where if where.is_file() else source)
-    if digest_in(table) != study.digest:
-        raise StateError(
-            f'the study {str(study.source)!r} is not what it was when {str(folder)!r} was '
-            f'written; a copy of that is {STUDY} there')
-    return study, folder, rows_of(table, study)
+    return study, folder, read_results(study, folder)
 
 
 def _made_again(study: Study, row: Row, bag: Path, timeout_s: float) -> Row:

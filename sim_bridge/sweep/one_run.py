@@ -129,7 +129,7 @@ class _Run:
         world, robot = _scene_file(plan.scene, study.folder), _robot_file(plan, study.folder)
         params = str(study.folder / plan.params) if plan.params else None
         self._parameters = parameters = _parameters(
-            plan, world, robot, params, self._row.noise_seed, self._bag)
+            plan, world, robot, params, self._row.noise_seed, self._bag, study.folder)
         loaded = load_world(parameters)
         self._loaded = loaded
         plans = _plans_by_namespace(plan, loaded)
@@ -305,14 +305,21 @@ def _robot_file(plan: Plan, folder: Path) -> str:
 
 
 def _parameters(
-    plan: Plan, world: str, robot: str, params: str | None, seed: int, bag: str
+    plan: Plan, world: str, robot: str, params: str | None, seed: int, bag: str, folder: Path
 ) -> SimulatorParameters:
     """Return the simulator's parameters: those of files, then the plan's."""
     given = dict(flattened(plan.parameters))
     for name in given:
         check_parameter_name(name, 'sim_bridge')
+    # wherever this process is
+    for name in ('package_paths', 'extra_joints'):
+        if isinstance(given.get(name), str) and given[name]:
+            given[name] = str(folder / given[name])
+        elif given.get(name):
+            given[name] = [str(folder / path) for path in given[name]]
     values: dict[str, Any] = {'seed': seed, **project_parameters(world)}
-    values.update(values_nearby('/sim_bridge', world, robot, params=params))
+    values.update(values_nearby(
+        '/sim_bridge', world, robot, given.get('package_paths', ()), params))
     values.update(given)
     values.update({'world': world, 'robot': robot, 'lockstep': [], 'record': bag})
     if plan.world_values:

@@ -29,7 +29,7 @@ from sim_bridge.foundation.digest import sha256
 from sim_bridge.foundation.errors import shortened, StateError
 from sim_bridge.sweep.rows import Row
 from sim_bridge.sweep.study import Study
-from sim_bridge.sweep.table import read_table, schema_of, table_of, write_table
+from sim_bridge.sweep.table import read_table, rows_of, schema_of, table_of, write_table
 
 RESULTS, STUDY = 'results.parquet', 'study.yaml'
 _ABOUT, _LATEST, _LOCK = 'results.json', 'rows.jsonl', 'lock'
@@ -167,17 +167,12 @@ class Store:
         path = self.folder / _LATEST
         if not path.exists():
             return
-        kept = 0
-        with path.open('rb') as file:
-            for line in file:
-                if not line.endswith(b'\n'):
-                    break
-                kept += len(line)
-                row = Row(**json.loads(line))
-                # a part was written, and the process killed before these were deleted
-                if row.run not in self._done:
-                    self._latest.append(row)
-                    self._done.add(row.run)
+        found, kept = _latest_rows(path)
+        for row in found:
+            # a part was written, and the process killed before these were deleted
+            if row.run not in self._done:
+                self._latest.append(row)
+                self._done.add(row.run)
         os.truncate(path, kept)
 
     def _close_part(self) -> None:
@@ -189,7 +184,7 @@ class Store:
         self._journal.truncate(0)
 
     def _part_files(self) -> list[Path]:
-        return sorted(self.folder.glob('part-*.parquet'))
+        return _parts_of(self.folder)
 
     def _check(self, row: Row) -> None:
         """Raise StateError for a row made from other files or by other versions; note its own."""
@@ -248,17 +243,48 @@ OF_DESCRIPTIONS = 'description of '
 """What the files that a run was made from are called which are no files, but expanded texts."""
 
 
-def read_results(folder: Path) -> tuple[pa.Table, str]:
-    """
-    Return all rows of a folder of results, also while a sweep adds to them, and the study's file.
-
-    Raises StateError where there are none.
-    """
+def source_of(folder: Path) -> Path:
+    """Return the study that a folder holds results of; raises StateError where it holds none."""
     about = folder / _ABOUT
     if not about.is_file():
         raise StateError(f'{str(folder)!r} holds no results of a sweep: it has no {_ABOUT}')
-    source = json.loads(about.read_text(encoding='utf-8'))['study']
-    return read_table(folder / RESULTS), source
+    return Path(json.loads(about.read_text(encoding='utf-8'))['study'])
+
+
+def read_results(study: Study, folder: Path) -> list[Row]:
+    """
+    Return all rows of a folder of results by run, also while a sweep adds to them.
+
+    Raises StateError for results of another study.
+    """
+    source_of(folder)
+    about = json.loads((folder / _ABOUT).read_text(encoding='utf-8'))
+    if about['digest'] != study.digest:
+        raise StateError(
+            f'the study {str(study.source)!r} has changed since {str(folder)!r} was written; a '
+            f'copy of what it was is {STUDY} there')
+    found = {row.run: row for row in _latest_rows(folder / _LATEST)[0]}
+    for file in _parts_of(folder):
+        found.update({row.run: row for row in rows_of(read_table(file), study)})
+    return [found[run] for run in sorted(found)]
+
+
+def _parts_of(folder: Path) -> list[Path]:
+    return sorted(folder.glob('part-*.parquet'))
+
+
+def _latest_rows(path: Path) -> tuple[list[Row], int]:
+    """Return the rows in a file of lines that are whole, and how many bytes these have."""
+    found: list[Row] = []
+    kept = 0
+    if path.exists():
+        with path.open('rb') as file:
+            for line in file:
+                if not line.endswith(b'\n'):
+                    break
+                kept += len(line)
+                found.append(Row(**json.loads(line)))
+    return found, kept
 
 
 def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> str:

@@ -105,8 +105,3 @@ def read_table(file: Path) -> pa.Table:
         return parquet.read_table(file)
     except (OSError, pa.ArrowException) as err:
         raise StateError(f'{str(file)!r} is no Parquet file: {err}') from err
-
-
-def digest_in(table: pa.Table) -> str:
-    """Return the digest of the study that a table is of; '' if it does not say."""
-    return ((table.schema.metadata or {}).get(_DIGEST) or b'').decode()

@@ -12,7 +12,7 @@ from studies import PUSHED, write_study
 
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.sweep.rows import Row
-from sim_bridge.sweep.store import read_results, Store
+from sim_bridge.sweep.store import read_results, source_of, Store
 from sim_bridge.sweep.study import read_study, Study
 from sim_bridge.sweep.table import rows_of
 
@@ -52,11 +52,11 @@ def test_rows_are_what_was_added(study, tmp_path):
         for k in range(0, 80, 7):
             store.add(reversed(rows[k:k + 7]))
         store.finish()
-    table, source = read_results(tmp_path / 'results')
-    assert shown(rows_of(table, study)) == shown(rows)
-    assert source == str(study.source)
+    assert shown(read_results(study, tmp_path / 'results')) == shown(rows)
+    assert source_of(tmp_path / 'results') == study.source
     assert len(list((tmp_path / 'results').glob('part-*.parquet'))) == 2
     read = parquet.read_table(tmp_path / 'results' / 'results.parquet')
+    assert shown(rows_of(read, study)) == shown(rows)
     assert read.column('input.solver').to_pylist()[:2] == ['direct', 'direct']
     assert json.loads(read.column('input.gravity')[0].as_py()) == [0, 0, -9.81]
     assert {str(read.schema.field(f'input.{name}').type) for name in ('steps', 'sleep')} == {
@@ -125,4 +125,4 @@ def test_results_are_of_one_study(study, tmp_path):
             Store(study, tmp_path / 'mine')):
         pass
     with pytest.raises(StateError, match='holds no results'):
-        read_results(tmp_path / 'mine')
+        read_results(study, tmp_path / 'mine')
