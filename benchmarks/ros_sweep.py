@@ -20,7 +20,7 @@ import time
 from sim_bridge.ros.process.prefix import set_prefix
 from sim_bridge.sweep.local import LocalExecutor
 from sim_bridge.sweep.rows import Row
-from sim_bridge.sweep.store import Store
+from sim_bridge.sweep.store import read_results, RESULTS, Store
 from sim_bridge.sweep.study import read_study, Study
 from sim_bridge.sweep.sweep import sweep
 
@@ -42,38 +42,67 @@ study:
 """
 
 
-def in_this_process(study: Study, count: int) -> list[Row]:
-    """Make the runs here."""
+def told(what: str, seconds: float, rows: list[Row]) -> None:
+    """Print what runs took and what was beside them, in milliseconds for each."""
+    each, own = 1e3 * seconds / len(rows), 1e3 * sum(row.wall_s for row in rows) / len(rows)
+    print(f'{what:28}{each:8.2f} {own:8.2f} {each - own:8.2f}', flush=True)
+
+
+def in_this_process(study: Study, count: int) -> None:
+    """Make runs here."""
     from sim_bridge.sweep.one_run import make_run
 
-    return [make_run(study, run) for run in range(count)]
+    make_run(study, 0)
+    begun = time.perf_counter()
+    rows = [make_run(study, run) for run in range(count)]
+    told('in this process', time.perf_counter() - begun, rows)
+    load = 1e3 * sum(row.load_s for row in rows) / count
+    print(f'{"  of which to build the world":28}{"":8} {load:8.2f}')
 
 
-def on_ray(study: Study, sizes: list[int], count: int) -> dict[str, float]:
-    """Return milliseconds for each run in batches of several sizes, and for a task of nothing."""
+def by_a_sweep(study: Study, folder: Path, count: int) -> tuple[Row, int]:
+    """Make runs by one other process, and by a sweep; return a row and the bytes of all."""
+    executor = LocalExecutor(1, 600.0, keeps=True)
+    list(executor.rows(study, range(5)))
+    begun = time.perf_counter()
+    rows = [row for rows in executor.rows(study, range(count)) for row in rows]
+    told('by another process', time.perf_counter() - begun, rows)
+    begun = time.perf_counter()
+    with Store(study, folder) as store:
+        sweep(store, executor, lambda progress: None)
+        took = time.perf_counter() - begun
+    told('by a sweep', took, read_results(study, folder))
+    executor.close()
+    return rows[0], (folder / RESULTS).stat().st_size
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def on_ray(study: Study, sizes: list[int], count: int) -> None:
+    """Make runs by tasks of Ray of several sizes, and tasks of nothing."""
     import ray
 
     from sim_bridge.sweep.on_ray import Batch, make_batch
 
     ray.init(address='local', num_cpus=1, include_dashboard=False, log_to_driver=False,
              logging_level='error')
-    task, nothing = ray.remote(num_cpus=1)(make_batch), ray.remote(num_cpus=1)(len)
+    task, nothing = ray.remote(num_cpus=1)(make_batch), ray.remote(num_cpus=1)(_nothing)
     source = str(study.source)
-
-    def timed(size: int) -> float:
+    ray.get(task.remote(Batch(source, study.digest, 600.0, (0, 1))))
+    for size in sizes:
         begun = time.perf_counter()
-        ray.get([task.remote(Batch(source, study.digest, 600.0, tuple(range(k, k + size))))
-                 for k in range(0, count - size + 1, size)])
-        return 1e3 * (time.perf_counter() - begun) / (count // size * size)
-
-    timed(count)
-    found = {f'batches of {size}': timed(size) for size in sizes}
-    ray.get([nothing.remote(()) for _ in range(100)])
+        rows = ray.get([
+            task.remote(Batch(source, study.digest, 600.0, tuple(range(k, k + size))))
+            for k in range(0, count - size + 1, size)])
+        told(f'on Ray, batches of {size}', time.perf_counter() - begun,
+             [row for batch in rows for row in batch])
+    ray.get([nothing.remote() for _ in range(100)])
     begun = time.perf_counter()
-    ray.get([nothing.remote(()) for _ in range(2000)])
-    found['a task of nothing'] = 1e3 * (time.perf_counter() - begun) / 2000
+    ray.get([nothing.remote() for _ in range(2000)])
+    print(f'{"on Ray, a task of nothing":28}{1e3 * (time.perf_counter() - begun) / 2000:8.2f}')
     ray.shutdown()
-    return found
 
 
 def main() -> None:
@@ -87,28 +116,12 @@ def main() -> None:
         file = Path(folder) / 'study.yaml'
         file.write_text(STUDY.format(runs=args.runs, seconds=args.seconds))
         study = read_study(file)
-        in_this_process(study, 5)
-        begun = time.perf_counter()
-        rows = in_this_process(study, args.runs)
-        alone = 1e3 * (time.perf_counter() - begun) / args.runs
-        load = 1e3 * sum(row.load_s for row in rows) / len(rows)
-        print(f'{"in this process":24}{alone:8.2f} ms, of which {load:.2f} ms build the world')
-        executor = LocalExecutor(1, 600.0, keeps=True)
-        list(executor.rows(study, range(5)))
-        begun = time.perf_counter()
-        list(executor.rows(study, range(args.runs)))
-        apart = 1e3 * (time.perf_counter() - begun) / args.runs
-        print(f'{"by another process":24}{apart:8.2f} ms')
-        begun = time.perf_counter()
-        with Store(study, Path(folder) / 'results') as store:
-            sweep(store, executor, lambda progress: None)
-            size = (Path(folder) / 'results' / 'results.parquet').stat().st_size
-        print(f'{"by a sweep":24}{1e3 * (time.perf_counter() - begun) / args.runs:8.2f} ms')
-        executor.close()
-        for name, value in on_ray(study, [1, 5, 20, 50], args.runs).items():
-            print(f'{"on Ray, " + name:24}{value:8.2f} ms')
-        print(f'a row: {len(pickle.dumps(rows[0]))} bytes pickled, '
-              f'{len(json.dumps(rows[0].same()))} as JSON, {size / args.runs:.0f} in Parquet')
+        print(f'{"ms for each run":28}{"all":>8} {"runs":>8} {"beside":>8}')
+        in_this_process(study, args.runs)
+        row, size = by_a_sweep(study, Path(folder) / 'results', args.runs)
+        on_ray(study, [1, 5, 20], args.runs)
+        print(f'a row: {len(pickle.dumps(row))} bytes pickled, {len(json.dumps(row.same()))} as '
+              f'JSON, {size / args.runs:.0f} in Parquet')
 
 
 if __name__ == '__main__':

@@ -40,6 +40,7 @@ _LARGEST_BATCH = 500
 _AHEAD = 2
 _LONGEST_WAIT_S = 0.5
 _LOOK_S = 5.0
+_ANSWER_S = 10.0
 # Ray's workers and nodes are lost by what others do, too
 _ATTEMPTS = 5
 
@@ -116,12 +117,14 @@ class RayExecutor:
         if self._ships:
             environment['working_dir'] = str(study.folder)
         try:
+            _look_for(self._address)
             ray.init(
                 address=self._address, runtime_env=environment or None, log_to_driver=False,
                 logging_level=logging.ERROR, configure_logging=False)
-        except (ConnectionError, RuntimeError, ValueError) as err:
+        except (OSError, RuntimeError, ValueError) as err:
+            said = str(err).splitlines()[0].rstrip('.')
             raise StateError(
-                f'there is no Ray cluster at {self._address!r}: {str(err).splitlines()[0]}. '
+                f'there is no Ray cluster at {self._address!r}: {said}. '
                 'Start one by `ray start --head`, or let --ray local start one here') from err
 
     def _processors(self) -> int:
@@ -164,6 +167,13 @@ class RayExecutor:
         mean = sum(row.wall_s for row in rows) / max(len(rows), 1)
         self._run_s = mean if not self._run_s else 0.9 * self._run_s + 0.1 * mean
         return rows
+
+
+def _look_for(address: str) -> None:
+    """Raise OSError where nobody listens at HOST:PORT, which Ray tries for minutes to change."""
+    host, _, port = address.removeprefix('ray://').rpartition(':')
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), _ANSWER_S).close()
 
 
 def _lost(study: Study, run: int, attempt: int, error: Exception) -> Row:
