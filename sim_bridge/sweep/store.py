@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 import contextlib
-from dataclasses import asdict
 import fcntl
 import json
 import os
@@ -99,7 +98,8 @@ class Store:
             if row.run in self._done:
                 raise StateError(f'run {row.run} has a row already')
             self._check(row)
-            self._journal.write(json.dumps(asdict(row), ensure_ascii=False) + '\n')
+            # asdict copies deeply, which takes four times as long as the rest
+            self._journal.write(json.dumps(vars(row), ensure_ascii=False) + '\n')
             self._latest.append(row)
             self._done.add(row.run)
             self._is_finished = False
