@@ -167,7 +167,8 @@ def _sensitivity(findings: SweepFindings) -> str:
     measures = [*findings.measures, *([SUCCESS] if study.criteria else [])]
     html += (
         '<p>Rank correlation of inputs and measures, from -1 to 1, of texts from 0 to 1; grey '
-        'where chance alone gives as much in one of twenty studies.</p>')
+        'where chance alone gives as much in one of twenty studies. What goes up and down again '
+        'has none: see the charts, or the indices of the design saltelli.</p>')
     lines = []
     for own in study.inputs:
         cells = [escape(own)]
