@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import re
 from typing import Any
 
-from sim_bridge.description.yaml.file import MappingWithLines
 from sim_bridge.foundation.errors import brief, InvalidValueError
 
 _EXPECTED = (
@@ -82,6 +81,9 @@ def _with(content: Any, path: Path, value: Any, whole: Path) -> Any:
                 'path', path_text(whole), f'no key {step!r} of what is no mapping but '
                 f'{brief(content)}')
         content = {}
+    # imported here, since most worlds are made without YAML
+    from sim_bridge.description.yaml.file import MappingWithLines
+
     copy = MappingWithLines(content)
     copy.lines = dict(getattr(content, 'lines', {}))
     copy[step] = _with(content.get(step), rest, value, whole)
