@@ -105,6 +105,11 @@ def run(args: argparse.Namespace) -> int:
     Raises MissingRosError, MissingPackageError, StudyError, InvalidValueError, StateError.
     """
     action, where = _split(args.what)
+    if args.number is not None and action != REPLAY:
+        raise InvalidValueError('--run', args.number, 'a run of sweep replay')
+    if args.output is not None and not action:
+        raise InvalidValueError(
+            '--output', args.output, 'not with runs: --results names the folder of results')
     require_extra('a sweep', 'sweep', 'pyarrow')
     if action == REPORT:
         from sim_bridge.cli.sweep_report import report

@@ -116,6 +116,8 @@ class RayExecutor:
         environment: dict[str, Any] = {}
         if self._ships:
             environment['working_dir'] = str(study.folder)
+            # results may be large, and runs need none
+            environment['excludes'] = ['*_results']
         try:
             _look_for(self._address)
             ray.init(

@@ -9,6 +9,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sim_bridge.sweep.design import SALTELLI
 from sim_bridge.sweep.distributions import FLOAT, INTEGER
 from sim_bridge.sweep.findings import replay_bag, replay_page, SUCCESS, SweepFindings
@@ -16,6 +18,7 @@ from sim_bridge.sweep.rows import DONE, Row
 
 _GOOD, _BAD, _PLAIN = '#2a9d5c', '#d1495b', '#3d6fa5'
 _MOST_POINTS = 20_000
+_MOST_BINS = 60
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 1200px; padding: 0 1em;
   color: #222 }
@@ -93,7 +96,7 @@ def _distributions_table(findings: SweepFindings) -> str:
 
 
 def _histograms(findings: SweepFindings) -> Any:
-    from plotly.graph_objects import Histogram
+    from plotly.graph_objects import Bar
     from plotly.subplots import make_subplots
 
     count = len(findings.measures)
@@ -103,15 +106,19 @@ def _histograms(findings: SweepFindings) -> Any:
     success = {row.run: row.success for row in findings.rows}
     for k, each in enumerate(findings.measures.values()):
         place = {'row': k // columns + 1, 'col': k % columns + 1}
+        # counted here: a million values would make the page as large
+        bins = min(max(round(math.sqrt(len(each.values))), 8), _MOST_BINS)
+        edges = np.histogram_bin_edges(each.values, bins)
         for is_good, name, color in (
                 (True, 'succeeded', _GOOD), (False, 'did not', _BAD), (None, 'runs', _PLAIN)):
             own = [float(value) for value, run in zip(each.values, each.runs, strict=True)
                    if success[int(run)] is is_good]
             if own:
-                figure.add_trace(Histogram(
-                    x=own, name=name, legendgroup=name, showlegend=k == 0, bingroup=k + 1,
-                    marker_color=color), **place)
-    figure.update_layout(barmode='stack', height=90 + 260 * lines)
+                counts, _ = np.histogram(own, edges)
+                figure.add_trace(Bar(
+                    x=(0.5 * (edges[1:] + edges[:-1])).tolist(), y=counts.tolist(), name=name,
+                    legendgroup=name, showlegend=k == 0, marker_color=color), **place)
+    figure.update_layout(barmode='stack', bargap=0.02, height=90 + 260 * lines)
     return figure
 
 

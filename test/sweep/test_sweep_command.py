@@ -146,6 +146,9 @@ def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
     assert code == 0 and told.endswith('the same\n')
     assert (folder / 'replays' / f'run_{number:06}' / 'metadata.yaml').is_file()
     assert run('replay', file, '--run', '8')[0] == 2
+    assert run(file, '--run', '3') == (2, 'sim_bridge sweep: --run = 3: expected a run of sweep '
+                                       'replay\n')
+    assert '--results names the folder' in run(file, '-o', 'there')[1]
     assert run('replay', file)[0] == 2
     code, told = run('report', file, '--by', 'wurst')
     assert code == 2 and "Did you mean 'worst'?" in told
