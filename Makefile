@@ -28,11 +28,12 @@ help:  ## show this help
 # VIEW=1 shows the robot in a browser
 SHOWN := $(filter-out 0 false,$(VIEW))
 FILMED := $(filter-out 0 false,$(FILM))
+CLUSTERED := $(filter-out 0 false,$(RAY))
 
 run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
 	@trap : INT; $(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
 
-tools: $(VENV)/.gym $(if $(FILMED),$(VENV)/.film)  ## install what looks at recordings, pages and curves, and Gymnasium; FILM=1: pictures and films of runs, too
+tools: $(VENV)/.sweep $(if $(FILMED),$(VENV)/.film) $(if $(CLUSTERED),$(VENV)/.ray)  ## install what looks at recordings, pages and curves, Gymnasium and sweeps; FILM=1: pictures and films of runs, RAY=1: clusters, too
 	@echo 'For `sim_bridge` as a command: . $(BIN)/activate'
 
 test: $(VENV)/.test  ## run all tests, on all processors
@@ -109,6 +110,18 @@ $(VENV)/.gym: $(VENV)/.plot requirements/gym.txt
 	@$(PIP) --requirement requirements/gym.txt
 	@touch $@
 
+$(VENV)/.sweep: $(VENV)/.gym requirements/sweep.txt
+	@echo 'Installing what keeps the results of sweeps …'
+	@$(PIP) --requirement requirements/sweep.txt
+	@touch $@
+
+# of what lint pins Ray needs click alone
+$(VENV)/.ray: $(VENV)/.sweep requirements/ray.txt requirements/lint.txt
+	@echo 'Installing Ray …'
+	@grep '^click==' requirements/lint.txt > $(VENV)/ray.txt
+	@$(PIP) --requirement $(VENV)/ray.txt --requirement requirements/ray.txt
+	@touch $@
+
 $(VENV)/.film: $(VENV)/.plot requirements/pictures.txt requirements/film.txt
 	@echo 'Installing what draws pictures and films of runs …'
 	@$(PIP) --requirement requirements/pictures.txt --requirement requirements/film.txt
@@ -123,7 +136,7 @@ $(VENV)/.pictures: $(VENV)/.bench requirements/pictures.txt
 	@$(PIP) --requirement requirements/pictures.txt
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.bench $(VENV)/.gym $(VENV)/.lint requirements/test.txt requirements/meshes.txt requirements/film.txt $(TESTED)
+$(VENV)/.test: $(VENV)/.bench $(VENV)/.ray $(VENV)/.lint requirements/test.txt requirements/meshes.txt requirements/film.txt $(TESTED)
 	@echo 'Installing the requirements of the tests …'
 	@$(PIP) --requirement requirements/test.txt --requirement requirements/meshes.txt --requirement requirements/film.txt $(TESTED:%=--requirement %)
 	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)

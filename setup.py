@@ -43,6 +43,9 @@ NOTEBOOK = ('matplotlib>=3.8', 'pandas>=2.2', 'rosbags>=0.10')
 PLOT = ('matplotlib>=3.8', 'plotly>=6')
 # vector environments say how they begin anew since 1.1
 GYM = ('gymnasium>=1.1,<2',)
+# the results of sweeps: `sim_bridge sweep`; and clusters that make their runs
+SWEEP = ('pyarrow>=17',)
+RAY = ('ray>=2.40',)
 OPENPLX_BUNDLES = ('openplx-bundles>=0.15',)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
@@ -145,6 +148,10 @@ setup(
         'film': ['imageio-ffmpeg>=0.5', 'vtk>=9.5'],
         # environments for learning: `sim_bridge.gym`
         'gym': list(GYM),
+        # tables of runs: `sim_bridge sweep`; their reports are of `plot`
+        'sweep': list(SWEEP),
+        # `sim_bridge sweep --ray`
+        'ray': [*SWEEP, *RAY],
         # draws worlds, without a display from 9.5 on (`sb.view`); brings matplotlib
         'pictures': ['vtk>=9.5'],
         # drives pages; brings npm, by which `requirements/browser.py` gets a browser
@@ -181,6 +188,8 @@ setup(
             *VIEW,
             *PLOT,
             *GYM,
+            *SWEEP,
+            *RAY,
             # writes films; its wheel has ffmpeg
             'imageio-ffmpeg>=0.5',
             'ruff>=0.9',

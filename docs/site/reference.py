@@ -40,6 +40,8 @@ YAML = {
     'Scenes': 'sim_bridge.description.scene.scene',
     'Joints in scenes': 'sim_bridge.description.scene.joints',
     'Sensors': 'sim_bridge.description.yaml.sensors',
+    'Studies of sweeps': 'sim_bridge.sweep.study',
+    'Runs of sweeps': 'sim_bridge.sweep.plan',
 }
 
 

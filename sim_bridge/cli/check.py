@@ -47,7 +47,7 @@ _BOLD, _RED, _YELLOW, _PLAIN = '\x1b[1m', '\x1b[31m', '\x1b[33m', '\x1b[0m'
 
 _TEXTS: Mapping[str, Callable[[Any, int | None], str]] = {
     'robot': robot_text, 'scene': scene_text, 'parameters': parameters_text,
-    'openplx': openplx_text}
+    'openplx': openplx_text, 'study': lambda data, most: study_text(data, most)}
 
 _EPILOG = """\
 exit status:
@@ -81,7 +81,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     completed(parser.add_argument(
         'file', metavar='FILE',
         help='a shipped robot or scene by its name; a URDF, xacro, body or OpenPLX file; a scene, '
-        'a project of Choreonoid or a parameter file'),
+        'a project of Choreonoid, a parameter file or a study of a sweep'),
         completers.robots)
     parser.add_argument('--json', action='store_true', help='print all as JSON')
     parser.add_argument(
@@ -156,9 +156,12 @@ def _check_yaml(path: Path) -> _Checked:
     blocks = list(parameter_blocks(content))
     if 'world' in content and not blocks:
         return _check_scene(path)
+    if 'study' in content and not blocks:
+        return _check_study(path)
     if not blocks:
-        known = ('world, for a scene; NODE with ros__parameters in it, for parameters; '
-                 'joints that close loops are checked with their robot, by --extra-joints')
+        known = ('world, for a scene; study, for a sweep; NODE with ros__parameters in it, for '
+                 'parameters; joints that close loops are checked with their robot, by '
+                 '--extra-joints')
         findings.error(
             'unknown-kind', Place('file', path.name), f'has none of the keys {known}', '',
             ', '.join(map(str, content)))
@@ -167,6 +170,25 @@ def _check_yaml(path: Path) -> _Checked:
 
     data = parameter_data(content, findings)
     return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': data})
+
+
+def study_text(study: Any, most: int | None) -> str:
+    """Return the data of a study as text."""
+    # imported here, as below, since it takes time that few need to spend
+    from sim_bridge.cli.study_overview import study_text as text_of
+
+    return text_of(study, most)
+
+
+def _check_study(path: Path) -> _Checked:
+    from sim_bridge.cli.study_overview import study_data
+    from sim_bridge.sweep.study import read_study
+
+    try:
+        study = read_study(path)
+    except DescriptionError as err:
+        return _Checked(err.report, {'kind': 'study', 'study': None})
+    return _Checked(Findings().report(str(path)), {'kind': 'study', 'study': study_data(study)})
 
 
 def _check_scene(path: Path) -> _Checked:

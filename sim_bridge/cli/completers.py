@@ -62,6 +62,12 @@ def yaml_files(prefix: str, **_: Any) -> Iterable[str]:
     return _files(prefix, ('.yaml', '.yml'))
 
 
+def studies(prefix: str, **_: Any) -> Iterable[str]:
+    """Complete what is done with a study, studies, and folders of results."""
+    return [*(word for word in ('report', 'replay') if word.startswith(prefix)),
+            *yaml_files(prefix), *folders(prefix)]
+
+
 def files(prefix: str, **_: Any) -> Iterable[str]:
     """Complete all files."""
     return _files(prefix, ())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from pathlib import Path
-import sys
 
 from sim_bridge.foundation.errors import extra_hint, MissingPackageError, MissingRosError
-from sim_bridge.ros.interfaces import store
+from sim_bridge.ros.process.prefix import set_prefix
+
+__all__ = ['require_extra', 'require_ros', 'set_prefix', 'set_threads']
 
 
 def require_ros(what: str) -> None:
@@ -34,17 +34,3 @@ def set_threads() -> None:
     By default it starts one per processor, which spin while they wait; matrices are small here.
     """
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
-
-
-def set_prefix() -> None:
-    """
-    Add the packages installed beside this Python to the ament index of this process and children.
-
-    A ROS 2 setup file sets AMENT_PREFIX_PATH; the wheels from PyPI do not. This Python comes
-    last, after what was sourced, and then the message packages that were generated beside it.
-    """
-    known = os.environ.get('AMENT_PREFIX_PATH', '')
-    prefixes = [prefix for prefix in known.split(os.pathsep) if prefix]
-    if (Path(sys.prefix) / 'share' / 'ament_index').is_dir() and sys.prefix not in prefixes:
-        os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join([*prefixes, sys.prefix])
-    store.offer()

@@ -14,8 +14,8 @@ from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.foundation.version import __version__
 
 VERBS = (
-    'run', 'view', 'gallery', 'node', 'record', 'replay', 'info', 'plot', 'identify', 'optimise',
-    'qos', 'check', 'convert', 'compile', 'interfaces', 'completion', 'version')
+    'run', 'view', 'gallery', 'node', 'record', 'replay', 'info', 'plot', 'sweep', 'identify',
+    'optimise', 'qos', 'check', 'convert', 'compile', 'interfaces', 'completion', 'version')
 
 _EPILOG = """\
 `sim_bridge VERB --help` tells what a verb takes, with examples.

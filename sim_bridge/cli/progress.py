@@ -21,13 +21,15 @@ class Work:
     Bars are removed at the end: what comes of the work is told by lines.
     """
 
-    def __init__(self, console: Console, what: str, total: float | None, unit: str = ' s'):
+    def __init__(self, console: Console, what: str, total: float | None, unit: str = ' s',
+                 digits: int = 1):
         """
         Begin.
 
         what: is done, such as 'replayed'. total: of what is done, None if it is unknown. unit: of
-        it, with the space before it.
+        it, with the space before it. digits: after the point of what is done.
         """
+        self._digits = digits
         self._console, self._what, self._total, self._unit = console, what, total, unit
         self._begun = time.monotonic()
         self._bar: Progress | None = None
@@ -49,9 +51,9 @@ class Work:
         """Show how much is done, and what else is to be said of it."""
         if time.monotonic() - self._begun < _QUIET_S:
             return
-        text = f'{done:.1f}'
+        text = f'{done:.{self._digits}f}'
         if self._total is not None:
-            text += f' of {self._total:.1f}'
+            text += f' of {self._total:.{self._digits}f}'
         text += f'{self._unit} {self._what}'
         if more:
             text += f' | {more}'

@@ -18,12 +18,7 @@ from sim_bridge.cli.progress import Work
 from sim_bridge.cli.simulated import add_simulated, check_simulated, parameters_of
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.foundation.names import counted
-from sim_bridge.ros.params.robot_parameters import (
-    DEFAULT_ROBOT,
-    parameter_file_beside,
-    parameter_file_of_scene,
-    project_parameters,
-)
+from sim_bridge.ros.params.robot_parameters import project_parameters
 
 if TYPE_CHECKING:
     from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -109,17 +104,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
     """Return the parameters: from beside the robot, then the file, then the command line."""
-    from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
+    from sim_bridge.ros.params.nearby_files import values_nearby
+    from sim_bridge.ros.params.parameter_files import parameter_in
     from sim_bridge.ros.params.parameter_table import from_flat
     from sim_bridge.ros.params.parameters import SimulatorParameters
 
     node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
-    robot = args.robot or ('' if args.world else DEFAULT_ROBOT)
-    beside = parameter_file_beside(robot, args.package_path) if robot else None
-    values = project_parameters(args.world or '')
-    for file in (beside, parameter_file_of_scene(args.world or ''), args.params):
-        if file is not None:
-            values.update(parameters_in(file, node))
+    world = args.world or ''
+    values = project_parameters(world)
+    values.update(values_nearby(
+        node, world, args.robot or '', args.package_path, args.params))
     values.update(parameters_of(args))
     values.update(map(parameter_in, args.parameter))
     values['record'] = os.fspath(args.output)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.domain_lock import domain_lock
 from sim_bridge.cli.environment import require_extra, require_ros, set_prefix, set_threads
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.page_address import PageAddress
@@ -32,6 +31,7 @@ from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.params.robot_parameters import DEFAULT_CONTROLLER, DEFAULT_ROBOT
 from sim_bridge.ros.process.discovery import discovery_defaults
+from sim_bridge.ros.process.domain_lock import domain_lock
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch

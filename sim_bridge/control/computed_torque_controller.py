@@ -10,12 +10,8 @@ import numpy as np
 from rclpy.node import Node
 
 import sim_bridge as sb
-from sim_bridge.control.controller import (
-    ControlledRobot,
-    ControllerParameters,
-    JointController,
-    Motion,
-)
+from sim_bridge.control.controller import JointController
+from sim_bridge.control.joint_loop import ControlledRobot, ControllerParameters, Motion
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process

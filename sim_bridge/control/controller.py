@@ -1,156 +1,28 @@
-"""Base of joint controllers: parameters, the reference, and the answers to joint states."""
+"""Base of joint controllers: a node that answers joint states by a loop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
-import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-import sim_bridge as sb
-from sim_bridge.control.reference import per_joint, Reference
-from sim_bridge.foundation.errors import (
-    InvalidValueError,
-    MalformedMessageError,
-    SimBridgeError,
-    UnknownNameError,
-)
-from sim_bridge.ros.params.parameter_table import declare, parameter
-from sim_bridge.ros.params.parameters import FIXED_BASE
+from sim_bridge.control.joint_loop import ControlledRobot, JointLoop, Law, Parameters
+from sim_bridge.foundation.errors import MalformedMessageError, SimBridgeError, StateError
+from sim_bridge.ros.params.parameter_table import declare
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.throttle import once_in
-from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
-from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
-
-# a joint that has moved by so much more than its velocities can tell was put there by a reset
-_JUMP = 0.05  # rad or m
-
-
-@dataclass(frozen=True)
-class ControllerParameters:
-    """Parameters of every controller; lists have one value for all joints, or one for each."""
-
-    joints: tuple[str, ...] = parameter(
-        (), "Joints to control, in order; [''] for all except mimic joints, in URDF order"
-    )
-    base: str = parameter('auto', 'Root link, as in the simulator', choices=tuple(FIXED_BASE))
-    gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), 'Gravity, as in the simulator', unit='m/s^2', sizes=(3,)
-    )
-    positions: tuple[float, ...] = parameter(
-        (),
-        'Pose to hold, or centre of the sinusoid; empty for the pose at the start',
-        unit='rad or m',
-    )
-    amplitude: tuple[float, ...] = parameter(
-        (0.0,), 'Amplitude of the sinusoid; 0 holds the pose', unit='rad or m'
-    )
-    frequency: tuple[float, ...] = parameter(
-        (0.5,), 'Frequency of the sinusoid', unit='Hz', low=0.0
-    )
-    ramp_time: float = parameter(
-        2.0, 'Time to reach the pose and the full amplitude', unit='s', low=0.0, above=True
-    )
-    max_state_gap: float = parameter(
-        0.1,
-        'Longest simulated time between two joint states; after a longer gap the reference '
-        'leads from the present pose back to that to hold',
-        unit='s',
-        low=0.0,
-        above=True,
-    )
-
-
-@dataclass
-class Motion:
-    """
-    One instant, over the controlled joints.
-
-    q, dq: measured. reference_q, reference_dq, reference_ddq: wanted. (n,) each [rad or m, and per
-    s].
-    """
-
-    q: np.ndarray
-    dq: np.ndarray
-    reference_q: np.ndarray
-    reference_dq: np.ndarray
-    reference_ddq: np.ndarray
-
-
-@dataclass
-class ControlledRobot:
-    """
-    The robot as its description has it, in a world of its own that is never stepped.
-
-    joints: the controlled ones. indices: theirs among `robot.joint_names`. effort_limits: theirs,
-    (n,) [N m or N].
-    """
-
-    world: sb.World
-    robot: sb.Robot
-    joints: list[str]
-    indices: np.ndarray = field(init=False)
-    effort_limits: np.ndarray = field(init=False)
-    lower_effort_limits: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Find the joints. Raises UnknownNameError."""
-        names = list(self.robot.joint_names)
-        for name in self.joints:
-            if name not in names:
-                raise UnknownNameError('joint', name, names, "parameter 'joints'")
-        self.indices = np.array([names.index(name) for name in self.joints], dtype=int)
-        self.effort_limits = self.robot.effort_limits[self.indices]
-        self.lower_effort_limits = self.robot.lower_effort_limits[self.indices]
-
-
-class Law(Protocol):
-    """A control law, made for the joints of one robot."""
-
-    def efforts(self, motion: Motion) -> np.ndarray:
-        """Return the effort of every controlled joint (n,) [N m or N]."""
-
-
-Parameters = TypeVar('Parameters', bound=ControllerParameters)
-
-
-_Instant = tuple[int, np.ndarray, np.ndarray]  # time [ns], positions, velocities
-
-
-@dataclass
-class _Loop:
-    """
-    The control of one robot.
-
-    center: the pose to hold, (n,). latest: time [ns], positions and velocities of the joint state
-    before. state_indices: where the controlled joints are in states whose names are `state_names`.
-    """
-
-    controlled: ControlledRobot
-    law: Law
-    command: EffortCommandMessage
-    center: np.ndarray | None = None
-    reference: Reference | None = None
-    reference_start_ns: int = 0
-    latest: _Instant | None = None
-    state_names: list[str] = field(default_factory=list)
-    state_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
 
 
 class JointController(Generic[Parameters]):
     """
-    Answers every joint state with the efforts of a control law, and sends no other commands.
+    Answers every joint state as `JointLoop` does, and sends no other commands.
 
-    Waits for robot_description and joint_states. A state that does not follow from the one before
-    it, after a gap, a reset or a step back in time, starts the reference anew from where the robot
-    is. The pose at the start, where that is the one to hold, is that of the first state and of the
-    first after a reset or a step back.
+    Waits for robot_description and joint_states.
     """
 
     def __init__(
@@ -166,10 +38,7 @@ class JointController(Generic[Parameters]):
         Raises InvalidValueError for parameters out of range.
         """
         self._node = node
-        self._parameters = declare(node, table)
-        self._make_law = make_law
-        self._loop: _Loop | None = None
-        self._reader = JointStateReader()
+        self._loop = JointLoop(declare(node, table), make_law)
         self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
         # only the newest state is worth an answer
         node.create_subscription(
@@ -183,129 +52,27 @@ class JointController(Generic[Parameters]):
         """Do nothing: a controller has no threads."""
 
     def _take_description(self, message: String) -> None:
-        self._loop = None
         try:
-            loop = self._loop = self._control(message.data)
+            controlled = self._loop.control(message.data)
         except SimBridgeError as err:
             self._node.get_logger().error(f'cannot control this robot: {err}')
             return
         realtime.settle_process()
-        told, joints = loop.controlled.robot.name, ', '.join(loop.controlled.joints)
+        told, joints = controlled.robot.name, ', '.join(controlled.joints)
         self._node.get_logger().info(
             f'ready to control {told!r}: {joints}' if joints else
             f'{told!r} has no joint to control')
 
-    def _control(self, description: str) -> _Loop:
-        """Return the control of a robot; raises a SimBridgeError if it cannot be controlled."""
-        world = sb.World(gravity=self._parameters.gravity)
-        fixed_base = FIXED_BASE[self._parameters.base]
-        robot = world.load_urdf(description, fixed_base=fixed_base, collisions='none')
-        joints = self._parameters.joints or robot.actuated_joints
-        world.warm_up()
-        controlled = ControlledRobot(world, robot, list(joints))
-        self._check_lists(controlled)
-        law = self._make_law(controlled, self._parameters)
-        return _Loop(controlled, law, EffortCommandMessage(controlled.joints))
-
-    def _check_lists(self, controlled: ControlledRobot) -> None:
-        parameters, joints = self._parameters, controlled.joints
-        amplitude = np.abs(per_joint('amplitude', parameters.amplitude, joints))
-        per_joint('frequency', parameters.frequency, joints)
-        if not parameters.positions:
-            return
-        center = per_joint('positions', parameters.positions, joints)
-        robot, indices = controlled.robot, controlled.indices
-        lower, upper = robot.lower[indices], robot.upper[indices]
-        lowest, highest = center - amplitude, center + amplitude
-        outside = np.flatnonzero((lowest < lower) | (highest > upper))
-        if outside.size:
-            k = outside[0]
-            reach = f'{lowest[k]:g} to {highest[k]:g}'
-            expected = f'within the joint limits, {lower[k]:g} to {upper[k]:g}'
-            raise InvalidValueError(
-                'positions -/+ amplitude', reach, expected, f'joint {joints[k]!r}')
-
     def _answer(self, data: bytes) -> None:
-        loop = self._loop
-        if loop is None:
+        if self._loop.controlled is None:
             self._node.get_logger().info('waiting for robot_description', **once_in(5.0))
             return
-        if not loop.controlled.joints:
-            # as of a vehicle with tracks
-            return
         try:
-            state = self._reader.read(data)
+            command = self._loop.answer(data)
         except MalformedMessageError as err:
             self._node.get_logger().error(f'joint_states: {err}', **once_in(5.0))
-            return
-        measured = self._measure(loop, state)
-        if measured is None:
-            return
-        time_ns, q, dq = measured
-        reference = loop.reference
-        is_moved = loop.latest is None or _was_put(loop.latest, measured)
-        if reference is None or is_moved or self._is_late(loop.latest, measured):
-            if loop.center is None or is_moved:
-                loop.center = self._center(loop.controlled, q)
-            reference = loop.reference = self._new_reference(loop.controlled, q, loop.center)
-            loop.reference_start_ns = time_ns
-        loop.latest = measured
-        elapsed = (time_ns - loop.reference_start_ns) * 1e-9
-        motion = Motion(q, dq, *reference.at(elapsed))
-        least, most = loop.controlled.lower_effort_limits, loop.controlled.effort_limits
-        np.clip(loop.law.efforts(motion), least, most, out=loop.command.effort)
-        self._commands.publish(loop.command.stamped(pack_stamp(time_ns)))
-
-    def _measure(
-        self, loop: _Loop, state: JointValues
-    ) -> _Instant | None:
-        """Return time [ns], positions and velocities of the joints; None if some lack."""
-        if state.names != loop.state_names:
-            places = {name: index for index, name in enumerate(state.names)}
-            missing = [name for name in loop.controlled.joints if name not in places]
-            if missing:
-                self._node.get_logger().error(
-                    f'joint_states lacks {", ".join(missing)}', **once_in(5.0)
-                )
-                return None
-            found = [places[name] for name in loop.controlled.joints]
-            loop.state_indices = np.array(found, dtype=int)
-            loop.state_names = state.names
-        q, dq = state.position, state.velocity
-        if len(q) != len(state.names) or len(dq) != len(state.names):
-            self._node.get_logger().error(
-                f'joint_states has {len(state.names)} names, {len(q)} positions and '
-                f'{len(dq)} velocities',
-                **once_in(5.0),
-            )
-            return None
-        return state.time_ns, q[loop.state_indices], dq[loop.state_indices]
-
-    def _is_late(self, latest: _Instant | None, measured: _Instant) -> bool:
-        """Return whether states have been missing for too long."""
-        return latest is not None and (
-            (measured[0] - latest[0]) * 1e-9 > self._parameters.max_state_gap)
-
-    def _center(self, controlled: ControlledRobot, q: np.ndarray) -> np.ndarray:
-        """Return the pose to hold of a robot that starts from the positions `q`."""
-        positions = self._parameters.positions
-        return per_joint('positions', positions, controlled.joints) if positions else q.copy()
-
-    def _new_reference(
-        self, controlled: ControlledRobot, q: np.ndarray, center: np.ndarray
-    ) -> Reference:
-        """Return a reference that leads from the positions `q` to the pose to hold."""
-        parameters, joints = self._parameters, controlled.joints
-        return Reference(
-            q, center, per_joint('amplitude', parameters.amplitude, joints),
-            per_joint('frequency', parameters.frequency, joints), parameters.ramp_time)
-
-
-def _was_put(latest: _Instant, measured: _Instant) -> bool:
-    """Return whether a robot is where it has not moved to since a state, or earlier than it."""
-    (then_ns, then_q, then_dq), (time_ns, q, dq) = latest, measured
-    gap = (time_ns - then_ns) * 1e-9
-    moved = np.abs(q - then_q - 0.5 * gap * (then_dq + dq))
-    # what pushes hard changes velocities by as much as they are
-    reach = _JUMP + gap * np.maximum(np.abs(then_dq), np.abs(dq))
-    return gap < 0.0 or bool((moved > reach).any())
+        except StateError as err:
+            self._node.get_logger().error(str(err), **once_in(5.0))
+        else:
+            if command is not None:
+                self._commands.publish(command)

@@ -47,21 +47,15 @@ class VelocityParameters:
     )
 
 
-class VelocityController:
-    """
-    Answers every joint state with velocities, and sends no other commands.
+class VelocityLoop:
+    """Answers every joint state with velocities, which follow from positions and time."""
 
-    The motors keep the joints at their velocities. While the controller is late, its joints keep
-    their last velocity; those that follow a sinusoid are then led back to it.
-    """
-
-    def __init__(self, node: Node) -> None:
-        """Declare the parameters and wait for joint states. Raises InvalidValueError."""
-        self._parameters = declare(node, VelocityParameters)
-        joints = list(self._parameters.joints)
+    def __init__(self, parameters: VelocityParameters) -> None:
+        """Begin with the first state. Raises InvalidValueError."""
+        self.joints = joints = list(parameters.joints)
         if not joints:
             raise InvalidValueError("parameter 'joints'", joints, 'at least one joint or crawler')
-        parameters = self._parameters
+        self._ramp_time = parameters.ramp_time
         self._velocities = per_joint('velocities', parameters.velocities, joints)
         amplitude = per_joint('amplitude', parameters.amplitude, joints)
         frequency = per_joint('frequency', parameters.frequency, joints)
@@ -76,39 +70,59 @@ class VelocityController:
         self._reader = JointStateReader()
         self._start_ns: int | None = None
         self._latest_ns = 0
-        self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
-        # only the newest state is worth an answer
-        node.create_subscription(
-            JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True)
-        realtime.settle_process()
-        node.get_logger().info(f'ready to drive {", ".join(joints)}')
 
-    def close(self) -> None:
-        """Do nothing: a controller has no threads."""
+    def control(self, description: str) -> None:
+        """Do nothing: velocities need no description."""
 
-    def _answer(self, data: bytes) -> None:
+    def answer(self, data: bytes) -> bytes:
+        """Return the command that answers a joint state; raises MalformedMessageError."""
         state = self._reader.read(data)
         now, positions = state.time_ns, self._positions(state)
         if self._start_ns is None or now < self._latest_ns:
             self._start_ns, self._start = now, positions
         self._latest_ns = now
         elapsed = (now - self._start_ns) * 1e-9
-        share = min(elapsed / self._parameters.ramp_time, 1.0)
+        share = min(elapsed / self._ramp_time, 1.0)
         sway, d_sway, _ = self._sway.at(elapsed)
         behind = np.nan_to_num(self._start + sway - positions)
         self._command.velocity[:] = share * self._velocities + d_sway + self._gains * behind
-        self._commands.publish(self._command.stamped(pack_stamp(now)))
+        return self._command.stamped(pack_stamp(now))
 
     def _positions(self, state: JointValues) -> np.ndarray:
         """Return the joints' positions (n,) [rad or m], NaN for those that the state lacks."""
         if state.names != self._state_names:
             self._state_names = state.names
             places = {name: place for place, name in enumerate(state.names)}
-            self._places = np.array([places.get(name, -1) for name in self._parameters.joints])
+            self._places = np.array([places.get(name, -1) for name in self.joints])
         if len(state.position) != len(state.names):
             return np.full(len(self._places), np.nan)
         positions: np.ndarray = np.append(state.position, np.nan)[self._places]
         return positions
+
+
+class VelocityController:
+    """
+    Answers every joint state with velocities, and sends no other commands.
+
+    The motors keep the joints at their velocities. While the controller is late, its joints keep
+    their last velocity; those that follow a sinusoid are then led back to it.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Declare the parameters and wait for joint states. Raises InvalidValueError."""
+        self._loop = VelocityLoop(declare(node, VelocityParameters))
+        self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
+        # only the newest state is worth an answer
+        node.create_subscription(
+            JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True)
+        realtime.settle_process()
+        node.get_logger().info(f'ready to drive {", ".join(self._loop.joints)}')
+
+    def close(self) -> None:
+        """Do nothing: a controller has no threads."""
+
+    def _answer(self, data: bytes) -> None:
+        self._commands.publish(self._loop.answer(data))
 
 
 def main(args: Sequence[str] | None = None) -> int:

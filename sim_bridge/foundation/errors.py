@@ -230,7 +230,7 @@ class MissingPackageError(SimBridgeError, ImportError):
 
 def extra_hint(extra: str) -> str:
     """Return how to install an extra of `make tools`: where pip installs, and in a clone."""
-    target = 'make tools FILM=1' if extra == 'film' else 'make tools'
+    target = ' '.join(['make tools', *{'film': ['FILM=1'], 'ray': ['RAY=1']}.get(extra, [])])
     return f'pip install "sim_bridge[{extra}]", or in a clone `{target}`'
 
 

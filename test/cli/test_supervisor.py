@@ -17,7 +17,7 @@ import threading
 
 import pytest
 
-from sim_bridge.cli.domain_lock import domain_lock
+from sim_bridge.ros.process.domain_lock import domain_lock
 
 # How long to wait for something that is bound to come, compilation included; no test waits this
 # long unless it fails.

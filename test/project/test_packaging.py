@@ -52,6 +52,9 @@ OF_PLOTS = {'matplotlib', 'plotly'}
 # of the extra `gym`
 OF_ENVIRONMENTS = {'gymnasium'}
 
+# of the extras `sweep` and `ray`
+OF_SWEEPS = {'pyarrow', 'ray'}
+
 # of the extra `film`
 OF_FILMS = {'imageio_ffmpeg'}
 
@@ -203,6 +206,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round(manifest, reposito
     pypi_to_rosdep = {name: key for key, name in ROSDEP_TO_PYPI.items()}
     needed = {IMPORT_TO_PYPI.get(name, name) for name in imported | in_launch}
     needed -= BY_PIP | OF_PICTURES | OF_MESHES | OF_VIEW | OF_PLOTS | OF_FILMS | OF_ENVIRONMENTS
+    needed -= OF_SWEEPS
     needed |= IMPORTED_BY_OTHERS
     declared = {element.text for element in manifest.findall('exec_depend')}
     assert {pypi_to_rosdep.get(name, name) for name in needed} == (
@@ -235,7 +239,7 @@ def test_pins_satisfy_the_ranges(repository, setup_arguments, python):
 
 
 @pytest.mark.parametrize(('target', 'files', 'others'), [
-    ('tools', ('view', 'plot', 'gym'), ('bench', 'test', 'pictures')),
+    ('tools', ('view', 'plot', 'gym', 'sweep'), ('bench', 'test', 'pictures', 'ray')),
     ('docs', ('docs',), ('bench', 'lint', 'meshes')),
 ])
 def test_make_installs_what_a_target_needs(repository, tmp_path, target, files, others):

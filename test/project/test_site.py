@@ -69,7 +69,7 @@ def test_reference_has_what_the_code_has(site):
             assert f'| `{name}`' in parameters
             assert spec.description.replace('|', r'\|').replace('<', r'\<') in parameters
     keys = reference['_yaml']()
-    assert keys.count('```yaml\n') == keys.count('```\n') == 3
+    assert keys.count('```yaml\n') == keys.count('```\n') == 5
     assert '      solver: direct ' not in keys
     assert '\n  solver: direct ' in keys
 

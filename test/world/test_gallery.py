@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.control.controller import ControlledRobot, Motion
 from sim_bridge.control.course import Pace, SquareCourse
+from sim_bridge.control.joint_loop import ControlledRobot, Motion
 from sim_bridge.control.pd_controller import PdLaw, PdParameters
 from sim_bridge.control.reference import per_joint, Reference
 from sim_bridge.description.resources import gallery_scenes

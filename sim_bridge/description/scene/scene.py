@@ -98,9 +98,10 @@ from sim_bridge.description.scene.model import (
 )
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.scene.values import read_link, read_robot, read_settings
-from sim_bridge.description.yaml.section import read_document, Section
+from sim_bridge.description.yaml.overlay import overlaid, read_path
+from sim_bridge.description.yaml.section import mapping_from_text, read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
-from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.shapes.friction_direction import direction_of, FrictionDirection
 from sim_bridge.shapes.material import ContactMaterial, Material, ODE_NAMES
 from sim_bridge.shapes.materials import MaterialLibrary
@@ -113,18 +114,24 @@ _TEXTS = ('friction_model', 'solver')
 _READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
-def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
+def read_scene(
+    source: str | Path | Mapping[str, object], values: str = ''
+) -> SceneDescription:
     """
     Read a scene from a YAML file, or take it from a mapping as a YAML file would hold it.
 
     source: gallery/NAME is a scene that ships. A file of Choreonoid is read as its project, see
-    `project`. Raises SceneError, with every defect, its place and what would have been accepted,
-    and UnknownNameError for a scene that does not ship.
+    `project`. values: put in place of those of `world`, as the node's parameter `world_values`;
+    '' for none. Raises SceneError, with every defect, its place and what would have been accepted,
+    UnknownNameError for a scene that does not ship, and InvalidValueError for `values`.
     """
     findings = Findings()
     if isinstance(source, (str, Path)):
         source = find_scene(source)
     if isinstance(source, (str, Path)) and str(source).endswith(PROJECT_SUFFIX):
+        if values:
+            raise InvalidValueError(
+                "parameter 'world_values'", values, 'none with a project: it is no YAML scene')
         # imported here, since most worlds are made without it
         from sim_bridge.description.scene.project import read_project
 
@@ -136,6 +143,8 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
     label, folder, content = read_document(source, findings)
     scene = SceneDescription(label)
     if content is not None:
+        if values:
+            content = _with_values(content, values)
         document = Section(content, '', findings)
         world = document.section('world', required=True)
         document.close()
@@ -145,6 +154,19 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
     if not report.ok:
         raise SceneError(report)
     return replace(scene, report=report)
+
+
+def check_values(text: str) -> dict[tuple[str | int, ...], object]:
+    """Return the parameter `world_values` by path; raises InvalidValueError."""
+    what = "parameter 'world_values'"
+    content = mapping_from_text(
+        text, what, 'YAML of values by their paths in `world`, such as {objects.ball.mass: 0.2}')
+    return {read_path(path, what): value for path, value in content.items()}
+
+
+def _with_values(content: Mapping[str, object], text: str) -> Mapping[str, object]:
+    return overlaid(content, {
+        ('world', *path): value for path, value in check_values(text).items()})
 
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:

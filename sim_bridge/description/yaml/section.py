@@ -90,6 +90,11 @@ class Section:
         self._read: dict[str, None] = {}
         self.line = line
 
+    @property
+    def findings(self) -> Findings:
+        """What was noted so far."""
+        return self._findings
+
     def names(self) -> list[str]:
         """List the keys."""
         return [str(key) for key in self._content]

@@ -62,9 +62,14 @@ class Reference(NamedTuple):
 class Expression:
     """What is to be plotted: `references` are the fields that it needs."""
 
-    def __init__(self, text: str):
-        """Read an expression, or several with commas between; raises InvalidValueError."""
+    def __init__(self, text: str, functions: Mapping[str, Function] | None = None):
+        """
+        Read an expression, or several with commas between; raises InvalidValueError.
+
+        functions: those that it may call, by name; `FUNCTIONS` if None.
+        """
         self.text = text.strip()
+        self._functions = FUNCTIONS if functions is None else functions
         self.references: list[Reference] = []
         if len(text) > _MOST_CHARACTERS:
             raise _wrong(text, f'at most {_MOST_CHARACTERS} characters')
@@ -96,6 +101,18 @@ class Expression:
                 yield own, Series(
                     found.times, found.values[:, k : k + 1], units=(found.unit(k),))
 
+    def number(self, data: Mapping[Reference, Series]) -> float:
+        """
+        Return the value of an expression that is a number, given those of the references.
+
+        Raises InvalidValueError for one that changes over time, and as `evaluate`.
+        """
+        found = self._value(self._curves[0], data)
+        if len(self._curves) > 1 or isinstance(found, Series):
+            raise _wrong(self.text, 'one number, as by max(…), rms(…) or last(…) of what changes '
+                         'over time')
+        return float(found)
+
     def _words(self) -> Iterator[str]:
         """Yield Python's tokens, references replaced by names."""
         at, wants_operand = 0, True
@@ -120,9 +137,9 @@ class Expression:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 assert isinstance(node.func, ast.Name)  # what else the tokens cannot say
-                if node.func.id not in FUNCTIONS:
-                    raise UnknownNameError('function', node.func.id, FUNCTIONS, self.text)
-                count, expected = len(node.args), FUNCTIONS[node.func.id].arguments
+                if node.func.id not in self._functions:
+                    raise UnknownNameError('function', node.func.id, self._functions, self.text)
+                count, expected = len(node.args), self._functions[node.func.id].arguments
                 if count not in expected:
                     raise InvalidValueError(
                         f'arguments of {node.func.id}', count,
@@ -131,7 +148,8 @@ class Expression:
             elif isinstance(node, ast.Tuple):
                 raise _wrong(self.text, 'commas between curves or between arguments')
             elif isinstance(node, ast.Name) and not (
-                    node.id in CONSTANTS or node.id in FUNCTIONS or node.id.startswith('_')):
+                    node.id in CONSTANTS or node.id in self._functions
+                    or node.id.startswith('_')):
                 raise UnknownNameError('name', node.id, CONSTANTS, self.text)
 
     def _value(
@@ -142,29 +160,29 @@ class Expression:
             number: np.float64 = np.float64(node.value)
             return number
         if isinstance(node, ast.Name):
-            if node.id in FUNCTIONS:
+            if node.id in self._functions:
                 raise _wrong(self.text, f'arguments in parentheses after {node.id}')
             if node.id in CONSTANTS:
                 constant: np.float64 = np.float64(CONSTANTS[node.id])
                 return constant
             return data[self.references[int(node.id[1:])]]
         if isinstance(node, ast.UnaryOp):
-            return _applied(
+            return applied(
                 _UNARY[type(node.op)], [self._value(node.operand, data)], _same)
         if isinstance(node, ast.BinOp):
-            return _applied(_BINARY[type(node.op)], [
+            return applied(_BINARY[type(node.op)], [
                 self._value(each, data) for each in (node.left, node.right)],
                 _OF_BINARY.get(type(node.op), _same))
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         values = [self._value(each, data) for each in node.args]
-        function = FUNCTIONS[node.func.id]
+        function = self._functions[node.func.id]
         if function.over_time is None:
-            return _applied(function.of_values, values, function.of_units)
-        if not isinstance(values[0], Series):
+            return applied(function.of_values, values, function.of_units)
+        if not isinstance(values[0], Series) and not function.takes_numbers:
             raise InvalidValueError(
                 f'argument of {node.func.id}', float(values[0]), 'what changes over time',
                 self.text)
-        return function.over_time(values[0])
+        return function.over_time(values[0], *values[1:])
 
     def _text_of(self, node: ast.expr) -> str:
         """Return a part of what was written."""
@@ -223,15 +241,18 @@ def _in_radians(a: _Operand) -> Unit | None:
 
 class Function(NamedTuple):
     """
-    of_values: of numbers. over_time: of a series; one of the two is used.
+    A function of expressions: either of numbers or of what changes over time.
 
-    of_units: the unit of the result of `of_values`, by its operands' units, or plain numbers.
+    of_values: of numbers. of_units: the unit of its result, by its operands' units, or plain
+    numbers. over_time: of a series, and of what else is given. takes_numbers: whether over_time
+    takes a number where others need a series.
     """
 
     arguments: range
     of_values: Callable[..., FloatArray] = np.positive
-    over_time: Callable[[Series], Series] | None = None
+    over_time: Callable[..., Series | np.float64] | None = None
     of_units: _OfUnits = _same
+    takes_numbers: bool = False
 
 
 def derivative(series: Series) -> Series:
@@ -315,7 +336,7 @@ def aligned(series: Sequence[Series]) -> tuple[FloatArray, list[FloatArray]]:
                    for each in series]
 
 
-def _applied(
+def applied(
     function: Callable[..., FloatArray], values: Sequence[Series | np.float64],
     of_units: _OfUnits,
 ) -> Series | np.float64:

@@ -74,30 +74,65 @@ def read_series(
     InvalidValueError for what is no number, and errors of `Bag`.
     """
     read = Bag(bag)
-    gathered = {each: dict[str, _Samples]() for each in references}
-    takers: dict[str, list[_Samples]] = {}
+    gathering = Gathering(references, f'bag {str(bag)!r}')
     time_of, warning = None, ''
-    descriptions: dict[str, Message] = {}
     try:
         for number, message in enumerate(read.messages()):
             if time_of is None:
                 time_of = bag_time(message)
-            if message.topic not in takers:
-                takers[message.topic] = [
-                    found.setdefault(message.topic, _Samples(each, message))
-                    for each, found in gathered.items() if _is_meant(message.topic, each.topic)]
-            for samples in takers[message.topic]:
-                samples.take(time_of(message), message)
-            if message.topic.endswith(_DESCRIPTION):
-                descriptions[message.topic] = message
+            gathering.take(message, time_of(message))
             if number % 2000 == 0:
                 progress(time_of(message))
     except DamagedBagError as err:
         warning = str(err)
-    place = f'bag {str(bag)!r}'
-    types = _TypesOfJoints(descriptions)
-    return {each: _chosen(each, found, takers, place).series(types)
-            for each, found in gathered.items()}, warning or read.note
+    return gathering.series(), warning or read.note
+
+
+class Gathering:
+    """Gathers the values of fields, message by message."""
+
+    def __init__(self, references: Iterable[Reference], place: str) -> None:
+        """Begin without messages; place: where they come from, for errors."""
+        self._gathered = {each: dict[str, _Samples]() for each in references}
+        self._place = place
+        self._takers: dict[str, list[_Samples]] = {}
+        self._descriptions: dict[str, Message] = {}
+        self._known: dict[str, None] = {}
+        self._kinds: dict[str, type] = {}
+
+    def know(self, topic: str) -> None:
+        """Name a topic where one that there is not was meant, also without messages."""
+        self._known[topic] = None
+
+    def take(self, message: Message, time_s: float) -> None:
+        """Take the next message; time_s: its time [s]. Raises as `series`."""
+        takers = self._takers.get(message.topic)
+        if takers is None:
+            takers = self._takers[message.topic] = [
+                found.setdefault(message.topic, _Samples(each, message))
+                for each, found in self._gathered.items()
+                if is_meant(message.topic, each.topic)]
+        if takers:
+            kind = self._kinds.get(message.type_name)
+            if kind is None:
+                kind = self._kinds[message.type_name] = message_class(message.type_name)
+            content = deserialize(message.data, kind)
+            for samples in takers:
+                samples.take(time_s, content)
+        if message.topic.endswith(_DESCRIPTION):
+            self._descriptions[message.topic] = message
+
+    def series(self) -> dict[Reference, Series]:
+        """
+        Return the values of all references.
+
+        Raises UnknownNameError for a topic, field or item that is not there, InvalidValueError for
+        what is no number.
+        """
+        types = _TypesOfJoints(self._descriptions)
+        known = {**self._takers, **self._known}
+        return {each: _chosen(each, found, known, self._place).series(types)
+                for each, found in self._gathered.items()}
 
 
 class _TypesOfJoints:
@@ -123,7 +158,8 @@ class _TypesOfJoints:
         return dict(joint_types(text)) if isinstance(text, str) else {}
 
 
-def _is_meant(topic: str, written: str) -> bool:
+def is_meant(topic: str, written: str) -> bool:
+    """Return whether a topic, by its full name, may be meant by what is written."""
     return topic == written or topic.endswith('/' + written.lstrip('/'))
 
 
@@ -152,16 +188,13 @@ class _Samples:
     values: list[_Values] = field(default_factory=list)
     seen: dict[str, None] = field(default_factory=dict)
     missing: str = ''
-    kind: type | None = None
     units: dict[str, Unit | OfJoint | None] = field(default_factory=dict)
     item: str = ''  # name of the one in the last brackets
 
-    def take(self, time_s: float, message: Message) -> None:
+    def take(self, time_s: float, content: Any) -> None:
         """Read a message; one that lacks the item in brackets is left out."""
-        if self.kind is None:
-            self.kind = message_class(message.type_name)
         try:
-            found = self._read(deserialize(message.data, self.kind))
+            found = self._read(content)
         except _NoItemError as err:
             self.missing = err.key
             if len(self.seen) <= _MOST_COLUMNS:

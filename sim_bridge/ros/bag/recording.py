@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-import hashlib
 import json
 import math
 from pathlib import Path
@@ -24,6 +23,7 @@ from sim_bridge.description import find_robot
 from sim_bridge.description.force_fields import name_of
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.resources import BODY_SUFFIXES, find_scene
+from sim_bridge.foundation.digest import sha256
 from sim_bridge.foundation.errors import shortened
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.foundation.version import __version__
@@ -51,7 +51,6 @@ REFUSED, MISSED = 'refused', 'missed'
 # between looks at what happened
 _EVENTS_NS = 20_000_000
 FORMAT = 1
-_PART_BYTES = 1 << 20
 
 _FILE_NAME = re.compile(r"""filename\s*=\s*(?P<quote>["'])(?P<uri>.*?)(?P=quote)""")
 _PARAMETERS = re.compile(r'<parameters>(?P<name>[^<]+)</parameters>')
@@ -143,7 +142,7 @@ class Recording(Journal):
             FORMAT, __version__, namespace, _located(parameters),
             {each.robot.name: portable_description(each.robot.description)
              for each in loaded.robots},
-            _fingerprints(loaded, parameters), published, commands,
+            fingerprints(loaded, parameters), published, commands,
             next((scene.description.bundles for scene in loaded.world.openplx.values()
                   if scene.description.bundles), ''), HASH_VERSION)))
         self._record_hash()
@@ -312,7 +311,7 @@ def portable_description(description: RobotDescription) -> str:
     return _PARAMETERS.sub(placed, _FILE_NAME.sub(located, description.xml))
 
 
-def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
+def fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
     """Return the SHA-256, by path, of the files that the world was built from."""
     world = find_scene(parameters.world) if parameters.world else None
     paths: set[Path | str | None] = {world, parameters.extra_joints}
@@ -345,18 +344,3 @@ def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:
     return {
         str(path): sha256(path)
         for path in sorted(Path(name).resolve() for name in paths if name)}
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; '' for what is none or cannot be read."""
-    digest = hashlib.sha256()
-    try:
-        # a device has no end
-        if not path.is_file():
-            return ''
-        with path.open('rb') as file:
-            while part := file.read(_PART_BYTES):
-                digest.update(part)
-    except OSError:
-        return ''
-    return digest.hexdigest()

@@ -19,6 +19,7 @@ from rclpy.qos import QoSProfile
 from sim_bridge.description.openplx.bundles import installed_bundles, VARIABLE
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.resources import BODY_SUFFIXES, OPENPLX_SUFFIX
+from sim_bridge.foundation.digest import sha256
 from sim_bridge.foundation.errors import (
     brief,
     DamagedBagError,
@@ -44,7 +45,6 @@ from sim_bridge.ros.bag.recording import (
     portable_description,
     SETUP,
     Setup,
-    sha256,
     STATE_HASH,
 )
 from sim_bridge.ros.command.inputs import SENDERS_LEFT

@@ -38,7 +38,7 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
         if _matches(name, node):
             if not isinstance(block or {}, Mapping):
                 raise InvalidValueError('parameter file', str(path), _EXPECTED)
-            found.update(_flattened(block or {}, ''))
+            found.update(flattened(block or {}))
     return found
 
 
@@ -121,9 +121,10 @@ def _matches(pattern: str, node: str) -> bool:
     return re.fullmatch(expression, node) is not None
 
 
-def _flattened(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def flattened(tree: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
+    """Yield the names, with dots between, and values of nested parameters."""
     for name, value in tree.items():
         if isinstance(value, Mapping):
-            yield from _flattened(value, f'{prefix}{name}.')
+            yield from flattened(value, f'{prefix}{name}.')
         else:
             yield f'{prefix}{name}', value

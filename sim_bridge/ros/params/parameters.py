@@ -39,6 +39,11 @@ class SimulatorParameters:
         'Scene file (YAML) to simulate: ground, objects, materials and robots, each with a '
         'namespace of its own; or gallery/NAME; see docs/scenes.md. Empty for none',
     )
+    world_values: str = parameter(
+        '',
+        'Values in place of those of the scene file `world`, as YAML, by their paths under its '
+        'key world: {objects.ball.mass: 0.2, robots.left.position[2]: 0.1}; see docs/scenes.md',
+    )
     robot: str = parameter(
         '',
         'Robot to simulate: a shipped one by its name, a URDF, xacro or OpenPLX file by its path '
@@ -438,6 +443,14 @@ class SimulatorParameters:
             fields_from_text(self.force_fields, "parameter 'force_fields'")
         if self.changes:
             changes_from_text(self.changes, "parameter 'changes'")
+        if self.world_values:
+            # imported here, since it takes time that few need to spend
+            from sim_bridge.description.scene.scene import check_values
+
+            check_values(self.world_values)
+            if not self.world:
+                raise InvalidValueError(
+                    "parameter 'world_values'", self.world_values, 'none without a `world`')
 
     def in_namespace(self, namespace: str) -> SimulatorParameters:
         """Return the parameters of a node in a namespace, with the prefix of its frames."""

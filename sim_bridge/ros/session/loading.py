@@ -128,7 +128,7 @@ def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[Loaded
         given: Any = each.arguments.get('joint_positions', {})
         _start_at(robot, {**initial_values(robot.description), **given})
 
-    scene = read_scene(parameters.world)
+    scene = read_scene(parameters.world, parameters.world_values)
     add_scene(world, scene, start)
     if parameters.world.endswith(PROJECT_SUFFIX):
         # what runs a project gives its solver as the parameter, unless told otherwise

@@ -116,11 +116,15 @@ class Simulator:
     def is_ready(self) -> bool:
         """Return whether a control step can be taken: in lockstep, whether all have answered."""
         if self.lockstep.should_ask:
-            time_ns = self.time_ns
-            self._sink.pause()
-            for interface in self.interfaces:
-                interface.publish_state(time_ns, pack_stamp(time_ns))
+            self.show_state()
         return self.lockstep.is_open()
+
+    def show_state(self) -> None:
+        """Publish the present joint states for controllers; no recording has them twice."""
+        time_ns = self.time_ns
+        self._sink.pause()
+        for interface in self.interfaces:
+            interface.publish_state(time_ns, pack_stamp(time_ns))
 
     def tick(self) -> None:
         """Take one control step and publish its results. Raises SimulationError."""

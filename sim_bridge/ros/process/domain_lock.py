@@ -49,6 +49,33 @@ def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> I
         yield
 
 
+# Domains up to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
+_DOMAINS = range(1, 102)
+
+
+@contextlib.contextmanager
+def any_domain(robot: str, environment: Mapping[str, str]) -> Iterator[int]:
+    """
+    Hold a ROS domain that no process of this user holds: that of `environment`, or another.
+
+    robot: what is simulated, told to who comes second. Raises StateError where all are held.
+    """
+    first, own = 37 * os.getpid(), environment.get('ROS_DOMAIN_ID', '')
+    others = [_DOMAINS[(first + number) % len(_DOMAINS)] for number in range(len(_DOMAINS))]
+    # 0 is everybody's default
+    for domain in [*([int(own)] if own.isdigit() and int(own) else []), *others]:
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(domain_lock(
+                    robot, '', {**environment, 'ROS_DOMAIN_ID': str(domain)}))
+            except StateError:
+                continue
+            yield domain
+            return
+    raise StateError(
+        f'all ROS domains from {_DOMAINS.start} to {_DOMAINS.stop - 1} of this machine are in use')
+
+
 def lock_file(domain: str, namespace: str, environment: Mapping[str, str]) -> Path:
     """Return the file whose lock is that of a domain and namespace, in the user's run folder."""
     folder = environment.get('XDG_RUNTIME_DIR') or tempfile.gettempdir()

@@ -1,0 +1,90 @@
+"""Values put into the content of a YAML file: by path, such as `objects.ball.position[2]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import re
+from typing import Any
+
+from sim_bridge.foundation.errors import brief, InvalidValueError
+
+_EXPECTED = (
+    'keys with dots between, items of lists by their numbers, such as a.b[2]; keys with other '
+    "characters than letters, digits, _ and - in quotes, such as a['b.c']")
+_STEP = re.compile(
+    r"""\.?(?P<key>[A-Za-z_][\w-]*)|\[(?P<item>\d{1,6})\]|\[(?P<quote>['"])(?P<name>.+?)(?P=quote)\]""",
+    re.ASCII)
+
+Path = tuple[str | int, ...]
+"""Keys of mappings, and numbers of items of lists."""
+
+
+def read_path(text: object, what: str) -> Path:
+    """Return the steps of a path; raises InvalidValueError, about `what`."""
+    steps: list[str | int] = []
+    at = 0
+    while isinstance(text, str) and at < len(text):
+        match = _STEP.match(text, at)
+        if match is None or bool(at and match['key']) != text.startswith('.', at):
+            break
+        steps.append(int(match['item']) if match['item'] else match['key'] or match['name'])
+        at = match.end()
+    if not isinstance(text, str) or at < len(text) or not steps or isinstance(steps[0], int):
+        raise InvalidValueError(what, text, _EXPECTED)
+    return tuple(steps)
+
+
+def path_text(path: Path) -> str:
+    """Return a path as it is written."""
+    text = ''
+    for step in path:
+        if isinstance(step, int):
+            text += f'[{step}]'
+        elif re.fullmatch(r'[A-Za-z_][\w-]*', step, re.ASCII):
+            text += f'.{step}' if text else step
+        else:
+            text += f'[{step!r}]'
+    return text
+
+
+def overlaid(content: Mapping[str, Any], values: Mapping[Path, Any]) -> Mapping[str, Any]:
+    """
+    Return a copy of a content with other values at some paths.
+
+    Keys that are missing are added, so that a value may be given that the file leaves to its
+    default; lines are kept. Raises InvalidValueError for a path that leads through what is neither
+    a mapping nor a list, or to an item that a list has not.
+    """
+    found: Any = content
+    for path, value in values.items():
+        found = _with(found, path, value, path)
+    result: Mapping[str, Any] = found
+    return result
+
+
+def _with(content: Any, path: Path, value: Any, whole: Path) -> Any:
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    if isinstance(step, int):
+        is_list = isinstance(content, (list, tuple))
+        if not is_list or step >= len(content):
+            raise InvalidValueError(
+                'path', path_text(whole), f'an item that is there, below {len(content)}'
+                if is_list else f'no item number at what is no list but {brief(content)}')
+        items = list(content)
+        items[step] = _with(items[step], rest, value, whole)
+        return items
+    if not isinstance(content, Mapping):
+        if content is not None:
+            raise InvalidValueError(
+                'path', path_text(whole), f'no key {step!r} of what is no mapping but '
+                f'{brief(content)}')
+        content = {}
+    # imported here, since most worlds are made without YAML
+    from sim_bridge.description.yaml.file import MappingWithLines
+
+    copy = MappingWithLines(content)
+    copy.lines = dict(getattr(content, 'lines', {}))
+    copy[step] = _with(content.get(step), rest, value, whole)
+    return copy

@@ -1,0 +1,140 @@
+"""Controllers in the process of a run: laws of `control`, and functions that a study names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+import inspect
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from sim_bridge.control.computed_torque_controller import (
+    ComputedTorqueLaw,
+    ComputedTorqueParameters,
+)
+from sim_bridge.control.joint_loop import JointLoop
+from sim_bridge.control.pd_controller import PdLaw, PdParameters
+from sim_bridge.control.velocity_controller import VelocityLoop, VelocityParameters
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.nearby_files import values_nearby
+from sim_bridge.ros.params.parameter_files import check_parameter_name, flattened
+from sim_bridge.ros.params.parameter_table import from_flat
+from sim_bridge.ros.wire.joint_state_reader import JointStateReader
+from sim_bridge.ros.wire.messages import marks, pack_stamp, PreparedMessage
+from sim_bridge.sweep.plan import ControllerPlan, FUNCTION
+from sim_bridge.sweep.user_code import function_of
+
+
+class Controller(Protocol):
+    """Answers joint states with commands, both serialized."""
+
+    def control(self, description: str) -> object:
+        """Take the URDF of the robot, before the first state."""
+
+    def answer(self, data: bytes) -> bytes | None:
+        """Return the command that answers a joint state; None for none."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """
+    What a controller is made for.
+
+    namespace: of the robot. joints: that it may command. world, robot, params: of the plan, for
+    files of parameters. folder: that paths count from.
+    """
+
+    namespace: str
+    joints: Sequence[str]
+    world: str
+    robot: str
+    params: str | None
+    folder: Path
+
+    def parameters_of(self, node: str) -> dict[str, Any]:
+        """Return a node's parameters in files beside the robot and the scene, and the user's."""
+        full = '/'.join(filter(None, ('', self.namespace, node)))
+        return values_nearby(
+            full if full.startswith('/') else f'/{full}', self.world, self.robot,
+            params=self.params)
+
+
+_TABLES: Mapping[str, Any] = {
+    'pd': PdParameters, 'computed_torque': ComputedTorqueParameters,
+    'velocity': VelocityParameters}
+
+
+def make_controller(plan: ControllerPlan, situation: Situation) -> Controller:
+    """Return the controller of a plan; raises InvalidValueError, UnknownNameError."""
+    if plan.kind == FUNCTION:
+        return FunctionController(plan, situation)
+    node = f'{plan.kind}_controller'
+    given = dict(flattened(plan.parameters))
+    for name in given:
+        check_parameter_name(name, node)
+    values = {**situation.parameters_of(node), **given}
+    parameters = from_flat(_TABLES[plan.kind], values, lambda text: None)
+    if plan.kind == 'velocity':
+        return VelocityLoop(parameters)
+    law: Any = PdLaw if plan.kind == 'pd' else ComputedTorqueLaw
+    return JointLoop(parameters, law)
+
+
+class FunctionController:
+    """
+    A function of time, positions and velocities.
+
+    The function that the study names is called once, with the names of the joints and the
+    arguments of the study, and returns one that is called with the time [s] and arrays (n,) of
+    positions [rad or m] and velocities of these joints, and returns (n,) efforts [N m or N]; or,
+    where it has the argument `field` with the value position or velocity, these.
+    """
+
+    _FIELDS = ('effort', 'velocity', 'position')
+
+    def __init__(self, plan: ControllerPlan, situation: Situation) -> None:
+        """Call the function of the study. Raises InvalidValueError."""
+        arguments = dict(plan.parameters)
+        field = arguments.pop('field', 'effort')
+        if field not in self._FIELDS:
+            raise InvalidValueError('field', field, f'one of {", ".join(self._FIELDS)}')
+        self._joints = list(situation.joints)
+        self._call = plan.call
+        make = function_of(plan.call, situation.folder)
+        try:
+            inspect.signature(make).bind(self._joints, **arguments)
+        except TypeError as err:
+            raise InvalidValueError(
+                plan.call, arguments, f'arguments that it takes beside the joints: {err}') from err
+        self._function = make(self._joints, **arguments)
+        if not callable(self._function):
+            raise InvalidValueError(
+                plan.call, self._function, 'a function that it returns, of time, q and dq')
+        n = len(self._joints)
+        self._message = PreparedMessage(
+            JointState(name=self._joints, **{field: marks(0, n)}), (n,))
+        self._reader = JointStateReader()
+        self._names: list[str] = []
+        self._places = np.zeros(0, int)
+
+    def control(self, description: str) -> None:
+        """Do nothing: the function knows its robot."""
+
+    def answer(self, data: bytes) -> bytes:
+        """Return the command for a joint state. Raises InvalidValueError for what it returns."""
+        state = self._reader.read(data)
+        if state.names != self._names:
+            self._names = state.names
+            self._places = np.array([state.names.index(name) for name in self._joints], int)
+        found = np.asarray(self._function(
+            state.time_ns * 1e-9, state.position[self._places], state.velocity[self._places]),
+            float)
+        if found.shape != (len(self._joints),) or not np.isfinite(found).all():
+            raise InvalidValueError(
+                f'what {self._call} returns', found.tolist(),
+                f'{len(self._joints)} finite numbers, one for each of {", ".join(self._joints)}')
+        self._message.blocks[0][:] = found
+        return self._message.stamped(pack_stamp(state.time_ns))

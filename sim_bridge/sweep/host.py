@@ -1,0 +1,190 @@
+"""
+A process that makes runs for another one, which learns of everything that can happen to it.
+
+A run that ends its process, by a crash or because the system is out of memory, or that takes too
+long, costs that process and no other run. Processes end with the one that started them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from multiprocessing.connection import Connection
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple, TYPE_CHECKING
+
+from sim_bridge.foundation.errors import shortened, StateError
+from sim_bridge.sweep.rows import CRASHED, HUNG, processor, Row
+
+if TYPE_CHECKING:
+    from sim_bridge.sweep.study import Study
+
+_WORKER = 'sim_bridge.sweep.worker'
+LOADED = 'loaded'
+"""What a process says when the world of a run is built."""
+
+# building a world may compile kernels, which takes minutes where many share few processors [s]
+_LOADING_S = 900.0
+# of what a process has said in the end, in reasons [bytes]
+_TAIL = 600
+_MOST_OUTPUT = 1 << 20
+
+
+class Job(NamedTuple):
+    """A run to make; bag: folder to record it to, '' for none. attempt: from 1."""
+
+    run: int
+    bag: str = ''
+    attempt: int = 1
+
+
+class Host:
+    """A process that makes one run at a time."""
+
+    def __init__(self, study: Study, timeout_s: float) -> None:
+        """Start the process; timeout_s: of a run, once its world is built [s]."""
+        self._study, self._timeout_s = study, timeout_s
+        self._output = tempfile.TemporaryFile(prefix='sim_bridge_sweep_')  # noqa: SIM115
+        self.job: Job | None = None
+        self._deadline = self._begun = 0.0
+        self._limit_s = 0.0
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.connection = Connection(ours.detach())
+            environment = {
+                # matrices are small, and each run has a processor
+                'OPENBLAS_NUM_THREADS': '1', **os.environ,
+                'PYTHONPATH': os.pathsep.join(each or os.getcwd() for each in sys.path),
+                'PYTHONFAULTHANDLER': '1'}
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, '-m', _WORKER, str(theirs.fileno()),
+                     str(study.source.resolve())],
+                    env=environment, stdin=subprocess.DEVNULL, stdout=self._output,
+                    stderr=self._output, pass_fds=[theirs.fileno()], start_new_session=True)
+            except BaseException:
+                self.connection.close()
+                self._output.close()
+                raise
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    @property
+    def left_s(self) -> float:
+        """How long the present run may still take [s]."""
+        return self._deadline - time.monotonic()
+
+    def begin(self, job: Job) -> None:
+        """Begin a run; there must be no other."""
+        self.job = job
+        self._begun = time.monotonic()
+        self._allow(_LOADING_S)
+        # what was said about earlier runs explains nothing
+        if os.fstat(self._output.fileno()).st_size > _MOST_OUTPUT:
+            os.ftruncate(self._output.fileno(), 0)
+        # a process that has ended is noticed by `result`
+        with contextlib.suppress(OSError):
+            self.connection.send(job)
+
+    def result(self) -> Row | None:
+        """
+        Return the row of the present run if it has ended, in any way; else None.
+
+        Where the process died or took too long, it is gone afterwards: `is_alive` is False. Raises
+        StateError where the process cannot make runs at all.
+        """
+        job = self.job
+        assert job is not None
+        try:
+            while self.connection.poll(0.0):
+                found = self.connection.recv()
+                if found == LOADED:
+                    self._allow(self._timeout_s)
+                    continue
+                if isinstance(found, str):
+                    raise StateError(f'a process that was to make runs cannot: {found}')
+                row: Row = found
+                self.job = None
+                row.attempts = job.attempt
+                return row
+        except (EOFError, OSError):
+            self._process.wait()
+            return self._failed(CRASHED, f'its process {self._end()}')
+        if self.left_s <= 0.0:
+            return self._failed(HUNG, f'took longer than {self._limit_s:g} s')
+        return None
+
+    def _allow(self, seconds: float) -> None:
+        """Let the run go on for so long [s]."""
+        self._limit_s, self._deadline = seconds, time.monotonic() + seconds
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can make another run."""
+        return not self.connection.closed
+
+    def close(self) -> None:
+        """Kill the process, and all that it started."""
+        if self.connection.closed:
+            return
+        self.connection.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._output.close()
+
+    def _failed(self, status: str, reason: str) -> Row:
+        """Return the row of a run that its process did not end, and close."""
+        job, said = self.job, self._said()
+        assert job is not None
+        self.job = None
+        self.close()
+        study = self._study
+        return Row(
+            job.run, status, shortened(f'{reason}{said}', 2 * _TAIL),
+            False if study.criteria else None, study.design.of(job.run),
+            noise_seed=study.design.noise_seed(job.run), attempts=job.attempt,
+            wall_s=time.monotonic() - self._begun, host=socket.gethostname(),
+            processor=processor())
+
+    def _end(self) -> str:
+        """Return how the process ended."""
+        code = self._process.returncode
+        if code >= 0:
+            return f'ended with exit code {code}'
+        with contextlib.suppress(ValueError):
+            return f'was ended by {signal.Signals(-code).name}'
+        return f'was ended by signal {-code}'
+
+    def _said(self) -> str:
+        """Return the end of what the process has written."""
+        self._output.seek(max(0, os.fstat(self._output.fileno()).st_size - _TAIL))
+        text = self._output.read().decode(errors='replace').strip()
+        return f'; it said: {text}' if text else ''
+
+
+def run_apart(study: Study, run: int, timeout_s: float, bag: str = '') -> Row:
+    """
+    Make one run in a process of its own and return its row.
+
+    bag: folder to record it to. Raises StateError, RecordingError.
+    """
+    host = Host(study, timeout_s)
+    try:
+        host.begin(Job(run, bag))
+        while True:
+            host.connection.poll(max(min(host.left_s, 1.0), 0.0))
+            row = host.result()
+            if row is not None:
+                return row
+    finally:
+        host.close()
+

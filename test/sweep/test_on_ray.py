@@ -1,0 +1,158 @@
+"""Sweeps on a real Ray cluster of two nodes, one of whose workers is killed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from studies import PUSHED, swept, write_study
+
+from sim_bridge.sweep.store import Store
+from sim_bridge.sweep.study import Study
+from sim_bridge.sweep.sweep import sweep
+from sim_bridge.sweep.table import rows_of
+
+# Ray's own processes leave sockets and files to its end
+pytestmark = [
+    pytest.mark.long, pytest.mark.timeout(1800), pytest.mark.filterwarnings('ignore'),
+]
+
+RUNS = 2000
+RAY = Path(sys.executable).with_name('ray')
+NODES = ('--num-cpus', '1', '--object-store-memory', '100000000', '--disable-usage-stats')
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    import socket
+
+    with socket.socket() as own:
+        own.bind(('127.0.0.1', 0))
+        return int(own.getsockname()[1])
+
+
+@pytest.fixture
+def cluster(tmp_path_factory) -> Iterator[str]:
+    """Start a head and a second node on this machine; end them and all that they started."""
+    # paths of sockets may have 107 characters
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix='ray', ignore_cleanup_errors=True) as folder:
+        address = f'127.0.0.1:{free_port()}'
+        environment = {**os.environ, 'RAY_USAGE_STATS_ENABLED': '0', 'RAY_TMPDIR': folder}
+        nodes = []
+        head = ['--head', '--port', address.rpartition(':')[2], '--include-dashboard', 'false',
+                '--temp-dir', folder, '--node-ip-address', '127.0.0.1']
+        try:
+            for arguments in (head, ['--address', address, '--node-ip-address', '127.0.0.1']):
+                nodes.append(subprocess.Popen(
+                    [RAY, 'start', '--block', *arguments, *NODES], env=environment,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True))
+                wait_for_nodes(address, len(nodes), environment)
+            yield address
+        finally:
+            for node in nodes:
+                node.terminate()
+            for node in nodes:
+                try:
+                    node.wait(60.0)
+                except subprocess.TimeoutExpired:
+                    os.killpg(node.pid, signal.SIGKILL)
+                    node.wait()
+
+
+def wait_for_nodes(address: str, count: int, environment: dict[str, str]) -> None:
+    """Wait until a cluster has so many nodes."""
+    program = (
+        'import ray, sys, time\n'
+        f'ray.init({address!r}, logging_level="error", log_to_driver=False)\n'
+        f'while sum(node["Alive"] for node in ray.nodes()) < {count}:\n    time.sleep(0.1)\n')
+    end = time.monotonic() + 120.0
+    while subprocess.run(
+            [sys.executable, '-c', program], env=environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, timeout=120.0).returncode:
+        assert time.monotonic() < end, f'no {count} nodes at {address}'
+
+
+def workers(study: Study) -> list[int]:
+    """Return the processes of Ray that have runs made, by those that make them."""
+    found = []
+    for entry in Path('/proc').iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / 'cmdline').read_bytes().split(b'\0')
+            parent = int((entry / 'stat').read_text().rpartition(')')[2].split()[1])
+        except OSError:
+            continue
+        if b'sim_bridge.sweep.worker' in words and str(study.source).encode() in words:
+            found.append(parent)
+    return found
+
+
+def test_a_cluster_gives_the_rows_of_this_machine(cluster, tmp_path):
+    """Make 2000 runs on two nodes, and lose none where a worker is killed with its runs."""
+    from sim_bridge.sweep.on_ray import RayExecutor
+
+    study = write_study(tmp_path, {**PUSHED, 'samples': RUNS})
+    here = swept(study, tmp_path / 'here')
+    killed: list[int] = []
+    seen: set[int] = set()
+
+    def kill(progress: object) -> None:
+        """Kill a worker in the middle, with SIGKILL."""
+        seen.update(workers(study) if len(seen) < 2 else ())
+        if not killed and store.count > RUNS // 4 and (busy := workers(study)):
+            killed.append(busy[0])
+            os.kill(busy[0], signal.SIGKILL)
+
+    with Store(study, tmp_path / 'there') as store:
+        progress = sweep(store, RayExecutor(cluster, 120.0), kill)
+        there = rows_of(store.table(), study)
+    assert killed
+    assert len(seen) == 2, 'both nodes make runs'
+    assert progress.statuses == {'done': RUNS}
+    assert [row.run for row in there] == list(range(RUNS))
+    assert max(row.attempts for row in there) >= 2
+    assert [row.same() for row in there] == [row.same() for row in here]
+
+
+def test_a_cluster_that_is_not_there_is_told(tmp_path):
+    """Say how to start one."""
+    study = write_study(tmp_path, PUSHED)
+    told = subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', 'sweep', study.source, '--ray',
+         f'127.0.0.1:{free_port()}'], capture_output=True, text=True, timeout=300.0)
+    assert told.returncode == 2
+    assert 'there is no Ray cluster at' in told.stderr and 'ray start --head' in told.stderr
+
+
+def test_a_cluster_is_started_and_runs_that_crash_are_rows(tmp_path):
+    """Start a cluster for one sweep, which ends with it; a crash costs no more than its run."""
+    (tmp_path / 'fragile.py').write_text(
+        'import os\n\n\ndef make(joints, number):\n    def answer(time_s, q, dq):\n'
+        '        if number == 3:\n            os.abort()\n        return -30.0 * dq\n'
+        '    return answer\n')
+    study = write_study(tmp_path, {
+        'design': 'list',
+        'vary': {'number': {'path': 'controller.number', 'values': list(range(12))}},
+        'run': {**PUSHED['run'], 'disturbances': {}, 'controller': {
+            'kind': 'function', 'call': 'fragile.py:make', 'number': 0}},
+        'measure': {'sag': PUSHED['measure']['sag']}})
+    told = subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', 'sweep', study.source, '--ray', 'local', '--ship'],
+        capture_output=True, text=True, timeout=600.0)
+    assert told.returncode == 1, told.stderr
+    assert '11 done, 1 crashed' in told.stdout
+    with Store(study, tmp_path / 'study_results') as store:
+        rows = rows_of(store.table(), study)
+    assert [row.run for row in rows if row.status == 'crashed'] == [3]
+    assert 'SIGABRT' in rows[3].reason
+    others = [row.same() for row in rows if row.run != 3]
+    assert others == [row.same() for row in swept(study, tmp_path / 'here') if row.run != 3]

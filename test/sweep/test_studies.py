@@ -1,0 +1,131 @@
+"""Reading studies: every defect is told with its line."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from studies import PUSHED, write_study
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.sweep.criteria import Criterion
+from sim_bridge.sweep.study import read_study, StudyError
+
+
+def test_a_study_is_read(tmp_path):
+    """Know inputs, runs and what they are made of."""
+    study = write_study(tmp_path, PUSHED)
+    assert study.design.count == 6
+    assert list(study.inputs) == ['frequency', 'friction', 'push']
+    plan = study.plan(study.design.of(2))
+    inputs = study.design.of(2)
+    assert plan.controllers[''].parameters == {'natural_frequency': inputs['frequency']}
+    assert plan.disturbances[0].values['force'] == (0.0, inputs['push'], 0.0)
+    assert plan.changes['arm']['joints']['joint_2']['friction'] == inputs['friction']
+
+
+def test_the_digest_is_of_what_decides_about_runs(tmp_path):
+    """Keep results when comments change, and not when a number does."""
+    digest = write_study(tmp_path, PUSHED).digest
+    file = tmp_path / 'study.yaml'
+    file.write_text('# held\n' + file.read_text().replace('study:', 'study:\n  description: held'))
+    assert read_study(file).digest == digest
+    assert write_study(tmp_path, {**PUSHED, 'seed': 2}).digest != digest
+
+
+WRONG = {
+    'design: randon': "must be one of grid, list, random, sobol, saltelli; did you mean 'random'",
+    'samples: 0': 'must be a whole number, 1 or more',
+    'seed: -1': 'must be a whole number, 0 or more',
+    'friction: {path: joints.a, uniform: [0, 1]}': 'must begin with one of robot, scene',
+    'friction: {path: changes.arm.joints.joint_2.friction}': 'one of values, range',
+    'friction: {path: duration, uniform: [2, 1]}': 'the lesser first',
+    'friction: {path: duration, log_uniform: [0, 1]}': 'both above 0',
+    'friction: {path: duration, normal: [1, 0.1], uniform: [1, 2]}': 'is given too',
+    'friction: {path: "duration..x", uniform: [1, 2]}': 'keys with dots between',
+    'friction: {path: "disturbances.push.force[7]", uniform: [1, 2]}': 'an item that is there',
+    'friction: {path: robot.a, uniform: [1, 2]}': 'is no mapping',
+    'kind: pod': "did you mean 'pd'",
+    'kind: shove': 'must be one of push, move',
+    'duration: -1': 'must be a time above 0',
+    'parameters: {real_time_factor: 2.0}': 'is not a parameter of runs',
+    'holds: wurst < 1': "Did you mean 'worst'?",
+    'holds: worst +': 'comparisons of measures',
+    'holds: __import__("os")': 'unknown function',
+    'worst: joint_states.position[joint_1': 'fields of topics',
+    'worst: maximum(joint_states.position)': 'unknown function',
+    'wrong: 1': 'there is no such key',
+}
+
+
+@pytest.mark.parametrize(('line', 'told'), WRONG.items(), ids=WRONG)
+def test_defects_are_told_with_their_line(tmp_path, line, told):
+    """Name key, value, line and what is accepted."""
+    write_study(tmp_path, copy.deepcopy(PUSHED))
+    file = tmp_path / 'study.yaml'
+    lines = file.read_text().splitlines()
+    key = line.partition(':')[0]
+    text = '\n'.join(lines)
+    if key == 'friction':
+        at = next(k for k, each in enumerate(lines) if each.strip() == 'friction:')
+        lines[at:at + 5] = [f'    {line}']
+    elif key == 'wrong':
+        at = 1
+        lines.insert(1, f'  {line}')
+    elif key == 'parameters':
+        at = next(k for k, each in enumerate(lines) if each.strip() == 'parameters:')
+        end = next(k for k in range(at + 1, len(lines)) if lines[k].startswith('    controller'))
+        lines[at:end] = [f'    {line}']
+    else:
+        kinds = [k for k, each in enumerate(lines) if each.strip().startswith(f'{key}:')]
+        at = kinds[-1] if line == 'kind: shove' else kinds[0]
+        indent = len(lines[at]) - len(lines[at].lstrip())
+        lines[at] = ' ' * indent + line
+    assert text != '\n'.join(lines)
+    file.write_text('\n'.join(lines))
+    with pytest.raises(StudyError) as raised:
+        read_study(file)
+    assert told in str(raised.value)
+    if key not in ('friction',) or 'uniform: [2' in line:
+        assert any(abs(finding.line - at - 1) <= 1 for finding in raised.value.report.findings), (
+            str(raised.value))
+
+
+def test_designs_take_what_they_can(tmp_path):
+    """Refuse samples that are no power of 2, texts for Sobol indices, lists of other lengths."""
+    def refused(**changes: object) -> str:
+        with pytest.raises(StudyError) as raised:
+            write_study(tmp_path, {**PUSHED, **changes})
+        return str(raised.value)
+
+    texts = {**PUSHED['vary'], 'solver': {
+        'path': 'parameters.solver', 'values': ['direct', 'split']}}
+    assert 'must be a power of 2 for Sobol indices, such as 8' in refused(design='saltelli')
+    assert 'takes inputs that are numbers' in refused(design='saltelli', samples=8, vary=texts)
+    assert 'needs an input with values' in refused(design='grid', samples=None)
+    assert 'must be equally long' in refused(design='list', samples=None, vary={
+        **texts, 'rate': {'path': 'parameters.rate', 'range': [100, 200, 3]}})
+
+
+def test_a_study_that_is_not_there(tmp_path):
+    """Say which file is missing."""
+    with pytest.raises(StudyError, match='nowhere.yaml'):
+        read_study(tmp_path / 'nowhere.yaml')
+
+
+@pytest.mark.parametrize(('text', 'holds'), [
+    ('a < 2', True), ('a < 2 and b > 3', False), ('not a > 2', True), ('1 < a < 2', True),
+    ('abs(0 - a) + 1 == 2.5', True), ('never < 1', False), ('not never < 1', False),
+    ('a / zero > 1', False), ('name == "x"', True), ('endless < inf', False)])
+def test_criteria_compare_measures_and_inputs(text, holds):
+    """Do arithmetic, comparisons and logic; nothing holds of what is no number."""
+    values = {'a': 1.5, 'b': 2.0, 'never': float('nan'), 'zero': 0.0, 'name': 'x',
+              'endless': float('inf')}
+    assert Criterion(text, values).holds(values) is holds
+
+
+def test_criteria_call_nothing_of_pythons():
+    """Refuse attributes, items, calls of calls and comprehensions."""
+    for text in ('a.real', 'a[0]', '(lambda: 1)()', '[x for x in a]', 'abs(*a)', 'f"{a}"'):
+        with pytest.raises(InvalidValueError):
+            Criterion(text, ['a', 'x'])
