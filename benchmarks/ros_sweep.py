@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 import pickle
+import secrets
 import tempfile
 import time
 
@@ -82,6 +84,8 @@ def _nothing() -> None:
 
 def on_ray(study: Study, sizes: list[int], count: int) -> None:
     """Make runs by tasks of Ray of several sizes, and tasks of nothing."""
+    # one of its own: Ray would write one to the user's folder
+    os.environ.update(RAY_AUTH_MODE='token', RAY_AUTH_TOKEN=secrets.token_hex(32))
     import ray
 
     from sim_bridge.sweep.on_ray import Batch, make_batch

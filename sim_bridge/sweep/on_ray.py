@@ -125,6 +125,10 @@ class RayExecutor:
                 logging_level=logging.ERROR, configure_logging=False)
         except (OSError, RuntimeError, ValueError) as err:
             said = str(err).splitlines()[0].rstrip('.')
+            if _asks_for_token(err):
+                raise StateError(
+                    f'the Ray cluster {self._address!r} asks for a token: set RAY_AUTH_MODE=token '
+                    "and give it the cluster's, as `ray start` and Ray's documents say") from err
             raise StateError(
                 f'there is no Ray cluster at {self._address!r}: {said}. '
                 'Start one by `ray start --head`, or let --ray local start one here') from err
@@ -169,6 +173,16 @@ class RayExecutor:
         mean = sum(row.wall_s for row in rows) / max(len(rows), 1)
         self._run_s = mean if not self._run_s else 0.9 * self._run_s + 0.1 * mean
         return rows
+
+
+def _asks_for_token(error: BaseException | None) -> bool:
+    """Return whether an error, or what it is from, is that of a token that is missing."""
+    while error is not None:
+        if isinstance(error, ray.exceptions.AuthenticationError) or (
+                'InvalidAuthToken' in str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _look_for(address: str) -> None:

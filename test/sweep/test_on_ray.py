@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
+import secrets
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -24,25 +27,46 @@ pytestmark = [
 ]
 
 RUNS = 2000
+TOKEN = secrets.token_hex(32)
 RAY = Path(sys.executable).with_name('ray')
 NODES = ('--num-cpus', '1', '--object-store-memory', '100000000', '--disable-usage-stats')
 
 
+# above those of Ray's workers, and below those that the system gives to whoever asks for any: one
+# of these may be taken before the head listens there
+PORTS = range(20_000, 32_000)
+
+
 def free_port() -> int:
     """Return a port that nobody listens on."""
-    import socket
+    first = 97 * os.getpid()
+    for number in range(len(PORTS)):
+        port = PORTS[(first + number) % len(PORTS)]
+        with socket.socket() as own:
+            try:
+                own.bind(('127.0.0.1', port))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError(f'no port of {PORTS} is free')
 
-    with socket.socket() as own:
-        own.bind(('127.0.0.1', 0))
-        return int(own.getsockname()[1])
+
+@pytest.fixture(autouse=True)
+def own_token(monkeypatch) -> None:
+    """
+    Let clusters ask for a token that nobody else has.
+
+    Without one `--ray local` would have Ray write one to the user's folder, and every later
+    `ray start` ask for that. Before Ray is imported here, which reads these once.
+    """
+    monkeypatch.setenv('RAY_AUTH_MODE', 'token')
+    monkeypatch.setenv('RAY_AUTH_TOKEN', TOKEN)
 
 
 @pytest.fixture
-def cluster(tmp_path_factory) -> Iterator[str]:
+def cluster() -> Iterator[str]:
     """Start a head and a second node on this machine; end them and all that they started."""
-    # paths of sockets may have 107 characters
-    import tempfile
-
+    # not the test's own folder: paths of sockets may have 107 characters
     with tempfile.TemporaryDirectory(prefix='ray', ignore_cleanup_errors=True) as folder:
         address = f'127.0.0.1:{free_port()}'
         environment = {**os.environ, 'RAY_USAGE_STATS_ENABLED': '0', 'RAY_TMPDIR': folder}
@@ -51,10 +75,12 @@ def cluster(tmp_path_factory) -> Iterator[str]:
                 '--temp-dir', folder, '--node-ip-address', '127.0.0.1']
         try:
             for arguments in (head, ['--address', address, '--node-ip-address', '127.0.0.1']):
-                nodes.append(subprocess.Popen(
-                    [RAY, 'start', '--block', *arguments, *NODES], env=environment,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True))
-                wait_for_nodes(address, len(nodes), environment)
+                log = Path(folder) / f'node_{len(nodes)}.log'
+                with log.open('wb') as output:
+                    nodes.append(subprocess.Popen(
+                        [RAY, 'start', '--block', *arguments, *NODES], env=environment,
+                        stdout=output, stderr=output, start_new_session=True))
+                wait_for_nodes(address, nodes, log, environment)
             yield address
         finally:
             for node in nodes:
@@ -67,17 +93,21 @@ def cluster(tmp_path_factory) -> Iterator[str]:
                     node.wait()
 
 
-def wait_for_nodes(address: str, count: int, environment: dict[str, str]) -> None:
-    """Wait until a cluster has so many nodes."""
+def wait_for_nodes(
+    address: str, nodes: list[subprocess.Popen], log: Path, environment: dict[str, str]
+) -> None:
+    """Wait until a cluster has so many nodes; log: what the last of them says."""
     program = (
         'import ray, sys, time\n'
         f'ray.init({address!r}, logging_level="error", log_to_driver=False)\n'
-        f'while sum(node["Alive"] for node in ray.nodes()) < {count}:\n    time.sleep(0.1)\n')
+        f'while sum(node["Alive"] for node in ray.nodes()) < {len(nodes)}:\n    time.sleep(0.1)\n')
     end = time.monotonic() + 120.0
-    while subprocess.run(
-            [sys.executable, '-c', program], env=environment, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, timeout=120.0).returncode:
-        assert time.monotonic() < end, f'no {count} nodes at {address}'
+    while (asked := subprocess.run(
+            [sys.executable, '-c', program], env=environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=300.0)).returncode:
+        told = f'{log.read_text()}\n{asked.stdout[-2000:]}'
+        assert nodes[-1].poll() is None, told
+        assert time.monotonic() < end, f'no {len(nodes)} nodes at {address}: {told}'
 
 
 def workers(study: Study) -> list[int]:
@@ -131,6 +161,17 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path):
          f'127.0.0.1:{free_port()}'], capture_output=True, text=True, timeout=300.0)
     assert told.returncode == 2
     assert 'there is no Ray cluster at' in told.stderr and 'ray start --head' in told.stderr
+
+
+def test_a_cluster_that_asks_for_a_token_is_told(cluster, tmp_path):
+    """Say what is missing where a cluster wants a token."""
+    study = write_study(tmp_path, PUSHED)
+    environment = {**os.environ, 'RAY_AUTH_MODE': 'disabled'}
+    told = subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', 'sweep', study.source, '--ray', cluster],
+        capture_output=True, text=True, timeout=300.0, env=environment)
+    assert told.returncode == 2
+    assert 'asks for a token' in told.stderr and 'RAY_AUTH_MODE=token' in told.stderr
 
 
 def test_a_cluster_is_started_and_runs_that_crash_are_rows(tmp_path):
