@@ -17,7 +17,7 @@ PACKAGE = Path(sim_bridge.__file__).parent
 # parameters that carry many arrays: what a kernel may write into, and what never changes
 MUTABLE = {
     'state', 'ws', 'contacts', 'laws', 'islands', 'rows', 'solution', 'response', 'direct',
-    'scratch', 'work', 'coordinates', 'polygon'}
+    'scratch', 'work', 'coordinates', 'polygon', 'elements'}
 CONSTANT = {'model', 'options', 'surfaces', 'loops'}
 
 # where kernels are, and their compiler

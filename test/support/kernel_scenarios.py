@@ -83,6 +83,26 @@ def quadruped(watch):
         world.step()
 
 
+def weak_motors(watch):
+    """Throw a quadruped on the ground whose motors are too weak for their speeds."""
+    world, robot = load('quadruped', 0)
+    robot.set_base_velocity((1.0, 0.5, -4.0))
+    for name in robot.joint_names:
+        axis = robot.joint(name)
+        axis.control, axis.max_effort = 'velocity', 20.0
+    robot.dq = 3.0 * np.random.default_rng(1).normal(size=len(robot.dq))
+    for step in range(300):
+        robot.command_velocity(np.full(len(robot.dq), math.sin(5e-3 * step)))
+        ahead = world.copy()
+        ahead.step()
+        if ahead.report.pivots >= 4 and ahead.report.newton_steps > 8:
+            with watch():
+                world.step()
+            return
+        world.step()
+    raise AssertionError('no laws of joints were solved with contacts by Newton steps')
+
+
 def four_bar(watch):
     """Step a closed loop."""
     world, robot = load('four_bar')
@@ -619,8 +639,8 @@ def late(watch):
 
 
 SCENARIOS = [
-    arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces,
-    hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, momentum,
+    arm, dynamics, quadruped, weak_motors, four_bar, delta, tracked_vehicle, boxes, shapes,
+    surfaces, hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, momentum,
     violent, sleeping,
     joints, angular_motors, assembly, balls, springs, stored, many, laws, directions,
     solve_types, made, late]

@@ -4,7 +4,7 @@ The laws of joints as contacts: friction, motors and stops solved in one problem
 Pivoting over the pieces of the joints' laws (`dynamics.active_set`) ends soon where the matrix of
 the problem is positive definite. Contacts with friction make it another: pivots around them can
 cycle, and each costs a factorization and a contact problem. So after a few of them all joints of
-one axis are set free, and each element of their laws becomes a contact of its own kind:
+one axis are set free, and each element of their laws becomes a contact of its elements kind:
 
     rigid stop     a normal, whose impulse has one bound
     elastic stop   likewise, and yields
@@ -89,32 +89,32 @@ _INFINITY = float('inf')
 def open_laws(table):
     """Set the joints free, and list the elements of their laws as contacts, island by island."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    laws, own = world.laws(table), world.law_rows(table)
+    laws, elements = world.laws(table), world.law_rows(table)
     islands, solution = world.islands(table), world.solution(table)
     count, h = world.contacts(table).size[COUNT], world.options(table).time_step
-    own.size[ELEMENTS], own.size[ISLANDS_BEFORE] = 0, solution.effort[ISLANDS]
-    own.kept_given[:] = ws.given
+    elements.size[ELEMENTS], elements.size[ISLANDS_BEFORE] = 0, solution.effort[ISLANDS]
+    elements.kept_given[:] = ws.given
     for body in range(model.kind.shape[0]):
         if ws.kind[body] != REVOLUTE and ws.kind[body] != PRISMATIC:
             continue
         joint = model.v_index[body]
-        own.kept_law[joint, :] = ws.law[joint]
+        elements.kept_law[joint, :] = ws.law[joint]
         if is_left(ws.law[joint], ws.mode[joint]):
             continue
-        before = own.size[ELEMENTS]
-        list_elements(state.v[joint], ws.law[joint], h, joint, own)
+        before = elements.size[ELEMENTS]
+        list_elements(state.v[joint], ws.law[joint], h, joint, elements)
         shares = share_effort(ws.law[joint], ws.mode[joint], state.v[joint], ws.v_next[joint],
                               ws.constraint[joint])
-        for element in range(before, own.size[ELEMENTS]):
-            ws.given[joint] += own.middle[element] / h
-            set_element_law(laws, solution, own, element, count + element,
-                            own.kept_law[joint], h)
-            guess_impulse(laws, solution, own, element, count + element, shares, h)
-            islands.number[count + element] = island_of(model, islands, solution, body)
-        set_free(own.kept_law[joint], ws.law[joint])
+        for element in range(before, elements.size[ELEMENTS]):
+            ws.given[joint] += elements.middle[element] / h
+            set_element_law(laws, solution, elements, element, count + element,
+                            elements.kept_law[joint], h)
+            guess_impulse(laws, solution, elements, element, count + element, shares, h)
+            islands.number[count + element] = island_of_tree(model, islands, solution, body)
+        set_free(elements.kept_law[joint], ws.law[joint])
         ws.mode[joint] = LOOSE
     islands.spent[: solution.effort[ISLANDS]] = 0
-    sort_into_islands(count + own.size[ELEMENTS], solution.effort[ISLANDS], islands)
+    sort_into_islands(count + elements.size[ELEMENTS], solution.effort[ISLANDS], islands)
     return 0
 
 
@@ -148,46 +148,48 @@ def set_free(law, law_out):
 
 
 @kernel
-def list_elements(v, law, h, joint, own):
-    """Append the elements of a joint's law to own; v: its velocity before the step."""
+def list_elements(v, law, h, joint, elements):
+    """List the elements of a joint's law; v: its velocity before the step."""
     if rubs(law):
-        append(OF_FRICTION, joint, 0.0, 0.0, 0.5 * h * (law[BACK_COULOMB] - law[COULOMB]), own)
+        middle = 0.5 * h * (law[BACK_COULOMB] - law[COULOMB])
+        add_element(OF_FRICTION, joint, 0.0, 0.0, middle, elements)
     if law[MOTOR] == HARD:
         if law[MOST] == _INFINITY:
-            append(OF_MOTOR, joint, 1.0, law[TARGET], h * law[LEAST], own)
+            add_element(OF_MOTOR, joint, 1.0, law[TARGET], h * law[LEAST], elements)
         elif law[LEAST] == -_INFINITY:
-            append(OF_MOTOR, joint, -1.0, law[TARGET], h * law[MOST], own)
+            add_element(OF_MOTOR, joint, -1.0, law[TARGET], h * law[MOST], elements)
         else:
-            append(OF_MOTOR, joint, 0.0, law[TARGET], 0.5 * h * (law[MOST] + law[LEAST]), own)
+            middle = 0.5 * h * (law[MOST] + law[LEAST])
+            add_element(OF_MOTOR, joint, 0.0, law[TARGET], middle, elements)
     elif law[MOTOR] == SERVO and not is_free_servo(law):
         middle = 0.5 * h * (law[MOST] + law[LEAST])
         if law[SERVO_SLOPE] > 0.0:
             # effort SERVO_EFFORT - SERVO_SLOPE (v⁺ - v), less the middle
             target = v + (law[SERVO_EFFORT] - middle / h) / law[SERVO_SLOPE]
-            append(OF_MOTOR, joint, 0.0, target, middle, own)
+            add_element(OF_MOTOR, joint, 0.0, target, middle, elements)
         else:
             steady = min(max(law[SERVO_EFFORT], law[LEAST]), law[MOST])
-            append(OF_MOTOR, joint, 0.0, 0.0, h * steady, own)
+            add_element(OF_MOTOR, joint, 0.0, 0.0, h * steady, elements)
     if law[HIGH] < _INFINITY:
-        append(OF_UPPER_STOP, joint, -1.0, law[HIGH], 0.0, own)
+        add_element(OF_UPPER_STOP, joint, -1.0, law[HIGH], 0.0, elements)
     if law[LOW] > -_INFINITY:
-        append(OF_LOWER_STOP, joint, 1.0, law[LOW], 0.0, own)
+        add_element(OF_LOWER_STOP, joint, 1.0, law[LOW], 0.0, elements)
     if law[STOP] != 0.0 and law[STOP_SLOPE] > 0.0:
-        append(OF_ELASTIC_STOP, joint, -law[STOP], v + law[STOP_EFFORT] / law[STOP_SLOPE], 0.0,
-               own)
+        target = v + law[STOP_EFFORT] / law[STOP_SLOPE]
+        add_element(OF_ELASTIC_STOP, joint, -law[STOP], target, 0.0, elements)
 
 
 @kernel
-def append(element, joint, sign, target, middle, own):
+def add_element(element, joint, sign, target, middle, elements):
     """Append an element."""
-    at = own.size[ELEMENTS]
-    own.element[at], own.joint[at] = element, joint
-    own.sign[at], own.target[at], own.middle[at] = sign, target, middle
-    own.size[ELEMENTS] = at + 1
+    at = elements.size[ELEMENTS]
+    elements.element[at], elements.joint[at] = element, joint
+    elements.sign[at], elements.target[at], elements.middle[at] = sign, target, middle
+    elements.size[ELEMENTS] = at + 1
 
 
 @kernel
-def set_element_law(laws, solution, own, element, contact, law, h):
+def set_element_law(laws, solution, elements, element, contact, law, h):
     """
     Write an element as a contact.
 
@@ -200,8 +202,8 @@ def set_element_law(laws, solution, own, element, contact, law, h):
     laws.radius[contact, :] = 0.0
     solution.impulse[contact, :] = 0.0
     solution.bias[contact, :] = 0.0
-    kind = own.element[element]
-    if own.sign[element] != 0.0:
+    kind = elements.element[element]
+    if elements.sign[element] != 0.0:
         laws.rows[contact] = 1
         if kind == OF_ELASTIC_STOP:
             laws.softness[contact, Row.NORMAL] = 1.0 / (h * law[STOP_SLOPE])
@@ -218,24 +220,24 @@ def set_element_law(laws, solution, own, element, contact, law, h):
 
 
 @kernel
-def guess_impulse(laws, solution, own, element, contact, shares, h):
+def guess_impulse(laws, solution, elements, element, contact, shares, h):
     """Start an element from what the last pivot gave it, within its bounds."""
     friction, motor, stop = shares
     effort = stop
-    if own.element[element] == OF_FRICTION:
+    if elements.element[element] == OF_FRICTION:
         effort = friction
-    elif own.element[element] == OF_MOTOR:
+    elif elements.element[element] == OF_MOTOR:
         effort = motor
-    impulse = h * effort - own.middle[element]
-    if own.sign[element] != 0.0:
-        solution.impulse[contact, Row.NORMAL] = max(own.sign[element] * impulse, 0.0)
+    impulse = h * effort - elements.middle[element]
+    if elements.sign[element] != 0.0:
+        solution.impulse[contact, Row.NORMAL] = max(elements.sign[element] * impulse, 0.0)
     else:
         bound = laws.radius[contact, Bound.TANGENT]
         solution.impulse[contact, Row.TANGENT] = min(max(impulse, -bound), bound)
 
 
 @kernel
-def island_of(model, islands, solution, body):
+def island_of_tree(model, islands, solution, body):
     """Return the island of a body's tree; a new one where nothing touches the tree."""
     leader = find_leader(islands.leader, model.root[body])
     if islands.of_tree[leader] < 0:
@@ -255,20 +257,21 @@ def sort_into_islands(count, number, islands):
 
 
 @subroutine
-def build_law_rows(model, ws, contacts, laws, bonds, rows, dense, own):
-    """Build the rows of the elements, behind those of the contacts; dense: (nv,) zeros."""
+def build_law_rows(model, ws, contacts, laws, bonds, rows, direct, elements):
+    """Build the rows of the elements, behind those of the contacts."""
+    dense = direct.dense
     first = contacts.size[COUNT]
     end = rows.first[first]
     for body in range(model.kind.shape[0]):
         joint = model.v_index[body]
-        element = first_element(model, ws, body, own)
+        element = first_element(model, ws, body, elements)
         if element < 0:
             continue
         add_effort(model, ws, rows.whitening, body, 1.0, dense, rows.column)
-        while element < own.size[ELEMENTS] and own.joint[element] == joint:
+        while element < elements.size[ELEMENTS] and elements.joint[element] == joint:
             contact = first + element
             rows.first[contact] = end
-            end = fill_element(dense, own.sign[element], end, rows)
+            end = fill_element(dense, elements.sign[element], end, rows)
             if bonds.shape[0] > 0:
                 end = respect_bonds(bonds, rows, rows.first[contact], end)
             for entry in range(rows.first[contact], end):
@@ -278,18 +281,18 @@ def build_law_rows(model, ws, contacts, laws, bonds, rows, dense, own):
             invert_block(rows.block[contact], rows.inverse[contact])
             element += 1
         dense[:] = 0.0
-    rows.first[first + own.size[ELEMENTS]] = end
+    rows.first[first + elements.size[ELEMENTS]] = end
     return 0
 
 
 @kernel
-def first_element(model, ws, body, own):
+def first_element(model, ws, body, elements):
     """Return the first element of a body's joint, -1 without one."""
     if ws.kind[body] != REVOLUTE and ws.kind[body] != PRISMATIC:
         return -1
     joint = model.v_index[body]
-    for element in range(own.size[ELEMENTS]):
-        if own.joint[element] == joint:
+    for element in range(elements.size[ELEMENTS]):
+        if elements.joint[element] == joint:
             return element
     return -1
 
@@ -311,38 +314,38 @@ def fill_element(dense, sign, end, rows):
 
 
 @kernel
-def set_law_biases(v, first, own, bias_out):
+def set_law_biases(v, first, elements, bias_out):
     """Set the elements' velocities without impulses; v: (nv,) of the joints."""
-    for element in range(own.size[ELEMENTS]):
-        own_v = v[own.joint[element]] - own.target[element]
-        if own.sign[element] != 0.0:
-            bias_out[first + element, Row.NORMAL] = own.sign[element] * own_v
+    for element in range(elements.size[ELEMENTS]):
+        own_v = v[elements.joint[element]] - elements.target[element]
+        if elements.sign[element] != 0.0:
+            bias_out[first + element, Row.NORMAL] = elements.sign[element] * own_v
         else:
             bias_out[first + element, Row.NORMAL] = -1.0
             bias_out[first + element, Row.TANGENT] = own_v
 
 
 @kernel
-def push_elements(laws, rows, solution, first, own):
+def push_elements(laws, rows, solution, first, elements):
     """Add the impulses of the elements to the whitened velocity."""
-    for element in range(own.size[ELEMENTS]):
+    for element in range(elements.size[ELEMENTS]):
         impulse = solution.impulse[first + element]
         push(laws, rows, first + element,
              (impulse[Row.NORMAL], impulse[Row.TANGENT], 0.0), (0.0, 0.0, 0.0), solution.z)
 
 
 @kernel
-def gather_efforts(solution, first, h, own, effort_out):
+def gather_efforts(solution, first, h, elements, effort_out):
     """Add the mean efforts of the elements over the step, beside their middles, to effort_out."""
-    for element in range(own.size[ELEMENTS]):
-        effort_out[own.joint[element]] += pushed_by(solution, first, own, element) / h
+    for element in range(elements.size[ELEMENTS]):
+        effort_out[elements.joint[element]] += pushed_by(solution, first, elements, element) / h
 
 
 @kernel
-def pushed_by(solution, first, own, element):
+def pushed_by(solution, first, elements, element):
     """Return the impulse of an element on its joint, less its middle."""
-    if own.sign[element] != 0.0:
-        return own.sign[element] * solution.impulse[first + element, Row.NORMAL]
+    if elements.sign[element] != 0.0:
+        return elements.sign[element] * solution.impulse[first + element, Row.NORMAL]
     return solution.impulse[first + element, Row.TANGENT]
 
 
@@ -355,7 +358,7 @@ def close_laws(table):
     """
     model, ws = world.model(table), world.workspace(table)
     solution, islands = world.solution(table), world.islands(table)
-    own, laws = world.law_rows(table), world.laws(table)
+    elements, laws = world.law_rows(table), world.laws(table)
     first, h = world.contacts(table).size[COUNT], world.options(table).time_step
     for island in range(solution.effort[ISLANDS]):
         natural, _ = island_residual(laws, islands, world.rows(table), solution, island)
@@ -364,7 +367,7 @@ def close_laws(table):
         if ws.kind[body] != REVOLUTE and ws.kind[body] != PRISMATIC:
             continue
         joint = model.v_index[body]
-        law, kept = ws.law[joint], own.kept_law[joint]
+        law, kept = ws.law[joint], elements.kept_law[joint]
         if is_left(kept, ws.mode[joint]):
             continue
         for column in range(LAW_SIZE):
@@ -372,11 +375,12 @@ def close_laws(table):
                       and (column == SERVO_EFFORT or column == SERVO_SLOPE))
             if not is_new:
                 law[column] = kept[column]
-        ws.given[joint] = own.kept_given[joint]
-        element, effort, mode = first_element(model, ws, body, own), 0.0, LOOSE
-        while 0 <= element < own.size[ELEMENTS] and own.joint[element] == joint:
-            effort += (own.middle[element] + pushed_by(solution, first, own, element)) / h
-            mode = with_element(mode, law, own, element, solution.impulse[first + element],
+        ws.given[joint] = elements.kept_given[joint]
+        element, effort, mode = first_element(model, ws, body, elements), 0.0, LOOSE
+        while 0 <= element < elements.size[ELEMENTS] and elements.joint[element] == joint:
+            push_of_element = pushed_by(solution, first, elements, element)
+            effort += (elements.middle[element] + push_of_element) / h
+            mode = with_element(mode, law, elements, element, solution.impulse[first + element],
                                 laws.radius[first + element, Bound.TANGENT])
             element += 1
         ws.mode[joint] = mode
@@ -386,22 +390,22 @@ def close_laws(table):
     for body in range(model.kind.shape[0]):
         if model.root[body] == body and not is_immobile(ws.kind[body]):
             leader = find_leader(islands.leader, body)
-            if islands.of_tree[leader] >= own.size[ISLANDS_BEFORE]:
+            if islands.of_tree[leader] >= elements.size[ISLANDS_BEFORE]:
                 islands.of_tree[leader] = -1
-    solution.effort[ISLANDS], own.size[ELEMENTS] = own.size[ISLANDS_BEFORE], 0
+    solution.effort[ISLANDS], elements.size[ELEMENTS] = elements.size[ISLANDS_BEFORE], 0
     sort_into_islands(first, solution.effort[ISLANDS], islands)
     return 0
 
 
 @kernel
-def with_element(mode, law, own, element, impulse, radius):
+def with_element(mode, law, elements, element, impulse, radius):
     """
     Return a joint's mode with what an element says of it.
 
     Rigid stops come last in the order of elements, and hold whatever the others do.
     """
-    kind = own.element[element]
-    if own.sign[element] != 0.0:
+    kind = elements.element[element]
+    if elements.sign[element] != 0.0:
         pushes = impulse[Row.NORMAL] > 0.0
         if kind == OF_UPPER_STOP:
             return AT_UPPER if pushes else mode
@@ -411,7 +415,7 @@ def with_element(mode, law, own, element, impulse, radius):
             return mode + STOP_SIDE * int(law[STOP]) if pushes and mode < LOCKED else mode
         if pushes:
             return mode if mode >= LOCKED else AT_TARGET
-        return mode + MOTOR_SIDE * int(own.sign[element]) if mode < LOCKED else mode
+        return mode + MOTOR_SIDE * int(elements.sign[element]) if mode < LOCKED else mode
     t = impulse[Row.TANGENT]
     side = 0
     if abs(t) >= _AT_BOUND * radius:

@@ -6,6 +6,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.budget import affordable_work, island_rows, newton_work, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
+from sim_bridge.engine.contact.impacts import is_soft, unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.law_rows import push_elements
 from sim_bridge.engine.contact.prepare import directions
@@ -81,10 +82,10 @@ def least_velocity(law, gap, approach, u_n, h, touching):
     come to touch faster than the law's bounce velocity separate at the restitution's share of the
     velocity they had at the start.
     """
-    if law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0:
+    if is_soft(law):
         wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
     else:
-        wanted = -2.0 * (gap - touching) / h if gap > touching else 0.0
+        wanted = unbounced_velocity(gap, h, touching)
     if gap + 0.5 * h * u_n <= 0.0 and -approach > law[surface.BOUNCE_VELOCITY]:
         wanted = max(wanted, -law[surface.RESTITUTION] * approach)
     return wanted

@@ -5,6 +5,7 @@ from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import affordable_work, island_rows
 from sim_bridge.engine.contact.gauss_seidel import sweep
+from sim_bridge.engine.contact.impacts import propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.keep_wrenches import keep_wrenches
 from sim_bridge.engine.contact.law_rows import (
@@ -107,7 +108,7 @@ def build(table):
     build_rows(model, ws, world.geometry(table), contacts, world.laws(table), bonds, rows)
     if world.law_rows(table).size[ELEMENTS] > 0:
         build_law_rows(model, ws, contacts, world.laws(table), bonds, rows,
-                       world.direct(table).dense, world.law_rows(table))
+                       world.direct(table), world.law_rows(table))
     return 0
 
 
@@ -120,6 +121,7 @@ def resolve(table):
     own, h = world.law_rows(table), options.time_step
     find_twists(model, model.kind, ws, ws.v_next, response.twist)
     set_biases(table)
+    propagate_impacts(table)
     set_law_biases(ws.v_next, contacts.size[COUNT], own, solution.bias)
     solve_contacts(table)
     find_blocked(model, ws, world.geometry(table), contacts, laws, rows, solution,

@@ -241,7 +241,7 @@ def component(u, turn, row):
 
 @kernel
 def slide_in_interval(
-    local, i, width, scaling, radius, pressing, is_fixed, impulse, velocity
+    local_inout, i, width, scaling, radius, pressing, is_fixed, impulse, velocity
 ):
     """
     Write row i of a contact, bounded on its own, where it slides; return whether it does not.
@@ -253,17 +253,17 @@ def slide_in_interval(
     if abs(wanted) <= bound:
         return True
     side = math.copysign(1.0, wanted)
-    local[i, i] = scaling
-    local[i, width + i] = 0.0
-    local[i, 2 * width] = scaling * (side * bound - impulse)
+    local_inout[i, i] = scaling
+    local_inout[i, width + i] = 0.0
+    local_inout[i, 2 * width] = scaling * (side * bound - impulse)
     if is_fixed:
         return True
-    local[i, 0] = -scaling * side * radius
+    local_inout[i, 0] = -scaling * side * radius
     return False
 
 
 @kernel
-def slide_in_disk(local, i, width, stiff, radius, pressing, impulse, velocity, softness):
+def slide_in_disk(local_inout, i, width, stiff, radius, pressing, impulse, velocity, softness):
     """
     Write rows i and i + 1 of a contact, bounded by a disk, where they slide; return as above.
 
@@ -277,15 +277,15 @@ def slide_in_disk(local, i, width, stiff, radius, pressing, impulse, velocity, s
     d1, d2 = y1 / length, y2 / length
     share = bound / length
     p11, p12, p22 = share * d2 * d2, -share * d1 * d2, share * d1 * d1
-    local[i, i] = p11 * softness[0] + stiff * (1.0 - p11)
-    local[i, i + 1] = p12 * softness[1] - stiff * p12
-    local[i + 1, i] = p12 * softness[0] - stiff * p12
-    local[i + 1, i + 1] = p22 * softness[1] + stiff * (1.0 - p22)
-    local[i, width + i], local[i, width + i + 1] = p11, p12
-    local[i + 1, width + i], local[i + 1, width + i + 1] = p12, p22
-    local[i, 0], local[i + 1, 0] = -stiff * radius * d1, -stiff * radius * d2
-    local[i, 2 * width] = stiff * (bound * d1 - t)
-    local[i + 1, 2 * width] = stiff * (bound * d2 - s)
+    local_inout[i, i] = p11 * softness[0] + stiff * (1.0 - p11)
+    local_inout[i, i + 1] = p12 * softness[1] - stiff * p12
+    local_inout[i + 1, i] = p12 * softness[0] - stiff * p12
+    local_inout[i + 1, i + 1] = p22 * softness[1] + stiff * (1.0 - p22)
+    local_inout[i, width + i], local_inout[i, width + i + 1] = p11, p12
+    local_inout[i + 1, width + i], local_inout[i + 1, width + i + 1] = p12, p22
+    local_inout[i, 0], local_inout[i + 1, 0] = -stiff * radius * d1, -stiff * radius * d2
+    local_inout[i, 2 * width] = stiff * (bound * d1 - t)
+    local_inout[i + 1, 2 * width] = stiff * (bound * d2 - s)
     return False
 
 

@@ -190,17 +190,17 @@ def note_start(model, state, ws):
             own = ws.trees[root]
             for k in range(6):
                 own[START + k] = own[MOMENTUM + k]
-            store_v(own, START_CENTRE, add(origin_in(state.q, model, root), centre_of(own)))
+            store_v(own, START_CENTRE, add(origin_in(state.q, model, root), centre_of_system(own)))
 
 
 @kernel
-def centre_of(row):
+def centre_of_system(row):
     """Return the centre of mass from O, of a COMPOSITE inertia [m]."""
     return scale(1.0 / row[COMPOSITE + MASS], load_v(row, COMPOSITE + MOMENT))
 
 
 @subroutine
-def find_impulses(model, state, ws, h):
+def find_outer_impulses(model, state, ws, h):
     """
     Write the IMPULSE of all forces from outside on each system, about its O of the MIDDLE.
 
@@ -278,7 +278,7 @@ def momentum_in_flight(model, state, ws, root):
     more_n, more_f = load_v(own, IMPULSE), load_v(own, IMPULSE + 3)
     n = add(sub(n, cross(before, f)), sub(more_n, cross(middle, more_f)))
     f = add(f, more_f)
-    return add(n, cross(centre_of(own), f)), f
+    return add(n, cross(centre_of_system(own), f)), f
 
 
 @kernel
@@ -289,7 +289,7 @@ def velocity_missing(row, angular, linear):
     As a rigid body with its COMPOSITE inertia, beside the MOMENTUM that it has.
     """
     n, f = sub(angular, load_v(row, MOMENTUM)), sub(linear, load_v(row, MOMENTUM + 3))
-    mass, centre = row[COMPOSITE + MASS], centre_of(row)
+    mass, centre = row[COMPOSITE + MASS], centre_of_system(row)
     x, y, z = centre
     xy, xz, yz = (row[COMPOSITE + XY] + mass * x * y, row[COMPOSITE + XZ] + mass * x * z,
                   row[COMPOSITE + YZ] + mass * y * z)
@@ -333,7 +333,7 @@ def find_end(model, state, ws, leader, h):
         n, f = momentum_in_flight(model, state, ws, leader)
         path = scale(0.5 * h / own[COMPOSITE + MASS], add(load_v(own, START + 3), f))
         there = add(load_v(own, START_CENTRE), path)
-        store_v(own, MOVED, sub(sub(there, centre_of(own)), origin))
+        store_v(own, MOVED, sub(sub(there, centre_of_system(own)), origin))
     w, v = velocity_missing(own, n, f)
     store_v(own, GIVEN, w)
     store_v(own, GIVEN + 3, v)

@@ -13,8 +13,8 @@ from sim_bridge.engine.data.phases import MomentumPhase
 from sim_bridge.engine.dynamics.active_set import is_driven_by_friction
 from sim_bridge.engine.dynamics.tree_momentum import (
     end_step,
-    find_impulses,
     find_momenta,
+    find_outer_impulses,
     find_systems,
     note_start,
 )
@@ -26,7 +26,7 @@ def momentum(table, phase):
     if phase == MomentumPhase.START:
         return start(table)
     if phase == MomentumPhase.ADD_UP:
-        return add_up(table)
+        return add_up_systems(table)
     return end(table)
 
 
@@ -41,10 +41,10 @@ def start(table):
 
 
 @subroutine
-def add_up(table):
+def add_up_systems(table):
     """Find the impulses on the trees, before anything is placed at the end of the step."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    find_impulses(model, state, ws, world.options(table).time_step)
+    find_outer_impulses(model, state, ws, world.options(table).time_step)
     return 0
 
 

@@ -31,7 +31,7 @@ from sim_bridge.engine.pipeline.smooth import may_be_smooth
 from sim_bridge.engine.pipeline.step import (
     FASTEST,
     forget_contacts,
-    greatest_size,
+    greatest_magnitude,
     is_finite,
     limit_efforts,
 )
@@ -86,7 +86,7 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
         combine(state.v, ws.v_slopes, tableau, STAGES, h, ws.v)
         if not is_within_stops(model.q_of_v, model.limits, ws.q) or not is_finite(ws.v):
             return done
-        if greatest_size(ws.v) > FASTEST:
+        if greatest_magnitude(ws.v) > FASTEST:
             return done
         normalize_quaternions(model.kind, model.q_index, ws.q)
         follow(model, ws.q)

@@ -118,7 +118,7 @@ def step(table: Table, n: int):
         is_open = advance_positions(model, options, state, ws, table, touching)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
             return NOT_FINITE, done, most_pivots
-        if greatest_size(ws.v_next) > FASTEST or (
+        if greatest_magnitude(ws.v_next) > FASTEST or (
                 is_violent and gains_from_nothing(model, state, ws, h, work)):
             return DIVERGED, done, most_pivots
         if is_open or pivots > options.max_pivots:
@@ -327,7 +327,7 @@ def greatest_difference(a, b):
 
 
 @kernel
-def greatest_size(vector):
+def greatest_magnitude(vector):
     """Return the greatest magnitude of a vector's entries."""
     greatest = 0.0
     for at in range(vector.shape[0]):
