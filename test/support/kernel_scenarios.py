@@ -640,7 +640,7 @@ def late(watch):
 
 SCENARIOS = [
     arm, dynamics, quadruped, weak_motors, four_bar, delta, tracked_vehicle, boxes, shapes,
-    surfaces, hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium, momentum,
-    violent, sleeping,
+    surfaces, hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium,
+    momentum, violent, sleeping,
     joints, angular_motors, assembly, balls, springs, stored, many, laws, directions,
     solve_types, made, late]
