@@ -167,3 +167,21 @@ def project_disk(t, s, bound):
     if size <= bound:
         return t, s
     return t * bound / size, s * bound / size
+
+
+@kernel
+def slide_on_disk(stiff, bound, impulse, velocity):
+    """
+    Linearize the natural map of two rows with a disk bound; stiff: their inverse inertia.
+
+    Returns whether the rows slide, the direction d of their impulse, and P, the derivative of the
+    projection along the edge: with y = λ - u / stiff, λ - bound y / |y| = 0 has the derivative
+    dλ - P dy - d dbound.
+    """
+    y1, y2 = impulse[0] - velocity[0] / stiff, impulse[1] - velocity[1] / stiff
+    length = math.sqrt(y1 * y1 + y2 * y2)
+    if length <= bound:
+        return False, 0.0, 0.0, 0.0, 0.0, 0.0
+    d1, d2 = y1 / length, y2 / length
+    share = bound / length
+    return True, d1, d2, share * d2 * d2, -share * d1 * d2, share * d1 * d1

@@ -11,6 +11,7 @@ thousands; `proximal` makes it robust.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.cone import slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities, push
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.contact.velocity_newton import solve_for_velocities
@@ -260,18 +261,11 @@ def set_disk_equations(direct, i, normal, size, pressing, radius, impulse, veloc
     """
     matrix, right = direct.matrix, direct.right
     t, s = impulse
-    u_1, u_2 = velocity
-    stiff = max(matrix[i, i], matrix[i + 1, i + 1])
-    y1, y2 = t - u_1 / stiff, s - u_2 / stiff
-    length = math.sqrt(y1 * y1 + y2 * y2)
-    bound = radius * pressing
-    if length <= bound:
-        right[i], right[i + 1] = -u_1, -u_2
+    stiff, bound = max(matrix[i, i], matrix[i + 1, i + 1]), radius * pressing
+    slides, d1, d2, p11, p12, p22 = slide_on_disk(stiff, bound, impulse, velocity)
+    if not slides:
+        right[i], right[i + 1] = -velocity[0], -velocity[1]
         return
-    # λ - bound y / |y| = 0, with dy = dλ - G dλ / stiff and d bound = radius dλ_n
-    d1, d2 = y1 / length, y2 / length
-    share = bound / length
-    p11, p12, p22 = share * d2 * d2, -share * d1 * d2, share * d1 * d1
     for j in range(size):
         g1, g2 = matrix[i, j], matrix[i + 1, j]
         matrix[i, j] = p11 * g1 + p12 * g2

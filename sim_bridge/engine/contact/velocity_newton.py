@@ -18,6 +18,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.budget import OF_ENTRY_PAIR
+from sim_bridge.engine.contact.cone import slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.data import surfaces as surface
@@ -270,13 +271,10 @@ def slide_in_disk(local_inout, i, width, stiff, radius, pressing, impulse, veloc
     Arguments are those of `newton.set_disk_equations`.
     """
     t, s = impulse
-    y1, y2 = t - velocity[0] / stiff, s - velocity[1] / stiff
-    length, bound = math.sqrt(y1 * y1 + y2 * y2), radius * pressing
-    if length <= bound:
+    bound = radius * pressing
+    slides, d1, d2, p11, p12, p22 = slide_on_disk(stiff, bound, impulse, velocity)
+    if not slides:
         return True
-    d1, d2 = y1 / length, y2 / length
-    share = bound / length
-    p11, p12, p22 = share * d2 * d2, -share * d1 * d2, share * d1 * d1
     local_inout[i, i] = p11 * softness[0] + stiff * (1.0 - p11)
     local_inout[i, i + 1] = p12 * softness[1] - stiff * p12
     local_inout[i + 1, i] = p12 * softness[0] - stiff * p12
