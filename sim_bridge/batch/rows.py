@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sim_bridge.compiler.memory import address_of
+from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.parts import rows_of
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
@@ -175,6 +176,10 @@ class Rows:
             places[:, FIRST_ROW] = address_of(rows) + (values[inside] - first)
             places[:, STRIDE] = size
             found.append(places)
+        simulation.look_anew()
+        if any(name.startswith(f'{Geometry.__name__}.') for name in self.all):
+            # the pairs kept may be those of another world
+            found.append(np.array([[address_of(simulation.kept_pairs), 0, 0]], np.int64))
         return np.ascontiguousarray(np.concatenate(found))
 
     def _make_room(self, simulation: Simulation) -> None:

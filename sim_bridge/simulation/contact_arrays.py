@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.data import geometry as columns
+from sim_bridge.engine.data.collision_scratch import CollisionScratch, PairCount
 from sim_bridge.engine.data.contact_points import Contacts
 from sim_bridge.engine.data.fields import Fields
 from sim_bridge.engine.data.geometry import Geometry
@@ -26,7 +29,8 @@ class ContactArrays:
     What finding and solving contacts takes.
 
     geometry, surfaces: as the engine has them. handles: for contact queries, with the reports of
-    solvers. made: room for contacts that users make.
+    solvers. made: room for contacts that users make. kept_pairs: (1,) whether steps keep the pairs
+    of geometries that they look at.
     """
 
     def __init__(self) -> None:
@@ -35,6 +39,7 @@ class ContactArrays:
         self.geometry: Geometry
         self.surfaces: Surfaces
         self.handles: ContactHandles
+        self.kept_pairs = np.zeros(1, np.int64)
 
     def build_geometry(
         self, slots: Mapping[str, RobotSlot], exclusions: Exclusions, materials: MaterialTable,
@@ -68,7 +73,13 @@ class ContactArrays:
         self.handles = make_contact_handles(
             robots.model, options, state, self.geometry, self.surfaces, robots.loops, fields,
             listeners.part(geometries, len(state.contact_gap)), self.made.contacts)
+        counts = self.handles.probe.part(CollisionScratch).counts
+        self.kept_pairs = counts[PairCount.IS_KEPT : PairCount.IS_KEPT + 1]
         listeners.connect(self.handles.probe.part(Contacts), fields.time)
+
+    def look_anew(self) -> None:
+        """Let the next step look for pairs of geometries that come close: some were changed."""
+        self.kept_pairs[:] = 0
 
     def stop_tracks(self, geometries: Sequence[GeometrySlot]) -> bool:
         """Stop the surfaces of crawlers; return whether any moved."""

@@ -484,13 +484,24 @@ class Simulation:
         if self.thread_guard.holder:
             self.check_thread()
         self.forget_observations()
+        self.look_anew()
         if not self._dirty & PARTS:
             self._robots.wake()
+
+    @property
+    def kept_pairs(self) -> np.ndarray:
+        """Whether steps keep the pairs of geometries that they look at, (1,)."""
+        return self._contacts.kept_pairs
+
+    def look_anew(self) -> None:
+        """Let the next step look for pairs of geometries that come close."""
+        self._contacts.look_anew()
 
     def regroup(self) -> None:
         """Handle changed collision groups."""
         if not self._dirty & GEOMETRY:
             self._contacts.write_groups(self.geometries, self.groups)
+            self.look_anew()
             self.listeners.regroup(self.geometries)
             self._robots.wake()
 

@@ -108,6 +108,7 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
         array[:] = saved
     for geometry in simulation.geometries:
         geometry.fit(simulation.geometry)
+    simulation.look_anew()
     if not np.array_equal(sensors, simulation.geometry.flags & SENSOR):
         # static ones may need other stages
         simulation.mark(Dirty.STEPPER)

@@ -9,8 +9,7 @@ appends its points; `order_contacts` sorts the points of several parts.
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.collision.broad.pairs import classify_pairs, find_overlaps
-from sim_bridge.engine.collision.broad.place import place_geometries
+from sim_bridge.engine.collision.broad.kept import find_pairs
 from sim_bridge.engine.collision.contact_rows import (
     claim_rows,
     geometry_pose,
@@ -24,19 +23,15 @@ from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
 
 
 @kernel
-def start_collision(geometry, pose, twist, root, h, margin, scratch_out, contacts_out):
+def start_collision(geometry, pose, twist, root, h, margin, scratch_inout, contacts_out):
     """
     Find the pairs within reach, and clear the contacts.
 
     A pair is within reach if it can come closer than the margin [m] in a step of h seconds at the
     spatial velocities `twist` of the bodies, (nb, 6) about their trees' origins.
     """
-    place_geometries(geometry, pose, twist, root, h, margin, scratch_out)
-    find_overlaps(scratch_out)
-    room = scratch_out.found.shape[0] - 1
-    found = scratch_out.counts[PairCount.FOUND]
-    classify_pairs(geometry, scratch_out, found if found <= room else 0, True)
-    clear_contacts(contacts_out, found <= room)
+    fits = find_pairs(geometry, pose, twist, root, h, margin, scratch_inout)
+    clear_contacts(contacts_out, fits)
 
 
 @kernel

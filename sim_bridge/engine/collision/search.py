@@ -8,7 +8,8 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.broad.filters import may_collide
-from sim_bridge.engine.collision.broad.pairs import classify_pairs, find_overlaps
+from sim_bridge.engine.collision.broad.overlaps import find_overlaps
+from sim_bridge.engine.collision.broad.pairs import classify_pairs
 from sim_bridge.engine.collision.broad.place import place_geometries
 from sim_bridge.engine.collision.collide import (
     clear_contacts,
@@ -31,7 +32,7 @@ def search_near(table: Table, margin: float):
     """
     scratch = world.collision(table)
     place_still(table, margin)
-    find_overlaps(scratch)
+    find_overlaps(scratch.box, scratch)
     return collide_found(table, scratch.counts[PairCount.FOUND], True)
 
 

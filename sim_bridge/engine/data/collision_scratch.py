@@ -12,10 +12,12 @@ from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.parts import Dims, make
 
 PairCount = IntEnum(
-    'PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS', start=0)
+    'PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS NEAR PLACED '
+    'IS_KEPT', start=0)
 """
 Entries of CollisionScratch.counts: overlapping pairs of boxes, also those without room; of these
-the pairs that may collide; of those the pairs of class CONVEX, SURFACE, HOLLOW, and LINE.
+the pairs that may collide; of those the pairs of class CONVEX, SURFACE, HOLLOW, and LINE, in the
+order of PairClass; pairs kept from step to step, geometries in them, and whether they are kept.
 """
 PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
 """Columns of CollisionScratch.pair."""
@@ -23,6 +25,12 @@ PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE HOLLOW LINE', start=0)
 """
 Classes of pairs, by the stage that collides them: arithmetic only; the generic algorithms for
 convex shapes; with a mesh or a height field; with a hollow cylinder or cone; with a line.
+"""
+
+KeptColumn = IntEnum('KeptColumn', 'ARM SLACK', start=0)
+"""
+Columns of CollisionScratch.kept: distance from the body's origin of what turning moves farthest,
+and how far its points may go until other pairs can come within reach [m].
 """
 
 # first rows of CollisionScratch.polygon for the faces of a and b, for polygons that are clipped,
@@ -52,7 +60,7 @@ class CollisionScratch(NamedTuple):
 
     most_points: Annotated[IntVector, Dims(1)]
     """Contact points of one pair at most; more are reduced to those farthest apart."""
-    counts: Annotated[IntVector, Dims(6)]
+    counts: Annotated[IntVector, Dims(9)]
     """Numbers of pairs: see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
     """Rotation of the geometry by rows, its origin, world."""
@@ -67,6 +75,19 @@ class CollisionScratch(NamedTuple):
     pair: Annotated[IntMatrix, Dims('pairs + 1', 5)]
     """Columns as PairColumn; ascending."""
     spare_found: Annotated[IntMatrix, Dims('pairs + 1', 2)]
+
+    near: Annotated[IntMatrix, Dims('pairs + 1', 3)]
+    """Pairs that may come within reach in the next steps, see `broad.kept`: geometries, class."""
+    placed: Annotated[IntVector, Dims('ng', points_at='ng')]
+    """Geometries in these pairs."""
+    wide_box: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]
+    """Boxes that the pairs were found with."""
+    kept: Annotated[FloatMatrix, Dims('carriers', 2, unit='m')]
+    """What a body may do until pairs are to be looked for again: columns as KeptColumn."""
+    kept_pose: Annotated[FloatMatrix, Dims('carriers', 12, unit='1; m')]
+    """Of the bodies when the pairs were found."""
+    kept_margin: Annotated[FloatVector, Dims(1, unit='m')]
+    """Of contacts, then."""
 
     order: Annotated[IntVector, Dims('ng', points_at='ng')]
     """Geometries as the broad phase sorts them."""
@@ -121,14 +142,16 @@ def make_collision_scratch(
     Allocate the scratch arrays for `geometry`.
 
     contacts: room for contact points, that of `Contacts`. pairs: room for pairs of geometries
-    whose boxes overlap; by default all pairs of a small scene, 16 per geometry of a large one.
+    whose boxes overlap; by default all pairs of a small scene, 16 per geometry of a large one, and
+    never fewer than contact points.
     most_points: as in CollisionScratch.
     """
     ng = len(geometry.shape)
     if pairs is None:
-        pairs = min(ng * (ng - 1) // 2, 1024 + 16 * ng)
+        pairs = min(ng * (ng - 1) // 2, max(1024 + 16 * ng, contacts))
     sizes = {
-        'ng': ng, 'nc': contacts, 'pairs': pairs, 'bins': max(4 * ng + 64, 1026),
+        'ng': ng, 'nc': contacts, 'pairs': pairs,
+        'carriers': int(geometry.body.max(initial=-1)) + 1, 'bins': max(4 * ng + 64, 1026),
         'boxes': 2 << max(0, ng - 1).bit_length(),
         'lane_sides': 6 * LANES * (ng // (LANES - 1) + LANE_LEVELS)}
     return make(CollisionScratch, sizes, most_points=np.array([most_points], np.int64))

@@ -59,6 +59,7 @@ DIMENSIONS = {
     'triangles': 'triangles of meshes',
     'nodes': 'nodes of trees of boxes around triangles',
     'heights': 'heights of height fields',
+    'carriers': 'bodies up to the last that carries a geometry',
     'materials': 'materials',
     'laws': 'surface laws',
     'made': 'contacts made by the user that there is room for',

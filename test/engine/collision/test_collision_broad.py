@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.collision.broad.filters import is_closed
 from sim_bridge.engine.collision.broad.grid import grid_overlaps
-from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
+from sim_bridge.engine.collision.broad.overlaps import (
+    FEW,
+    few_overlaps,
+    find_overlaps,
+    many_overlaps,
+)
+from sim_bridge.engine.collision.broad.pairs import classify_pairs
+from sim_bridge.engine.collision.broad.place import place_geometries
 from sim_bridge.engine.collision.broad.tree import tree_overlaps
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
 from sim_bridge.engine.collision.collide import start_collision
@@ -54,6 +62,13 @@ def _grid(box, scratch, found):
 @entry
 def _tree(box, scratch, found):
     return tree_overlaps(box, scratch, found)
+
+
+@entry
+def _anew(geometry, pose, velocity, root, h, margin, scratch):
+    place_geometries(geometry, pose, velocity, root, h, margin, scratch)
+    find_overlaps(scratch.box, scratch)
+    classify_pairs(geometry, scratch, scratch.counts[PairCount.FOUND], True)
 
 
 @entry
@@ -221,6 +236,40 @@ def test_filters():
                 if may_collide(records[i], records[j])]
     assert len(expected) > 100
     assert pairs_of(scratch) == expected
+
+
+def test_pairs_that_are_kept_are_complete():
+    """Find the pairs that a search anew finds, whatever moved or changed since the last step."""
+    rng, n, h, margin = np.random.default_rng(11), 40, 1e-2, 1e-4
+    records = [GeometryRecord(PLANE), GeometryRecord(PLANE, body=3)]
+    records += [GeometryRecord(shape, size=(0.3, 0.2, 0.1), body=k % 20, flags=ENABLED,
+                               position=rng.normal(0.0, 0.3, 3), rotation=random_rotation(rng))
+                for k, shape in enumerate(rng.choice([SPHERE, BOX, CAPSULE, CYLINDER], n))]
+    geometry = build_geometry(records)
+    contacts, root = make_contacts(8), np.arange(20)
+    kept, kept_steps = make_collision_scratch(geometry, 8), 0
+    position, rotation = rng.normal(0.0, 1.0, (20, 3)), [random_rotation(rng) for _ in root]
+    for step in range(400):
+        speed = 10.0 ** rng.uniform(-4, 0) if step % 50 == 0 else 10.0 ** -3.5
+        velocity = speed * rng.normal(size=(20, 6))
+        position = position + h * velocity[:, 3:]
+        rotation = [Rotation.from_rotvec(h * w).as_matrix() @ R
+                    for w, R in zip(velocity[:, :3], rotation, strict=True)]
+        if step % 40 == 7:
+            geometry.flags[rng.integers(n)] ^= ENABLED
+            geometry.frame[2 + rng.integers(n), 9:] += rng.normal(0.0, 0.3, 3)
+            kept.counts[PairCount.IS_KEPT] = 0
+        pose = np.array([[*R.ravel(), *p] for R, p in zip(rotation, position, strict=True)])
+        fresh, before = make_collision_scratch(geometry, 8), kept.wide_box.copy()
+        _start(geometry, pose, velocity, root, h, margin, kept, contacts)
+        _start(geometry, pose, velocity, root, h, margin, fresh, contacts)
+        kept_steps += np.array_equal(before, kept.wide_box)
+        anew = make_collision_scratch(geometry, 8, 1000)
+        _anew(geometry, pose, velocity, root, h, margin, anew)
+        assert pairs_of(kept) == pairs_of(fresh) == pairs_of(anew), step
+        near = np.unique(pairs_of(anew))
+        np.testing.assert_array_equal(kept.box[near], anew.box[near])
+    assert kept_steps > 200, 'most steps use the list'
 
 
 def test_numbers_of_shapes_are_in_the_order_that_comparisons_rely_on():

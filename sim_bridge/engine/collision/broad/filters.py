@@ -1,11 +1,15 @@
-"""Filters of the broad phase: pairs that may collide, and pairs that have a closed form."""
+"""Filters of the broad phase: pairs that may collide, and classes of pairs."""
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.collision_scratch import PairClass
 from sim_bridge.engine.data.geometry import (
     BOX,
     ENABLED,
+    HOLLOW,
     HULL,
     KINEMATIC,
+    LINE,
+    MESH,
     PLANE,
     SENSOR,
     SPHERE,
@@ -82,3 +86,16 @@ def is_closed(shape_a, shape_b):
     if low == SPHERE:
         return high < HULL
     return high <= BOX
+
+
+@kernel
+def class_of(geometry, a, b):
+    """Return the class of a pair of geometries, see `PairClass`."""
+    shape_a, shape_b = geometry.shape[a], geometry.shape[b]
+    if (geometry.flags[a] | geometry.flags[b]) & LINE != 0:
+        return PairClass.LINE
+    if shape_a == HOLLOW or shape_b == HOLLOW:
+        return PairClass.HOLLOW
+    if max(shape_a, shape_b) >= MESH:
+        return PairClass.SURFACE
+    return PairClass.CLOSED if is_closed(shape_a, shape_b) else PairClass.CONVEX

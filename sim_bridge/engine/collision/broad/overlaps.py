@@ -11,9 +11,20 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.boxes import load_box, overlaps_row, record_pair
 from sim_bridge.engine.collision.broad.grid import grid_overlaps
 from sim_bridge.engine.collision.broad.tree import tree_overlaps
+from sim_bridge.engine.data.collision_scratch import PairCount
 
 FEW = 32
 """Number of boxes up to which all pairs are compared: see `benchmarks/broad_phase.py`."""
+
+
+@kernel
+def find_overlaps(box, scratch_inout):
+    """Find the pairs of boxes that overlap, into scratch_inout.found and counts."""
+    found = scratch_inout.found
+    if box.shape[0] <= FEW:
+        scratch_inout.counts[PairCount.FOUND] = few_overlaps(box, found)
+    else:
+        scratch_inout.counts[PairCount.FOUND] = many_overlaps(box, scratch_inout, found)
 
 
 @kernel

@@ -18,20 +18,26 @@ def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
     tree's first body.
     """
     for g in range(geometry.body.shape[0]):
-        R, p = frame_in_world(geometry, g, pose)
-        centre = add(p, mul_mv(R, load3(geometry.bounds, g, 0)))
-        reach, w, v = 0.5 * margin, ZERO, ZERO
-        body = geometry.body[g]
-        if body >= 0:
-            w, v = load_spatial(twist, body)
-            v = add(v, cross(w, sub(centre, load3(pose, root[body], ORIGIN))))
-            turning = geometry.radius[g] * norm(w)
-            reach += h * (norm(v) + turning)
-        store3(scratch_out.motion, g, 0, scale(h, v))
-        store3(scratch_out.motion, g, 3, scale(h, w))
-        store_pose(scratch_out.pose, g, R, p)
-        scratch_out.reach[g] = reach
-        bound_geometry(geometry, g, R, p, centre, reach, scratch_out.box)
+        place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out)
+
+
+@kernel
+def place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out):
+    """As `place_geometries`, of one geometry."""
+    R, p = frame_in_world(geometry, g, pose)
+    centre = add(p, mul_mv(R, load3(geometry.bounds, g, 0)))
+    reach, w, v = 0.5 * margin, ZERO, ZERO
+    body = geometry.body[g]
+    if body >= 0:
+        w, v = load_spatial(twist, body)
+        v = add(v, cross(w, sub(centre, load3(pose, root[body], ORIGIN))))
+        turning = geometry.radius[g] * norm(w)
+        reach += h * (norm(v) + turning)
+    store3(scratch_out.motion, g, 0, scale(h, v))
+    store3(scratch_out.motion, g, 3, scale(h, w))
+    store_pose(scratch_out.pose, g, R, p)
+    scratch_out.reach[g] = reach
+    bound_geometry(geometry, g, R, p, centre, reach, scratch_out.box)
 
 
 @kernel

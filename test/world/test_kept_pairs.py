@@ -1,0 +1,90 @@
+"""Steps keep the pairs that come close; whatever users change is noticed in the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import sim_bridge as sb
+
+
+def stand() -> tuple[sb.World, sb.Robot, sb.Robot]:
+    """Rest a box on a static table, both above a plane, and keep their pairs."""
+    world = sb.World()
+    world.add_ground()
+    table = world.add_body(sb.Box((1.0, 1.0, 0.2)), motion='static', position=(0.0, 0.0, 1.0))
+    box = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0.0, 0.0, 1.2))
+    world.step(50)
+    assert len(world.contacts) == 4
+    return world, table, box
+
+
+def disable(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
+    """Take the table's shape out of collision."""
+    table.geometries[0].enabled = False
+
+
+def regroup(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
+    """Let the table's group leave that of the box alone."""
+    table.geometries[0].groups, box.geometries[0].groups = {'a'}, {'b'}
+    world.set_group_collision('a', 'b', False)
+
+
+def lower(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
+    """Lower the table's shape on its link."""
+    table.geometries[0].position = (0.0, 0.0, -0.5)
+
+
+def carry_away(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
+    """Put the static table somewhere else."""
+    table.set_base_pose((5.0, 0.0, 1.0))
+
+
+def exclude(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
+    """Keep the two links apart."""
+    world.exclude(table.root_link, box.root_link)
+
+
+@pytest.mark.parametrize('change', [disable, regroup, lower, carry_away, exclude])
+def test_changes_are_noticed(change: Callable[[sb.World, sb.Robot, sb.Robot], None]):
+    """Let the box fall as soon as the table is no longer there, and go back by a snapshot."""
+    world, table, box = stand()
+    snapshot = world.save()
+    change(world, table, box)
+    world.step()
+    assert not world.contacts
+    world.step(100)
+    assert box.root_link.v[2] < -0.9
+    if change is exclude:
+        return  # a snapshot does not hold what is excluded
+    world.restore(snapshot)
+    world.step(10)
+    assert len(world.contacts) == 4
+
+
+def test_a_plane_that_is_moved_is_noticed():
+    """Meet a plane where it is put, though nothing else has moved."""
+    world = sb.World()
+    plane = world.add_body(sb.Plane(), motion='static')
+    ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.0, 0.0, 3.0))
+    world.gravity = (0.0, 0.0, 0.0)
+    world.step(5)
+    assert not world.contacts
+    plane.set_base_pose((0.0, 0.0, 2.95))
+    world.step()
+    assert len(world.contacts) == 1
+    assert ball.root_link.p[2] > 3.0
+
+
+def test_more_pairs_than_there_is_room_for_at_first():
+    """Find all contacts of balls in one place, 4005 pairs."""
+    world = sb.World()
+    rng = np.random.default_rng(0)
+    world.add_bodies([{'shapes': sb.Sphere(0.5), 'mass': 1.0, 'position': position}
+                      for position in rng.normal(0.0, 0.01, (90, 3))])
+    assert len(world.find_contacts()) == 90 * 89 // 2
+    world.solver = 'iterative'
+    world.step()
+    assert len(world.contacts) == 90 * 89 // 2
