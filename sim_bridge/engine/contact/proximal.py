@@ -34,8 +34,10 @@ _LAST_NEWTONS = 2  # of the last round, whatever they cost
 _WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
 _SHORTEST = 0.1  # share of a Newton step that is tried last
 _BEST = 1e-4  # share of the tolerance that is good enough for anything
+_AT_REST = 1e-7  # and for what is solved already, but shall come to rest
 _YIELD = 1e-3  # at first, relative to a row's inverse inertia
 _LEAST_YIELD = 1e-10
+_YIELD_AT_REST = 1e-8
 _MOST_YIELD = 0.1
 
 
@@ -45,21 +47,24 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
     Solve an island to a natural-map residual of `tolerance`; return the number of Newton steps.
 
     After convergence, a last round reduces the residual much further, so that a world at rest
-    stays at rest for long. Jammed bodies whose laws have no solution must not stop a simulation.
-    So no Newton step begins after too many, or after too much work on the island in this time
-    step, over all pivots of joints at their stops. most: multiplications of this work.
+    stays at rest for long; what is solved from the beginning takes this round alone, and a deeper
+    one. Jammed bodies whose laws have no solution must not stop a simulation. So no Newton step
+    begins after too many, or after too much work on the island in this time step, over all pivots
+    of joints at their stops. most: multiplications of this work.
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
-    newtons, share, is_last = 0, _YIELD, False
+    newtons, share, best, is_last = 0, _YIELD, _BEST * tolerance, False
+    if natural <= tolerance:
+        share, best = _YIELD_AT_REST, _AT_REST * tolerance
     for _ in range(_ROUNDS):
         allowed = most if natural <= _BAD else min(_FOR_BAD * most, max(most, MOST_WORK))
         is_spent = newtons >= _MOST_NEWTONS or (
             islands.spent[island] > allowed and natural > tolerance)
-        if is_spent or is_last or natural <= _BEST * tolerance:
+        if is_spent or is_last or natural <= best:
             break
         is_last = natural <= tolerance
         soften(laws, islands, rows, solution, island, share, direct.kept)
-        wanted = max(_BEST * tolerance, 1e-3 * natural)
+        wanted = max(best, 1e-3 * natural)
         near, _ = island_residual(laws, islands, rows, solution, island)
         for turn in range(_NEWTONS_A_ROUND):
             before = islands.spent[island]
