@@ -18,7 +18,6 @@ from sim_bridge.engine.data.model import FREE, FREE_SINGLE, GROUND, Model
 from sim_bridge.engine.data.parts import copy, make, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, LESS_PUSHED, make_state, State
 from sim_bridge.engine.pipeline.join import join_models
-from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.sensors.contact_sensor import ContactSensor
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.sampling import Mounted, Sampling
@@ -114,14 +113,13 @@ def copy_contacts(source: State, target: State) -> None:
 
 
 def forget_contacts(
-    state: State, first: int, end: int, geometries: Sequence[GeometrySlot], site_row: np.ndarray,
-    time_step: float,
+    state: State, first: int, end: int, geometries: Sequence[GeometrySlot], time_step: float,
 ) -> None:
     """
     Remove the last step's contacts of geometries from a state, and renumber the others.
 
-    first, end: the geometries' numbers. geometries: all of the world. site_row: (ns, 30) the
-    observed sites. time_step: of the last step [s].
+    first, end: the geometries' numbers. geometries: all of the world. time_step: of the last step
+    [s].
     """
     count = int(state.contact_size[0])
     pairs = state.contact_geometry[:count]
@@ -133,7 +131,7 @@ def forget_contacts(
             link = geometries[geometry].link
             state.pushed[link.body] = LESS_PUSHED
             if link.body in still_touching:
-                _take_back(state, int(contact), link, site_row[link.site], sign / time_step)
+                _take_back(state, int(contact), link, sign / time_step)
             else:
                 state.contact_wrench[link.body] = 0.0
     for field in _OF_CONTACTS:
@@ -145,16 +143,10 @@ def forget_contacts(
     pairs[pairs >= end] -= end - first
 
 
-def _take_back(
-    state: State, contact: int, link: LinkSlot, site: np.ndarray, factor: float
-) -> None:
+def _take_back(state: State, contact: int, link: LinkSlot, factor: float) -> None:
     """Subtract a contact's impulse, times a factor, from what contacts did to a link's body."""
-    place, p = link.placement, site[SITE_POSITION : SITE_POSITION + 3]
-    R = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
-    origin = p - R @ place.rotation.T @ place.position
     force, torque = np.split(factor * state.contact_impulse[contact], 2)
-    arm = state.contact_point[contact] - origin
-    wrench = np.concatenate([torque + np.cross(arm, force), force])
+    wrench = np.concatenate([torque + np.cross(state.contact_point[contact], force), force])
     state.contact_wrench[link.body] -= wrench
 
 

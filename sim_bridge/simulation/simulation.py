@@ -214,8 +214,7 @@ class Simulation:
     def forget_contacts(self, first: int, count: int) -> None:
         """Remove the last step's contacts of geometries that go, by their numbers."""
         assembly.forget_contacts(
-            self.state, first, first + count, self.geometries, self.observed_sites(),
-            self.time_step)
+            self.state, first, first + count, self.geometries, self.time_step)
         self.exclusions.forget_geometries(self.geometries[first : first + count])
 
     def addition_mark(self) -> AdditionMark:

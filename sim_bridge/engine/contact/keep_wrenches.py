@@ -1,56 +1,38 @@
 """
 The wrenches of contacts that the state keeps.
 
-A contact acts at a point of the world, in the middle of the step. Between steps its wrench is
-taken about the origin of the body's frame as it is then, at the end of the step.
+A contact acts at a point of the world, in the middle of the step. Its wrench is kept about the
+origin of the world, so that it need not follow the bodies, which are elsewhere at the end of the
+step; what is observed takes it about the bodies' origins there.
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.model import FREE_SINGLE
 from sim_bridge.engine.data.state import NOT_PUSHED, PUSHED
-from sim_bridge.engine.dynamics.kinematics import place_body
-from sim_bridge.engine.math.spatial import FORCE, ORIGIN, TORQUE
-from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, store3, sub
+from sim_bridge.engine.math.spatial import FORCE, load_spatial, ORIGIN, store_spatial, TORQUE
+from sim_bridge.engine.math.vec3 import add, cross, load3, store3, sub, ZERO
 
 
 @kernel
-def keep_wrenches(model, any_contact, response, ws, state):
-    """
-    Store the contacts' mean wrench on each body, about its origin at state.q; mark the pushed.
-
-    In trees that were pushed, the poses at state.q replace those of ws. Sleepers keep their
-    wrenches.
-    """
-    is_any_pushed = False
+def keep_wrenches(model, any_contact, response, state):
+    """Store the contacts' mean wrench on each body, and mark the pushed; not of sleepers."""
     for body in range(model.parent.shape[0]):
-        root = model.root[body]
-        if root == body:
-            ws.pushed[root] = NOT_PUSHED
-        if state.idle[root] < 0:
+        if state.idle[model.root[body]] < 0:
             continue
         state.pushed[body] = NOT_PUSHED
-        for k in range(6):
-            mean = response.mean_wrench[body, k] if any_contact else 0.0
-            state.contact_wrench[body, k] = mean
-            if mean != 0.0:
-                state.pushed[body] = ws.pushed[root] = PUSHED
-                is_any_pushed = True
-    if is_any_pushed:
-        move_wrenches(model, response.origin, ws, state)
+        torque, force = ZERO, ZERO
+        if any_contact:
+            torque, force = load_spatial(response.mean_wrench, body)
+            if torque != ZERO or force != ZERO:
+                state.pushed[body] = PUSHED
+                torque = add(torque, cross(load3(response.origin, body, 0), force))
+        store_spatial(state.contact_wrench, body, torque, force)
 
 
 @kernel
-def move_wrenches(model, origin, ws, state):
-    """Move the wrenches on pushed trees from the given origins to those at state.q."""
+def move_to_bodies(model, state, pose, wrench_inout):
+    """Move the contacts' part of wrenches on bodies from the world's origin to theirs."""
     for body in range(model.parent.shape[0]):
-        if ws.pushed[model.root[body]] != PUSHED:
-            continue
-        before = load3(origin, body, 0)
-        if model.kind[body] == FREE_SINGLE:
-            after = load_v(state.q, model.q_index[body])
-        else:
-            place_body(model, state.q, ws, body)
-            after = load3(ws.pose, body, ORIGIN)
-        force = load3(state.contact_wrench, body, FORCE)
-        torque = add(load3(state.contact_wrench, body, TORQUE), cross(sub(before, after), force))
-        store3(state.contact_wrench, body, TORQUE, torque)
+        if state.pushed[body] != NOT_PUSHED:
+            force = load3(state.contact_wrench, body, FORCE)
+            moment = cross(load3(pose, body, ORIGIN), force)
+            store3(wrench_inout, body, TORQUE, sub(load3(wrench_inout, body, TORQUE), moment))

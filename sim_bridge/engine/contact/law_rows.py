@@ -18,6 +18,8 @@ would not confirm it. So velocities and efforts are taken as they are found.
 """
 
 
+import math
+
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push
 from sim_bridge.engine.contact.islands import find_leader, sort_contacts
@@ -363,6 +365,8 @@ def close_laws(table):
     for island in range(solution.effort[ISLANDS]):
         natural, _ = island_residual(laws, islands, world.rows(table), solution, island)
         solution.residual[NATURAL] = max(solution.residual[NATURAL], natural)
+        # of the contacts alone it is another
+        islands.residual[island, NATURAL] = math.nan
     for body in range(model.kind.shape[0]):
         if ws.kind[body] != REVOLUTE and ws.kind[body] != PRISMATIC:
             continue

@@ -32,6 +32,9 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
     """Fill the laws of all contacts; twist: at the start of the step."""
     for contact in range(contacts.size[0]):
         a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
+        if contact > 0 and is_alike(contacts, contact):
+            copy_law(model, ws, geometry, contacts, twist, contact, laws)
+            continue
         laws.rows[contact] = 0
         laws.law[contact] = NO_LAW
         laws.gap[contact], laws.pull[contact] = contacts.gap[contact], 0.0
@@ -54,9 +57,40 @@ def set_law(model, ws, geometry, contacts, twist, h, law, motion, wanted, belt, 
     set_bounds(law, h, laws.radius[contact])
     set_softness(law, h, laws.frame[contact], laws.softness[contact])
     laws.rows[contact] = rows_of_law(law)
-    laws.approach[contact] = dot(normal, relative_velocity(
+    laws.approach[contact] = approach(model, ws, geometry, contacts, twist, contact)
+
+
+@kernel
+def approach(model, ws, geometry, contacts, twist, contact):
+    """Return the velocity of a contact's first body along its normal, relative to the second."""
+    return dot(load3(contacts.normal, contact, 0), relative_velocity(
         model, ws, twist, geometry.body[contacts.geometry[contact, 0]],
         geometry.body[contacts.geometry[contact, 1]], load3(contacts.point, contact, 0)))
+
+
+@kernel
+def is_alike(contacts, contact):
+    """Return whether a contact has the geometries and the normal of the one before."""
+    pairs, normal = contacts.geometry, contacts.normal
+    return (pairs[contact, 0] == pairs[contact - 1, 0]
+            and pairs[contact, 1] == pairs[contact - 1, 1]
+            and load3(normal, contact, 0) == load3(normal, contact - 1, 0))
+
+
+@kernel
+def copy_law(model, ws, geometry, contacts, twist, contact, laws):
+    """Fill the law of a contact that `is_alike` the one before."""
+    before = contact - 1
+    laws.law[contact], laws.rows[contact] = laws.law[before], laws.rows[before]
+    laws.gap[contact], laws.pull[contact] = contacts.gap[contact], 0.0
+    if laws.law[contact] == NO_LAW:
+        return
+    laws.model[contact] = laws.model[before]
+    laws.frame[contact, :] = laws.frame[before]
+    laws.target[contact, :] = laws.target[before]
+    laws.radius[contact, :] = laws.radius[before]
+    laws.softness[contact, :] = laws.softness[before]
+    laws.approach[contact] = approach(model, ws, geometry, contacts, twist, contact)
 
 
 @kernel

@@ -29,6 +29,9 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
         if laws.rows[contact] == 0:
             continue
         turns = laws.rows[contact] > 3
+        # no coordinate comes twice
+        is_plain = not turns and bonds.shape[0] == 0 and not is_within_tree(
+            model, geometry, contacts, contact)
         reach = 1.0
         for side in range(2):
             body = geometry.body[contacts.geometry[contact, side]]
@@ -39,6 +42,11 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
                 reach = max(reach, 1.0 + dot(p, p))
                 n, t, s = directions(laws, contact)
                 f0, f1, f2 = scale(sign, n), scale(sign, t), scale(sign, s)
+                if is_plain:
+                    end = append_side(
+                        model, ws, body, (cross(p, f0), cross(p, f1), cross(p, f2)), (f0, f1, f2),
+                        end, rows)
+                    continue
                 if turns:
                     add_side(model, ws, body, (f0, f1, f2), (ZERO, ZERO, ZERO), end,
                              rows, rows.angular, rows.linear)
@@ -46,14 +54,23 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
                                (f0, f1, f2), end, rows, rows.linear, rows.angular)
         if bonds.shape[0] > 0:
             end = respect_bonds(bonds, rows, rows.first[contact], end)
-        for entry in range(rows.first[contact], end):
-            rows.place[rows.support[entry]] = -1
+        if not is_plain:
+            for entry in range(rows.first[contact], end):
+                rows.place[rows.support[entry]] = -1
         fill_block(rows.first[contact], end, rows.linear, rows.angular, turns,
                    laws.softness[contact], rows.block[contact])
         if 0.0 < rows.block[contact, Block.NN] < _LEAST_MOBILITY:
             drop_rounding(rows, contact, end, reach)
         invert_block(rows.block[contact], rows.inverse[contact])
     rows.first[contacts.size[COUNT]] = end
+
+
+@kernel
+def is_within_tree(model, geometry, contacts, contact):
+    """Return whether both bodies of a contact belong to one tree."""
+    a = geometry.body[contacts.geometry[contact, 0]]
+    b = geometry.body[contacts.geometry[contact, 1]]
+    return a >= 0 and b >= 0 and model.root[a] == model.root[b]
 
 
 @subroutine
@@ -75,6 +92,42 @@ def drop_rounding(rows, contact, end, reach):
         rows.block[contact, Block.NN] = 0.0
         rows.block[contact, Block.N1] = 0.0
         rows.block[contact, Block.N2] = 0.0
+
+
+@subroutine
+def append_side(model, ws, body, torques, forces, end, rows):
+    """As `add_side`, for a contact of three rows and coordinates that it has no entries of yet."""
+    n0, n1, n2 = torques
+    f0, f1, f2 = forces
+    whitening, column = rows.whitening, rows.column
+    while body >= 0:
+        joint = ws.kind[body]
+        at = model.v_index[body]
+        if has_axis(joint):
+            if ws.joint_factor[body, INVERSE] != 0.0:
+                w0, n0, f0 = pass_joint(ws, body, n0, f0)
+                w1, n1, f1 = pass_joint(ws, body, n1, f1)
+                w2, n2, f2 = pass_joint(ws, body, n2, f2)
+                append_entry(at, end, scale(whitening[at], (w0, w1, w2)), rows)
+                end += 1
+        elif is_free(joint):
+            for k in range(3):
+                store3(column, k, 0, (n0[k], n1[k], n2[k]))
+                store3(column, 3 + k, 0, (f0[k], f1[k], f2[k]))
+            pass_root(ws.articulated[body], 3, column)
+            for i in range(6):
+                append_entry(at + i, end + i, scale(whitening[at + i], load3(column, i, 0)), rows)
+            end += 6
+        body = carrier(model.parent, ws.kind, body)
+    return end
+
+
+@kernel
+def append_entry(at, entry, values, rows_out):
+    """Write the values of three rows at a coordinate."""
+    rows_out.support[entry] = at
+    for k in range(3):
+        rows_out.linear[k, entry] = values[k]
 
 
 @subroutine

@@ -15,7 +15,15 @@ from sim_bridge.engine.contact.warm_start import estimate_new_pairs
 from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import ELEMENTS, ISLANDS, NEWTONS, Row, SWEEPS
+from sim_bridge.engine.data.contact_problem import (
+    COMPLEMENTARITY,
+    ELEMENTS,
+    ISLANDS,
+    NATURAL,
+    NEWTONS,
+    Row,
+    SWEEPS,
+)
 from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
@@ -131,6 +139,7 @@ def solve_island(table, island, is_new):
     """Solve one island; is_new: some impulses are estimates."""
     options, laws, islands = world.options(table), world.laws(table), world.islands(table)
     rows, solution = world.rows(table), world.solution(table)
+    islands.residual[island, NATURAL] = math.nan
     if options.hybrid != 0 and call_stage(options.hybrid, table, island) != 0:
         return
     # a change of so much in a sweep leaves a residual below the tolerance
@@ -141,7 +150,8 @@ def solve_island(table, island, is_new):
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
             affordable_work(options, size, world.law_rows(table).size[ELEMENTS] > 0),
-            comes_to_rest(world.state(table), islands, rows, options.time_step, island))
+            comes_to_rest(world.state(table), world.contacts(table), islands, rows,
+                          options.time_step, island))
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT:
@@ -168,6 +178,7 @@ def solve_island(table, island, is_new):
             newtons = call_stage(options.newton, table, island)
     if options.solver != ITERATIVE and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
         call_stage(options.share, table, island)
+        islands.residual[island, NATURAL] = math.nan
     effort = solution.effort
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
 
@@ -185,7 +196,7 @@ def island_of_phase(phase):
 
 
 @kernel
-def comes_to_rest(state, islands, rows, h, island):
+def comes_to_rest(state, contacts, islands, rows, h, island):
     """
     Return whether an island hardly moves, but more than rounding would make it.
 
@@ -193,13 +204,26 @@ def comes_to_rest(state, islands, rows, h, island):
     velocities then. In a stack, sweeps that each change little do not make up for that: a slow
     wave of 1e-9 m/s goes on for ever. Newton steps in two steps of time end it.
     """
+    if state.v.shape[0] == 0:
+        return False  # a problem that belongs to no state
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
+        # those of a pair are side by side, and have the same coordinates
+        if place > islands.first[island] and is_same_pair(contacts, contact):
+            continue
         for entry in range(rows.first[contact], rows.first[contact + 1]):
             at = rows.support[entry]
             greatest = max(greatest, max(abs(state.v[at]), h * abs(state.acceleration[at])))
     return _RESTS < greatest < _MOVES
+
+
+@kernel
+def is_same_pair(contacts, contact):
+    """Return whether a contact has the geometries of the one before; elements of joints do not."""
+    pairs = contacts.geometry
+    return 0 < contact < contacts.size[COUNT] and (
+        pairs[contact, 0] == pairs[contact - 1, 0]) and pairs[contact, 1] == pairs[contact - 1, 1]
 
 
 @kernel
@@ -226,7 +250,10 @@ def sweep_while_worthwhile(
             if is_settling and change > _FAST * last:
                 return sweeps, False
             # where inertias differ, small changes may be large ones for other contacts
-            if island_residual(laws, islands, rows, solution, island)[0] <= 2.0 * enough:
+            natural, complementarity = island_residual(laws, islands, rows, solution, island)
+            if natural <= 2.0 * enough:
+                islands.residual[island, NATURAL] = natural
+                islands.residual[island, COMPLEMENTARITY] = complementarity
                 return sweeps, True
             change = 2.0 * enough
         if sweeps == 1:

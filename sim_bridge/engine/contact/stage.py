@@ -167,7 +167,7 @@ def keep(table):
     solution = world.solution(table)
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
-    keep_wrenches(model, count > 0, world.response(table), ws, state)
+    keep_wrenches(model, count > 0, world.response(table), state)
     state.contact_geometry[:count] = contacts.geometry[:count]
     state.contact_feature[:count] = contacts.feature[:count]
     state.contact_point[:count] = contacts.point[:count]
@@ -197,7 +197,10 @@ def take_stock(contacts, h, laws, islands, rows, solution):
             start = laws.gap[contact] - 0.5 * h * laws.approach[contact]
             residual[PENETRATION] = max(residual[PENETRATION], -start)
     for island in range(solution.effort[ISLANDS]):
-        natural, complementarity = island_residual(laws, islands, rows, solution, island)
+        natural = islands.residual[island, NATURAL]
+        complementarity = islands.residual[island, COMPLEMENTARITY]
+        if not natural >= 0.0:
+            natural, complementarity = island_residual(laws, islands, rows, solution, island)
         residual[NATURAL] = max(residual[NATURAL], natural)
         residual[COMPLEMENTARITY] = max(residual[COMPLEMENTARITY], complementarity)
 

@@ -140,6 +140,9 @@ class Islands(NamedTuple):
     """Island of a leader."""
     spent: Annotated[IntVector, Dims('bounds')]
     """Multiplications that an island took in this step of time, see `contact.budget`."""
+    residual: Annotated[FloatMatrix, Dims('bounds', 2, unit='m/s; J')]
+    """Of an island's impulses, if it was computed after they were solved: NATURAL, else nan, and
+    COMPLEMENTARITY."""
     rests: Annotated[IntVector, Dims('bounds')]
     """1 where all trees of an island have been at rest for long enough."""
 

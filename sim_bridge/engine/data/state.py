@@ -104,9 +104,9 @@ class State(NamedTuple):
     """Impulse on the first geometry, then the angular one; world axes."""
     contact_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """
-    The contacts' mean wrench on each body in the last step; as `wrench`.
+    The contacts' mean wrench on each body in the last step, about the origin of the world.
 
-    About the origin at the end of the step, of forces at where the contacts were in its middle.
+    Of forces at where the contacts were in the middle of the step.
     """
     pushed: Annotated[IntVector, Dims('nb')]
     """Whether they pushed it: NOT_PUSHED, PUSHED, or LESS_PUSHED where one has gone since."""

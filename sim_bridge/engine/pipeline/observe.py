@@ -14,6 +14,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.contact.keep_wrenches import move_to_bodies
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import AT_INSTANT, START
 from sim_bridge.engine.data.inertia import mul_rigid
@@ -91,6 +92,7 @@ def observe(
         return False
     place(model, ws.q, ws)
     push_bodies(model, ws.pushes, ws)
+    move_to_bodies(model, state, ws.pose, ws.wrench)
     push_at(table, world.fields(table).time[START], AT_INSTANT)
     find_accelerations(model, world.options(table), state, ws, table)
     keep_accelerations(table)
