@@ -118,6 +118,8 @@ def relative_surface_motion(ws, geometry, surfaces, a, b, normal):
     material holds; of surfaces with the same friction, the bisector of the two: at right angles,
     where rounding must not choose between two of them, that of the vectors as they are given.
     """
+    if is_plain(geometry, a) and is_plain(geometry, b):
+        return ZERO, ZERO
     wanted, velocity = surface_motion(ws, geometry, a, scale(-1.0, normal))
     other, velocity_b = surface_motion(ws, geometry, b, normal)
     if wanted == ZERO:
@@ -130,6 +132,13 @@ def relative_surface_motion(ws, geometry, surfaces, a, b, normal):
         elif its != ZERO and its_mu == mu:
             wanted = add(own, scale(-1.0 if dot(own, its) < -_ALONG else 1.0, its))
     return wanted, sub(velocity_b, velocity)
+
+
+@kernel
+def is_plain(geometry, number):
+    """Return whether a geometry's surface does not move, and has no direction."""
+    belt, track = load3(geometry.belt, number, 0), load3(geometry.track, number, 0)
+    return belt == ZERO and track == ZERO and load3(geometry.direction, number, 0) == ZERO
 
 
 @kernel
