@@ -11,7 +11,7 @@ as the inner problems are solved, so few rounds are needed.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.budget import MOST_WORK
+from sim_bridge.engine.contact.budget import sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep
 from sim_bridge.engine.contact.newton import find_direction, move_along
 from sim_bridge.engine.contact.residual import island_residual
@@ -29,7 +29,8 @@ _ROUNDS = 40
 _MOST_NEWTONS = 150
 _NEWTONS_A_ROUND = 12
 _BAD = 0.05  # m/s, a residual that bodies would be seen to sink by
-_FOR_BAD = 30  # times as much work is allowed then
+_FOR_BAD = 30  # times as much work is allowed then,
+_MOST_FOR_BAD = 4_000_000  # but no more than this, unless what is allowed anyway is
 _LAST_NEWTONS = 2  # of the last round, whatever they cost
 _WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
 _SHORTEST = 0.1  # share of a Newton step that is tried last
@@ -57,7 +58,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
     if natural <= tolerance:
         share, best = _YIELD_AT_REST, _AT_REST * tolerance
     for _ in range(_ROUNDS):
-        allowed = most if natural <= _BAD else min(_FOR_BAD * most, max(most, MOST_WORK))
+        allowed = most if natural <= _BAD else min(_FOR_BAD * most, max(most, _MOST_FOR_BAD))
         is_spent = newtons >= _MOST_NEWTONS or (
             islands.spent[island] > allowed and natural > tolerance)
         if is_spent or is_last or natural <= best:
@@ -102,13 +103,16 @@ def search_along(laws, islands, rows, solution, direct, island, size, natural):
 
     natural: the residual before.
     """
-    length = 1.0
+    # a change of the impulses and the residual take half as much as a sweep
+    length, work = 1.0, sweep_work(islands, rows, island) // 2
     move_along(rows, solution, direct, size, length)
     near, _ = island_residual(laws, islands, rows, solution, island)
+    islands.spent[island] += work
     while not near <= _WORSE * natural and length > _SHORTEST:
         length *= 0.5
         move_along(rows, solution, direct, size, -length)
         near, _ = island_residual(laws, islands, rows, solution, island)
+        islands.spent[island] += work
     return near
 
 

@@ -145,11 +145,12 @@ def solve_island(table, island, is_new):
     # a change of so much in a sweep leaves a residual below the tolerance
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
-    sweeps, newtons = 0, 0
-    if options.solver == DIRECT:
+    sweeps, newtons, has_elements = 0, 0, world.law_rows(table).size[ELEMENTS] > 0
+    # motors couple friction and normals too much to be solved apart
+    if options.solver == DIRECT or options.solver == SPLIT and has_elements:
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
-            affordable_work(options, size, world.law_rows(table).size[ELEMENTS] > 0),
+            affordable_work(options, size, has_elements, newton_work(islands, rows, island), size),
             comes_to_rest(world.state(table), world.contacts(table), islands, rows,
                           options.time_step, island))
         if not is_solved:

@@ -3,7 +3,7 @@
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.blocked import find_blocked
-from sim_bridge.engine.contact.budget import affordable_work, island_rows
+from sim_bridge.engine.contact.budget import affordable_work, island_rows, newton_work
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.impacts import propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
@@ -32,9 +32,11 @@ from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
     ELEMENTS,
+    IN_ORDER,
     ISLANDS,
     NATURAL,
     NO_LAW,
+    ORDER_WORK,
     PENETRATION,
 )
 from sim_bridge.engine.data.loops import RANK
@@ -224,9 +226,12 @@ def newton(table, phase):
         for _ in range(_NORMAL_SWEEPS):
             if sweep(laws, islands, rows, solution, island) <= 0.5 * tolerance:
                 break
-    most = affordable_work(world.options(table), island_rows(laws, islands, island),
-                           world.law_rows(table).size[ELEMENTS] > 0)
     order_coordinates(islands, rows, direct, island)
+    most = affordable_work(
+        world.options(table), island_rows(laws, islands, island),
+        world.law_rows(table).size[ELEMENTS] > 0,
+        newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0),
+        direct.size[IN_ORDER])
     newtons = solve_proximal(
         laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)
