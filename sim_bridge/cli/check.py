@@ -183,12 +183,13 @@ def study_text(study: Any, most: int | None) -> str:
 def _check_study(path: Path) -> _Checked:
     from sim_bridge.cli.study_overview import study_data
     from sim_bridge.sweep.study import read_study
+    from sim_bridge.sweep.study_files import files_report
 
     try:
         study = read_study(path)
     except DescriptionError as err:
         return _Checked(err.report, {'kind': 'study', 'study': None})
-    return _Checked(Findings().report(str(path)), {'kind': 'study', 'study': study_data(study)})
+    return _Checked(files_report(study), {'kind': 'study', 'study': study_data(study)})
 
 
 def _check_scene(path: Path) -> _Checked:

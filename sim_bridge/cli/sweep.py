@@ -15,14 +15,14 @@ from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
 from sim_bridge.cli.results import results_folder
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError, shortened
 from sim_bridge.foundation.names import bytes_text, counted
 from sim_bridge.foundation.near_files import path_meant
 
 if TYPE_CHECKING:
     from sim_bridge.sweep.local import Executor
     from sim_bridge.sweep.study import Study
-    from sim_bridge.sweep.sweep import Progress
+    from sim_bridge.sweep.sweep import Outcome, Progress
 
 REPORT, REPLAY = 'report', 'replay'
 FAILED, INTERRUPTED = 1, 130
@@ -36,7 +36,7 @@ was interrupted or killed goes on where it was, by the same command.
 exit status:
   0  every run was made; of replay: the run is the same to the bit
   1  runs crashed or took too long; of replay: the run is not the same
-  2  the study cannot be run, or results are of another one
+  2  the study cannot be run, all of its first runs failed, or results are of another one
 
 for example:
   sim_bridge sweep push.yaml
@@ -140,23 +140,24 @@ def _split(words: list[str]) -> tuple[str, Path]:
 
 def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
     """Make runs; return the exit code."""
-    from sim_bridge.sweep.rows import CRASHED, HUNG
     from sim_bridge.sweep.store import Store
     from sim_bridge.sweep.study import read_study
-    from sim_bridge.sweep.sweep import sweep
+    from sim_bridge.sweep.study_files import check_files
+    from sim_bridge.sweep.sweep import outcome, sweep
 
     if where.is_dir():
         raise InvalidValueError('study', str(where), 'the study itself (.yaml), to make its runs')
     if not args.timeout > 0.0:
         raise InvalidValueError('--timeout', args.timeout, 'a time above 0 [s]')
     study = read_study(where)
+    check_files(study)
     folder = results_folder(where, args.results)
     with Store(study, folder) as store:
         before, total = store.count, study.design.count
         if before == total:
             file = store.finish()
             console.line(f'{file}: all {counted(total, "run")} were made before')
-            return 0
+            return _told_of_all(outcome(store), study, console)
         executor = _executor(args, study)
         console.line(
             f'{study.source}: {counted(total - before, "run")}'
@@ -172,13 +173,24 @@ def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
                 f'interrupted: {store.count} of {total} runs are in {folder}; the same command '
                 'goes on with the others')
             return INTERRUPTED
+        found = outcome(store)
     took = time.monotonic() - begun
     file = folder / 'results.parquet'
     console.line(
         f'{file}: {counted(total, "run")}, {bytes_text(file.stat().st_size)}; '
         f'{counted(progress.made, "run")} in {took:.1f} s, {progress.made / took:.1f} a second')
-    console.line(_summary(progress, bool(study.criteria)))
-    return FAILED if progress.statuses[CRASHED] + progress.statuses[HUNG] else 0
+    return _told_of_all(found, study, console)
+
+
+def _told_of_all(found: Outcome, study: Study, console: Console) -> int:
+    """Tell what became of all runs of a study; return the exit code."""
+    from sim_bridge.sweep.rows import CRASHED, HUNG
+
+    statuses = ', '.join(f'{count} {name}' for name, count in found.statuses.most_common())
+    console.line(statuses + (f'; {found.succeeded} succeeded' if study.criteria else ''))
+    for status, (number, reason) in found.first.items():
+        console.line(f'{status}, run {number} as the first: {shortened(reason)}')
+    return FAILED if found.statuses[CRASHED] + found.statuses[HUNG] else 0
 
 
 def _executor(args: argparse.Namespace, study: Study) -> Executor:
@@ -208,11 +220,6 @@ def _told(progress: Progress) -> str:
         f'{progress.rate:.1f} a second' if progress.rate else '',
         f'{failed} failed' if failed else '',
         f'{_duration(left)} left' if left is not None else '')))
-
-
-def _summary(progress: Progress, has_criteria: bool) -> str:
-    statuses = ', '.join(f'{count} {name}' for name, count in progress.statuses.most_common())
-    return statuses + (f'; {progress.succeeded} succeeded' if has_criteria else '')
 
 
 def _duration(seconds: float) -> str:

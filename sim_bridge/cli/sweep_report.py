@@ -14,7 +14,7 @@ from sim_bridge.cli.progress import Work
 from sim_bridge.cli.results import results_folder
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.names import bytes_text, counted
-from sim_bridge.sweep.rows import Row
+from sim_bridge.sweep.rows import CRASHED, HUNG, Row
 from sim_bridge.sweep.study import read_study, Study
 
 SAME, DIFFERENT = 0, 1
@@ -105,6 +105,9 @@ def _made_again(study: Study, row: Row, bag: Path, timeout_s: float) -> Row:
 def _difference(row: Row, made: Row) -> str:
     """Return what differs between a row and the same run, made again; '' for nothing."""
     before, now = row.same(), made.same()
+    if row.status == made.status and row.status in (CRASHED, HUNG):
+        # how long was waited, and what a dying process said, are of the machine
+        del before['reason'], now['reason']
     different = [name for name in before if not _are_equal(before[name], now[name])]
     text = ', '.join(different)
     if different and row.processor != made.processor:

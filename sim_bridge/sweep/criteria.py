@@ -46,6 +46,7 @@ class Criterion:
         except (SyntaxError, RecursionError, MemoryError, ValueError) as err:
             raise _wrong(text) from err
         self._check(self._tree, list(names))
+        self._check_truth(self._tree)
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Return whether it is so; never where a value that it names is not a number (NaN)."""
@@ -79,6 +80,17 @@ class Criterion:
                     ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.Load, ast.UnaryOp, ast.BinOp,
                     *_BINARY, *_UNARY, *_COMPARED)):
                 raise _wrong(self.text)
+
+    def _check_truth(self, tree: ast.expr) -> None:
+        """Raise InvalidValueError for a number where something that holds or not is meant."""
+        if isinstance(tree, ast.BoolOp):
+            for each in tree.values:
+                self._check_truth(each)
+        elif isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
+            self._check_truth(tree.operand)
+        elif not isinstance(tree, (ast.Compare, ast.Name)) and not (
+                isinstance(tree, ast.Constant) and isinstance(tree.value, bool)):
+            raise _wrong(self.text)
 
     def _value(self, node: ast.expr, values: Mapping[str, Any]) -> Any:
         if isinstance(node, ast.Constant):

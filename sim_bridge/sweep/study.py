@@ -239,7 +239,7 @@ def _measures(section: Section) -> dict[str, str]:
             outer.error(name, name, 'a name must be letters, digits and _')
         try:
             if found[name]:
-                Expression(found[name], MEASURING)
+                Expression(found[name], MEASURING).check_number()
         except SimBridgeError as err:
             outer.error(name, found[name], str(err))
     if not found:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import contextlib
 from dataclasses import dataclass, field
 import time
 
 from sim_bridge.foundation.errors import shortened, StateError
+from sim_bridge.foundation.names import counted
 from sim_bridge.sweep.local import Executor
-from sim_bridge.sweep.rows import FAILED, Row
+from sim_bridge.sweep.rows import DONE, FAILED
 from sim_bridge.sweep.store import Store
 
 # rows from which a rate is taken [s]
@@ -54,7 +55,6 @@ def sweep(
     """
     progress = Progress(store.study.design.count, store.count)
     latest: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
-    failed: list[Row] = []
     try:
         tell(progress)
         with contextlib.closing(executor.rows(store.study, store.missing())) as made:
@@ -67,18 +67,53 @@ def sweep(
                 progress.done = store.count
                 _clock(progress, latest)
                 tell(progress)
-                if progress.made <= _MOST_FAILED:
-                    failed += [row for row in rows if row.status == FAILED]
-                if (not keeps_going and progress.made >= _MOST_FAILED
-                        and len(failed) >= _MOST_FAILED
-                        and progress.statuses[FAILED] == progress.made):
-                    raise StateError(
-                        f'all of the first {progress.made} runs failed, the first by: '
-                        f'{shortened(failed[0].reason)}. With --keep-going the others are made '
-                        'nevertheless')
+                if not keeps_going and progress.made >= _MOST_FAILED:
+                    _need_one(progress, store)
+        if not keeps_going and 0 < progress.made == store.count:
+            _need_one(progress, store)
     finally:
         store.finish()
     return progress
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """
+    What became of all runs that have a row.
+
+    statuses: how many have each status, by status. first: run and reason of the first of each
+    status but DONE. succeeded: how many did.
+    """
+
+    statuses: Counter[str]
+    first: Mapping[str, tuple[int, str]]
+    succeeded: int
+
+
+def outcome(store: Store) -> Outcome:
+    """Return what became of the runs of a store, which is open."""
+    table = store.table()
+    statuses = table.column('status').to_pylist()
+    first: dict[str, tuple[int, str]] = {}
+    for number, status in enumerate(statuses):
+        if status != DONE and status not in first:
+            first[status] = (
+                table.column('run')[number].as_py(), table.column('reason')[number].as_py())
+    return Outcome(
+        Counter(statuses), first, sum(map(bool, table.column('success').to_pylist())))
+
+
+def _need_one(progress: Progress, store: Store) -> None:
+    """Raise StateError where all runs of this sweep have failed."""
+    if progress.statuses[FAILED] < progress.made:
+        return
+    run, reason = outcome(store).first[FAILED]
+    is_all = progress.done == progress.total
+    raise StateError(
+        f'all {"" if is_all else "of the first "}{counted(progress.made, "run")} failed, run '
+        f'{run} by: {shortened(reason).rstrip(".")}. Delete {str(store.folder)!r} once that is '
+        'mended, since rows are not made again'
+        + ('' if is_all else '; with --keep-going the other runs are made nevertheless'))
 
 
 def _clock(progress: Progress, latest: deque[tuple[float, int]]) -> None:

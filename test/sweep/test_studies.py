@@ -7,6 +7,7 @@ import copy
 import pytest
 from studies import PUSHED, write_study
 
+from sim_bridge.cli.main import main
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.sweep.criteria import Criterion
 from sim_bridge.sweep.study import read_study, StudyError
@@ -53,6 +54,9 @@ WRONG = {
     'holds: worst +': 'comparisons of measures',
     'holds: __import__("os")': 'unknown function',
     'worst: joint_states.position[joint_1': 'fields of topics',
+    'holds: worst + 1': 'comparisons of measures',
+    'worst: joint_states.position[joint_1]': 'one number, as by max',
+    'worst: percentile(joint_states.position[joint_1], 200)': 'from 0 to 100',
     'worst: maximum(joint_states.position)': 'unknown function',
     'wrong: 1': 'there is no such key',
 }
@@ -91,6 +95,26 @@ def test_defects_are_told_with_their_line(tmp_path, line, told):
             str(raised.value))
 
 
+def test_files_that_are_not_there_are_told(tmp_path, capsys):
+    """Name robot, scene, parameters and function by check, and before the first run."""
+    for number, (changes, told) in enumerate((
+            ({'robot': 'arn'}, "Did you mean 'arm'?"),
+            ({'robot': 'arm/x.urdf'}, 'the path of a file that exists'),
+            ({'robot': None, 'scene': 'hal.yaml'}, "hall.yaml'?"),
+            ({'params': 'mine.yaml'}, 'mine.yaml does not'),
+            ({'controller': {'kind': 'function', 'call': 'law.py:hold'}}, 'law.py does not'))):
+        (tmp_path / 'hall.yaml').write_text('world: {}')
+        run = {key: value for key, value in {**PUSHED['run'], **changes}.items() if value}
+        study = write_study(tmp_path, {**PUSHED, 'run': run, 'vary': {
+            'friction': {'path': 'parameters.friction', 'uniform': [0, 1]}}}, f'{number}.yaml')
+        assert main(['check', str(study.source)]) == 1
+        assert told in capsys.readouterr().out
+        assert main(['sweep', str(study.source)]) == 2
+        error = capsys.readouterr().err
+        assert told in error and f'{number}.yaml:' in error
+        assert not (tmp_path / f'{number}_results').exists()
+
+
 def test_designs_take_what_they_can(tmp_path):
     """Refuse samples that are no power of 2, texts for Sobol indices, lists of other lengths."""
     def refused(**changes: object) -> str:
@@ -125,7 +149,9 @@ def test_criteria_compare_measures_and_inputs(text, holds):
 
 
 def test_criteria_call_nothing_of_pythons():
-    """Refuse attributes, items, calls of calls and comprehensions."""
-    for text in ('a.real', 'a[0]', '(lambda: 1)()', '[x for x in a]', 'abs(*a)', 'f"{a}"'):
+    """Refuse attributes, items, calls of calls, comprehensions, and numbers by themselves."""
+    numbers = 'a + 1', '-a', '1', 'a < 2 and 3', 'not 1', 'abs(a)'
+    calls = 'a.real', 'a[0]', '(lambda: 1)()', '[x for x in a]', 'abs(*a)', 'f"{a}"'
+    for text in (*numbers, *calls):
         with pytest.raises(InvalidValueError):
             Criterion(text, ['a', 'x'])

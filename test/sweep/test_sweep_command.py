@@ -118,7 +118,20 @@ def test_first_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
     told = capsys.readouterr()
     assert "Did you mean '/joint_states'?" in told.err and '--keep-going' in told.err
     assert main(['sweep', str(study.source), '--processes', '1', '--keep-going']) == 0
-    assert '5 failed; 0 succeeded' in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert '15 failed; 0 succeeded' in told and "unknown topic 'joint_state'" in told
+
+
+def test_few_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
+    """Say why all of a small study failed, also by the same command later on."""
+    study = write_study(tmp_path, with_controller(
+        {'kind': 'function', 'call': 'nowhere:hold', 'number': 0}))
+    assert main(['sweep', str(study.source), '--processes', '1']) == 2
+    told = capsys.readouterr().err
+    assert 'all 3 runs failed, run 0 by: ' in told and 'nowhere' in told and 'Delete' in told
+    assert main(['sweep', str(study.source)]) == 0
+    told = capsys.readouterr().out
+    assert '3 failed' in told and 'run 0 as the first: ' in told and "'nowhere'" in told
 
 
 def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
@@ -133,7 +146,9 @@ def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
 
     code, told = run(file)
     assert code == 0 and '8 done' in told and 'succeeded' in told
-    assert run(file) == (0, f'{folder}/results.parquet: all 8 runs were made before\n')
+    code, again = run(file)
+    assert code == 0 and again.startswith(
+        f'{folder}/results.parquet: all 8 runs were made before\n8 done; ')
     code, told = run('report', file, '--replays', '1', '--by=-sag')
     assert code == 0 and 'report.html: 8 runs' in told
     page = (folder / 'report.html').read_text()
@@ -157,6 +172,18 @@ def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
         code, told = run(*arguments)
         assert code == 2 and 'changed since' in told
     assert run(str(tmp_path / 'nothing.yaml'))[0] == 2
+
+
+def test_a_run_that_hangs_is_the_same_whatever_the_timeout(tmp_path, capsys):
+    """Compare of a run that took too long that it does, not how long was waited."""
+    (tmp_path / 'slow.py').write_text(
+        'import time\n\ndef law(joints, number):\n    return lambda t, q, dq: time.sleep(100)\n')
+    study = write_study(tmp_path, with_controller(
+        {'kind': 'function', 'call': 'slow.py:law', 'number': 0},
+        vary={'number': {'path': 'controller.number', 'values': [0]}}))
+    assert main(['sweep', str(study.source), '--timeout', '2']) == 1
+    assert 'hung, run 0 as the first: took longer than 2 s' in capsys.readouterr().out
+    assert main(['sweep', 'replay', str(study.source), '--run', '0', '--timeout', '1']) == 0
 
 
 def test_a_row_that_was_changed_is_told(tmp_path, capsys):

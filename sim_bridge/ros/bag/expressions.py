@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+import contextlib
 from dataclasses import dataclass
 import operator
 import re
@@ -112,6 +113,16 @@ class Expression:
             raise _wrong(self.text, 'one number, as by max(…), rms(…) or last(…) of what changes '
                          'over time')
         return float(found)
+
+    def check_number(self) -> None:
+        """
+        Raise InvalidValueError for an expression that is no number, whatever was recorded.
+
+        What depends on the number of samples or columns is not known here.
+        """
+        sample = Series(np.array([0.0, 1.0]), np.zeros((2, 1)))
+        with contextlib.suppress(StateError):
+            self.number(dict.fromkeys(self.references, sample))
 
     def _words(self) -> Iterator[str]:
         """Yield Python's tokens, references replaced by names."""

@@ -1,0 +1,59 @@
+"""The files that a study names: whether they are there, before the first run or by `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sim_bridge.description.report import Findings, Report
+from sim_bridge.description.resources import find_robot, find_scene, names_gallery_scene
+from sim_bridge.description.yaml.section import Section
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.foundation.near_files import path_meant
+from sim_bridge.sweep.plan import FUNCTION
+from sim_bridge.sweep.study import Study, StudyError
+from sim_bridge.sweep.user_code import file_of
+
+
+def check_files(study: Study) -> None:
+    """Raise StudyError where a robot, scene or other file of the first run is not there."""
+    report = files_report(study)
+    if not report.ok:
+        raise StudyError(report)
+
+
+def files_report(study: Study) -> Report:
+    """Return what is wrong with the robot, scene and other files of the first run of a study."""
+    findings = Findings()
+    run, folder = Section(study.run, 'run', findings), study.folder
+    plan = study.plan(study.design.of(0))
+    if plan.robot and '://' not in plan.robot and not (folder / plan.robot).is_file():
+        _note(run, 'robot', plan.robot, lambda: find_robot(plan.robot))
+    if plan.scene:
+        _note(run, 'scene', plan.scene, lambda: (
+            find_scene(plan.scene) if names_gallery_scene(plan.scene)
+            else _need_file(folder / plan.scene)))
+    if plan.params:
+        _note(run, 'params', plan.params, lambda: _need_file(folder / plan.params))
+    for name, each in plan.controllers.items():
+        file = file_of(each.call, folder) if each.kind == FUNCTION else None
+        if file is not None:
+            _note(run, 'controllers' if name else 'controller', each.call,
+                  lambda path=file: _need_file(path))  # type: ignore[misc]
+    return findings.report(str(study.source))
+
+
+def _note(run: Section, key: str, value: str, find: Callable[[], object]) -> None:
+    """Note what a function raises that looks for a file."""
+    try:
+        find()
+    except InvalidValueError as err:
+        run.error(key, value, f'must be {err.expected}')
+    except SimBridgeError as err:
+        run.error(key, value, str(err))
+
+
+def _need_file(path: Path) -> None:
+    if not path.is_file():
+        raise InvalidValueError(
+            'file', str(path), f'a file that exists; {path} does not{path_meant(path) or ""}')
