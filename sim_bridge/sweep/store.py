@@ -32,6 +32,7 @@ from sim_bridge.sweep.table import read_table, rows_of, schema_of, table_of, wri
 
 RESULTS, STUDY = 'results.parquet', 'study.yaml'
 _ABOUT, _LATEST, _LOCK = 'results.json', 'rows.jsonl', 'lock'
+_OF_ABOUT = ('format', 'digest', 'study', 'files', 'versions')
 _FORMAT = 1
 # rows of a part
 _PART = 5000
@@ -140,7 +141,7 @@ class Store:
         """Read what is there, or begin."""
         about = self.folder / _ABOUT
         if about.exists():
-            self._check_about(json.loads(about.read_text(encoding='utf-8')))
+            self._check_about(_read_about(self.folder))
         else:
             strangers = [each.name for each in self.folder.iterdir() if each.name != _LOCK]
             if strangers:
@@ -160,7 +161,10 @@ class Store:
     def _is_whole(self) -> bool:
         """Return whether all rows are in the one file."""
         file = self.folder / RESULTS
-        return file.exists() and len(read_table(file)) == len(self._done)
+        with contextlib.suppress(StateError):
+            return file.exists() and len(read_table(file)) == len(self._done)
+        # damaged; it is made anew of the rows
+        return False
 
     def _read_latest(self) -> None:
         """Read the rows that are in no part; a last one that is cut off was never there."""
@@ -245,10 +249,23 @@ OF_DESCRIPTIONS = 'description of '
 
 def source_of(folder: Path) -> Path:
     """Return the study that a folder holds results of; raises StateError where it holds none."""
-    about = folder / _ABOUT
-    if not about.is_file():
+    if not (folder / _ABOUT).is_file():
         raise StateError(f'{str(folder)!r} holds no results of a sweep: it has no {_ABOUT}')
-    return Path(json.loads(about.read_text(encoding='utf-8'))['study'])
+    return Path(_read_about(folder)['study'])
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    """Return what results are of; raises StateError where that cannot be read."""
+    file = folder / _ABOUT
+    try:
+        about: dict[str, Any] = json.loads(file.read_text(encoding='utf-8'))
+        if missing := [key for key in _OF_ABOUT if key not in about]:
+            raise ValueError(f'it has no {missing[0]!r}')
+    except ValueError as err:
+        raise StateError(
+            f'{str(file)!r} is damaged ({err}): bring it back from a copy, or name another folder '
+            'by --results') from err
+    return about
 
 
 def read_results(study: Study, folder: Path) -> list[Row]:
@@ -258,7 +275,7 @@ def read_results(study: Study, folder: Path) -> list[Row]:
     Raises StateError for results of another study.
     """
     source_of(folder)
-    about = json.loads((folder / _ABOUT).read_text(encoding='utf-8'))
+    about = _read_about(folder)
     if about['digest'] != study.digest:
         raise StateError(
             f'the study {str(study.source)!r} has changed since {str(folder)!r} was written; a '
@@ -274,7 +291,11 @@ def _parts_of(folder: Path) -> list[Path]:
 
 
 def _latest_rows(path: Path) -> tuple[list[Row], int]:
-    """Return the rows in a file of lines that are whole, and how many bytes these have."""
+    """
+    Return the rows in a file of lines that are whole, and how many bytes these have.
+
+    A line that is no row, as a loss of power may leave, is left out: its run is made again.
+    """
     found: list[Row] = []
     kept = 0
     if path.exists():
@@ -283,7 +304,8 @@ def _latest_rows(path: Path) -> tuple[list[Row], int]:
                 if not line.endswith(b'\n'):
                     break
                 kept += len(line)
-                found.append(Row(**json.loads(line)))
+                with contextlib.suppress(ValueError, TypeError):
+                    found.append(Row(**json.loads(line)))
     return found, kept
 
 

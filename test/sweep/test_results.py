@@ -96,6 +96,27 @@ def test_a_store_goes_on_where_it_was(study, tmp_path):
             store.add([row(study, 16)])
 
 
+def test_what_is_damaged_is_told_or_made_again(study, tmp_path):
+    """Leave out rows that no longer are, make the one file anew; name what cannot be mended."""
+    folder = tmp_path / 'results'
+    with Store(study, folder) as store:
+        store.add([row(study, 0), row(study, 1), row(study, 2)])
+        store.finish()
+    first, _, last = (folder / 'rows.jsonl').read_text().splitlines()
+    (folder / 'rows.jsonl').write_text('\n'.join([first, '\0' * 40, '{"rnu": 1}', last, '']))
+    (folder / 'results.parquet').write_bytes(b'PAR1')
+    with Store(study, folder) as store:
+        assert list(store.missing())[:2] == [1, 3]
+        store.add([row(study, 1)])
+        assert len(parquet.read_table(store.finish())) == 3
+    about = (folder / 'results.json').read_text()
+    for damaged in (about[:20], '', '{}'):
+        (folder / 'results.json').write_text(damaged)
+        for use in (lambda: Store(study, folder).__enter__(), lambda: source_of(folder)):
+            with pytest.raises(StateError, match=r'results\.json.* is damaged'):
+                use()
+
+
 def test_results_are_of_one_study(study, tmp_path):
     """Refuse another study, other files, other versions, another writer, a folder in use."""
     folder = tmp_path / 'results'
