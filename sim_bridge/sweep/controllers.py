@@ -108,7 +108,8 @@ class FunctionController:
             inspect.signature(make).bind(self._joints, **arguments)
         except TypeError as err:
             raise InvalidValueError(
-                plan.call, arguments, f'arguments that it takes beside the joints: {err}') from err
+                plan.call, arguments, f'arguments that {inspect.signature(make)} takes, the first '
+                f'of which are the joints: {err}') from err
         self._function = make(self._joints, **arguments)
         if not callable(self._function):
             raise InvalidValueError(
@@ -129,12 +130,16 @@ class FunctionController:
         if state.names != self._names:
             self._names = state.names
             self._places = np.array([state.names.index(name) for name in self._joints], int)
-        found = np.asarray(self._function(
-            state.time_ns * 1e-9, state.position[self._places], state.velocity[self._places]),
-            float)
+        given = self._function(
+            state.time_ns * 1e-9, state.position[self._places], state.velocity[self._places])
+        try:
+            found = np.asarray(given, float)
+            given = found.tolist()
+        except (TypeError, ValueError):
+            found = np.array(np.nan)
         if found.shape != (len(self._joints),) or not np.isfinite(found).all():
             raise InvalidValueError(
-                f'what {self._call} returns', found.tolist(),
+                f'what {self._call} returns', given,
                 f'{len(self._joints)} finite numbers, one for each of {", ".join(self._joints)}')
         self._message.blocks[0][:] = found
         return self._message.stamped(pack_stamp(state.time_ns))

@@ -57,9 +57,12 @@ class MemorySink:
         """Keep no messages until the next step begins, as a bag does; listeners get them."""
         self.is_paused = True
 
-    def series(self) -> dict[Reference, Series]:
-        """Return the values of the references; raises as `Gathering.series`."""
-        gathering = Gathering(self._references, self._place)
+    def series(
+        self, references: Collection[Reference] | None = None
+    ) -> dict[Reference, Series]:
+        """Return the values of references, all if None; raises as `Gathering.series`."""
+        gathering = Gathering(
+            self._references if references is None else list(references), self._place)
         # that there were none is told of these, too
         for name in self._opened:
             gathering.know(name)

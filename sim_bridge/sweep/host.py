@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import NamedTuple, TYPE_CHECKING
+from typing import IO, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.foundation.errors import shortened, StateError
 from sim_bridge.sweep.rows import CRASHED, HUNG, processor, Row
@@ -32,6 +32,8 @@ LOADED = 'loaded'
 _LOADING_S = 900.0
 # of what a process has said in the end, in reasons [bytes]
 _TAIL = 600
+_READ = 1 << 16
+_FATAL, _MODULES = 'Fatal Python error: ', '\nExtension modules: '
 _MOST_OUTPUT = 1 << 20
 
 
@@ -143,7 +145,7 @@ class Host:
 
     def _failed(self, status: str, reason: str) -> Row:
         """Return the row of a run that its process did not end, and close."""
-        job, said = self.job, self._said()
+        job, said = self.job, said_by(self._output)
         assert job is not None
         self.job = None
         self.close()
@@ -164,11 +166,22 @@ class Host:
             return f'was ended by {signal.Signals(-code).name}'
         return f'was ended by signal {-code}'
 
-    def _said(self) -> str:
-        """Return the end of what the process has written."""
-        self._output.seek(max(0, os.fstat(self._output.fileno()).st_size - _TAIL))
-        text = self._output.read().decode(errors='replace').strip()
-        return f'; it said: {text}' if text else ''
+
+def said_by(output: IO[bytes]) -> str:
+    """
+    Return the end of what a process has written to a file, for the reason of its end.
+
+    Where Python tells of a crash, that is where it was, without the list of modules after it.
+    """
+    size = os.fstat(output.fileno()).st_size
+    output.seek(max(0, size - _READ))
+    text = output.read().decode(errors='replace')
+    before, fatal, after = text.rpartition(_FATAL)
+    if fatal:
+        # the latest calls are first, other threads are idle
+        text = (fatal + after).partition(_MODULES)[0][:_TAIL]
+    text = text.strip()[-_TAIL:]
+    return f'; it said: {text}' if text else ''
 
 
 def run_apart(study: Study, run: int, timeout_s: float, bag: str = '') -> Row:

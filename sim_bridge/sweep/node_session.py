@@ -8,15 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any, IO, TYPE_CHECKING
 
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 import yaml
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError
-from sim_bridge.ros.params.parameter_files import flattened
+from sim_bridge.ros.params.parameter_files import check_parameter_name, flattened
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.domain_lock import any_domain
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
@@ -25,6 +26,7 @@ from sim_bridge.ros.process.rclpy_compat import make_executor
 from sim_bridge.ros.publish.sinks import GraphSink
 from sim_bridge.sweep import leash
 from sim_bridge.sweep.controllers import Situation
+from sim_bridge.sweep.host import said_by
 from sim_bridge.sweep.plan import ControllerPlan, LAWS
 
 if TYPE_CHECKING:
@@ -42,14 +44,10 @@ class NodeSession:
     sink: publishes to it.
     """
 
-    def __init__(self, told: str, output: Any) -> None:
-        """
-        Prepare.
-
-        told: what is simulated, for who looks which domains are in use. output: file of what the
-        processes say.
-        """
-        self._told, self._output = told, output
+    def __init__(self, told: str) -> None:
+        """Prepare; told: what is simulated, for who looks which domains are in use."""
+        self._told = told
+        self._outputs: dict[str, IO[bytes]] = {}
         self._stack = contextlib.ExitStack()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._patience: dict[str, float] = {}
@@ -94,6 +92,9 @@ class NodeSession:
             own = dict(flattened(plan.parameters))
             if len(words) == 1 and words[0] in LAWS:
                 module = f'{words[0]}_controller'
+                # what nobody declares, a node ignores
+                for name in own:
+                    check_parameter_name(name, module)
                 values = situation.parameters_of(module)
                 words = [sys.executable, '-m', f'sim_bridge.control.{module}']
             else:
@@ -102,11 +103,14 @@ class NodeSession:
             given = [item for name, value in {**values, **own}.items()
                      for item in ('-p', f'{name}:={_as_yaml(value)}')]
             space = ['-r', f'__ns:=/{namespace}'] if namespace else []
+            output = tempfile.TemporaryFile(prefix='sim_bridge_sweep_')  # noqa: SIM115
+            self._stack.callback(output.close)
+            self._outputs[namespace] = output
             try:
                 process = subprocess.Popen(
                     [*words, '--ros-args', *space, *given], env=self._environment,
-                    cwd=situation.folder, stdin=subprocess.PIPE, stdout=self._output,
-                    stderr=self._output, start_new_session=True)
+                    cwd=situation.folder, stdin=subprocess.PIPE, stdout=output,
+                    stderr=output, start_new_session=True)
             except OSError as err:
                 raise InvalidValueError(
                     'command', words, f'one that can be started: {err.strerror}') from err
@@ -135,7 +139,8 @@ class NodeSession:
                 process = self._processes[name]
                 if process.poll() is not None:
                     raise StateError(
-                        f'the controller{_of(name)} ended with exit code {process.returncode}')
+                        f'the controller{_of(name)} ended with exit code {process.returncode}'
+                        f'{said_by(self._outputs[name])}')
                 if time.monotonic() - begun > self._patience[name]:
                     raise StateError(
                         f'the controller{_of(name)} has not answered for '

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 from dataclasses import replace
 from functools import partial
@@ -10,7 +10,6 @@ import hashlib
 import os
 from pathlib import Path
 import socket
-import sys
 import time
 import traceback
 from typing import Any, TYPE_CHECKING
@@ -21,7 +20,14 @@ import yaml
 
 from sim_bridge.description.resources import find_scene, names_gallery_scene
 from sim_bridge.description.yaml.overlay import path_text
-from sim_bridge.foundation.errors import brief, InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.foundation.errors import (
+    brief,
+    InvalidValueError,
+    shortened,
+    SimBridgeError,
+    StateError,
+    UnknownNameError,
+)
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.ros.bag.bag_sink import absolute
 from sim_bridge.ros.bag.expressions import Expression
@@ -159,7 +165,7 @@ class _Run:
             from sim_bridge.sweep.node_session import NodeSession
 
             session = self._session = self._stack.enter_context(
-                NodeSession(str(study.source.name), sys.stderr))
+                NodeSession(str(study.source.name)))
             sink = Tee(session.sink, measured)
         simulator = self._open(sink, loaded, parameters)
         takers.update({
@@ -236,6 +242,10 @@ class _Run:
 
     def _disturb(self, simulator: Simulator, what: Disturbance) -> None:
         """Let something happen before the next step."""
+        with _told(f'disturbance {what.name}'):
+            self._happens(simulator, what)
+
+    def _happens(self, simulator: Simulator, what: Disturbance) -> None:
         values = what.values
         if what.kind == 'push':
             link = values['link'] or simulator.world.robots[what.robot].root_link.name
@@ -275,14 +285,30 @@ class _Run:
     def _measure(self) -> None:
         row = self._row
         sink = self._sink
-        data = sink.series()
         with np.errstate(all='ignore'):
-            row.measures = {
-                name: expression.number(data) for name, expression in self._measures.items()}
+            try:
+                data = sink.series()
+                row.measures = {
+                    name: expression.number(data) for name, expression in self._measures.items()}
+            except SimBridgeError:
+                # which of them it is of is worth a second reading
+                for name, expression in self._measures.items():
+                    with _told(f'measure {name} ({shortened(expression.text)})'):
+                        expression.number(sink.series(expression.references))
+                raise
         known = {**row.inputs, **row.measures}
         row.criteria = {
             name: each.holds(known) for name, each in self._study.criteria.items()}
         row.success = all(row.criteria.values()) if row.criteria else None
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Raise errors as StateError that says of what they are."""
+    try:
+        yield
+    except SimBridgeError as err:
+        raise StateError(f'{what}: {err}') from err
 
 
 def _describe(link: Link, data: bytes) -> None:

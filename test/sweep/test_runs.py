@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 import subprocess
 import sys
@@ -37,10 +38,12 @@ def fragile(joints, number, log):
     return answer
 
 def wrong(joints, number):
-    """Return too few efforts in run 0, no numbers in run 1, and raise in run 2."""
+    """Return too few efforts in run 0, no numbers in run 1, a text in run 3; raise in run 2."""
     def answer(time_s, q, dq):
         if number == 2:
             raise KeyError('gain')
+        if number == 3:
+            return 'stay'
         return np.zeros(3) if number == 0 else np.full(len(joints), np.nan)
     return answer
 
@@ -106,9 +109,11 @@ def test_what_goes_wrong_is_a_row(folder):
 def test_errors_of_a_run_are_its_reason(folder):
     """Tell what a controller did wrong, and where."""
     study = write_study(folder, with_controller(
-        {'kind': 'function', 'call': 'controllers.py:wrong', 'number': 0}))
-    few, nan, raised = swept(study, folder / 'results', 1)
-    assert {row.status for row in (few, nan, raised)} == {'failed'}
+        {'kind': 'function', 'call': 'controllers.py:wrong', 'number': 0},
+        vary={'number': {'path': 'controller.number', 'values': [0, 1, 2, 3]}}))
+    few, nan, raised, text = swept(study, folder / 'results', 1)
+    assert {row.status for row in (few, nan, raised, text)} == {'failed'}
+    assert "what controllers.py:wrong returns = 'stay': expected 7 finite" in text.reason
     assert '7 finite numbers, one for each of joint_1' in few.reason
     assert 'finite numbers' in nan.reason and few.steps == nan.steps == 0
     assert 'KeyError' in raised.reason and 'controllers.py:' in raised.reason
@@ -124,6 +129,7 @@ def test_a_measure_of_nothing_is_told(tmp_path, measure, told):
     study = write_study(tmp_path, {**PUSHED, 'measure': {'worst': measure}, 'samples': 1})
     row, = swept(study, tmp_path / 'results', 1)
     assert row.status == 'failed' and told in row.reason
+    assert row.reason.startswith(f'measure worst ({measure}): ')
     assert row.state_hash and row.steps == 40
 
 
@@ -161,12 +167,14 @@ def test_a_node_that_ends_or_dies_ends_no_sweep(folder, ros_environment):
         'vary': {'who': {'path': 'controller', 'values': [
             {'kind': 'node', 'command': [sys.executable, '-c', 'raise SystemExit(3)']},
             {'kind': 'node', 'command': ['no-such-program']},
-            {'kind': 'node', 'command': 'pd'}]}},
+            {'kind': 'node', 'command': 'pd'},
+            {'kind': 'node', 'command': 'pd', 'parameters': {'natural_frequncy': 30.0}}]}},
         'run': {**PUSHED['run'], 'disturbances': {'end': {'kind': 'death', 'at': 0.1}}},
         'measure': {'commanded': 'max(abs(between(joint_states.effort[joint_2], 0.02, 0.1)))'}})
-    ended, unknown, killed = swept(study, folder / 'results', 1)
+    ended, unknown, killed, mistyped = swept(study, folder / 'results', 1)
     assert 'ended with exit code 3' in ended.reason
-    assert 'no-such-program' in unknown.reason or 'exit code' in unknown.reason
+    assert 'exit code' in unknown.reason and "'no-such-program'" in unknown.reason
+    assert "Did you mean 'natural_frequency'?" in mistyped.reason
     assert killed.status == 'done' and killed.steps == 40
     assert killed.measures['commanded'] > 1.0
 
@@ -232,6 +240,25 @@ def test_scenes_differ_by_values_of_their_files(tmp_path):
     again = run_apart(study, 2, 120.0, str(tmp_path / 'bag'))
     assert again.same() == rows[2].same()
     assert replay(tmp_path / 'bag').is_same
+
+
+def test_a_disturbance_that_cannot_be_is_told(tmp_path):
+    """Name the disturbance, and what there is instead."""
+    run = copy.deepcopy(PUSHED['run'])
+    run['disturbances']['push']['link'] = 'tool_flnge'
+    row, = swept(write_study(tmp_path, {**PUSHED, 'run': run, 'samples': 1}), tmp_path / 'r', 1)
+    assert row.reason.startswith("disturbance push: unknown link 'tool_flnge'")
+    assert "Did you mean 'tool_flange'?" in row.reason
+
+
+def test_a_crash_tells_where_it_was(folder):
+    """Keep the calls of a crash in its reason, and no list of modules."""
+    (folder / 'aborting.py').write_text(
+        'import os\n\ndef stop(joints, number):\n    return lambda t, q, dq: os.abort()\n')
+    study = write_study(folder, with_controller(
+        {'kind': 'function', 'call': 'aborting.py:stop', 'number': 0}))
+    reason = run_apart(study, 0, 120.0).reason
+    assert 'SIGABRT' in reason and 'aborting.py' in reason and 'modules' not in reason
 
 
 def test_a_worker_ends_with_who_started_it(tmp_path):
