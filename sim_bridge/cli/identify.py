@@ -14,6 +14,7 @@ from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.outputs import need_folder
 from sim_bridge.cli.progress import Work
 from sim_bridge.cli.simulated import add_description
 from sim_bridge.foundation.errors import InvalidValueError
@@ -156,6 +157,7 @@ def _check(outputs: list[Path], robot: Path, force: bool) -> None:
         if file.suffix.lower() not in SUFFIXES:
             raise InvalidValueError(
                 '--output', str(file), f'a file that ends with {", ".join(SUFFIXES)}')
+        need_folder(file)
         if file.exists() and file.samefile(robot):
             raise InvalidValueError(
                 '--output', str(file), 'another file than the robot: what was measured would be '

@@ -13,6 +13,7 @@ from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import set_threads
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.outputs import need_folder
 from sim_bridge.cli.progress import Work
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
@@ -69,8 +70,11 @@ def run(args: argparse.Namespace) -> int:
     """Optimise; return the exit code. Raises what `optimise` raises."""
     set_threads()
     output = Path(args.output) if args.output else None
-    if output is not None and output.exists() and not args.force:
-        raise InvalidValueError('--output', str(output), 'a file that does not exist, or --force')
+    if output is not None:
+        need_folder(output)
+        if output.exists() and not args.force:
+            raise InvalidValueError(
+                '--output', str(output), 'a file that does not exist, or --force')
     from sim_bridge.tuning.optimise import optimise
 
     with Work(Console(sys.stderr), 'searched', args.rounds, ' generations') as work:

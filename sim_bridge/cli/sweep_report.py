@@ -10,6 +10,7 @@ import sys
 
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_extra, require_ros, set_prefix
+from sim_bridge.cli.outputs import need_folder
 from sim_bridge.cli.progress import Work
 from sim_bridge.cli.results import results_folder
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
@@ -31,6 +32,8 @@ def report(args: argparse.Namespace, where: Path) -> int:
     for name, value in (('--worst', args.worst), ('--replays', args.replays)):
         if value < 0:
             raise InvalidValueError(name, value, 'a number, 0 or more')
+    file = Path(args.output) if args.output else folder / 'report.html'
+    need_folder(file)
     found = find(study, rows, args.by or '', max(args.worst, args.replays))
     if args.replays:
         require_ros('sim_bridge sweep report --replays')
@@ -41,7 +44,6 @@ def report(args: argparse.Namespace, where: Path) -> int:
                 if not replay_page(folder, row.run).exists():
                     _play(study, row, folder, args.timeout, console)
                 work(number + 1)
-    file = Path(args.output) if args.output else folder / 'report.html'
     try:
         write_report(found, folder, file)
     except OSError as err:

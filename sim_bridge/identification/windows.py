@@ -112,7 +112,9 @@ def cut(
         raise InvalidValueError(
             'window', f'{length:g} s', 'a length for which states and efforts are recorded '
             f'without a gap and away from stops: the longest recording takes {longest:.4g} s'
-            + _resting(recordings, stops) + ('' if is_given else '; move joints off their stops'),
+            + _resting(recordings, stops) + (
+                '' if is_given else '; record more' if longest < length
+                else '; move joints off their stops'),
             ', '.join(each.name for each in recordings))
     bin_of = np.arange(steps) // width
     bins, n = steps // width, recordings[0].positions.shape[1]

@@ -73,6 +73,8 @@ def test_stamps_count_in_bags_of_others(bags):
     (['pivot'], {'states': 'states'}, sb.UnknownNameError, "topic of joint states 'states'"),
     (['pivot'], {'commands': 'efforts', 'inputs': 'commands'}, sb.UnknownNameError,
      "topic of commands 'efforts'.*joint_commands"),
+    (['pivot'], {'commands': 'efforts'}, sb.UnknownNameError,
+     "topic of commands 'efforts'.*joint_commands"),
     (['pivot'], {'inputs': 'states'}, sb.InvalidValueError, "efforts of joint 'pivot'"),
     (['pivot'], {'inputs': 'motor'}, sb.SimBridgeError, "input.*'motor'"),
 ])
@@ -123,6 +125,7 @@ def test_json_of_the_command(bags, capsys):
 @pytest.mark.parametrize(('arguments', 'text'), [
     (['--what', 'dampng'], "'dampng'"), (['-o', 'x.txt'], '.urdf, .yaml'),
     (['--from', '100'], 'at least 20'), (['--window', '-1'], 'above 0'),
+    (['--from', '5.93'], 'record more'), (['-o', 'nowhere/x.urdf'], "'nowhere' does not"),
     (['-o', str(path_of('pendulum')), '--force'], 'another file than the robot')])
 def test_wrong_arguments_are_named(bags, arguments, text, capsys):
     """End with 2, and say what would do."""

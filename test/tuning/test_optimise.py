@@ -164,3 +164,8 @@ def test_command_line(tmp_path):
         [*command, '-o', str(output)], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert '--force' in refused.stderr
+    refused = subprocess.run(
+        [*command, '-o', str(tmp_path / 'no' / 'gains.yaml')], capture_output=True, text=True,
+        check=False)
+    assert refused.returncode == 2
+    assert 'a file in a folder that exists' in refused.stderr

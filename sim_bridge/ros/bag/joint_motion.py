@@ -62,6 +62,8 @@ def read_joint_motion(
     found, is_ours, warning = _read(bag, progress)
     seen = _with_joints(found, states, joints, place)
     given = [topic for topic in found if _is_meant(topic, commands)]
+    if not given and commands != COMMANDS:
+        raise UnknownNameError('topic of commands', commands, sorted(found), place)
     told = [sample for topic in given for sample in found[topic]]
     if not is_ours:
         seen, told = _at_stamps(seen, told)
@@ -73,7 +75,7 @@ def read_joint_motion(
     if not np.isfinite(positions).all():
         bad = joints[int(np.argmin(np.isfinite(positions).all(axis=0)))]
         raise InvalidValueError(
-            'position', 'nan or none', f'positions of joint {bad!r} in all joint states', place)
+            'position', 'nan', f'positions of joint {bad!r} in all joint states', place)
     notes = [warning] if warning else []
     if not np.isfinite(velocities).all():
         notes.append(f'{place} has no velocities of all joints; positions alone are compared')
@@ -90,7 +92,7 @@ def read_joint_motion(
         why = (f'{given[0]} has positions or velocities, which drives follow in ways that only '
                'they know' if told else f'there are no messages on {commands}')
         raise InvalidValueError(
-            'effort', 'nan or none', f'efforts of joint {bad!r} in {states}, or commands of '
+            'effort', 'nan', f'efforts of joint {bad!r} in all {states}, or commands of '
             f'efforts: {why}', place)
     # drives hold joints before the first command, by efforts that they do not tell
     begins = min((sample.time for sample in told), default=-np.inf)
