@@ -107,9 +107,10 @@ class FunctionController:
         try:
             inspect.signature(make).bind(self._joints, **arguments)
         except TypeError as err:
+            known = list(inspect.signature(make).parameters)[1:]
             raise InvalidValueError(
-                plan.call, arguments, f'arguments that {inspect.signature(make)} takes, the first '
-                f'of which are the joints: {err}') from err
+                plan.call, arguments, 'arguments that it takes beside the joints, '
+                f'{", ".join(known) or "none"}: {err}') from err
         self._function = make(self._joints, **arguments)
         if not callable(self._function):
             raise InvalidValueError(

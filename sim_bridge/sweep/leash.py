@@ -9,11 +9,18 @@ import threading
 # says to controllers of this package that they end with their standard input, which is this one's
 _OWN = 'SIM_BRIDGE_ENDS_WITH_STDIN'
 
+# as of shells
+_NOT_FOUND = 127
+
 
 def main(words: list[str]) -> int:
     """Run a command; return its exit code, 128 and the signal's number where one ended it."""
     environment = {name: value for name, value in os.environ.items() if name != _OWN}
-    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment)
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment)
+    except OSError as err:
+        print(f'{words[0]} cannot be started: {err.strerror}', file=sys.stderr)
+        return _NOT_FOUND
 
     def hold() -> None:
         while os.read(0, 1024):

@@ -155,6 +155,10 @@ def _controller(section: Section) -> ControllerPlan:
     kind = section.choice('kind', KINDS, NO_CONTROLLER)
     if not section.has('kind'):
         section.error('kind', '', f'missing; one of {", ".join(KINDS)}')
+    if section.peek('kind') not in KINDS:
+        # which keys it takes is not known
+        for name in section.names():
+            section.knows(name)
     if kind == NODE:
         command = section.peek('command')
         section.knows('command')

@@ -95,6 +95,15 @@ def test_defects_are_told_with_their_line(tmp_path, line, told):
             str(raised.value))
 
 
+def test_a_kind_that_is_none_is_one_defect(tmp_path):
+    """Say nothing of the keys beside it, which another kind may take."""
+    run = {**PUSHED['run'], 'controller': {'kind': 'pod', 'stiffness': 3.0}}
+    with pytest.raises(StudyError) as raised:
+        write_study(tmp_path, {**PUSHED, 'run': run})
+    finding, = raised.value.report.findings
+    assert "did you mean 'pd'?" in finding.message
+
+
 def test_files_that_are_not_there_are_told(tmp_path, capsys):
     """Name robot, scene, parameters and function by check, and before the first run."""
     for number, (changes, told) in enumerate((
