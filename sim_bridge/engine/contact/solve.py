@@ -4,7 +4,13 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.budget import affordable_work, island_rows, newton_work, sweep_work
+from sim_bridge.engine.contact.budget import (
+    affordable_work,
+    island_rows,
+    newton_work,
+    PILE,
+    sweep_work,
+)
 from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.impacts import is_soft, unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
@@ -151,8 +157,8 @@ def solve_island(table, island, is_new):
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
             affordable_work(options, size, has_elements, newton_work(islands, rows, island), size),
-            comes_to_rest(world.state(table), world.contacts(table), islands, rows,
-                          options.time_step, island))
+            size <= PILE and comes_to_rest(world.state(table), world.contacts(table), islands,
+                                           rows, options.time_step, island))
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT:
