@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
@@ -28,6 +31,7 @@ class Base:
                 f'a robot that does not hang on joint {slot.blueprint.mount.name!r}', self._place)
         if not slot.links:
             return
+        before = self._pushed_origins()
         model, state, at = slot.part
         if slot.blueprint.fixed_base:
             model.frame[at.body] = [*matrix_from_quaternion(quat).ravel(), *p]
@@ -35,6 +39,28 @@ class Base:
             state.q[at.q : at.q + 7] = [*p, *quat]
         # also wakes what lay on it
         self._simulation.invalidate()
+        if before is not None:
+            self._carry_wrenches(before)
+
+    def _pushed_origins(self) -> np.ndarray | None:
+        """Return the origins of the bodies, (nb, 3), None if no contact pushed them."""
+        state, bodies = self._slot.part.state, self._bodies
+        if not state.contact_wrench[bodies].any():
+            return None
+        return self._simulation.observed().workspace.pose[bodies, ORIGIN : ORIGIN + 3].copy()
+
+    def _carry_wrenches(self, before: np.ndarray) -> None:
+        """Carry the wrenches of contacts, which are about the world's origin, with the bodies."""
+        after = self._pushed_origins()
+        wrench = self._slot.part.state.contact_wrench[self._bodies]
+        wrench[:, :3] += np.cross(after - before, wrench[:, 3:])
+        self._simulation.forget_observations()
+
+    @property
+    def _bodies(self) -> slice:
+        """The rows of its bodies in arrays of bodies."""
+        first = self._slot.part.at.body
+        return slice(first, first + len(self._slot.blueprint.model.parent))
 
     def set_velocity(self, linear: Vector, angular: Vector) -> None:
         """Set the velocity of the root link; as `Robot.set_base_velocity`."""

@@ -33,6 +33,7 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
         is_set = truth(name, value, geometry.place)
         if bit == SENSOR and not is_set and geometry._placed.shape.is_sensor:
             raise InvalidValueError(name, value, 'True, of a line', geometry.place)
+        geometry._simulation.check_thread()
         flags, index = geometry._arrays.flags, geometry.slot.index
         flags[index] = flags[index] | bit if is_set else flags[index] & ~bit
         if bit == SENSOR and flags[index] & STATIC:

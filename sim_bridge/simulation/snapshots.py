@@ -118,7 +118,7 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
         device.restore(values)
 
 
-HASH_VERSION = 3
+HASH_VERSION = 4
 """Of what `state_hash` takes in; greater wherever equal worlds have other hashes than before."""
 
 

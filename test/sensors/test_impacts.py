@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from robots import joint, link, robot
+from scipy.spatial.transform import Rotation
 from shipped import path_of
 from test_readings_are_motion import carried_by, momentum_of, newton_of, weight_of
 
@@ -155,3 +156,20 @@ def test_impact_of_a_tree_is_not_read_of_another():
     alone.q, alone.dq = other.q, other.dq
     alone.joint('second').target_position = axis.target_position
     np.testing.assert_allclose(other.ddq, alone.ddq, rtol=1e-9)
+
+
+def test_readings_move_with_a_base_that_is_placed():
+    """Read the last step's contacts as before, after a standing robot was put far away."""
+    world = sb.World()
+    world.add_ground()
+    body = with_sensors(world, path_of('quadruped'))
+    q = body.q.copy()
+    for step in range(300):
+        drive(body, 'servo', step, q)
+        world.step()
+    assert world.contacts
+    before = [body.device(name).tau.copy() for name in body.joint_names]
+    place, turn = np.array(body.root_link.p), Rotation.from_matrix(body.root_link.R).as_quat()
+    body.set_base_pose(place + (100.0, -50.0, 0.0), turn)
+    for name, torque in zip(body.joint_names, before, strict=True):
+        np.testing.assert_allclose(body.device(name).tau, torque, atol=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 
 import numpy as np
 import pytest
@@ -88,3 +89,41 @@ def test_more_pairs_than_there_is_room_for_at_first():
     world.solver = 'iterative'
     world.step()
     assert len(world.contacts) == 90 * 89 // 2
+
+
+@pytest.mark.parametrize('speed', [1e7, 1e160])
+def test_a_speed_without_meaning_is_forgotten(speed: float):
+    """Find the ground again after a step that was refused, in a world and beside it in a batch."""
+    world = sb.World()
+    world.add_ground()
+    box = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0.0, 0.0, 0.1))
+    world.step(5)
+    batch = sb.Batch(world, 3, threads=1, raises=False)
+    batch.robots['body'].base_linear_velocity[0, 2] = speed
+    batch.step()
+    batch.step(300, where=~batch.failed)
+    np.testing.assert_allclose(batch.robots['body'].base_position[1:, 2], 0.1, atol=1e-9)
+    box.set_base_velocity((0.0, 0.0, speed), (0.0, 0.0, 0.0))
+    with contextlib.suppress(sb.SimulationError):
+        world.step()
+    world.reset()
+    world.step(300)
+    assert len(world.contacts) == 4
+
+
+def test_a_geometry_cannot_be_disabled_within_a_step():
+    """Refuse it without effect, as other changes."""
+    world, table, box = stand()
+    refused = []
+
+    def listen(contact: object) -> None:
+        try:
+            table.geometries[0].enabled = False
+        except sb.StateError as err:
+            refused.append(err)
+
+    world.on_contact(listen)
+    world.step(5)
+    assert refused
+    assert table.geometries[0].enabled
+    assert len(world.contacts) == 4

@@ -10,15 +10,13 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.surfaces import SPLIT
 
 MOST_WORK = 100_000_000
-"""Multiplications that no island exceeds, whatever its budget: about a tenth of a second."""
+"""Multiplications that no pile exceeds, whatever its budget: about a tenth of a second."""
 
 OF_ENTRY_PAIR = 4
 """Multiplications of a contact's share in the matrix of coordinates, for each pair of entries."""
 
-PILE = 150
-"""Rows above which an island is a pile, which may take more work, but comes to rest by sweeps."""
-
 _OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
+_PILE = 150  # rows, above which an island is a pile, which may take more
 # Newton steps that a pile may take at least, and one of far more rows than coordinates, such as a
 # robot with all its fingers on the ground
 _NEWTONS_OF_PILE, _NEWTONS_OF_CROWD = 30, 10
@@ -39,11 +37,11 @@ def affordable_work(options, rows, has_elements, a_newton, coordinates):
     budget = options.step_budget
     if has_elements or options.solver == SPLIT or options.hybrid != 0:
         budget *= _MORE
-    if rows <= PILE:
+    if rows <= _PILE:
         return budget
     # of a pile twice as large a Newton step takes up to four times as much; less, if its contacts
     # are many and its coordinates few
-    larger = rows / PILE
+    larger = rows / _PILE
     most = min(budget * larger * larger, float(MOST_WORK))
     newtons = _NEWTONS_OF_PILE if rows < _CROWD * coordinates else _NEWTONS_OF_CROWD
     return int(min(most, max(budget, float(newtons) * a_newton)))

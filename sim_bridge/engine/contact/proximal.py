@@ -28,6 +28,7 @@ from sim_bridge.engine.math.vec3 import load_v, sub
 _ROUNDS = 40
 _MOST_NEWTONS = 150
 _NEWTONS_A_ROUND = 12
+_NEWTONS_AT_REST = 3
 _BAD = 0.05  # m/s, a residual that bodies would be seen to sink by
 _FOR_BAD = 30  # times as much work is allowed then,
 _MOST_FOR_BAD = 4_000_000  # but no more than this, unless what is allowed anyway is
@@ -55,8 +56,9 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, best, is_last = 0, _YIELD, _BEST * tolerance, False
+    turns = _NEWTONS_A_ROUND
     if natural <= tolerance:
-        share, best = _YIELD_AT_REST, _AT_REST * tolerance
+        share, best, turns = _YIELD_AT_REST, _AT_REST * tolerance, _NEWTONS_AT_REST
     for _ in range(_ROUNDS):
         allowed = most if natural <= _BAD else min(_FOR_BAD * most, max(most, _MOST_FOR_BAD))
         is_spent = newtons >= _MOST_NEWTONS or (
@@ -67,7 +69,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
         soften(laws, islands, rows, solution, island, share, direct.kept)
         wanted = max(best, 1e-3 * natural)
         near, _ = island_residual(laws, islands, rows, solution, island)
-        for turn in range(_NEWTONS_A_ROUND):
+        for turn in range(turns):
             before = islands.spent[island]
             size = find_direction(laws, islands, rows, solution, direct, island)
             if size < 0:

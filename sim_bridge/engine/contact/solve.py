@@ -4,13 +4,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.budget import (
-    affordable_work,
-    island_rows,
-    newton_work,
-    PILE,
-    sweep_work,
-)
+from sim_bridge.engine.contact.budget import affordable_work, island_rows, newton_work, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.impacts import is_soft, unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
@@ -44,7 +38,9 @@ _CLOSE = 0.01  # share of the tolerance that heavy bodies on light ones need to 
 _SLOW = 0.7  # of the last change, above which friction and normals are not solved apart any more
 _UNSHARED_SWEEPS = 3  # that hardly move what redundant contacts share
 _FAST = 0.3  # of the last change, below which sweeps converge fast
-_RESTS, _MOVES = 1e-12, 1e-7  # velocities and their changes [m/s, rad/s] that are rounding; motion
+_RESTS = 1e-12  # change of a velocity in a step up to which it is rounding [m/s, rad/s]
+_MOVES = 1e-7  # velocity or its change, from which on it is motion
+_SETTLED_BY_NEWTON = 100_000  # multiplications of a Newton step, above which sweeps have to do
 _NEWTONS = 2  # that sweeps may take as long as, before they are given up
 _SWEEPS_PER_ROW_2 = 0.02  # as costly as so many Newton steps for impulses, per square of the rows
 _INFINITY = float('inf')
@@ -157,8 +153,9 @@ def solve_island(table, island, is_new):
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
             affordable_work(options, size, has_elements, newton_work(islands, rows, island), size),
-            size <= PILE and comes_to_rest(world.state(table), world.contacts(table), islands,
-                                           rows, options.time_step, island))
+            newton_work(islands, rows, island) <= _SETTLED_BY_NEWTON and comes_to_rest(
+                world.state(table), world.contacts(table), islands, rows, options.time_step,
+                island))
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT:
@@ -205,15 +202,16 @@ def island_of_phase(phase):
 @kernel
 def comes_to_rest(state, contacts, islands, rows, h, island):
     """
-    Return whether an island hardly moves, but more than rounding would make it.
+    Return whether an island hardly moves, but its velocities change by more than rounding.
 
     The impulses of the last step, which sweeps begin with, contain those that have changed the
     velocities then. In a stack, sweeps that each change little do not make up for that: a slow
-    wave of 1e-9 m/s goes on for ever. Newton steps in two steps of time end it.
+    wave of 1e-9 m/s goes on for ever. Newton steps in two steps of time end it. What creeps at one
+    velocity is left to it.
     """
     if state.v.shape[0] == 0:
         return False  # a problem that belongs to no state
-    greatest = 0.0
+    velocity, change = 0.0, 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         # those of a pair are side by side, and have the same coordinates
@@ -221,8 +219,9 @@ def comes_to_rest(state, contacts, islands, rows, h, island):
             continue
         for entry in range(rows.first[contact], rows.first[contact + 1]):
             at = rows.support[entry]
-            greatest = max(greatest, max(abs(state.v[at]), h * abs(state.acceleration[at])))
-    return _RESTS < greatest < _MOVES
+            velocity = max(velocity, abs(state.v[at]))
+            change = max(change, h * abs(state.acceleration[at]))
+    return _RESTS < change < _MOVES and velocity < _MOVES
 
 
 @kernel

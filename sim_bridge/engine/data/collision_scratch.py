@@ -29,8 +29,9 @@ convex shapes; with a mesh or a height field; with a hollow cylinder or cone; wi
 
 KeptColumn = IntEnum('KeptColumn', 'ARM SLACK', start=0)
 """
-Columns of CollisionScratch.kept: distance from the body's origin of what turning moves farthest,
-and how far its points may go until other pairs can come within reach [m].
+Columns of CollisionScratch.kept: radius about the body's origin that contains its geometries, and
+how far their points may go until other pairs can come within reach; negative where nothing is kept
+[m].
 """
 
 # first rows of CollisionScratch.polygon for the faces of a and b, for polygons that are clipped,

@@ -24,4 +24,4 @@ def test_a_stack_comes_to_rest_to_rounding(ratio: float):
         assert world.report.residual < 1e-12
     assert np.abs([box.root_link.v for box in boxes]).max() < 1e-11
     world.step(5000)
-    assert np.abs(np.subtract([box.root_link.p[2] for box in boxes], heights)).max() < 1e-14
+    assert np.abs(np.subtract([box.root_link.p[2] for box in boxes], heights)).max() < 1e-13

@@ -5,7 +5,8 @@ The broad phase looks for pairs of boxes that are wider than the geometries need
 some slack. The list of these pairs is complete until some body has moved farther than its slack,
 or users change geometries (neighbour lists, Verlet 1967; the enlarged boxes of Box2D and Bullet).
 Meanwhile a step looks at the pairs of the list alone, and places only the geometries that are in
-it. What it finds is the same, in the same order, as without the list.
+it. What it finds is the same, in the same order, as without the list. (The box around a hull that
+turns may leave its wide box; the hull does not.)
 """
 
 import math
@@ -26,10 +27,11 @@ from sim_bridge.engine.data.geometry import KINEMATIC, PLANE, STATIC
 from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, sub
 
-# slack of a body at rest, of the least half extent of its geometries' boxes; of one that moves, in
-# steps; and the greatest, of that half extent
-_SLACK, _SLACK_STEPS, _MOST_SLACK = 0.1, 16.0, 0.5
-_THINNEST = 0.01  # half extent of a flat one, of its farthest point's distance from the body's
+# a body's slack: a share of the least half extent of its geometries, and its way in so many steps
+_SLACK, _SLACK_STEPS = 0.1, 16.0
+_MOST_SLACK = 0.5  # of the least half extent
+_THINNEST = 0.01  # of the body's ARM, half extent that a flat geometry counts as having
+_FARTHEST = 1e6  # m, way in a step beyond which no list is kept
 
 
 @kernel
@@ -63,6 +65,8 @@ def is_complete(pose, twist, root, h, margin, scratch):
         return False
     for body in range(scratch.kept_pose.shape[0]):
         arm, slack = scratch.kept[body, KeptColumn.ARM], scratch.kept[body, KeptColumn.SLACK]
+        if slack < 0.0:
+            return False
         turned, moved = 0.0, 0.0
         for k in range(9):
             change = pose[body, k] - scratch.kept_pose[body, k]
@@ -131,8 +135,11 @@ def choose_slack(geometry, pose, twist, root, h, box, kept_inout):
         v, w = velocity_at_origin(pose, twist, root, body)
         way = h * (norm(v) + kept_inout[body, KeptColumn.ARM] * norm(w))
         thin = kept_inout[body, KeptColumn.SLACK]
+        # the bound of `is_complete` takes up to twice the way of this step
         kept_inout[body, KeptColumn.SLACK] = max(
             2.0 * way, min(_SLACK * thin + _SLACK_STEPS * way, _MOST_SLACK * thin))
+        if not way <= _FARTHEST:
+            kept_inout[body, KeptColumn.SLACK] = -1.0
 
 
 @kernel
@@ -151,7 +158,7 @@ def widen_boxes(geometry, margin, scratch, wide_box_out):
             more = 0.0 if is_fixed(geometry, g) else math.inf
         elif geometry.body[g] >= 0:
             slack = scratch.kept[geometry.body[g], KeptColumn.SLACK]
-            more = slack - (scratch.reach[g] - 0.5 * margin)
+            more = max(slack - (scratch.reach[g] - 0.5 * margin), 0.0)
         for k in range(3):
             wide_box_out[g, k] = scratch.box[g, k] - more
             wide_box_out[g, 3 + k] = scratch.box[g, 3 + k] + more
