@@ -42,16 +42,11 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
                 reach = max(reach, 1.0 + dot(p, p))
                 n, t, s = directions(laws, contact)
                 f0, f1, f2 = scale(sign, n), scale(sign, t), scale(sign, s)
-                if is_plain:
-                    end = append_side(
-                        model, ws, body, (cross(p, f0), cross(p, f1), cross(p, f2)), (f0, f1, f2),
-                        end, rows)
-                    continue
                 if turns:
                     add_side(model, ws, body, (f0, f1, f2), (ZERO, ZERO, ZERO), end,
-                             rows, rows.angular, rows.linear)
+                             is_plain, rows, rows.angular, rows.linear)
                 end = add_side(model, ws, body, (cross(p, f0), cross(p, f1), cross(p, f2)),
-                               (f0, f1, f2), end, rows, rows.linear, rows.angular)
+                               (f0, f1, f2), end, is_plain, rows, rows.linear, rows.angular)
         if bonds.shape[0] > 0:
             end = respect_bonds(bonds, rows, rows.first[contact], end)
         if not is_plain:
@@ -95,48 +90,15 @@ def drop_rounding(rows, contact, end, reach):
 
 
 @subroutine
-def append_side(model, ws, body, torques, forces, end, rows):
-    """As `add_side`, for a contact of three rows and coordinates that it has no entries of yet."""
-    n0, n1, n2 = torques
-    f0, f1, f2 = forces
-    whitening, column = rows.whitening, rows.column
-    while body >= 0:
-        joint = ws.kind[body]
-        at = model.v_index[body]
-        if has_axis(joint):
-            if ws.joint_factor[body, INVERSE] != 0.0:
-                w0, n0, f0 = pass_joint(ws, body, n0, f0)
-                w1, n1, f1 = pass_joint(ws, body, n1, f1)
-                w2, n2, f2 = pass_joint(ws, body, n2, f2)
-                append_entry(at, end, scale(whitening[at], (w0, w1, w2)), rows)
-                end += 1
-        elif is_free(joint):
-            for k in range(3):
-                store3(column, k, 0, (n0[k], n1[k], n2[k]))
-                store3(column, 3 + k, 0, (f0[k], f1[k], f2[k]))
-            pass_root(ws.articulated[body], 3, column)
-            for i in range(6):
-                append_entry(at + i, end + i, scale(whitening[at + i], load3(column, i, 0)), rows)
-            end += 6
-        body = carrier(model.parent, ws.kind, body)
-    return end
-
-
-@kernel
-def append_entry(at, entry, values, rows_out):
-    """Write the values of three rows at a coordinate."""
-    rows_out.support[entry] = at
-    for k in range(3):
-        rows_out.linear[k, entry] = values[k]
-
-
-@subroutine
-def add_side(model, ws, body, torques, forces, end, rows, values_inout, others_inout):
+def add_side(
+    model, ws, body, torques, forces, end, is_plain, rows, values_inout, others_inout
+):
     """
     Add the effect of three wrenches on a body to three rows; return the end of their entries.
 
     The wrenches propagate from the body to the root of its tree, see `whitening`. others_inout:
-    the contact's other three rows, which get a zero for every new entry.
+    the contact's other three rows, which get a zero for every new entry. is_plain: it has three
+    rows alone, and no coordinate twice.
     """
     n0, n1, n2 = torques
     f0, f1, f2 = forces
@@ -149,7 +111,7 @@ def add_side(model, ws, body, torques, forces, end, rows, values_inout, others_i
                 w0, n0, f0 = pass_joint(ws, body, n0, f0)
                 w1, n1, f1 = pass_joint(ws, body, n1, f1)
                 w2, n2, f2 = pass_joint(ws, body, n2, f2)
-                end = add_entry(rows, values_inout, others_inout, at, end,
+                end = add_entry(rows, values_inout, others_inout, is_plain, at, end,
                                 scale(whitening[at], (w0, w1, w2)))
         elif is_free(joint):
             for k in range(3):
@@ -157,15 +119,20 @@ def add_side(model, ws, body, torques, forces, end, rows, values_inout, others_i
                 store3(column, 3 + k, 0, (f0[k], f1[k], f2[k]))
             pass_root(ws.articulated[body], 3, column)
             for i in range(6):
-                end = add_entry(rows, values_inout, others_inout, at + i, end,
+                end = add_entry(rows, values_inout, others_inout, is_plain, at + i, end,
                                 scale(whitening[at + i], load3(column, i, 0)))
         body = carrier(model.parent, ws.kind, body)
     return end
 
 
 @kernel
-def add_entry(rows, values_inout, others_inout, at, end, values):
+def add_entry(rows, values_inout, others_inout, is_plain, at, end, values):
     """Add three values at a coordinate, with a new entry if it has none; return the end."""
+    if is_plain:
+        rows.support[end] = at
+        for k in range(3):
+            values_inout[k, end] = values[k]
+        return end + 1
     entry = rows.place[at]
     if entry < 0:
         entry = end
