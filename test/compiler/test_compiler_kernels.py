@@ -76,7 +76,9 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
             continue
         for spread in SPREADS:
             def scaled(values, spread=spread):
-                return values * np.exp(rng.normal(0.0, spread, values.shape))
+                # arrays that are only written hold what the memory held before
+                with np.errstate(over='ignore'):
+                    return values * np.exp(rng.normal(0.0, spread, values.shape))
 
             changed = Copier(scaled).copy(record.before)
             arguments, theirs = Copier().copy(changed), Copier().copy(changed)

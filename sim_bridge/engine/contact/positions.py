@@ -9,21 +9,31 @@ leaves velocities unchanged (split impulses; the position projection of Gear, Gu
 1985).
 """
 
+import math
+
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.gauss_seidel import linear_velocities
 from sim_bridge.engine.contact.islands import affordable_sweeps
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.respond import add_push
+from sim_bridge.engine.contact.solve import normals_alone
 from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Block, ISLANDS, Row
+from sim_bridge.engine.data.surfaces import ITERATIVE
 from sim_bridge.engine.math.vec3 import scale, ZERO
+
+_FEW_SWEEPS = 12  # before Newton steps
 
 
 @subroutine
 def find_missing(options, surfaces, contacts, laws, rows, solution):
     """
-    Convert the normal bias to missing velocities; return whether there are any.
+    Convert the normal bias to missing displacements; return whether there are any.
+
+    These are the displacements that half a step must add, twice; velocities times the step.
 
     Penetration that began in this step is removed wholly. Of penetration that existed before, the
     share ERP of its depth beyond the surface layer is removed. Soft contacts are left to their
@@ -45,33 +55,60 @@ def find_missing(options, surfaces, contacts, laws, rows, solution):
         if law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0:
             wanted = min(wanted, end)
         solution.shift[contact] = 0.0
-        solution.bias[contact, Row.NORMAL] = (end - wanted) * (2.0 / h)
+        solution.bias[contact, Row.NORMAL] = 2.0 * (end - wanted)
         missing = missing or end < wanted - options.touching
     return missing
 
 
 @subroutine
-def solve_positions(laws, islands, rows, solution, enough, sweeps):
+def solve_positions(table):
     """
-    Find the impulses that separate the bodies, into solution.shift.
+    Find the impulses that separate the bodies, times the time step, into solution.shift.
 
-    Sweeps are repeated at most `sweeps` times, fewer for large islands, or until one changes
-    velocities by at most `enough` [m/s].
+    Sweeps of an island end when one moves bodies by no more than the gap that counts as none.
+    Where they do not soon, Newton's method goes on in worlds that are solved directly: what sweeps
+    leave of this problem would tilt what lands flat, and a stack would go on rocking.
     """
+    laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
+    options, solution = world.options(table), world.solution(table)
+    enough = options.touching
+    is_direct = options.solver != ITERATIVE and options.hybrid == 0
     solution.z[:] = 0.0
     for island in range(solution.effort[ISLANDS]):
-        for _ in range(affordable_sweeps(islands, island, sweeps)):
+        most = affordable_sweeps(islands, island, options.max_sweeps)
+        sweeps, greatest = 0, math.inf
+        while sweeps < most and greatest > enough:
+            if is_direct and sweeps == _FEW_SWEEPS:
+                solve_shifts(table, island)
             greatest = 0.0
             for place in range(islands.first[island], islands.first[island + 1]):
                 contact = islands.order[place]
                 greatest = max(greatest, update_shift(laws, rows, solution, contact))
-            if greatest < enough:
-                break
+            sweeps += 1
+
+
+@subroutine
+def solve_shifts(table, island):
+    """Solve the position problem of an island by Newton's method, with the shifts as impulses."""
+    laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
+    solution = world.solution(table)
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        solution.aside[contact, :] = solution.impulse[contact]
+        solution.impulse[contact, :] = 0.0
+        solution.impulse[contact, Row.NORMAL] = solution.shift[contact]
+        rows.block[contact, Block.NN] -= laws.softness[contact, Row.NORMAL]
+        laws.softness[contact, Row.NORMAL] = 0.0
+    call_stage(world.options(table).newton, table, normals_alone(island))
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        solution.shift[contact] = solution.impulse[contact, Row.NORMAL]
+        solution.impulse[contact, :] = solution.aside[contact]
 
 
 @kernel
 def update_shift(laws, rows, solution, contact):
-    """Solve one contact's position law; return the velocity change [m/s]."""
+    """Solve one contact's position law; return the change of its displacement [m]."""
     first, end = rows.first[contact], rows.first[contact + 1]
     a_nn = rows.block[contact, Block.NN] - laws.softness[contact, Row.NORMAL]
     if a_nn <= 0.0:
@@ -95,5 +132,5 @@ def gather_shifts(ws, geometry, contacts, laws, solution, h, response):
     response.wrench[:, :] = 0.0
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0 and solution.shift[contact] > 0.0:
-            force = scale(solution.shift[contact] / h, directions(laws, contact)[Row.NORMAL])
+            force = scale(solution.shift[contact] / (h * h), directions(laws, contact)[Row.NORMAL])
             add_push(ws, geometry, contacts, contact, force, ZERO, response)

@@ -7,16 +7,18 @@ singular, and its steps erratic. Each round here solves a nearby problem instead
 row also yields in proportion to the change of its impulse since the start of the round
 (Rockafellar 1976). That problem has a unique solution, which Newton's method finds in a few steps.
 Any fixed point of the rounds is a solution of the original problem. The compliance shrinks as long
-as the inner problems are solved, so few rounds are needed.
+as the inner problems are solved, so few rounds are needed. The first rounds are about zero
+impulses instead, with less and less compliance, which comes near the solution in fewer steps.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.budget import sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep
-from sim_bridge.engine.contact.newton import find_direction, move_along
+from sim_bridge.engine.contact.newton import find_direction, is_bounded_element, move_along
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.rows import diagonal_of
 from sim_bridge.engine.data.contact_problem import (
+    Block,
     KEPT_BIAS,
     KEPT_BLOCK,
     KEPT_IMPULSE,
@@ -37,6 +39,11 @@ _WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
 _SHORTEST = 0.1  # share of a Newton step that is tried last
 _BEST = 1e-4  # share of the tolerance that is good enough for anything
 _AT_REST = 1e-7  # and for what is solved already, but shall come to rest
+_FIRST_YIELD, _LAST_YIELD = 1e-2, 1e-6  # in `seek_least`, relative to a row's inverse inertia
+_ROUGHLY = 0.3  # share of the residual that its rounds end with
+_FEW = 3  # Newton steps of a round, after which the next one yields much less
+_LESS, _MUCH_LESS = 0.1, 1e-3
+_ACCURACY = 1e-3  # share of the residual that other rounds end with
 _YIELD = 1e-3  # at first, relative to a row's inverse inertia
 _LEAST_YIELD = 1e-10
 _YIELD_AT_REST = 1e-8
@@ -59,30 +66,22 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
     turns = _NEWTONS_A_ROUND
     if natural <= tolerance:
         share, best, turns = _YIELD_AT_REST, _AT_REST * tolerance, _NEWTONS_AT_REST
+    else:
+        natural, newtons = seek_least(
+            laws, islands, rows, solution, direct, island, natural, tolerance, most)
+        if natural <= tolerance:
+            share = _LAST_YIELD
     for _ in range(_ROUNDS):
-        allowed = most if natural <= _BAD else min(_FOR_BAD * most, max(most, _MOST_FOR_BAD))
         is_spent = newtons >= _MOST_NEWTONS or (
-            islands.spent[island] > allowed and natural > tolerance)
+            islands.spent[island] > allowed_work(natural, most) and natural > tolerance)
         if is_spent or is_last or natural <= best:
             break
         is_last = natural <= tolerance
-        soften(laws, islands, rows, solution, island, share, direct.kept)
-        wanted = max(best, 1e-3 * natural)
-        near, _ = island_residual(laws, islands, rows, solution, island)
-        for turn in range(turns):
-            before = islands.spent[island]
-            size = find_direction(laws, islands, rows, solution, direct, island)
-            if size < 0:
-                break
-            newtons += 1
-            near = search_along(laws, islands, rows, solution, direct, island, size, near)
-            # another step takes as much; the last round spares the next steps their Newton steps
-            another = islands.spent[island] - before
-            if near <= wanted or islands.spent[island] + another > allowed and (
-                    not is_last or turn + 1 >= _LAST_NEWTONS):
-                break
-        solved = near <= wanted
-        harden(laws, islands, rows, solution, direct.kept, island)
+        wanted = max(best, _ACCURACY * natural)
+        solved, own = take_round(
+            laws, islands, rows, solution, direct, island, share, 1.0, wanted, turns,
+            allowed_work(natural, most), _LAST_NEWTONS if is_last else 0)
+        newtons += own
         left, _ = island_residual(laws, islands, rows, solution, island)
         if not solved and not left <= 0.5 * natural:
             go_back(laws, islands, rows, solution, direct.kept, island)
@@ -96,6 +95,82 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
             share = max(0.1 * share, _LEAST_YIELD)
         natural = left
     return newtons
+
+
+@kernel
+def allowed_work(natural, most):
+    """Return the work that an island may take in a step, with this residual."""
+    return most if natural <= _BAD else min(_FOR_BAD * most, max(most, _MOST_FOR_BAD))
+
+
+@subroutine
+def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance, most):
+    """
+    Approach the solution with the least impulses; return the residual and the Newton steps.
+
+    Each round is about zero impulses, and yields less than the one before (Tikhonov
+    regularization): what shares a load shares it evenly, and all of it presses. Rounds about the
+    impulses of an impact that is over would lead to another solution, with many contacts at the
+    bounds of their laws, and take many steps. What yields leaves a residual of about its share of
+    the impulses; rounds that would leave more than there is are skipped.
+    """
+    newtons, share = 0, _FIRST_YIELD
+    greatest = greatest_gain(islands, rows, solution, island)
+    if greatest > 0.0:
+        share = max(min(share, natural / greatest), _LAST_YIELD)
+    while share >= _LAST_YIELD and natural > tolerance:
+        if newtons > 0 and islands.spent[island] > allowed_work(natural, most):
+            break
+        _, own = take_round(
+            laws, islands, rows, solution, direct, island, share, 0.0, _ROUGHLY * natural,
+            _NEWTONS_A_ROUND, allowed_work(natural, most), 0)
+        newtons += own
+        left, _ = island_residual(laws, islands, rows, solution, island)
+        if left <= natural:
+            natural = left
+        else:
+            go_back(laws, islands, rows, solution, direct.kept, island)
+        share *= _MUCH_LESS if own <= _FEW else _LESS
+    return natural, newtons
+
+
+@kernel
+def greatest_gain(islands, rows, solution, island):
+    """Return the greatest velocity that a normal impulse of an island gives its own contact."""
+    greatest = 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        greatest = max(
+            greatest, rows.block[contact, Block.NN] * solution.impulse[contact, Row.NORMAL])
+    return greatest
+
+
+@subroutine
+def take_round(laws, islands, rows, solution, direct, island, share, about, wanted, turns,
+               allowed, least):
+    """
+    Solve a problem that yields to a residual of `wanted`; return whether it is, and the steps.
+
+    The impulses before stay in direct.kept. about: 1 if rows yield about their present impulses, 0
+    about none. turns: Newton steps at most. allowed: work on the island in this time step, beyond
+    which only the first `least` steps begin.
+    """
+    soften(laws, islands, rows, solution, island, share, about, direct.kept)
+    near, _ = island_residual(laws, islands, rows, solution, island)
+    newtons = 0
+    for turn in range(turns):
+        before = islands.spent[island]
+        size = find_direction(laws, islands, rows, solution, direct, island)
+        if size < 0:
+            break
+        newtons += 1
+        near = search_along(laws, islands, rows, solution, direct, island, size, near)
+        # another step takes as much; the last round spares the next steps their Newton steps
+        another = islands.spent[island] - before
+        if near <= wanted or islands.spent[island] + another > allowed and turn + 1 >= least:
+            break
+    harden(laws, islands, rows, solution, direct.kept, island)
+    return near <= wanted, newtons
 
 
 @kernel
@@ -119,8 +194,8 @@ def search_along(laws, islands, rows, solution, direct, island, size, natural):
 
 
 @kernel
-def soften(laws, islands, rows, solution, island, share, kept_out):
-    """Make every row yield by a share of its inverse inertia, about its present impulse."""
+def soften(laws, islands, rows, solution, island, share, about, kept_out):
+    """Make every row yield by a share of its inverse inertia, about `about` times its impulse."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         block, softness = rows.block[contact], laws.softness[contact]
@@ -129,12 +204,14 @@ def soften(laws, islands, rows, solution, island, share, kept_out):
         kept_out[contact, KEPT_BIAS:KEPT_SOFTNESS] = bias
         kept_out[contact, KEPT_SOFTNESS:KEPT_BLOCK] = softness
         kept_out[contact, KEPT_BLOCK:] = block
-        for row in range(laws.rows[contact]):
+        # the normal of an element with two bounds moves nothing, see `law_rows`
+        first = Row.TANGENT if is_bounded_element(laws, contact) else Row.NORMAL
+        for row in range(first, laws.rows[contact]):
             at = diagonal_of(row)
             more = share * block[at]
             block[at] += more
             softness[row] += more
-            bias[row] -= more * impulse[row]
+            bias[row] -= about * more * impulse[row]
 
 
 @kernel

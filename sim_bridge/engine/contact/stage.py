@@ -48,7 +48,9 @@ from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
-_LAST_SWEEPS = 50  # where Newton's method was given up
+_LAST_SWEEPS = 5  # where Newton's method was given up: they bring forces within their bounds
+_SWEEPS_FOR_BAD = 50
+_BAD = 0.05  # residual above which that many are taken [m/s]
 
 
 def contact(table, phase):
@@ -145,15 +147,14 @@ def project_positions(table):
     model, ws, options = world.model(table), world.workspace(table), world.options(table)
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     islands, solution = world.islands(table), world.solution(table)
-    response = world.response(table)
-    h = options.time_step
+    response, h = world.response(table), options.time_step
     take_stock(contacts, h, laws, islands, rows, solution)
     response.mean_wrench[:, :] = response.wrench
     for body in range(response.origin.shape[0]):
         store3(response.origin, body, 0, load3(ws.pose, body, ORIGIN))
     if not find_missing(options, world.surfaces(table), contacts, laws, rows, solution):
         return 0
-    solve_positions(laws, islands, rows, solution, options.touching / h, options.max_sweeps)
+    solve_positions(table)
     gather_shifts(ws, world.geometry(table), contacts, laws, solution, h, response)
     respond(model, ws, response)
     for joint in range(ws.v_next.shape[0]):
@@ -237,7 +238,7 @@ def newton(table, phase):
     left, _ = island_residual(laws, islands, rows, solution, island)
     if left > tolerance:
         keep_impulses(islands, solution, island, direct.kept)
-        for _ in range(_LAST_SWEEPS):
+        for _ in range(_LAST_SWEEPS if left <= _BAD else _SWEEPS_FOR_BAD):
             sweep(laws, islands, rows, solution, island)
         # where friction and normal forces drive each other up, sweeps lead away
         if not island_residual(laws, islands, rows, solution, island)[0] <= left:

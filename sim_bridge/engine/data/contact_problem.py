@@ -185,8 +185,10 @@ class Solution(NamedTuple):
     """Impulses of the last step, world axes."""
     proposal: Annotated[FloatMatrix, Dims('bounds', 3, unit='N s')]
     """Change of the linear rows' impulses that an estimate for new contacts proposes."""
-    shift: Annotated[FloatVector, Dims('bounds', unit='N s')]
-    """Impulses of the position problem."""
+    shift: Annotated[FloatVector, Dims('bounds', unit='N s²')]
+    """Impulses of the position problem, times the time step."""
+    aside: Annotated[FloatMatrix, Dims('bounds', 6, unit='N s; N m s')]
+    """`impulse` while that of the position problem is in its place."""
     effort: Annotated[IntVector, Dims(3)]
     """ISLANDS, SWEEPS, NEWTONS of the last solution."""
     residual: Annotated[FloatVector, Dims(3, unit='m/s; J; m')]

@@ -8,15 +8,17 @@ import pytest
 import sim_bridge as sb
 
 SIZE, COUNT, STEPS = (0.4, 0.3, 0.2), 10, 700
+TILT = 1e-5
 
 
 def dropped(**settings):
-    """Return ten boxes above each other, 2 cm apart."""
-    world = sb.World(**settings)
+    """Return ten boxes above each other, 2 cm apart, and tilted, so that they land on corners."""
+    world, axes = sb.World(**settings), np.random.default_rng(0)
     world.add_ground()
     for k in range(COUNT):
         world.add_body(sb.Box(SIZE), f'box{k}', mass=10.0,
-                       position=(0.0, 0.0, (k + 0.5) * SIZE[2] + (k + 1) * 0.02))
+                       position=(0.0, 0.0, (k + 0.5) * SIZE[2] + (k + 1) * 0.02),
+                       orientation=(*axes.normal(0.0, TILT, 3), 1.0))
     return world
 
 
