@@ -90,15 +90,17 @@ def least_velocity(law, gap, approach, u_n, h, touching):
 
     gap: in the middle of the step. approach, u_n: the velocity along the normal at its start, and
     at its end without contact. Bodies that are separated, by more than rounding, may approach
-    until they touch at the end of the step. Touching bodies must not approach. Bodies that would
-    come to touch faster than the law's bounce velocity separate at the restitution's share of the
-    velocity they had at the start.
+    until they touch at the end of the step. Touching bodies must not approach. Bodies with
+    restitution that would come to touch faster than the law's bounce velocity separate at its
+    share of the velocity they had at the start. Without restitution that would stop them above
+    each other, to fall again; they land within this step and the next.
     """
     if is_soft(law):
         wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
     else:
         wanted = unbounced_velocity(gap, h, touching)
-    if gap + 0.5 * h * u_n <= 0.0 and -approach > law[surface.BOUNCE_VELOCITY]:
+    if (law[surface.RESTITUTION] > 0.0 or is_soft(law)) and gap + 0.5 * h * u_n <= 0.0 and (
+            -approach > law[surface.BOUNCE_VELOCITY]):
         wanted = max(wanted, -law[surface.RESTITUTION] * approach)
     return wanted
 

@@ -51,16 +51,17 @@ def test_weak_motors_obey_their_bounds(most, budget):
     axes = [body.joint(name) for name in body.joint_names]
     for axis in axes:
         axis.control, axis.max_effort = 'velocity', most
-    unsolved = 0
+    unsolved, touched = 0, 0
     for step in range(300):
         body.command_velocity(np.full(len(axes), np.sin(5.0 * step * H)))
         world.step()
+        touched += world.contacts.forces.any()
         if not world.report.converged:
             unsolved += 1
             continue
         for axis in axes:
             check_motor(axis, most)
-    assert world.contacts.forces.any()
+    assert touched > 100
     assert unsolved <= 3
 
 
