@@ -17,34 +17,28 @@ OF_ENTRY_PAIR = 4
 
 _OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
 _PILE = 150  # rows, above which an island is a pile, which may take more
-# Newton steps that a pile may take at least, and one of far more rows than coordinates, such as a
-# robot with all its fingers on the ground
-_NEWTONS_OF_PILE, _NEWTONS_OF_CROWD = 30, 10
-_CROWD = 6  # rows for each coordinate
+_NEWTONS_OF_PILE = 10  # Newton steps that it may take at least
 # by how much more may be taken for the laws of joints with the contacts, instead of pivots, and by
 # solvers that call Newton's method in turns with sweeps
 _MORE = 6
 
 
 @kernel
-def affordable_work(options, rows, has_elements, a_newton, coordinates):
+def affordable_work(options, rows, has_elements, a_newton):
     """
     Return the multiplications that an island of so many rows may take in a step.
 
     has_elements: the laws of joints are among them. a_newton: multiplications of a Newton step.
-    coordinates: of velocities, that the rows act on.
     """
     budget = options.step_budget
     if has_elements or options.solver == SPLIT or options.hybrid != 0:
         budget *= _MORE
     if rows <= _PILE:
         return budget
-    # of a pile twice as large a Newton step takes up to four times as much; less, if its contacts
-    # are many and its coordinates few
+    # of a pile twice as large a Newton step takes up to four times as much
     larger = rows / _PILE
     most = min(budget * larger * larger, float(MOST_WORK))
-    newtons = _NEWTONS_OF_PILE if rows < _CROWD * coordinates else _NEWTONS_OF_CROWD
-    return int(min(most, max(budget, float(newtons) * a_newton)))
+    return int(min(most, max(budget, float(_NEWTONS_OF_PILE) * a_newton)))
 
 
 @kernel

@@ -32,7 +32,6 @@ from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
     ELEMENTS,
-    IN_ORDER,
     ISLANDS,
     NATURAL,
     NO_LAW,
@@ -231,8 +230,7 @@ def newton(table, phase):
     most = affordable_work(
         world.options(table), island_rows(laws, islands, island),
         world.law_rows(table).size[ELEMENTS] > 0,
-        newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0),
-        direct.size[IN_ORDER])
+        newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0))
     newtons = solve_proximal(
         laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)
