@@ -7,6 +7,7 @@ that is not compiled yet.
 """
 
 from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.engine.collision.broad.still import are_contacts_still, keep_still
 from sim_bridge.engine.collision.collide import (
     collide_closed_pairs,
     collide_convex_pairs,
@@ -20,6 +21,7 @@ from sim_bridge.engine.collision.mesh.surface import collide_surface_pairs
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import ABSENT, PairCount
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
+from sim_bridge.engine.data.fields import STAGE
 from sim_bridge.engine.dynamics.twists import find_twists
 
 
@@ -32,14 +34,21 @@ def detect(table, phase):
     model, geometry, options = world.model(table), world.geometry(table), world.options(table)
     state, ws, twist = world.state(table), world.workspace(table), world.response(table).twist
     scratch, contacts = world.collision(table), world.contacts(table)
+    h, margin = options.time_step, options.contact_margin
     find_twists(model, model.kind, ws, state.v, twist)
-    start_collision(geometry, ws.pose, twist, model.root,
-                    options.time_step, options.contact_margin, scratch, contacts)
+    # what is made, and listeners, change the contacts that were found
+    may_stay = options.made == 0 and world.listening(table).call[STAGE] == 0
+    if may_stay and are_contacts_still(ws.pose, twist, model.root, h, margin, scratch):
+        return contacts.size[COUNT]
+    scratch.counts[PairCount.IS_STILL] = 0
+    scratch.counts[PairCount.SEARCHES] += 1
+    start_collision(geometry, ws.pose, twist, model.root, h, margin, scratch, contacts)
+    found = -1 if contacts.size[OVERFLOW] != 0 else 0
     if scratch.counts[PairCount.PAIRS] > 0:
-        if options.narrow == 0:
-            return ABSENT
-        return call_stage(options.narrow, table, phase)
-    return -1 if contacts.size[OVERFLOW] != 0 else 0
+        found = ABSENT if options.narrow == 0 else call_stage(options.narrow, table, phase)
+    if may_stay and found >= 0:
+        keep_still(geometry, ws.pose, twist, model.root, h, scratch)
+    return found
 
 
 def narrow(table, phase):

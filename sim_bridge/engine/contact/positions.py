@@ -26,6 +26,8 @@ from sim_bridge.engine.data.surfaces import ITERATIVE
 from sim_bridge.engine.math.vec3 import scale, ZERO
 
 _FEW_SWEEPS = 12  # before Newton steps
+# columns of Solution.aside behind those of the impulse
+_OF_NORMAL, _OF_SOFTNESS = 6, 7
 
 
 @subroutine
@@ -94,16 +96,23 @@ def solve_shifts(table, island):
     solution = world.solution(table)
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        solution.aside[contact, :] = solution.impulse[contact]
-        solution.impulse[contact, :] = 0.0
-        solution.impulse[contact, Row.NORMAL] = solution.shift[contact]
-        rows.block[contact, Block.NN] -= laws.softness[contact, Row.NORMAL]
+        impulse, block, aside = (
+            solution.impulse[contact], rows.block[contact], solution.aside[contact])
+        aside[:_OF_NORMAL] = impulse
+        aside[_OF_NORMAL] = block[Block.NN]
+        aside[_OF_SOFTNESS] = laws.softness[contact, Row.NORMAL]
+        impulse[:] = 0.0
+        impulse[Row.NORMAL] = solution.shift[contact]
+        block[Block.NN] -= aside[_OF_SOFTNESS]
         laws.softness[contact, Row.NORMAL] = 0.0
     call_stage(world.options(table).newton, table, normals_alone(island))
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
+        aside = solution.aside[contact]
         solution.shift[contact] = solution.impulse[contact, Row.NORMAL]
-        solution.impulse[contact, :] = solution.aside[contact]
+        solution.impulse[contact, :] = aside[:_OF_NORMAL]
+        rows.block[contact, Block.NN] = aside[_OF_NORMAL]
+        laws.softness[contact, Row.NORMAL] = aside[_OF_SOFTNESS]
 
 
 @kernel

@@ -8,6 +8,7 @@ from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.impacts import propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.keep_wrenches import keep_wrenches
+from sim_bridge.engine.contact.kept_rows import are_rows_kept, keep_rows_of
 from sim_bridge.engine.contact.law_rows import (
     build_law_rows,
     close_laws,
@@ -100,18 +101,24 @@ def prepare(table):
 
 @subroutine
 def build(table):
-    """Build the rows, after each factorization of the trees."""
+    """Build the rows, after each factorization of the trees, unless they are the same."""
     model, ws, rows = world.model(table), world.workspace(table), world.rows(table)
-    contacts = world.contacts(table)
+    contacts, laws, elements = world.contacts(table), world.laws(table), world.law_rows(table)
+    counts = world.collision(table).counts
     find_whitening(model, ws, rows.whitening)
     if rows.mimic.shape[0] > 0:
         build_mimic_rows(model, ws, rows)
     work = world.loop_work(table)
     bonds = rows.mimic if world.options(table).loops == 0 else work.basis[: work.counts[RANK]]
-    build_rows(model, ws, world.geometry(table), contacts, world.laws(table), bonds, rows)
-    if world.law_rows(table).size[ELEMENTS] > 0:
-        build_law_rows(model, ws, contacts, world.laws(table), bonds, rows,
-                       world.direct(table), world.law_rows(table))
+    is_plain = bonds.shape[0] == 0 and elements.size[ELEMENTS] == 0
+    if is_plain and are_rows_kept(ws, contacts, laws, rows, counts):
+        return 0
+    build_rows(model, ws, world.geometry(table), contacts, laws, bonds, rows)
+    rows.search[0] = 0
+    if is_plain:
+        keep_rows_of(ws, contacts, laws, rows, counts)
+    if elements.size[ELEMENTS] > 0:
+        build_law_rows(model, ws, contacts, laws, bonds, rows, world.direct(table), elements)
     return 0
 
 

@@ -13,11 +13,12 @@ from sim_bridge.engine.data.parts import Dims, make
 
 PairCount = IntEnum(
     'PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS NEAR PLACED '
-    'IS_KEPT', start=0)
+    'IS_KEPT IS_STILL SEARCHES', start=0)
 """
 Entries of CollisionScratch.counts: overlapping pairs of boxes, also those without room; of these
 the pairs that may collide; of those the pairs of class CONVEX, SURFACE, HOLLOW, and LINE, in the
-order of PairClass; pairs kept from step to step, geometries in them, and whether they are kept.
+order of PairClass; pairs kept from step to step, geometries in them, and whether they are kept;
+whether the contacts are those of bodies at rest, and how often contacts were looked for.
 """
 PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
 """Columns of CollisionScratch.pair."""
@@ -61,7 +62,7 @@ class CollisionScratch(NamedTuple):
 
     most_points: Annotated[IntVector, Dims(1)]
     """Contact points of one pair at most; more are reduced to those farthest apart."""
-    counts: Annotated[IntVector, Dims(9)]
+    counts: Annotated[IntVector, Dims(11)]
     """Numbers of pairs: see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
     """Rotation of the geometry by rows, its origin, world."""
@@ -89,6 +90,8 @@ class CollisionScratch(NamedTuple):
     """Of the bodies when the pairs were found."""
     kept_margin: Annotated[FloatVector, Dims(1, unit='m')]
     """Of contacts, then."""
+    still_pose: Annotated[FloatMatrix, Dims('carriers', 12, unit='1; m')]
+    """Of the bodies when contacts were looked for last, where IS_STILL."""
 
     order: Annotated[IntVector, Dims('ng', points_at='ng')]
     """Geometries as the broad phase sorts them."""

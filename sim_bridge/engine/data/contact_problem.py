@@ -60,6 +60,9 @@ KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
 NO_LAW = -1  # of a contact that only reports, or is an element of a joint
 
+FACTOR_SIZE = 21  # of Rows.kept_factor
+KEPT_LAW_SIZE = 10  # of Rows.kept_law
+
 # entries of LawRows.size
 ELEMENTS, ISLANDS_BEFORE = range(2)
 # LawRows.element
@@ -170,6 +173,14 @@ class Rows(NamedTuple):
     """Three wrenches at a root."""
     mimic: Annotated[FloatMatrix, Dims('mimic_rows', 'nv', unit='1')]
     """Whitened rows of the mimic joints, made orthonormal; none where there are loops."""
+    search: Annotated[IntVector, Dims(1)]
+    """PairCount.SEARCHES of the contacts that rows are kept of, see `kept_rows`; 0 for none."""
+    kept_kind: Annotated[IntVector, Dims('nb')]
+    """Of the bodies' joints when these rows were built."""
+    kept_factor: Annotated[FloatMatrix, Dims('nb', FACTOR_SIZE, unit='SI')]
+    """Of each body, likewise: Workspace.joint_factor, or Workspace.articulated of a free one."""
+    kept_law: Annotated[FloatMatrix, Dims('bounds', KEPT_LAW_SIZE, unit='SI')]
+    """Of each contact, likewise: how many rows it has, its friction directions, its softness."""
 
 
 class Solution(NamedTuple):
@@ -187,8 +198,8 @@ class Solution(NamedTuple):
     """Change of the linear rows' impulses that an estimate for new contacts proposes."""
     shift: Annotated[FloatVector, Dims('bounds', unit='N s²')]
     """Impulses of the position problem, times the time step."""
-    aside: Annotated[FloatMatrix, Dims('bounds', 6, unit='N s; N m s')]
-    """`impulse` while that of the position problem is in its place."""
+    aside: Annotated[FloatMatrix, Dims('bounds', 8, unit='SI')]
+    """Impulse, Block.NN and softness of the normal while positions are solved in their place."""
     effort: Annotated[IntVector, Dims(3)]
     """ISLANDS, SWEEPS, NEWTONS of the last solution."""
     residual: Annotated[FloatVector, Dims(3, unit='m/s; J; m')]

@@ -68,6 +68,7 @@ _FARTHEST = 1.0
 # it `leads_away`
 _MUCH_ENERGY, _MORE_ENERGY = 4.0, 2.0
 
+_RESTS = 1e-12  # velocity up to which positions stay [m/s, rad/s]: 30 um a year
 _RELEASES = 20  # at most, after the last pivot
 _PIVOTS_AROUND = 4  # around contacts, after which the laws of joints are solved with them
 
@@ -93,7 +94,11 @@ def step(table: Table, n: int):
         limit_efforts(model.limits, state.u)
         if options.momentum != 0:
             call_stage(options.momentum, table, MomentumPhase.START)
-        drift(model, model.kind, state.q, state.v, 0.5 * h, ws.q)
+        is_at_rest = state.contact_size[0] > 0 and rests(options, state.v)
+        if is_at_rest:
+            ws.q[:] = state.q
+        else:
+            drift(model, model.kind, state.q, state.v, 0.5 * h, ws.q)
         follow(model, ws.q)
         place(model, ws.q, ws)
         if options.sleeps != 0:
@@ -115,7 +120,7 @@ def step(table: Table, n: int):
         pivots = choose_velocities(model, options, state, ws, table, touching)
         is_violent = h * greatest_difference(state.v, ws.v_next) > _FARTHEST
         work = work_of_step(model, state, ws, h) if is_violent and not leads_away(ws, h) else 0.0
-        is_open = advance_positions(model, options, state, ws, table, touching)
+        is_open = advance_positions(model, options, state, ws, table, touching, is_at_rest)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
             return NOT_FINITE, done, most_pivots
         if greatest_magnitude(ws.v_next) > FASTEST or (
@@ -345,11 +350,11 @@ def rest_sleepers(options, ws):
 
 
 @kernel
-def advance_positions(model, options, state, ws, table, touching):
+def advance_positions(model, options, state, ws, table, touching, is_at_rest):
     """
     Drift from the middle of the step with the new velocities, into ws.q and ws.v_next.
 
-    Returns whether a loop stays open.
+    is_at_rest: the step began so. Returns whether a loop stays open.
     """
     h, is_open = options.time_step, False
     if options.momentum != 0:
@@ -358,7 +363,7 @@ def advance_positions(model, options, state, ws, table, touching):
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.FOLLOW_SHIFT)
         drift(model, model.kind, ws.q, world.response(table).v_drift, 0.5 * h, ws.q)
-    else:
+    elif not (is_at_rest and rests(options, ws.v_next)):
         drift(model, model.kind, ws.q, ws.v_next, 0.5 * h, ws.q)
     keep_within_stops(model, state.q, ws.q)
     follow(model, ws.q)
@@ -375,6 +380,20 @@ def advance_positions(model, options, state, ws, table, touching):
             torque = add(load_v(state.u, at + 3), load3(ws.wrench, body, TORQUE))
             advance_free_body(model, state, ws, body, torque, force, h)
     return is_open
+
+
+@kernel
+def rests(options, v):
+    """
+    Return whether velocities are rounding, which positions do not follow.
+
+    What rests on contacts then stays where it is, to the bit, and these and their rows can be
+    kept.
+    """
+    for at in range(v.shape[0]):
+        if not abs(v[at]) <= _RESTS:
+            return False
+    return options.momentum == 0
 
 
 @kernel

@@ -8,6 +8,9 @@ from sim_bridge.engine.math.mat3 import column, mul_mv
 from sim_bridge.engine.math.spatial import carried, load_pose, load_spatial, ORIGIN, store_pose
 from sim_bridge.engine.math.vec3 import add, cross, load3, norm, scale, store3, sub, ZERO
 
+STILL = 1e-9
+"""Way in a step up to which a geometry does not move [m], see `broad.still`."""
+
 
 @kernel
 def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
@@ -31,8 +34,11 @@ def place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out):
     if body >= 0:
         w, v = load_spatial(twist, body)
         v = add(v, cross(w, sub(centre, load3(pose, root[body], ORIGIN))))
-        turning = geometry.radius[g] * norm(w)
-        reach += h * (norm(v) + turning)
+        way = h * (norm(v) + geometry.radius[g] * norm(w))
+        if way > STILL:
+            reach += way
+        else:
+            w, v = ZERO, ZERO
     store3(scratch_out.motion, g, 0, scale(h, v))
     store3(scratch_out.motion, g, 3, scale(h, w))
     store_pose(scratch_out.pose, g, R, p)

@@ -1,0 +1,11 @@
+"""Comparison of floating-point numbers to the bit."""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel
+
+
+@kernel
+def is_same(a, b):
+    """Return whether two numbers have the same bits; False for NaN."""
+    return a == b and (a != 0.0 or math.copysign(1.0, a) == math.copysign(1.0, b))
