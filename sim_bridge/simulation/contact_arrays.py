@@ -78,7 +78,7 @@ class ContactArrays:
         listeners.connect(self.handles.probe.part(Contacts), fields.time)
 
     def look_anew(self) -> None:
-        """Let the next step look for pairs of geometries that come close: some were changed."""
+        """Let the next step look for pairs and contacts anew: some geometries were changed."""
         self.kept_pairs[:] = 0
 
     def stop_tracks(self, geometries: Sequence[GeometrySlot]) -> bool:

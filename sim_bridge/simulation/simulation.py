@@ -493,7 +493,7 @@ class Simulation:
         return self._contacts.kept_pairs
 
     def look_anew(self) -> None:
-        """Let the next step look for pairs of geometries that come close."""
+        """Let the next step look for pairs of geometries that come close, and their contacts."""
         self._contacts.look_anew()
 
     def regroup(self) -> None:

@@ -2,8 +2,8 @@
 Rows that stay while nothing moves.
 
 Where contacts are those of the last step (see `collision.broad.still`), the bodies are where they
-were. If the factors of their trees and the laws of the contacts are the same, too, to the bit, so
-are the rows.
+were, to the bit. If the factors of their trees and the laws of the contacts are the same numbers,
+too, so are the rows.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -21,7 +21,7 @@ _ROWS, _FRICTION, _SOFTNESS = 0, 1, 7
 @kernel
 def are_rows_kept(ws, contacts, laws, rows, counts):
     """Return whether the rows are those of the contacts; counts: of CollisionScratch."""
-    if rows.search[0] == 0 or rows.search[0] != counts[PairCount.SEARCHES]:
+    if rows.of_search[0] == 0 or rows.of_search[0] != counts[PairCount.SEARCHES]:
         return False
     for body in range(ws.kind.shape[0]):
         kind = ws.kind[body]
@@ -52,9 +52,9 @@ def are_rows_kept(ws, contacts, laws, rows, counts):
 def keep_rows_of(ws, contacts, laws, rows, counts):
     """Record what the rows were built from, if nothing moves; counts: of CollisionScratch."""
     if counts[PairCount.IS_STILL] == 0:
-        rows.search[0] = 0
+        rows.of_search[0] = 0
         return
-    rows.search[0] = counts[PairCount.SEARCHES]
+    rows.of_search[0] = counts[PairCount.SEARCHES]
     for body in range(ws.kind.shape[0]):
         kind = ws.kind[body]
         rows.kept_kind[body] = kind

@@ -68,8 +68,9 @@ def solve_positions(table):
     Find the impulses that separate the bodies, times the time step, into solution.shift.
 
     Sweeps of an island end when one moves bodies by no more than the gap that counts as none.
-    Where they do not soon, Newton's method goes on in worlds that are solved directly: what sweeps
-    leave of this problem would tilt what lands flat, and a stack would go on rocking.
+    Where they do not soon, Newton's method goes on in worlds that are not solved iteratively: what
+    sweeps leave of this problem would tilt what lands flat, and a stack would go on rocking.
+    Islands that can afford few sweeps, large ones, are left to these.
     """
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     options, solution = world.options(table), world.solution(table)
@@ -91,7 +92,12 @@ def solve_positions(table):
 
 @subroutine
 def solve_shifts(table, island):
-    """Solve the position problem of an island by Newton's method, with the shifts as impulses."""
+    """
+    Solve the position problem of an island by Newton's method, with the shifts as impulses.
+
+    Its velocities are displacements [m], and so is its tolerance; what it takes counts as work on
+    the island in this step.
+    """
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution = world.solution(table)
     for place in range(islands.first[island], islands.first[island + 1]):

@@ -38,7 +38,8 @@ _CLOSE = 0.01  # share of the tolerance that heavy bodies on light ones need to 
 _SLOW = 0.7  # of the last change, above which friction and normals are not solved apart any more
 _UNSHARED_SWEEPS = 3  # that hardly move what redundant contacts share
 _FAST = 0.3  # of the last change, below which sweeps converge fast
-_RESTS = 1e-13  # change of a velocity in a step up to which it is rounding [m/s, rad/s]
+_ROUNDING = 1e-13  # change of a velocity in a step up to which it is rounding [m/s, rad/s]
+_IMPACT = 1e-6  # approach up to which nothing is an impact [m/s]: what rests has such
 _MOVES = 1e-7  # velocity or its change, from which on it is motion
 _SETTLED_BY_NEWTON = 100_000  # multiplications of a Newton step, above which sweeps have to do
 _NEWTONS = 2  # that sweeps may take as long as, before they are given up
@@ -90,17 +91,16 @@ def least_velocity(law, gap, approach, u_n, h, touching):
 
     gap: in the middle of the step. approach, u_n: the velocity along the normal at its start, and
     at its end without contact. Bodies that are separated, by more than rounding, may approach
-    until they touch at the end of the step. Touching bodies must not approach. Bodies with
-    restitution that would come to touch faster than the law's bounce velocity separate at its
-    share of the velocity they had at the start. Without restitution that would stop them above
-    each other, to fall again; they land within this step and the next.
+    until they touch at the end of the step. Touching bodies must not approach. Bodies that would
+    come to touch faster than the law's bounce velocity, and than rounding, separate at the
+    restitution's share of the velocity they had at the start.
     """
     if is_soft(law):
         wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
     else:
         wanted = unbounced_velocity(gap, h, touching)
-    if (law[surface.RESTITUTION] > 0.0 or is_soft(law)) and gap + 0.5 * h * u_n <= 0.0 and (
-            -approach > law[surface.BOUNCE_VELOCITY]):
+    bounces = -approach > max(law[surface.BOUNCE_VELOCITY], _IMPACT)
+    if bounces and gap + 0.5 * h * u_n <= 0.0:
         wanted = max(wanted, -law[surface.RESTITUTION] * approach)
     return wanted
 
@@ -223,7 +223,7 @@ def comes_to_rest(state, contacts, islands, rows, h, island):
             at = rows.support[entry]
             velocity = max(velocity, abs(state.v[at]))
             change = max(change, h * abs(state.acceleration[at]))
-    return _RESTS < change < _MOVES and velocity < _MOVES
+    return _ROUNDING < change < _MOVES and velocity < _MOVES
 
 
 @kernel

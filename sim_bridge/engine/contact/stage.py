@@ -114,7 +114,7 @@ def build(table):
     if is_plain and are_rows_kept(ws, contacts, laws, rows, counts):
         return 0
     build_rows(model, ws, world.geometry(table), contacts, laws, bonds, rows)
-    rows.search[0] = 0
+    rows.of_search[0] = 0
     if is_plain:
         keep_rows_of(ws, contacts, laws, rows, counts)
     if elements.size[ELEMENTS] > 0:

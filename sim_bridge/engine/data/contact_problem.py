@@ -173,8 +173,8 @@ class Rows(NamedTuple):
     """Three wrenches at a root."""
     mimic: Annotated[FloatMatrix, Dims('mimic_rows', 'nv', unit='1')]
     """Whitened rows of the mimic joints, made orthonormal; none where there are loops."""
-    search: Annotated[IntVector, Dims(1)]
-    """PairCount.SEARCHES of the contacts that rows are kept of, see `kept_rows`; 0 for none."""
+    of_search: Annotated[IntVector, Dims(1)]
+    """PairCount.SEARCHES when the contacts of kept rows were found, see `kept_rows`; 0: none."""
     kept_kind: Annotated[IntVector, Dims('nb')]
     """Of the bodies' joints when these rows were built."""
     kept_factor: Annotated[FloatMatrix, Dims('nb', FACTOR_SIZE, unit='SI')]

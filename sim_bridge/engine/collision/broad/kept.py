@@ -59,7 +59,8 @@ def is_complete(pose, twist, root, h, margin, scratch):
     """
     Return whether the list holds all pairs that can be within reach.
 
-    Whoever writes arrays of geometries sets scratch.counts[PairCount.IS_KEPT] to 0.
+    Whoever writes arrays of geometries sets scratch.counts[PairCount.IS_KEPT] to 0, which ends
+    contacts that are kept, too.
     """
     if scratch.counts[PairCount.IS_KEPT] == 0 or scratch.kept_margin[0] != margin:
         return False
