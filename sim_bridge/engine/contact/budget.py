@@ -12,6 +12,9 @@ from sim_bridge.engine.data.surfaces import SPLIT
 MOST_WORK = 100_000_000
 """Multiplications that no pile exceeds, whatever its budget: about a tenth of a second."""
 
+BAD = 0.05
+"""Residual that bodies would be seen to sink by, and that more work is spent on [m/s]."""
+
 OF_ENTRY_PAIR = 4
 """Multiplications of a contact's share in the matrix of coordinates, for each pair of entries."""
 

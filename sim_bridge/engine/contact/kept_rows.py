@@ -13,7 +13,6 @@ from sim_bridge.engine.data.contact_problem import Row
 from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.dynamics.whitening import is_free
 
-_JOINT_SIZE, _FREE_SIZE = 8, 21
 # columns of Rows.kept_law
 _ROWS, _FRICTION, _SOFTNESS = 0, 1, 7
 
@@ -28,11 +27,11 @@ def are_rows_kept(ws, contacts, laws, rows, counts):
         if rows.kept_kind[body] != kind:
             return False
         if has_axis(kind):
-            for k in range(_JOINT_SIZE):
+            for k in range(ws.joint_factor.shape[1]):
                 if rows.kept_factor[body, k] != ws.joint_factor[body, k]:
                     return False
         elif is_free(kind):
-            for k in range(_FREE_SIZE):
+            for k in range(ws.articulated.shape[1]):
                 if rows.kept_factor[body, k] != ws.articulated[body, k]:
                     return False
     for contact in range(contacts.size[COUNT]):
@@ -59,10 +58,10 @@ def keep_rows_of(ws, contacts, laws, rows, counts):
         kind = ws.kind[body]
         rows.kept_kind[body] = kind
         if has_axis(kind):
-            for k in range(_JOINT_SIZE):
+            for k in range(ws.joint_factor.shape[1]):
                 rows.kept_factor[body, k] = ws.joint_factor[body, k]
         elif is_free(kind):
-            for k in range(_FREE_SIZE):
+            for k in range(ws.articulated.shape[1]):
                 rows.kept_factor[body, k] = ws.articulated[body, k]
     for contact in range(contacts.size[COUNT]):
         kept = rows.kept_law[contact]

@@ -12,7 +12,7 @@ impulses instead, with less and less compliance, which comes near the solution i
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.budget import sweep_work
+from sim_bridge.engine.contact.budget import BAD, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep
 from sim_bridge.engine.contact.newton import find_direction, is_bounded_element, move_along
 from sim_bridge.engine.contact.residual import island_residual
@@ -31,8 +31,7 @@ _ROUNDS = 40
 _MOST_NEWTONS = 150
 _NEWTONS_A_ROUND = 12
 _NEWTONS_AT_REST = 3
-_BAD = 0.05  # m/s, a residual that bodies would be seen to sink by
-_FOR_BAD = 30  # times as much work is allowed then,
+_FOR_BAD = 30  # times as much work is allowed for a residual above BAD,
 _MOST_FOR_BAD = 4_000_000  # but no more than this, unless what is allowed anyway is
 _LAST_NEWTONS = 2  # of the last round, whatever they cost
 _WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
@@ -100,7 +99,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
 @kernel
 def allowed_work(natural, most):
     """Return the work that an island may take in a step, with this residual."""
-    return most if natural <= _BAD else min(_FOR_BAD * most, max(most, _MOST_FOR_BAD))
+    return most if natural <= BAD else min(_FOR_BAD * most, max(most, _MOST_FOR_BAD))
 
 
 @subroutine

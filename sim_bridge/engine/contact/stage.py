@@ -3,7 +3,7 @@
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.blocked import find_blocked
-from sim_bridge.engine.contact.budget import affordable_work, island_rows, newton_work
+from sim_bridge.engine.contact.budget import affordable_work, BAD, island_rows, newton_work
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.impacts import propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
@@ -49,8 +49,7 @@ from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
 _LAST_SWEEPS = 5  # where Newton's method was given up: they bring forces within their bounds
-_SWEEPS_FOR_BAD = 50
-_BAD = 0.05  # residual above which that many are taken [m/s]
+_SWEEPS_FOR_BAD = 50  # where its residual is above BAD
 
 
 def contact(table, phase):
@@ -243,7 +242,7 @@ def newton(table, phase):
     left, _ = island_residual(laws, islands, rows, solution, island)
     if left > tolerance:
         keep_impulses(islands, solution, island, direct.kept)
-        for _ in range(_LAST_SWEEPS if left <= _BAD else _SWEEPS_FOR_BAD):
+        for _ in range(_LAST_SWEEPS if left <= BAD else _SWEEPS_FOR_BAD):
             sweep(laws, islands, rows, solution, island)
         # where friction and normal forces drive each other up, sweeps lead away
         if not island_residual(laws, islands, rows, solution, island)[0] <= left:

@@ -19,6 +19,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.engine.data.inertia import ARTICULATED_SIZE
 from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import (
     body_count,
@@ -60,7 +61,6 @@ KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
 NO_LAW = -1  # of a contact that only reports, or is an element of a joint
 
-FACTOR_SIZE = 21  # of Rows.kept_factor
 KEPT_LAW_SIZE = 10  # of Rows.kept_law
 
 # entries of LawRows.size
@@ -177,7 +177,7 @@ class Rows(NamedTuple):
     """PairCount.SEARCHES when the contacts of kept rows were found, see `kept_rows`; 0: none."""
     kept_kind: Annotated[IntVector, Dims('nb')]
     """Of the bodies' joints when these rows were built."""
-    kept_factor: Annotated[FloatMatrix, Dims('nb', FACTOR_SIZE, unit='SI')]
+    kept_factor: Annotated[FloatMatrix, Dims('nb', ARTICULATED_SIZE, unit='SI')]
     """Of each body, likewise: Workspace.joint_factor, or Workspace.articulated of a free one."""
     kept_law: Annotated[FloatMatrix, Dims('bounds', KEPT_LAW_SIZE, unit='SI')]
     """Of each contact, likewise: how many rows it has, its friction directions, its softness."""
