@@ -37,9 +37,3 @@ class Constraint(Protocol):
 
     def restart(self) -> None:
         """Go back to how it began."""
-
-    def wrench_in(
-        self, number: int, loops: Loops, arm: np.ndarray, force: np.ndarray, state: State,
-        origin: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about its second anchor on its second link."""

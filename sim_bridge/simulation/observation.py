@@ -12,7 +12,6 @@ from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.stored_energy import loop_energy
-from sim_bridge.simulation.constraint import Constraint
 from sim_bridge.simulation.handles import make_observer, Observer
 from sim_bridge.simulation.records import Energy, Momentum
 from sim_bridge.simulation.robot_arrays import RobotArrays
@@ -58,14 +57,10 @@ class Observation:
         wrench[:3] += torque + (y * h - z * g, z * f - x * h, x * g - y * f)
         wrench[3:] += force
 
-    def constraint_wrench(self, joint: Constraint, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about anchor2 of a joint on its second link, as observed."""
-        robots, work, origin = self._robots, self.observer.loop_work, None
-        body = int(robots.loops.body[number, 1])
-        if body >= 0:
-            root = robots.model.root[body]
-            origin = self.observer.workspace.pose[root, ORIGIN : ORIGIN + 3]
-        return joint.wrench_in(number, robots.loops, work.arm, work.impulse, robots.state, origin)
+    def constraint_wrench(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return force and torque about anchor2 on the second link, as observed."""
+        torque, force = np.split(self.observer.loop_work.mean[number], 2)
+        return force.copy(), torque.copy()
 
     def energy(self, stored: float) -> Energy:
         """Return the energy of all robots, as observed; stored: more potential energy [J]."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sim_bridge.engine.data.loops import Loops, make_loops
-from sim_bridge.engine.data.model import Model, REST_STEPS, SAMPLES
+from sim_bridge.engine.data.model import FREE, KINEMATIC, Model, REST_STEPS, SAMPLES, WELD
 from sim_bridge.engine.data.state import DISABLED, make_state, State
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.simulation import assembly
@@ -34,7 +34,7 @@ class RobotArrays:
         self._gravity = gravity
         self.model: Model = join_models([], gravity)[0]
         self.state: State = make_state(self.model)
-        self.loops: Loops
+        self.loops: Loops = make_loops([], self.model)
         self.sites: Sites
 
     def join(
@@ -47,6 +47,8 @@ class RobotArrays:
         sleep: of robots that say nothing of it. keeps_loop_forces: whether the constraints are
         those of the last step.
         """
+        if not keeps_loop_forces:
+            self._forget_last_step()
         geometries, before = sum(len(slot.geometries) for slot in slots), self.state
         # geometries keep their numbers, and what touched goes on touching
         room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
@@ -57,6 +59,7 @@ class RobotArrays:
         assembly.copy_contacts(before, self.state)
         if keeps_loop_forces:
             self.state.loop_wrench[:] = before.loop_wrench
+            self.state.loop_mean[:] = before.loop_mean
         else:
             self.state.yield_wrench[:] = 0.0
         first = 0
@@ -71,8 +74,19 @@ class RobotArrays:
         for number, joint in enumerate(joints):
             joint.bind(self.loops, self.state, number, first)
             first += joint.axis_count
+        if not keeps_loop_forces:
+            self._forget_last_step()
         self.wake()
         self.state.sampled[:] = 0
+
+    def _forget_last_step(self) -> None:
+        """Have the trees that constraints tie observed as if their velocities had been written."""
+        model, tied = self.model, self.loops.body[self.loops.body >= 0]
+        moves = (model.kind > WELD) & (model.kind != KINEMATIC)
+        for body in np.flatnonzero(np.isin(model.root, model.root[tied]) & moves):
+            first, count = model.v_index[body], 6 if model.kind[body] >= FREE else 1
+            # unlike any velocity
+            self.state.v_left[first : first + count] = np.nan
 
     def renew_media(self, links: Sequence[LinkSlot]) -> bool:
         """Update the media around the links; return whether other calls are needed."""

@@ -557,7 +557,7 @@ class Simulation:
 
     def constraint_wrench(self, joint: Constraint) -> tuple[np.ndarray, np.ndarray]:
         """Return force and torque about anchor2 of a joint on its second link, as observed."""
-        return self._observation.constraint_wrench(joint, list(self.constraints).index(joint.key))
+        return self._observation.constraint_wrench(list(self.constraints).index(joint.key))
 
     def energy(self) -> Energy:
         """Return the energy of all robots."""

@@ -138,6 +138,98 @@ def test_impulse_of_a_stop(control):
     assert impacts >= 1
 
 
+def tied_arm(control, axis_control, solver):
+    """
+    Tie an arm of two joints by its tip to a box, by its first link to a load, all in the air.
+
+    Returns the world, the arm, the hinge between box and tip, the load, and its weld.
+    """
+    world = sb.World(time_step=H, solver=solver)
+    world.add_ground()
+    foot = world.add_body([sb.Box((0.2, 0.2, 0.1))], mass=2.0, position=(0.0, 0.0, 0.2))
+    limit = '<limit lower="-3" upper="3" effort="1e3" velocity="100"/>'
+    body = with_sensors(world, robot(
+        link('base', 1.0), link('a', 1.0), link('b', 0.5),
+        joint('first', 'base', 'a', axis=(0, 1, 0), xyz=(0.2, 0.0, 0.1), inside=limit),
+        joint('second', 'a', 'b', axis=(0, 1, 0), xyz=(0.3, 0.0, 0.0), inside=limit)),
+        position=(0.0, 0.0, 0.4), fixed_base=False)
+    hinge = world.add_joint(
+        'hinge', foot, body.link('b'), (0.1, 0.0, 0.3), axis=(0.0, 1.0, 0.0), tree=False)
+    load = world.add_body(
+        (), mass=0.7, inertia=(0.01, 0.02, 0.03),
+        position=body.link('a').p + (0.1, 0.02, 0.0),
+    ).root_link
+    weld = world.add_joint('fixed', body.link('a'), load, body.link('a').p, tree=False)
+    if axis_control == 'servo':
+        hinge.control, hinge.kp, hinge.kd, hinge.target_position = 'servo', 300.0, 3.0, 0.3
+    elif axis_control == 'velocity':
+        hinge.control, hinge.max_effort, hinge.target_velocity = 'velocity', 20.0, 1.0
+    drive(body, control, 0, body.q)
+    return world, body, hinge, load, weld
+
+
+@pytest.mark.parametrize('solver', SOLVERS)
+@pytest.mark.parametrize('axis_control', ['effort', 'servo', 'velocity'])
+@pytest.mark.parametrize('control', CONTROLS)
+def test_fall_of_what_a_constraint_ties(control, axis_control, solver):
+    """Read of a constraint what changed the momentum of what it holds, and balance subtrees."""
+    world, body, hinge, load, weld = tied_arm(control, axis_control, solver)
+    start, impacts = body.q.copy(), 0
+    carried = {name: carried_by(body, body.joint(name).child_link) for name in body.joint_names}
+    for step in range(400):
+        drive(body, control, step + 1, start)
+        before, slow = body.dq.copy(), load.v.copy()
+        world.step()
+        if not is_pushed(world):
+            continue
+        scale = max(1.0, np.abs(world.contacts.forces).max())
+        impacts += scale > 1e3
+        change = (body.dq - before) / H
+        np.testing.assert_allclose(body.ddq, change, rtol=1e-9, atol=1e-9 * np.abs(change).max())
+        force = weld.feedback(about='joint')[2]
+        gained = load.m * ((load.v - slow) / H - world.gravity)
+        np.testing.assert_allclose(force, gained, atol=1e-11 * scale)
+        for name, links in carried.items():
+            acting = wrench_of(body, name) + weight_of(links, world.gravity)
+            for each in (hinge, weld):
+                force, torque = each.feedback(about='joint')[0 if each is weld else 2:][:2]
+                if each is hinge or name == 'first':
+                    acting += [*force, *(torque + np.cross(each.anchor2, force))]
+            np.testing.assert_allclose(acting, newton_of(links), atol=1e-9 * scale)
+    assert impacts >= 1
+
+
+def test_sleepers_read_what_constraints_bore():
+    """Read of a constraint between sleepers what it bore before they fell asleep."""
+    world = sb.World(sleep=sb.Sleep())
+    world.add_ground()
+    low = world.add_body([sb.Box((0.2, 0.2, 0.1))], mass=2.0, position=(0.0, 0.0, 0.05))
+    high = world.add_body((), mass=3.0, inertia=(0.1, 0.1, 0.1), position=(0.0, 0.0, 0.5))
+    joint = world.add_joint('fixed', low, high, (0.0, 0.0, 0.3), tree=False)
+    while not high.is_asleep:
+        world.step()
+    world.step(10)
+    np.testing.assert_allclose(joint.feedback(about='joint')[2], -3.0 * world.gravity, atol=1e-6)
+
+
+def test_joints_that_are_added_or_removed_end_the_means():
+    """Read the instant, once the joints are others than those of the last step."""
+    world, _, _, load, weld = tied_arm('servo', 'effort', 'direct')
+    while not is_pushed(world):
+        world.step()
+    other = world.add_body((), mass=1.0, inertia=(0.01, 0.01, 0.01), position=load.p)
+    other = other.root_link
+    added = world.add_joint('fixed', load, other, tree=False)
+    force = added.feedback(about='joint')[2]
+    np.testing.assert_allclose(force, other.dv - world.gravity, atol=1e-9)
+    world.step()
+    while not is_pushed(world):
+        world.step()
+    world.remove_joint(weld)
+    for each in (load, other):
+        np.testing.assert_allclose(each.dv, world.gravity, atol=1e-9)
+
+
 def test_impact_of_a_tree_is_not_read_of_another():
     """Read the instant where nothing was struck: a servo's effort at the end of the step."""
     world = sb.World(time_step=H)

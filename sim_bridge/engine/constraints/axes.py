@@ -52,6 +52,7 @@ from sim_bridge.engine.dynamics.set_joint_laws import (
 )
 from sim_bridge.engine.dynamics.target_course import advance_course, aim_of_instant
 from sim_bridge.engine.math.mat3 import mul_mv
+from sim_bridge.engine.math.spatial import add_spatial
 from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, scale, sub, ZERO
 
 _LOCKED_GIMBAL = 1e-6  # square of the sine between the outer axes that counts as least
@@ -289,7 +290,7 @@ def keep_axes(pose, h, loops, work, state):
     """
     Store in the state the axes' positions, and the efforts that acted in the step.
 
-    Adds the efforts at the end of the step to work.yielded.
+    Adds them to work.mean, and the efforts at the end of the step to work.yielded.
     """
     for axis in range(loops.axis_joint.shape[0]):
         R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
@@ -307,13 +308,13 @@ def keep_axes(pose, h, loops, work, state):
         state.axis_effort[axis, TOTAL_SHARE] = total
         row = loops.size[JOINT_ROWS] + axis
         is_own = work.active[row] == 0 or work.own[row] >= 0
+        last = total
         if work.mode[axis] < LOCKED and is_own and work.inertia[axis] > 0.0:
-            total = effort_at_end(h, loops, state, work, axis, total)
+            last = effort_at_end(h, loops, state, work, axis, total)
         joint = loops.axis_joint[axis]
         torque, force = axis_wrench(loops, axis, R_A, R_B)
-        for k in range(3):
-            work.yielded[joint, k] += total * torque[k]
-            work.yielded[joint, 3 + k] += total * force[k]
+        add_spatial(work.mean, joint, scale(total, torque), scale(total, force))
+        add_spatial(work.yielded, joint, scale(last, torque), scale(last, force))
 
 
 @kernel

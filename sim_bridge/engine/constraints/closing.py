@@ -3,23 +3,15 @@
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.axes import find_excesses
 from sim_bridge.engine.constraints.basis import find_impulses
+from sim_bridge.engine.constraints.reactions import note_wrenches
 from sim_bridge.engine.constraints.respond import act, build_constraints
-from sim_bridge.engine.constraints.rows import (
-    find_arms,
-    find_errors,
-    frames_of,
-    joint_of,
-    rate_of,
-    row_wrench,
-)
+from sim_bridge.engine.constraints.rows import find_arms, find_errors, rate_of
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.loops import ALL_ROWS, JAMMED, JOINT_ROWS, RIGID_ROWS
 from sim_bridge.engine.dynamics.articulated import factorize
 from sim_bridge.engine.dynamics.integrator import drift
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.twists import find_twists
-from sim_bridge.engine.math.spatial import load_spatial, store_spatial
-from sim_bridge.engine.math.vec3 import add, scale
 
 _ROUNDS = 4  # at most, of bringing positions back
 _HALVINGS = 4
@@ -63,7 +55,7 @@ def close(table):
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
     rows, is_exact = loops.size[ALL_ROWS], False
-    note_yielded(ws, loops, 1.0 / h, work)
+    note_wrenches(ws.pose, loops, h, work)
     worst, total = look(model, ws, h, state, loops, work)
     for _ in range(_ROUNDS):
         if worst <= _CLOSED:
@@ -190,21 +182,3 @@ def greatest_size(vector):
     for k in range(vector.shape[0]):
         greatest = max(greatest, abs(vector[k]))
     return greatest
-
-
-@kernel
-def note_yielded(ws, loops, rate, work):
-    """
-    Record the mean wrenches of compliant rows, before the bodies' poses change.
-
-    The wrenches act on the second body about B's origin, one for each joint.
-    """
-    work.yielded[:, :] = 0.0
-    for row in range(loops.size[RIGID_ROWS], loops.size[JOINT_ROWS]):
-        joint = joint_of(loops, row)
-        R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
-        torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
-        amount = rate * work.impulse[row]
-        n, f = load_spatial(work.yielded, joint)
-        store_spatial(work.yielded, joint, add(n, scale(amount, torque)),
-                      add(f, scale(amount, force)))

@@ -8,22 +8,15 @@ from sim_bridge.engine.constraints.bearing import follow_loads
 from sim_bridge.engine.constraints.blocked import release_blocked
 from sim_bridge.engine.constraints.breaking import break_weakest
 from sim_bridge.engine.constraints.closing import assemble, begin, close, follow_shift
+from sim_bridge.engine.constraints.reactions import act_on_bodies, keep_means, react_at_instant
 from sim_bridge.engine.constraints.respond import act, build_constraints
-from sim_bridge.engine.constraints.rows import (
-    find_arms,
-    find_drifts,
-    find_errors,
-    frame_of,
-    rate_of,
-)
+from sim_bridge.engine.constraints.rows import find_arms, find_drifts, find_errors, rate_of
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.loops import ALL_ROWS, CHANGED, JAMMED, JOINT_ROWS, RIGID_ROWS
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import DISABLED
 from sim_bridge.engine.dynamics.evaluate import add_response
 from sim_bridge.engine.dynamics.twists import find_twists
-from sim_bridge.engine.math.spatial import add_spatial, FORCE, ORIGIN, TORQUE
-from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub
 
 
 def constraints(table, phase):
@@ -43,6 +36,8 @@ def constraints(table, phase):
         return obey(table, phase == LoopPhase.OBEY)
     if phase == LoopPhase.OBEY_PRESENT:
         return obey_present(table)
+    if phase == LoopPhase.REACT_PRESENT:
+        return react_at_instant(table)
     if phase == LoopPhase.FOLLOW_SHIFT:
         return follow_shift(table)
     if phase == LoopPhase.CLOSE:
@@ -164,18 +159,17 @@ def obey_present(table):
 
 @subroutine
 def keep_constraints(table):
-    """Store in the state the axes' positions, and what axes and compliant rows did."""
+    """Store in the state the axes' positions, and what the joints transmitted."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)
     state.loop_broken[:] = work.broken
-    if loops.size[ALL_ROWS] == loops.size[RIGID_ROWS]:
-        return 0
-    keep_awake(model.root, loops, state)
-    # the bodies are where `close` looked last, less than _NEARLY from where they are
-    keep_axes(ws.pose, world.options(table).time_step, loops, work, state)
-    carry_yielded(ws.pose, loops, work)
-    state.loop_wrench[:, :] = work.yielded
-    state.yield_wrench[:, :] = work.yielded_on
+    if loops.size[ALL_ROWS] > loops.size[RIGID_ROWS]:
+        keep_awake(model.root, loops, state)
+        # the bodies are where `close` looked last, less than _NEARLY from where they are
+        keep_axes(ws.pose, world.options(table).time_step, loops, work, state)
+        act_on_bodies(ws.pose, loops, work.yielded, state.yield_wrench)
+        state.loop_wrench[:, :] = work.yielded
+    keep_means(model.root, loops, work, state)
     return 0
 
 
@@ -188,20 +182,6 @@ def keep_awake(root, loops, state):
                 body = loops.body[loops.axis_joint[axis], side]
                 if body >= 0 and state.idle[root[body]] != DISABLED:
                     state.idle[root[body]] = 0
-
-
-@kernel
-def carry_yielded(pose, loops, work):
-    """Write the mean wrenches of the joints on each body at its present pose, about its origin."""
-    work.yielded_on[:, :] = 0.0
-    for joint in range(loops.body.shape[0]):
-        p_B = frame_of(pose, loops, joint, 1)[1]
-        torque, force = load3(work.yielded, joint, TORQUE), load3(work.yielded, joint, FORCE)
-        for side in range(2):
-            body, sign = loops.body[joint, side], 2.0 * side - 1.0
-            if body >= 0:
-                n = add(torque, cross(sub(p_B, load3(pose, body, ORIGIN)), force))
-                add_spatial(work.yielded_on, body, scale(sign, n), scale(sign, force))
 
 
 LOOPS = Stage(constraints)

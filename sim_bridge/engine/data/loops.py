@@ -322,8 +322,8 @@ class LoopWork(NamedTuple):
     """What the rows do to each body, about its tree's O."""
     yielded: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
     """As State.loop_wrench."""
-    yielded_on: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
-    """Likewise on each body."""
+    mean: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
+    """As State.loop_mean; of an observation the wrenches that are read, see `reactions`."""
     force: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """Scratch of the elimination."""
     rhs: Annotated[FloatVector, Dims('nv', unit='N, N m')]

@@ -45,8 +45,9 @@ class LoopPhase(IntEnum):
     KEEP = 7
     BUILD_PRESENT = 8
     OBEY_PRESENT = 9
-    ASSEMBLE = 10
-    BEGIN = 11
+    REACT_PRESENT = 10
+    ASSEMBLE = 11
+    BEGIN = 12
 
 
 class MomentumPhase(IntEnum):

@@ -116,8 +116,10 @@ class State(NamedTuple):
     """
     Wrench of each such joint on its second body, about its frame B's origin.
 
-    Of rows that yield the mean of the last step, of loose axes that at its end.
+    Of rows that yield the mean of the last step, of loose axes that at its end; world axes.
     """
+    loop_mean: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
+    """Likewise the mean of the last step of all that the joint does, of rigid rows too."""
     loop_broken: Annotated[IntVector, Dims('nk')]
     """GONE where such a joint does nothing any more, else the bits of what is broken of it."""
     axis_q: Annotated[FloatVector, Dims('na', unit='m, rad')]

@@ -96,6 +96,8 @@ def observe(
     push_at(table, world.fields(table).time[START], AT_INSTANT)
     find_accelerations(model, world.options(table), state, ws, table)
     keep_accelerations(table)
+    if world.options(table).loops != 0:
+        call_stage(world.options(table).loops, table, LoopPhase.REACT_PRESENT)
     accelerate_bodies(model, ws)
     accumulate_reactions(model, ws, world.loop_work(table).wrench)
     if model.medium.shape[0] > 0:

@@ -431,24 +431,6 @@ class ConstraintSeat:
             place[...] = values
         self._values = places
 
-    def wrench_in(
-        self, number: int, loops: Loops, arm: np.ndarray, force: np.ndarray, state: State,
-        origin: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return force and torque about anchor2 on the second link.
-
-        number: of the joint in `loops`. arm, force: the rows' wrenches, and their forces now, as
-        of LoopWork. origin: O of the second body's tree; None for the world.
-        """
-        rows = np.flatnonzero(loops.joint[: loops.size[engine.RIGID_ROWS]] == number)
-        wrench = force[rows] @ arm[rows, 6:]
-        torque, push = wrench[:3], wrench[3:]
-        if origin is not None:
-            torque = torque - np.cross(self.frames.second.pose[1] - origin, push)
-        yielded = state.loop_wrench[number]
-        return push + yielded[3:], torque + yielded[:3]
-
 
 def _reference_of(row: tuple[int, int, int], spec: JointSpec) -> float:
     """Return the value of a row where its error is 0."""
