@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.engine.data.collision_scratch import MOST_POINTS
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import make_problem
 from sim_bridge.engine.data.model import Model, Options
@@ -17,7 +18,8 @@ def energy_in_contacts(handles: ContactHandles) -> float:
     law = probe.part(Surfaces).law
     if not (law[:, [CFM, STIFFNESS]] > 0.0).any():
         return 0.0
-    found = handles.search.near(probe.part(Options).contact_margin)
+    # as many of a pair as steps have, each with a spring of its own
+    found = handles.search.near(probe.part(Options).contact_margin, MOST_POINTS)
     count, model = len(found.gaps), probe.part(Model)
     contacts = make_contacts(count)
     contacts.size[COUNT] = count

@@ -63,15 +63,22 @@ class ContactSearch:
         """Search among the geometries of a handle, whose arrays are used in place."""
         self._probe = probe
 
-    def near(self, margin: float) -> FoundPoints:
-        """Find the points of all pairs that may collide in a step, up to a gap of `margin` [m]."""
+    def near(self, margin: float, most_points: int = MOST_POINTS) -> FoundPoints:
+        """
+        Find the points of all pairs that may collide in a step, up to a gap of `margin` [m].
+
+        most_points: of a pair.
+        """
         if len(self._geometry.shape) < 2:
             return _points_of(make_contacts(0), 0, self._geometry)
         while True:
+            scratch = self._handle.part(CollisionScratch)
+            scratch.most_points[0] = most_points
             count = search_near(self._handle, margin)
+            scratch.most_points[0] = MOST_POINTS
             if count >= 0:
                 return _points_of(self._handle.part(Contacts), count, self._geometry)
-            self._make_room(int(self._handle.part(CollisionScratch).counts[PairCount.FOUND]))
+            self._make_room(int(scratch.counts[PairCount.FOUND]))
 
     def between(self, pairs: np.ndarray, margin: float) -> FoundPoints:
         """Find the points of pairs (n, 2) of geometries, the lower number first."""

@@ -46,7 +46,7 @@ from sim_bridge.engine.contact.refine import REFINE
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import make_contacts
-from sim_bridge.engine.data.contact_problem import ContactProblem, count_elements, make_problem
+from sim_bridge.engine.data.contact_problem import ContactProblem, make_problem
 from sim_bridge.engine.data.fields import Fields, no_fields, STAGE
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.listening import Listening, no_listening
@@ -241,9 +241,8 @@ def make_contact_handles(
     room = len(state.contact_gap)
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
     yielding = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
-    laws = count_elements(model)
     problem = make_problem(
-        model, room, 6 * room + laws, loops.body.tolist(), yielding, laws)
+        model, room, 6 * room, loops.body.tolist(), yielding, len(loops.axis_joint))
     workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,

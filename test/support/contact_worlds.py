@@ -42,6 +42,31 @@ def add_ball(world, radius=0.1, mass=2.0, at=(0.0, 0.0), lift=0.0, **options):
         sb.Sphere(radius), mass=mass, position=(*at, radius + lift), **options)
 
 
+def hinged_walker(tree, legs=4, **options):
+    """
+    Return a world with a trunk on legs of two links, which falls, and its hinges.
+
+    tree: whether the hinges are joints of a tree, or constraints between the bodies. They have
+    friction and stops.
+    """
+    world = sb.World(**options)
+    world.add_ground()
+    trunk = world.add_body([sb.Box((0.5, 0.3, 0.1))], mass=8.0, position=(0.0, 0.0, 0.5))
+    hinges, bodies = [], [trunk]
+    for x, y in ((0.22, 0.17), (-0.22, -0.17), (0.22, -0.17), (-0.22, 0.17))[:legs]:
+        thigh = world.add_body([sb.Box((0.04, 0.03, 0.2))], mass=1.0, position=(x, y, 0.4))
+        shin = world.add_body([sb.Box((0.03, 0.03, 0.2))], mass=0.4, position=(x, y, 0.2))
+        for above, below, z in ((trunk, thigh, 0.5), (thigh, shin, 0.3)):
+            hinges.append(world.add_joint(
+                'hinge', above, below, (x, y, z), axis=(0.0, 1.0, 0.0), tree=tree))
+        bodies += [thigh, shin]
+    for hinge in hinges:
+        hinge.friction, hinge.lower, hinge.upper = 0.5, -0.4, 0.4
+    for each in bodies[:1] if tree else bodies:
+        each.set_base_velocity((0.5, 0.2, -1.0))
+    return world, hinges
+
+
 def tilt(world, angle, heading):
     """Let gravity pull as on a slope of `angle` that falls towards `heading` [rad]."""
     world.gravity = G * np.array([

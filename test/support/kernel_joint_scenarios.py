@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from contact_worlds import add_block, grounded
+from contact_worlds import add_block, grounded, hinged_walker
 from kernel_scenarios import load, SCENARIOS
 from linkages import body, X, Z
 from linkages import gripper as looped_gripper
@@ -208,6 +208,23 @@ def pushed_through_an_axis(watch):
         world.step()
 
 
+def weak_hinges(watch):
+    """Let legs on constraint hinges fall, whose motors are too weak for their speeds."""
+    world, hinges = hinged_walker(False, legs=2)
+    for number, hinge in enumerate(hinges):
+        hinge.control, hinge.max_effort = 'velocity', 2.0
+        hinge.target_velocity = 3.0 * math.cos(number)
+    for _ in range(600):
+        ahead = world.copy()
+        ahead.step()
+        if ahead.report.pivots >= 4:
+            with watch():
+                world.step()
+            return
+        world.step()
+    raise AssertionError('no laws of axes were solved with contacts')
+
+
 def problems(watch):
     """Look for contacts and distances without a step, and solve the problem of the contacts."""
     world, walker = load('quadruped', 300)
@@ -226,4 +243,4 @@ def problems(watch):
 
 ALL_SCENARIOS = [
     *SCENARIOS, mimics, locks, stops, sensors, breaking, bearings, play, problems,
-    pushed_through_an_axis]
+    pushed_through_an_axis, weak_hinges]

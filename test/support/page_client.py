@@ -58,13 +58,17 @@ class PageClient:
 
     def wait(self, what: str, is_so: Callable[[], Any]) -> Any:
         """Wait until something is so; return it."""
-        end = time.monotonic() + _TIMEOUT
+        found = self.becomes(is_so, _TIMEOUT)
+        assert found, f'waited in vain: {what}'
+        return found
+
+    def becomes(self, is_so: Callable[[], Any], timeout: float) -> Any:
+        """Return what something is once it is so, or after so many seconds."""
+        end = time.monotonic() + timeout
         with self._changed:
-            while not (found := self._try(is_so)):
-                left = end - time.monotonic()
-                assert left > 0.0, f'waited in vain: {what}'
+            while not (found := self._try(is_so)) and time.monotonic() < end:
                 # what is not on the page changes without a message
-                self._changed.wait(min(left, _POLL))
+                self._changed.wait(_POLL)
         return found
 
     def wait_for(self, label: str) -> dict[str, Any]:

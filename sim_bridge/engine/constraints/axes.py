@@ -10,7 +10,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.bearing import begin_bearing
-from sim_bridge.engine.constraints.rows import column, frames_of, row_velocity, store_arms
+from sim_bridge.engine.constraints.rows import column, frames_of, store_arms
 from sim_bridge.engine.data.joint_laws import (
     clear_law,
     locked_velocity,
@@ -40,7 +40,7 @@ from sim_bridge.engine.data.loops import (
     Z,
 )
 from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, LOWER_EFFORT, UPPER
-from sim_bridge.engine.data.state import BY_SERVO, LOCKED, LOOSE, TOTAL_SHARE
+from sim_bridge.engine.data.state import BY_SERVO, LOCKED, LOOSE, STUCK, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST, guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia, lagging_inertia
 from sim_bridge.engine.dynamics.set_joint_laws import (
@@ -51,11 +51,13 @@ from sim_bridge.engine.dynamics.set_joint_laws import (
     set_motor,
 )
 from sim_bridge.engine.dynamics.target_course import advance_course, aim_of_instant
+from sim_bridge.engine.dynamics.twists import row_velocity
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import add_spatial
 from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, scale, sub, ZERO
 
 _LOCKED_GIMBAL = 1e-6  # square of the sine between the outer axes that counts as least
+_STILL = 1e-9  # velocity of an axis held by friction that is rounding [m/s, rad/s]
 _STIFF = 1e-12  # slope of an effort, relative to the inertia in a step, that counts as none
 
 
@@ -85,7 +87,10 @@ def start_axes(root, pose, h, state, loops, work):
             disable_axis(axis, work)
         else:
             begin_bearing(loops, state, axis, work)
-        work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
+        last = state.axis_mode[axis]
+        # the velocity follows from those of the bodies, so that friction leaves rounding of it
+        v = 0.0 if last == STUCK and abs(work.v[axis]) <= _STILL else work.v[axis]
+        work.mode[axis] = guess_mode(work.law[axis], v, last)
 
 
 @kernel

@@ -14,6 +14,7 @@ from sim_bridge.engine.data.loops import (
 )
 from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC, OFFSET
 from sim_bridge.engine.dynamics.mimic import mimic_row
+from sim_bridge.engine.dynamics.twists import row_velocity
 from sim_bridge.engine.math.mat3 import column, load_m
 from sim_bridge.engine.math.spatial import (
     carried,
@@ -171,18 +172,6 @@ def row_wrench(loops, row, R_A, p_A, R_B, p_B):
         # d/dt (u · w) = (ω_B - ω_A) · (w x u)
         return cross(column(R_B, j), column(R_A, i)), ZERO
     return ZERO, way(p_A, p_B, R_A)[0]
-
-
-@kernel
-def row_velocity(loops, joint, row, arm, twist):
-    """Return the rate of a row's kept quantity, or, of accelerations, their contribution to it."""
-    total = 0.0
-    for side in range(2):
-        body = loops.body[joint, side]
-        if body >= 0:
-            for k in range(6):
-                total += arm[row, WRENCH_SIZE * side + k] * twist[body, k]
-    return total
 
 
 @kernel

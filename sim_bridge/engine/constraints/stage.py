@@ -25,6 +25,8 @@ def constraints(table, phase):
         return prepare_constraints(table)
     if phase == LoopPhase.BUILD:
         return build_constraints(table, world.loops(table).size[ALL_ROWS])
+    if phase == LoopPhase.REBUILD:
+        return rebuild(table)
     if phase == LoopPhase.SWITCH:
         return switch(table)
     if phase == LoopPhase.BUILD_PRESENT:
@@ -47,6 +49,16 @@ def constraints(table, phase):
     if phase == LoopPhase.BEGIN:
         return begin(table)
     return keep_constraints(table)
+
+
+@subroutine
+def rebuild(table):
+    """Build the rows anew for axes whose modes are found otherwise; the impulses stay."""
+    work = world.loop_work(table)
+    work.change[:] = work.impulse
+    build_constraints(table, world.loops(table).size[ALL_ROWS])
+    work.impulse[:] = work.change
+    return 0
 
 
 @subroutine

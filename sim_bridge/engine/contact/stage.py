@@ -2,6 +2,7 @@
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.engine.contact.axis_law_rows import gather_axis_wrenches
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import affordable_work, BAD, island_rows, newton_work
 from sim_bridge.engine.contact.gauss_seidel import sweep
@@ -117,7 +118,7 @@ def build(table):
     if is_plain:
         keep_rows_of(ws, contacts, laws, rows, counts)
     if elements.size[ELEMENTS] > 0:
-        build_law_rows(model, ws, contacts, laws, bonds, rows, world.direct(table), elements)
+        build_law_rows(table, bonds)
     return 0
 
 
@@ -131,11 +132,13 @@ def resolve(table):
     find_twists(model, model.kind, ws, ws.v_next, response.twist)
     set_biases(table)
     propagate_impacts(table)
-    set_law_biases(ws.v_next, contacts.size[COUNT], own, solution.bias)
+    set_law_biases(table)
     solve_contacts(table)
     find_blocked(model, ws, world.geometry(table), contacts, laws, rows, solution,
                  options.contact_tolerance, response.blocked)
     gather_wrenches(ws, world.geometry(table), contacts, laws, solution, h, response)
+    response.mean_wrench[:, :] = response.wrench
+    gather_axis_wrenches(table)
     gather_efforts(solution, contacts.size[COUNT], h, own, response.rhs)
     respond(model, ws, response)
     response.rhs[:] = 0.0
@@ -154,7 +157,6 @@ def project_positions(table):
     islands, solution = world.islands(table), world.solution(table)
     response, h = world.response(table), options.time_step
     take_stock(contacts, h, laws, islands, rows, solution)
-    response.mean_wrench[:, :] = response.wrench
     for body in range(response.origin.shape[0]):
         store3(response.origin, body, 0, load3(ws.pose, body, ORIGIN))
     if not find_missing(options, world.surfaces(table), contacts, laws, rows, solution):

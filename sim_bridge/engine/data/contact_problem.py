@@ -64,10 +64,10 @@ NO_LAW = -1  # of a contact that only reports, or is an element of a joint
 KEPT_LAW_SIZE = 10  # of Rows.kept_law
 
 # entries of LawRows.size
-ELEMENTS, ISLANDS_BEFORE = range(2)
+ELEMENTS, OF_TREES, ISLANDS_BEFORE = range(3)
 # LawRows.element
 OF_FRICTION, OF_MOTOR, OF_UPPER_STOP, OF_LOWER_STOP, OF_ELASTIC_STOP = range(5)
-_ELEMENTS_OF_JOINT = 4  # at most: a stop is rigid or elastic
+_ELEMENTS_OF_OWNER = 4  # at most: a stop is rigid or elastic
 _DENSE_ROWS = 720  # their matrix takes 4 MB
 _PROFILE_WIDTH = 192  # mean width of the profile that there is room for
 
@@ -288,13 +288,17 @@ class LawRows(NamedTuple):
     Elements of the laws of joints that are solved with the contacts, see `contact.law_rows`.
 
     Each is a contact more, behind those that touch: element k is contact COUNT + k of the other
-    parts.
+    parts. First come those of joints in trees.
     """
 
-    size: Annotated[IntVector, Dims(2)]
-    """ELEMENTS, how many there are; ISLANDS_BEFORE, the number of islands without them."""
-    joint: Annotated[IntVector, Dims('law_rows', points_at='nv')]
-    """Whose element it is."""
+    size: Annotated[IntVector, Dims(3)]
+    """
+    ELEMENTS, how many there are; OF_TREES, how many of joints in trees.
+
+    ISLANDS_BEFORE, the number of islands without them.
+    """
+    joint: Annotated[IntVector, Dims('law_rows')]
+    """Whose element it is: that of a velocity coordinate, or of nv + an axis of Loops."""
     element: Annotated[IntVector, Dims('law_rows')]
     """OF_FRICTION, OF_MOTOR, OF_UPPER_STOP, OF_LOWER_STOP or OF_ELASTIC_STOP."""
     sign: Annotated[FloatVector, Dims('law_rows', unit='1')]
@@ -303,10 +307,9 @@ class LawRows(NamedTuple):
     """Velocity that it keeps the joint at, or from passing."""
     middle: Annotated[FloatVector, Dims('law_rows', unit='N s, N m s')]
     """Impulse about which, or from which on, its bounds are."""
-    kept_law: Annotated[FloatMatrix, Dims('nv', LAW_SIZE, unit='SI')]
-    """Workspace.law of these joints."""
-    kept_given: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """Workspace.given of all."""
+    kept_law: Annotated[FloatMatrix, Dims('owners', LAW_SIZE, unit='SI')]
+    """Workspace.law of these joints, LoopWork.law of axes; likewise `given`."""
+    kept_given: Annotated[FloatVector, Dims('owners', unit='N, N m')]
 
 
 class ContactProblem(NamedTuple):
@@ -352,21 +355,24 @@ def make_problem(
     direct_rows: int,
     tied: Sequence[Sequence[int]] = (),
     yielding: int = 0,
-    laws: int = 0,
+    axes: int | None = None,
 ) -> ContactProblem:
     """
     Allocate room for `capacity` contacts, and for the direct solution of `direct_rows` rows.
 
-    tied, yielding: as for `longest_support`. laws: elements of joints that there is room for
-    besides, see `count_elements`.
+    tied, yielding: as for `longest_support`. axes: how many axes these joints have; with None,
+    nothing of it is solved together with the laws of joints.
     """
+    owners = 0 if axes is None else _owners_of_laws(model) + axes
+    laws = _ELEMENTS_OF_OWNER * owners
+    rows = direct_rows + laws
     group, last = _trees_of(model, yielding)
     coordinates = len(group)
     profile = min(coordinates * (coordinates - 1) // 2, _PROFILE_WIDTH * coordinates)
     sizes = {
         **model_sizes(model), 'bounds': capacity + laws, 'law_rows': laws,
-        'direct_rows': direct_rows,
-        'dense_rows': min(direct_rows, _DENSE_ROWS), 'profile': profile if direct_rows else 0,
+        'owners': velocity_count(model) + (axes or 0), 'direct_rows': rows,
+        'dense_rows': min(rows, _DENSE_ROWS), 'profile': profile if rows else 0,
         'mimic_rows': 0 if len(tied) else len(model.mimic),
         'whitened': coordinates,
         'entries': 2 * (capacity + laws) * longest_support(model, tied, yielding)}
@@ -398,6 +404,6 @@ def _trees_of(model: Model, yielding: int) -> tuple[np.ndarray, np.ndarray]:
     return group, last
 
 
-def count_elements(model: Model) -> int:
-    """Return how many elements the joints of a model can have."""
-    return _ELEMENTS_OF_JOINT * int(np.isin(model.kind, (REVOLUTE, PRISMATIC)).sum())
+def _owners_of_laws(model: Model) -> int:
+    """Return how many joints of a model's trees have laws."""
+    return int(np.isin(model.kind, (REVOLUTE, PRISMATIC)).sum())

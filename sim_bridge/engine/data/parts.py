@@ -65,6 +65,7 @@ DIMENSIONS = {
     'made': 'contacts made by the user that there is room for',
     'bounds': 'contact points and elements of joints that there is room for',
     'law_rows': 'elements of joints: friction, motors and stops',
+    'owners': 'velocity coordinates, then axes of joints that close loops',
 }
 """What the dimensions count."""
 

@@ -32,7 +32,8 @@ class LoopPhase(IntEnum):
     Phases of the stage of constraints: those of a step, of an observation, and two others.
 
     OBEY begins an evaluation of the accelerations; OBEY_MORE adds what more it takes after
-    contacts. ASSEMBLE and BEGIN are for joints that are new.
+    contacts, REBUILD follows axes whose laws were solved with contacts. ASSEMBLE and BEGIN are for
+    joints that are new.
     """
 
     PREPARE = 0
@@ -40,14 +41,15 @@ class LoopPhase(IntEnum):
     OBEY = 2
     OBEY_MORE = 3
     SWITCH = 4
-    FOLLOW_SHIFT = 5
-    CLOSE = 6
-    KEEP = 7
-    BUILD_PRESENT = 8
-    OBEY_PRESENT = 9
-    REACT_PRESENT = 10
-    ASSEMBLE = 11
-    BEGIN = 12
+    REBUILD = 5
+    FOLLOW_SHIFT = 6
+    CLOSE = 7
+    KEEP = 8
+    BUILD_PRESENT = 9
+    OBEY_PRESENT = 10
+    REACT_PRESENT = 11
+    ASSEMBLE = 12
+    BEGIN = 13
 
 
 class MomentumPhase(IntEnum):

@@ -3,7 +3,14 @@
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.dynamics.articulated import has_axis
-from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, load_spatial, ORIGIN, store_spatial
+from sim_bridge.engine.math.spatial import (
+    ANGULAR,
+    LINEAR,
+    load_spatial,
+    ORIGIN,
+    store_spatial,
+    WRENCH_SIZE,
+)
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, sub, ZERO
 
 
@@ -92,3 +99,15 @@ def half_gain(model, state, ws, body, point):
     linear = sub(load_v(state.v, at), load_v(state.v_left, at))
     angular = sub(load_v(state.v, at + 3), load_v(state.v_left, at + 3))
     return scale(0.5, add(linear, cross(angular, sub(point, load3(ws.pose, body, ORIGIN)))))
+
+
+@kernel
+def row_velocity(loops, joint, row, arm, twist):
+    """Return the rate of a row's kept quantity, or, of accelerations, their contribution to it."""
+    total = 0.0
+    for side in range(2):
+        body = loops.body[joint, side]
+        if body >= 0:
+            for k in range(6):
+                total += arm[row, WRENCH_SIZE * side + k] * twist[body, k]
+    return total

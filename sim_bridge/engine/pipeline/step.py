@@ -249,20 +249,25 @@ def find_velocities(model, options, state, ws, table, touching):
 @kernel
 def solve_with_contacts(model, options, state, ws, table, touching):
     """
-    Solve the laws of joints in trees together with the contacts; axes that close loops pivot.
+    Solve the laws of joints and axes together with the contacts.
 
-    Writes the velocities at the end of the step and the joint modes.
+    What cannot be an element of them pivots: unlimited motors of axes, friction that grows with
+    what an axis bears, and joints that break. Writes the velocities at the end of the step and the
+    modes.
     """
-    call_stage(options.contact, table, ContactPhase.OPEN_LAWS)
     for _ in range(options.max_pivots):
+        call_stage(options.contact, table, ContactPhase.OPEN_LAWS)
         find_velocities(model, options, state, ws, table, touching)
-        if options.loops == 0:
+        changed = 0
+        if options.loops != 0:
+            work = world.loop_work(table)
+            work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = VELOCITY_SLACK, ALL, 0
+            changed = call_stage(options.loops, table, LoopPhase.SWITCH)
+        call_stage(options.contact, table, ContactPhase.CLOSE_LAWS)
+        if options.loops != 0:
+            call_stage(options.loops, table, LoopPhase.REBUILD)
+        if changed == 0:
             break
-        work = world.loop_work(table)
-        work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = VELOCITY_SLACK, ALL, 0
-        if call_stage(options.loops, table, LoopPhase.SWITCH) == 0:
-            break
-    call_stage(options.contact, table, ContactPhase.CLOSE_LAWS)
 
 
 @kernel

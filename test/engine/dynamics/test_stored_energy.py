@@ -66,6 +66,21 @@ def test_what_presses_on_a_spring_at_rest_is_its_closed_form(law):
     assert stored == pytest.approx(0.5 * k * x * x, rel=1e-6)
 
 
+def test_a_face_of_many_corners_has_as_many_springs_as_steps_have():
+    """Find F² / 2k for each of the points that bear a prism of 24 corners, not for all of them."""
+    world = grounded({'stiffness': STIFFNESS, 'damping': 30.0})
+    turns = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+    rim = np.stack([0.1 * np.cos(turns), 0.1 * np.sin(turns)], axis=1)
+    prism = world.add_body(
+        [sb.ConvexHull(np.concatenate([np.insert(rim, 2, z, axis=1) for z in (-0.05, 0.05)]))],
+        mass=2.0, position=(0.0, 0.0, 0.05))
+    world.step(3000)
+    forces = world.contacts.forces[:, 2]
+    assert 1 < len(forces) < 24
+    stored = world.energy().potential - 2.0 * G * prism.root_link.p[2]
+    assert stored == pytest.approx((0.5 * forces**2 / STIFFNESS).sum(), rel=1e-5)
+
+
 def test_each_point_of_a_block_is_a_spring_and_areas_share_theirs():
     """Find the springs of four corners; of an elastic foundation E A / L, whatever the points."""
     world = grounded({'stiffness': STIFFNESS, 'damping': 30.0})

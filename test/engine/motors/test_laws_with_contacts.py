@@ -7,6 +7,7 @@ read after the step. Pivots around contacts alone used to cycle in these scenes.
 
 from __future__ import annotations
 
+from contact_worlds import hinged_walker
 import numpy as np
 import pytest
 from shipped import path_of
@@ -15,6 +16,7 @@ import sim_bridge as sb
 
 H = 1e-3
 SLACK = 1e-6  # rad/s, of velocities and of what efforts change them by
+OF_TURNING = 1e-4  # rad/s, by which an axis between two bodies turns on within half a step
 
 
 def thrown(seed, **options):
@@ -33,13 +35,13 @@ def is_between(effort, least, most):
     return least - slack <= effort <= most + slack
 
 
-def check_motor(axis, most):
+def check_motor(axis, most, slack=SLACK):
     """Find a hard motor at its bound on the right side of its target, or at the target."""
     beyond = axis.dq - axis.target_velocity
     assert is_between(axis.motor_effort, -most, most)
-    if beyond > SLACK:
+    if beyond > slack:
         assert axis.motor_effort == pytest.approx(-most, rel=1e-9)
-    elif beyond < -SLACK:
+    elif beyond < -slack:
         assert axis.motor_effort == pytest.approx(most, rel=1e-9)
 
 
@@ -134,3 +136,74 @@ def test_two_islands_and_a_robot_in_the_air_are_solved_apart():
         alone.step()
         both.step()
         np.testing.assert_allclose(second.q, first.q, atol=1e-7)
+
+
+# --- axes of joints that close loops -------------------------------------------------------------
+
+
+def check_friction(axis, most):
+    """Brake what slides by all of its friction."""
+    assert is_between(axis.friction_effort, -most, most)
+    if abs(axis.dq) > OF_TURNING:
+        assert axis.friction_effort == pytest.approx(-np.sign(axis.dq) * most, rel=1e-9)
+
+
+@pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
+@pytest.mark.parametrize('control', ['effort', 'velocity', 'servo'])
+def test_axes_of_constraints_obey_their_laws(control, solver):
+    """Obey every law in every step, whether pivots or the contacts' solver found it."""
+    world, hinges = hinged_walker(False, solver=solver, step_budget=None)
+    rng = np.random.default_rng(1)
+    unsolved, pivoted, stopped, fastest = 0, 0, 0, 0.0
+    for hinge in hinges:
+        hinge.control, hinge.max_effort, hinge.kp, hinge.kd = control, 20.0, 300.0, 5.0
+    for step in range(600):
+        if step % 150 == 0 and control != 'effort':
+            for hinge in hinges:
+                if control == 'velocity':
+                    hinge.target_velocity = rng.uniform(-4.0, 4.0)
+                else:
+                    hinge.target_position = rng.uniform(-0.8, 0.8)
+        hinges[0].link1.add_force((300.0 * np.sin(0.05 * step), 200.0 * np.cos(0.03 * step), 0.0))
+        world.step()
+        pivoted += world.report.pivots >= 4
+        if not world.report.converged:
+            unsolved += 1
+            continue
+        for hinge in hinges:
+            check_friction(hinge, 0.5)
+            if control == 'velocity':
+                check_motor(hinge, 20.0, OF_TURNING)
+            else:
+                assert is_between(hinge.motor_effort, -20.0, 20.0)
+            # the way of half a step, at whose end the stop takes the velocity
+            fastest = max(fastest, abs(hinge.dq))
+            assert abs(hinge.q) <= 0.4 + 0.5 * H * fastest + 1e-9
+            stopped += abs(hinge.q) > 0.4 - 1e-9
+            assert max(hinge.error) < 1e-7
+    assert pivoted > 4
+    assert unsolved <= 3
+    assert stopped > 10
+
+
+@pytest.mark.parametrize('solver', ['direct', 'iterative'])
+def test_constraints_move_a_robot_as_joints_do(solver):
+    """Fall and come to rest as a tree of the same joints."""
+    (joined, _), (tied, hinges) = (hinged_walker(tree, solver=solver) for tree in (True, False))
+    assert not hinges[0].is_tree
+    for _ in range(30):
+        joined.step(10)
+        tied.step(10)
+        for first, second in zip(joined.geometries, tied.geometries, strict=True):
+            np.testing.assert_allclose(first.link.p, second.link.p, atol=1e-3)
+
+
+def test_friction_of_axes_holds_from_step_to_step():
+    """Take a step of what rests without pivots, and keep it where it is."""
+    world, hinges = hinged_walker(False)
+    world.step(2500)
+    start = [hinge.q for hinge in hinges]
+    for _ in range(100):
+        world.step()
+        assert world.report.pivots == 0
+    np.testing.assert_allclose([hinge.q for hinge in hinges], start, atol=1e-12)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 ROBOTS = Path(__file__).resolve().parents[3] / 'urdf'
 SIZE = (0.2, 0.25, 0.22)
+_PULLS, _PULL_S = 3, 20.0  # how often the arm is pulled, and for how long
 SCENE = f"""
 world:
   ground: true
@@ -217,6 +218,21 @@ def test_arms_on_fixed_bases_are_pulled(client):
                  if not np.allclose(node['batched_scales'].reshape(-1, 3)[k], SIZE)]
         return max(found, key=lambda each: np.linalg.norm(each[2]))
 
+    def pulled():
+        """Pull the hand down; return whether it came."""
+        name, number, place = client.wait('the hand', hand)
+        target = 0.8 * place + (0.3, 0.0, 0.0)
+
+        def is_nearer():
+            now = client.nodes[name]['batched_positions'].reshape(-1, 3)[number]
+            return np.linalg.norm(now - target) < 0.4 * np.linalg.norm(place - target)
+
+        client.drag(name, number, 'start', place, place)
+        client.drag(name, number, 'update', place, target)
+        came = client.becomes(is_nearer, _PULL_S)
+        client.drag(name, number, 'end', place, target)
+        return came
+
     client.press('Reset')
     client.wait('the arm in its place', lambda: all(
         abs(measured(client, f'joint_{joint}')) < 1e-3 for joint in range(1, 8)))
@@ -228,15 +244,10 @@ def test_arms_on_fixed_bases_are_pulled(client):
     client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
     for joint in range(1, 8):
         client.set(f'joint_{joint}', 0.1)
-    # friction holds it upright: what falls would be grabbed beside the place where it was seen
-    target = 0.8 * place + (0.3, 0.0, 0.0)
-    client.drag(name, number, 'start', place, place)
-    client.drag(name, number, 'update', place, target)
-    client.wait('the hand nearer', lambda: np.linalg.norm(
-        client.nodes[name]['batched_positions'].reshape(-1, 3)[number] - target)
-        < 0.4 * np.linalg.norm(place - target))
-    client.drag(name, number, 'end', place, target)
+    # friction holds it upright; on a busy machine it may still be grabbed beside where it was seen
+    came = any(pulled() for _ in range(_PULLS))
     client.set('Command', 'measured')
+    assert came
 
 
 def test_sensors_and_the_solver_can_be_plotted(client):
