@@ -20,6 +20,7 @@ OF_ENTRY_PAIR = 4
 
 _OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
 _PILE = 150  # rows, above which an island is a pile, which may take more
+_FEW_TREES = 20  # up to which it is a robot or a stack, and may take no more than joints' laws may
 _NEWTONS_OF_PILE = 10  # Newton steps that it may take at least
 # by how much more may be taken for the laws of joints with the contacts, instead of pivots, and by
 # solvers that call Newton's method in turns with sweeps
@@ -27,9 +28,9 @@ _MORE = 6
 
 
 @kernel
-def affordable_work(options, rows, has_elements, a_newton):
+def affordable_work(options, rows, trees, has_elements, a_newton):
     """
-    Return the multiplications that an island of so many rows may take in a step.
+    Return the multiplications that an island of so many rows and trees may take in a step.
 
     has_elements: the laws of joints are among them. a_newton: multiplications of a Newton step.
     """
@@ -41,7 +42,10 @@ def affordable_work(options, rows, has_elements, a_newton):
     # of a pile twice as large a Newton step takes up to four times as much
     larger = rows / _PILE
     most = min(budget * larger * larger, float(MOST_WORK))
-    return int(min(most, max(budget, float(_NEWTONS_OF_PILE) * a_newton)))
+    most = min(most, max(budget, float(_NEWTONS_OF_PILE) * a_newton))
+    if trees <= _FEW_TREES:
+        most = min(most, max(budget, float(_MORE) * options.step_budget))
+    return int(most)
 
 
 @kernel

@@ -71,7 +71,6 @@ def open_laws(table):
         ws.mode[joint] = LOOSE
     elements.size[OF_TREES] = elements.size[ELEMENTS]
     open_axes(table)
-    islands.spent[: solution.effort[ISLANDS]] = 0
     sort_into_islands(first + elements.size[ELEMENTS], solution.effort[ISLANDS], islands)
     return 0
 

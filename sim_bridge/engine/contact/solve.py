@@ -154,7 +154,8 @@ def solve_island(table, island, is_new):
     if options.solver == DIRECT or options.solver == SPLIT and has_elements:
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
-            affordable_work(options, size, has_elements, newton_work(islands, rows, island)),
+            affordable_work(options, size, islands.trees[island], has_elements,
+                            newton_work(islands, rows, island)),
             newton_work(islands, rows, island) <= _SETTLED_BY_NEWTON and comes_to_rest(
                 world.state(table), world.contacts(table), islands, rows, options.time_step,
                 island))

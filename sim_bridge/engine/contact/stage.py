@@ -4,7 +4,13 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.axis_law_rows import gather_axis_wrenches
 from sim_bridge.engine.contact.blocked import find_blocked
-from sim_bridge.engine.contact.budget import affordable_work, BAD, island_rows, newton_work
+from sim_bridge.engine.contact.budget import (
+    affordable_work,
+    BAD,
+    island_rows,
+    newton_work,
+    sweep_work,
+)
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.impacts import propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
@@ -50,7 +56,7 @@ from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
 _LAST_SWEEPS = 5  # where Newton's method was given up: they bring forces within their bounds
-_SWEEPS_FOR_BAD = 50  # where its residual is above BAD
+_SWEEPS_FOR_BAD = 50  # where its residual is above BAD, if they can be afforded
 
 
 def contact(table, phase):
@@ -236,7 +242,7 @@ def newton(table, phase):
                 break
     order_coordinates(islands, rows, direct, island)
     most = affordable_work(
-        world.options(table), island_rows(laws, islands, island),
+        world.options(table), island_rows(laws, islands, island), islands.trees[island],
         world.law_rows(table).size[ELEMENTS] > 0,
         newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0))
     newtons = solve_proximal(
@@ -244,7 +250,11 @@ def newton(table, phase):
     left, _ = island_residual(laws, islands, rows, solution, island)
     if left > tolerance:
         keep_impulses(islands, solution, island, direct.kept)
-        for _ in range(_LAST_SWEEPS if left <= BAD else _SWEEPS_FOR_BAD):
+        sweeps = _LAST_SWEEPS
+        if left > BAD:
+            affordable = most // max(sweep_work(islands, rows, island), 1)
+            sweeps = max(min(affordable, _SWEEPS_FOR_BAD), sweeps)
+        for _ in range(sweeps):
             sweep(laws, islands, rows, solution, island)
         # where friction and normal forces drive each other up, sweeps lead away
         if not island_residual(laws, islands, rows, solution, island)[0] <= left:
