@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from benchmarks.collision import box_corners, hull_record, random_rotations, survey, turn
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
@@ -205,3 +206,22 @@ def test_points_lie_on_both_surfaces():
             above, below = found.point[row, k] + half, found.point[row, k] - half
             assert np.max(np.abs((above - p) @ R) - HALF) < 1e-6
             assert np.max(np.abs(below) - HALF) < 1e-6
+
+
+@pytest.mark.parametrize('kinds', [(BOX, BOX), (HULL, HULL), (BOX, HULL)])
+def test_sides_that_are_aligned_to_rounding_are_cut_where_they_are(kinds):
+    """Find all points within both boxes, no deeper than they overlap, at turns below 1e-8."""
+    rng = np.random.default_rng(4)
+    for _ in range(400):
+        half = rng.uniform((0.002, 0.05, 0.05), 0.3)
+        other = np.where(rng.random() < 0.5, half, [0.1, half[1], 0.2])
+        tiny, angle = 10.0**rng.uniform(-11.0, -8.0), rng.uniform(0.0, 1.5)
+        R = Rotation.from_rotvec(tiny * rng.normal(size=3)).as_matrix() @ turn(angle, 1)
+        depth = 10.0**rng.uniform(-6.0, -3.0)
+        p = np.array([other[0] + np.abs(R[0]) @ half - depth, 0.1 * tiny * rng.normal(),
+                      other[2] * rng.uniform(-1.0, 1.0)])
+        touch = Touch([box(kinds[0], half), box(kinds[1], other)], R, p)
+        for point, gap in zip(touch.point, touch.gap, strict=True):
+            assert gap >= touch.distance - 1e-7
+            assert (np.abs(R.T @ (point - p)) <= half + abs(gap) + 1e-7).all()
+            assert (np.abs(point) <= other + abs(gap) + 1e-7).all()

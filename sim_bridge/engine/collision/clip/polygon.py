@@ -132,7 +132,8 @@ def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
                     polygon[target + kept, column] = polygon[row, column]
                 kept += 1
             if (d0 >= -slack) != (d1 >= -slack):
-                along = d0 / (d0 - d1)
+                # both may be outside, one of them by less than the slack
+                along = min(max(d0 / (d0 - d1), 0.0), 1.0)
                 for column in range(H + 1):
                     here = polygon[row, column]
                     polygon[target + kept, column] = here + along * (polygon[after, column] - here)
