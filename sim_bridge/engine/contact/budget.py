@@ -10,7 +10,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.surfaces import SPLIT
 
 MOST_WORK = 100_000_000
-"""Multiplications that no pile exceeds, whatever its budget: about a tenth of a second."""
+"""Multiplications that nothing exceeds, whatever its budget: about a tenth of a second."""
 
 BAD = 0.05
 """Residual that bodies would be seen to sink by, and that more work is spent on [m/s]."""
@@ -20,20 +20,24 @@ OF_ENTRY_PAIR = 4
 
 _OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
 _PILE = 150  # rows, above which an island is a pile, which may take more
-_FEW_TREES = 20  # up to which it is a robot or a stack, and may take no more than joints' laws may
-_NEWTONS_OF_PILE = 10  # Newton steps that it may take at least
-# by how much more may be taken for the laws of joints with the contacts, instead of pivots, and by
-# solvers that call Newton's method in turns with sweeps
+_NEWTONS_OF_PILE = 10  # Newton steps that it may take at most
+# by how much more may be taken by piles, for the laws of joints with the contacts, instead of
+# pivots, and by solvers that call Newton's method in turns with sweeps
 _MORE = 6
+_TO_PUT_DOWN = 30  # as much, or as many Newton steps, may be taken for what is put down at rest
 
 
 @kernel
-def affordable_work(options, rows, trees, has_elements, a_newton):
+def affordable_work(options, rows, has_elements, begins, a_newton):
     """
-    Return the multiplications that an island of so many rows and trees may take in a step.
+    Return the multiplications that an island of so many rows may take in a step.
 
-    has_elements: the laws of joints are among them. a_newton: multiplications of a Newton step.
+    has_elements: the laws of joints are among them. begins: see `is_put_down`. a_newton:
+    multiplications of a Newton step.
     """
+    if begins:
+        return int(min(float(_TO_PUT_DOWN) * max(options.step_budget, a_newton),
+                       float(MOST_WORK)))
     budget = options.step_budget
     if has_elements or options.solver == SPLIT or options.hybrid != 0:
         budget *= _MORE
@@ -41,11 +45,28 @@ def affordable_work(options, rows, trees, has_elements, a_newton):
         return budget
     # of a pile twice as large a Newton step takes up to four times as much
     larger = rows / _PILE
-    most = min(budget * larger * larger, float(MOST_WORK))
-    most = min(most, max(budget, float(_NEWTONS_OF_PILE) * a_newton))
-    if trees <= _FEW_TREES:
-        most = min(most, max(budget, float(_MORE) * options.step_budget))
-    return int(most)
+    most = min(budget * larger * larger, float(_NEWTONS_OF_PILE) * a_newton)
+    return int(max(budget, min(most, float(_MORE) * options.step_budget)))
+
+
+@kernel
+def is_put_down(state, islands, rows, solution, island):
+    """
+    Return whether bodies were put on each other at rest, and this is the first step.
+
+    Nothing moves, and no contact pushed in the last step. What stands then has to be found from
+    nothing, once; what is not found would begin to move, and might fall.
+    """
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        for k in range(6):
+            if solution.last[contact, k] != 0.0:
+                return False
+        for entry in range(rows.first[contact], rows.first[contact + 1]):
+            at = rows.support[entry]
+            if at < state.v.shape[0] and state.v[at] != 0.0:
+                return False
+    return state.v.shape[0] > 0
 
 
 @kernel

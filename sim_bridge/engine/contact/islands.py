@@ -50,12 +50,7 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
         islands.number[contact] = islands.of_tree[a]
         islands.first[islands.of_tree[a]] += 1
     solution.effort[ISLANDS], solution.effort[SWEEPS], solution.effort[NEWTONS] = number, 0, 0
-    islands.spent[:number] = islands.trees[:number] = 0
-    for body in range(leader.shape[0]):
-        if model.root[body] == body and not is_immobile(ws.kind[body]):
-            own = islands.of_tree[find_leader(leader, body)]
-            if own >= 0:
-                islands.trees[own] += 1
+    islands.spent[:number] = 0
     sort_contacts(contacts.size[COUNT], number, islands)
 
 

@@ -214,7 +214,6 @@ def island_of_tree(model, islands, solution, body):
     leader = find_leader(islands.leader, model.root[body])
     if islands.of_tree[leader] < 0:
         islands.of_tree[leader] = solution.effort[ISLANDS]
-        islands.trees[solution.effort[ISLANDS]] = 1
         islands.spent[solution.effort[ISLANDS]] = 0
         solution.effort[ISLANDS] += 1
     return islands.of_tree[leader]

@@ -4,7 +4,13 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.budget import affordable_work, island_rows, newton_work, sweep_work
+from sim_bridge.engine.contact.budget import (
+    affordable_work,
+    is_put_down,
+    island_rows,
+    newton_work,
+    sweep_work,
+)
 from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.impacts import is_soft, unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
@@ -35,6 +41,7 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
 
 _FEW_SWEEPS = 12
 _CLOSE = 0.01  # share of the tolerance that heavy bodies on light ones need to stay
+_MOVING = 1e-2  # velocity from which on nothing of an island has to stay [m/s, rad/s]
 _SLOW = 0.7  # of the last change, above which friction and normals are not solved apart any more
 _UNSHARED_SWEEPS = 3  # that hardly move what redundant contacts share
 _FAST = 0.3  # of the last change, below which sweeps converge fast
@@ -150,11 +157,12 @@ def solve_island(table, island, is_new):
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
     sweeps, newtons, has_elements = 0, 0, world.law_rows(table).size[ELEMENTS] > 0
+    begins = is_put_down(world.state(table), islands, rows, solution, island)
     # motors couple friction and normals too much to be solved apart
     if options.solver == DIRECT or options.solver == SPLIT and has_elements:
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
-            affordable_work(options, size, islands.trees[island], has_elements,
+            affordable_work(options, size, has_elements, begins,
                             newton_work(islands, rows, island)),
             newton_work(islands, rows, island) <= _SETTLED_BY_NEWTON and comes_to_rest(
                 world.state(table), world.contacts(table), islands, rows, options.time_step,
@@ -162,8 +170,11 @@ def solve_island(table, island, is_new):
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT:
+        # what rests has the impulses of the last step
         change, before = 0.0, _INFINITY
-        while sweeps < options.max_sweeps:
+        is_solved = island_residual(
+            laws, islands, rows, solution, island)[0] <= _CLOSE * options.contact_tolerance
+        while not is_solved and sweeps < options.max_sweeps:
             newtons += call_stage(options.newton, table, normals_alone(island))
             change = 0.0
             for _ in range(_FRICTION_SWEEPS):
@@ -180,14 +191,30 @@ def solve_island(table, island, is_new):
         while sweeps < most and change > enough:
             change = sweep(laws, islands, rows, solution, island)
             sweeps += 1
+        wanted = options.contact_tolerance
+        if greatest_velocity(world.state(table), islands, rows, island) < _MOVING:
+            # heavy bodies on light ones have to stay
+            wanted *= _CLOSE
         if size <= options.newton_rows and not island_residual(
-                laws, islands, rows, solution, island)[0] <= _CLOSE * options.contact_tolerance:
+                laws, islands, rows, solution, island)[0] <= wanted:
             newtons = call_stage(options.newton, table, island)
     if options.solver != ITERATIVE and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
         call_stage(options.share, table, island)
         islands.residual[island, NATURAL] = math.nan
     effort = solution.effort
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
+
+
+@kernel
+def greatest_velocity(state, islands, rows, island):
+    """Return the greatest velocity of an island's coordinates before the step."""
+    greatest = 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        for entry in range(rows.first[contact], rows.first[contact + 1]):
+            if rows.support[entry] < state.v.shape[0]:
+                greatest = max(greatest, abs(state.v[rows.support[entry]]))
+    return greatest
 
 
 @kernel
@@ -243,13 +270,13 @@ def sweep_while_worthwhile(
     Sweep until the changes are small; return the number of sweeps, and whether they are small.
 
     At regular intervals, the convergence rate predicts the number of sweeps left. Sweeping stops
-    if these would cost more than Newton steps for so many rows, or more than is affordable.
+    if these would cost more than Newton steps would, or more than is affordable.
     is_settling: where sweeps converge slowly, small changes are not enough, see `comes_to_rest`.
     """
     before, sweeps, change = 0.0, 0, _INFINITY
     work = sweep_work(islands, rows, island)
-    most = min(_SWEEPS_PER_ROW_2 * size * size,
-               _NEWTONS * newton_work(islands, rows, island) / max(work, 1))
+    most_of_rows = _SWEEPS_PER_ROW_2 * size * size
+    most = _NEWTONS * newton_work(islands, rows, island) / max(work, 1)
     while True:
         last, change = change, sweep(laws, islands, rows, solution, island)
         sweeps += 1
@@ -269,7 +296,7 @@ def sweep_while_worthwhile(
             before = change
         if sweeps % _FEW_SWEEPS == 0:
             rate = change / before
-            left = math.pow(rate, (most - sweeps) / _FEW_SWEEPS)
+            left = math.pow(rate, min(most, most_of_rows - sweeps) / _FEW_SWEEPS)
             if not (rate < 1.0 and change * left <= enough):
                 return sweeps, False
             before = change

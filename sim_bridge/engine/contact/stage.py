@@ -7,6 +7,7 @@ from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import (
     affordable_work,
     BAD,
+    is_put_down,
     island_rows,
     newton_work,
     sweep_work,
@@ -242,8 +243,9 @@ def newton(table, phase):
                 break
     order_coordinates(islands, rows, direct, island)
     most = affordable_work(
-        world.options(table), island_rows(laws, islands, island), islands.trees[island],
+        world.options(table), island_rows(laws, islands, island),
         world.law_rows(table).size[ELEMENTS] > 0,
+        is_put_down(world.state(table), islands, rows, solution, island),
         newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0))
     newtons = solve_proximal(
         laws, islands, rows, solution, direct, island, tolerance, most)

@@ -141,8 +141,6 @@ class Islands(NamedTuple):
     """Union-find forest over the trees' first bodies."""
     of_tree: Annotated[IntVector, Dims('nb')]
     """Island of a leader."""
-    trees: Annotated[IntVector, Dims('bounds')]
-    """How many trees an island has."""
     spent: Annotated[IntVector, Dims('bounds')]
     """Multiplications that an island took in this step of time, see `contact.budget`."""
     residual: Annotated[FloatMatrix, Dims('bounds', 2, unit='m/s; J')]

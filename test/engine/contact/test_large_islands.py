@@ -11,11 +11,11 @@ BRICK = (0.2, 0.1, 0.1)
 BEAMS = ((0.09, 0.3, 0.06), (0.3, 0.09, 0.06))
 
 
-def wall(world, courses=10, length=10):
+def wall(world, courses=10, length=10, pitch=0.201):
     """Lay bricks in courses, each shifted by a third of a brick; return how many."""
     for course in range(courses):
         for k in range(length):
-            place = (0.201 * (k + 0.3 * (course % 2)), 0.0, 0.05 + 0.1 * course)
+            place = (pitch * (k + 0.3 * (course % 2)), 0.0, 0.05 + 0.1 * course)
             world.add_body(sb.Box(BRICK), mass=2.0, position=place)
     return courses * length
 
@@ -49,6 +49,18 @@ def test_piles_rest(pile):
         contact.force[2] * (1.0 if contact.link_b.robot is ground else -1.0)
         for contact in world.contacts if ground in (contact.link_a.robot, contact.link_b.robot))
     assert pressing == pytest.approx(2.0 * count * 9.81, rel=1e-6)
+
+
+def test_bricks_that_touch_each_other_stand_from_the_first_step_on():
+    """Stand where ends of bricks touch: solve the first step, and the next ones from there."""
+    world = sb.World()
+    world.add_ground()
+    wall(world, courses=4, length=4, pitch=BRICK[0])
+    for _ in range(200):
+        world.step()
+        assert world.report.residual <= 1e-9
+    speeds = [np.abs(body.root_link.v).max() for body in world.robots.values()]
+    assert max(speeds) < 1e-10
 
 
 def test_a_pile_that_was_hit_comes_to_rest_again():
