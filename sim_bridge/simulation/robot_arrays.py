@@ -48,6 +48,7 @@ class RobotArrays:
         those of the last step.
         """
         if not keeps_loop_forces:
+            # of what the constraints of before tied, and below of what those of now tie
             self._forget_last_step()
         geometries, before = sum(len(slot.geometries) for slot in slots), self.state
         # geometries keep their numbers, and what touched goes on touching
@@ -85,7 +86,7 @@ class RobotArrays:
         moves = (model.kind > WELD) & (model.kind != KINEMATIC)
         for body in np.flatnonzero(np.isin(model.root, model.root[tied]) & moves):
             first, count = model.v_index[body], 6 if model.kind[body] >= FREE else 1
-            # unlike any velocity
+            # unlike any velocity, also itself: `find_pushed` takes them for written
             self.state.v_left[first : first + count] = np.nan
 
     def renew_media(self, links: Sequence[LinkSlot]) -> bool:

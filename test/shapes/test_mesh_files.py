@@ -207,7 +207,7 @@ def test_bombs_are_refused(tmp_path, name, content, message):
 def test_meshes_are_bounded(tmp_path, monkeypatch, limits, message):
     """End the reading of a mesh that takes too long, or too much memory, and go on."""
     path = tmp_path / 'polygon.obj'
-    path.write_text(f'{POLYGON}f {" ".join(str(1 + k % 1000) for k in range(1_500_000))}\n')
+    path.write_text(f'{POLYGON}f {" ".join(str(1 + k % 1000) for k in range(4_000_000))}\n')
     monkeypatch.setattr(mesh_files, 'LIMITS', replace(mesh_files.LIMITS, **limits))
     with pytest.raises(InvalidValueError, match=message):
         load_mesh(path)

@@ -31,6 +31,7 @@ from sim_bridge.engine.data.loops import (
     FORCES,
     JOINT_ROWS,
     LOST,
+    POWERLESS,
     RANK,
     RIGID_ROWS,
     TORQUES,
@@ -41,8 +42,6 @@ from sim_bridge.engine.math.vec3 import ZERO
 
 # size of what is left of a row, relative to its typical size, below which it depends on others
 _DEPENDENT = 1e-4
-# likewise of a motor's, or it would throw about what it cannot move, near a dead centre
-_POWERLESS = 1e-2
 # what is left of a row once its parts along others are taken from it
 _NOTHING_AT_FIRST, _NOTHING, _SOMETHING = range(3)
 _AGAIN = 0.1  # share of a row below which what is left of it is made orthogonal once more
@@ -104,7 +103,7 @@ def build_basis(model, ws, state, loops, work, count, h):
                     # all that it pulls at is locked, and it alone yields
                     size = own_size
             work.scale[row] = 1.0 / size if size > 0.0 else 0.0
-            least = _DEPENDENT if number < 0 else _POWERLESS
+            least = _DEPENDENT if number < 0 else POWERLESS
             left = make_orthonormal(row, least, first, last, work)
             work.counts[LOST] += left != _SOMETHING
             work.counts[DEPENDENT] += left == _NOTHING

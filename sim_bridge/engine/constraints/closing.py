@@ -55,7 +55,7 @@ def close(table):
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
     rows, is_exact = loops.size[ALL_ROWS], False
-    note_wrenches(ws.pose, loops, h, work)
+    note_wrenches(model.root, ws.pose, loops, h, work)
     worst, total = look(model, ws, h, state, loops, work)
     for _ in range(_ROUNDS):
         if worst <= _CLOSED:

@@ -11,44 +11,40 @@ rigid rows' forces of the instant; what yields has only a force of the last step
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.constraints.rows import frame_of, frames_of, joint_of, row_wrench
+from sim_bridge.engine.constraints.rows import frame_of, joint_of
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.loops import JOINT_ROWS, RIGID_ROWS
 from sim_bridge.engine.data.state import PUSHED
-from sim_bridge.engine.math.spatial import add_spatial, FORCE, ORIGIN, TORQUE
+from sim_bridge.engine.math.spatial import add_spatial, FORCE, ORIGIN, TORQUE, WRENCH_SIZE
 from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub, ZERO
 
 
 @kernel
-def note_wrenches(pose, loops, h, work):
+def note_wrenches(root, pose, loops, h, work):
     """Write the rows' mean wrenches in a step, at the poses of its middle, for each joint."""
-    work.mean[:, :] = 0.0
-    work.yielded[:, :] = 0.0
     rigid = loops.size[RIGID_ROWS]
-    add_rows(pose, loops, 0, rigid, 1.0 / h, work, work.mean)
-    add_rows(pose, loops, rigid, loops.size[JOINT_ROWS], 1.0 / h, work, work.yielded)
+    add_rows(root, pose, loops, 0, rigid, 1.0 / h, work, work.mean)
+    add_rows(root, pose, loops, rigid, loops.size[JOINT_ROWS], 1.0 / h, work, work.yielded)
     for joint in range(loops.body.shape[0]):
         for k in range(6):
             work.mean[joint, k] += work.yielded[joint, k]
 
 
 @kernel
-def add_rows(pose, loops, first, end, rate, work, wrench_inout):
-    """Add to the joints' wrenches those of some rows' impulses, times `rate`."""
-    joint = -1
-    R_A = R_B = (ZERO, ZERO, ZERO)
-    p_A = p_B = ZERO
+def add_rows(root, pose, loops, first, end, rate, work, wrench_out):
+    """Write the joints' wrenches by some rows' impulses, times `rate`; work.arm: at the poses."""
+    wrench_out[:, :] = 0.0
     for row in range(first, end):
         # 0 of what is broken
-        amount = rate * work.impulse[row]
-        own = joint_of(loops, row)
-        if own < 0 or amount == 0.0:
-            continue
-        if own != joint:
-            joint = own
-            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
-        torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
-        add_spatial(wrench_inout, joint, scale(amount, torque), scale(amount, force))
+        amount, joint = rate * work.impulse[row], joint_of(loops, row)
+        if joint >= 0 and amount != 0.0:
+            for k in range(WRENCH_SIZE):
+                wrench_out[joint, k] += amount * work.arm[row, WRENCH_SIZE + k]
+    for joint in range(loops.body.shape[0]):
+        body, force = loops.body[joint, 1], load3(wrench_out, joint, FORCE)
+        if body >= 0 and force != ZERO:
+            p_OB = sub(frame_of(pose, loops, joint, 1)[1], load3(pose, root[body], ORIGIN))
+            add_spatial(wrench_out, joint, cross(force, p_OB), ZERO)
 
 
 @kernel
@@ -88,8 +84,7 @@ def react_at_instant(table):
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)
-    work.mean[:, :] = 0.0
-    add_rows(ws.pose, loops, 0, loops.size[RIGID_ROWS], 1.0, work, work.mean)
+    add_rows(model.root, ws.pose, loops, 0, loops.size[RIGID_ROWS], 1.0, work, work.mean)
     for joint in range(loops.body.shape[0]):
         if is_of_last_step(model.root, loops, joint, ws.pushed):
             for k in range(6):

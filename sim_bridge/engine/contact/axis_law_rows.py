@@ -21,17 +21,13 @@ from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ELEMENTS, OF_TREES, Row
 from sim_bridge.engine.data.joint_laws import locked_velocity, share_effort
-from sim_bridge.engine.data.loops import JOINT_ROWS, RANK, RIGID_ROWS
+from sim_bridge.engine.data.loops import JOINT_ROWS, POWERLESS, RANK, RIGID_ROWS
 from sim_bridge.engine.data.model import BEARING
 from sim_bridge.engine.data.state import LOCKED, LOOSE
 from sim_bridge.engine.dynamics.articulated import is_immobile
 from sim_bridge.engine.dynamics.twists import row_velocity
 from sim_bridge.engine.math.spatial import add_spatial, FORCE, ORIGIN, TORQUE, WRENCH_SIZE
 from sim_bridge.engine.math.vec3 import cross, load3, scale, sub, ZERO
-
-# share of a row's square that the loops leave, below which the axis cannot move its bodies: as of
-# the basis of the loops, a motor would throw about what it cannot move, near a dead centre
-_POWERLESS = 1e-4
 
 
 @subroutine
@@ -77,14 +73,14 @@ def build_axis_rows(table, bonds, end):
     elements, first = world.law_rows(table), world.contacts(table).size[COUNT]
     rigid = count_rigid(world.loops(table), world.loop_work(table))
     for element in range(elements.size[OF_TREES], elements.size[ELEMENTS]):
-        contact, axis = first + element, elements.joint[element] - model.q_of_v.shape[0]
+        contact, axis = first + element, elements.owner[element] - model.q_of_v.shape[0]
         sign = elements.sign[element]
         row = Row.NORMAL if sign != 0.0 else Row.TANGENT
         rows.first[contact] = end
         end = add_axis(table, axis, row, sign if sign != 0.0 else 1.0, end)
         before = square_of_row(rows, row, contact, end)
         end = respect_bonds(bonds[:rigid], rows, rows.first[contact], end)
-        if square_of_row(rows, row, contact, end) <= _POWERLESS * before:
+        if square_of_row(rows, row, contact, end) <= POWERLESS * POWERLESS * before:
             for entry in range(rows.first[contact], end):
                 rows.linear[row, entry] = 0.0
         end = end_row(laws, rows, bonds[rigid:], contact, end)
@@ -143,7 +139,7 @@ def gather_axis_wrenches(table):
     elements, first = world.law_rows(table), world.contacts(table).size[COUNT]
     wrench, arm = world.response(table).wrench, world.loop_work(table).arm
     for element in range(elements.size[OF_TREES], elements.size[ELEMENTS]):
-        axis = elements.joint[element] - model.q_of_v.shape[0]
+        axis = elements.owner[element] - model.q_of_v.shape[0]
         effort = (pushed_by(world.solution(table), first, elements, element)
                   / world.options(table).time_step)
         for side in range(2):
@@ -169,7 +165,7 @@ def close_axes(table):
     elements, h = world.law_rows(table), world.options(table).time_step
     first, element = world.contacts(table).size[COUNT], elements.size[OF_TREES]
     while element < elements.size[ELEMENTS]:
-        owner = elements.joint[element]
+        owner = elements.owner[element]
         axis = owner - model.q_of_v.shape[0]
         restore_law(elements.kept_law[owner], work.law[axis])
         mode, _, pushed, element = read_elements(

@@ -28,25 +28,24 @@ _TO_PUT_DOWN = 30  # as much, or as many Newton steps, may be taken for what is 
 
 
 @kernel
-def affordable_work(options, rows, has_elements, begins, a_newton):
+def affordable_work(options, rows, has_elements, from_rest, a_newton):
     """
     Return the multiplications that an island of so many rows may take in a step.
 
-    has_elements: the laws of joints are among them. begins: see `is_put_down`. a_newton:
+    has_elements: the laws of joints are among them. from_rest: see `is_put_down`. a_newton:
     multiplications of a Newton step.
     """
-    if begins:
-        return int(min(float(_TO_PUT_DOWN) * max(options.step_budget, a_newton),
-                       float(MOST_WORK)))
-    budget = options.step_budget
-    if has_elements or options.solver == SPLIT or options.hybrid != 0:
-        budget *= _MORE
-    if rows <= _PILE:
-        return budget
-    # of a pile twice as large a Newton step takes up to four times as much
-    larger = rows / _PILE
-    most = min(budget * larger * larger, float(_NEWTONS_OF_PILE) * a_newton)
-    return int(max(budget, min(most, float(_MORE) * options.step_budget)))
+    most = budget = float(options.step_budget)
+    if from_rest:
+        most = _TO_PUT_DOWN * max(budget, a_newton)
+    elif has_elements or options.solver == SPLIT or options.hybrid != 0:
+        most = _MORE * budget
+    elif rows > _PILE:
+        # of a pile twice as large a Newton step takes up to four times as much
+        larger = rows / _PILE
+        most = min(budget * larger * larger, float(_NEWTONS_OF_PILE) * a_newton)
+        most = max(budget, min(most, _MORE * budget))
+    return int(min(most, float(MOST_WORK)))
 
 
 @kernel

@@ -11,6 +11,8 @@ An element belongs to an *owner*: the joint of a tree, or an axis of a joint tha
 Which rows it has depends on that: see `law_rows` and `axis_law_rows`.
 """
 
+import math
+
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.contact.islands import find_leader
 from sim_bridge.engine.contact.mimic_rows import respect_bonds
@@ -69,8 +71,8 @@ _INFINITY = float('inf')
 
 @kernel
 def is_left(law, mode):
-    """Return whether an owner stays on its piece: it is held, or no bounded motor holds it."""
-    if mode == HELD:
+    """Return whether an owner is left to pivots: what holds it, or a motor of it, has no bound."""
+    if mode == HELD or law[COULOMB] == _INFINITY or law[BACK_COULOMB] == _INFINITY:
         return True
     unlimited_up, unlimited_down = law[MOST] == _INFINITY, law[LEAST] == -_INFINITY
     if law[MOTOR] == HARD:
@@ -155,7 +157,7 @@ def list_elements(v, law, h, owner, elements):
 def add_element(element, owner, sign, target, middle, elements):
     """Append an element."""
     at = elements.size[ELEMENTS]
-    elements.element[at], elements.joint[at] = element, owner
+    elements.element[at], elements.owner[at] = element, owner
     elements.sign[at], elements.target[at], elements.middle[at] = sign, target, middle
     elements.size[ELEMENTS] = at + 1
 
@@ -172,7 +174,7 @@ def set_element_law(laws, solution, elements, element, contact, law, h):
     laws.pull[contact] = laws.approach[contact] = laws.wanted[contact] = laws.gap[contact] = 0.0
     laws.softness[contact, :] = 0.0
     laws.radius[contact, :] = 0.0
-    solution.impulse[contact, :] = 0.0
+    solution.impulse[contact, :] = solution.last[contact, :] = 0.0
     solution.bias[contact, :] = 0.0
     kind = elements.element[element]
     if elements.sign[element] != 0.0:
@@ -201,6 +203,9 @@ def guess_impulse(laws, solution, elements, element, contact, shares, h):
     elif elements.element[element] == OF_MOTOR:
         effort = motor
     impulse = h * effort - elements.middle[element]
+    if not math.isfinite(impulse):
+        # of a motor with one bound, whose piece has just changed
+        impulse = 0.0
     if elements.sign[element] != 0.0:
         solution.impulse[contact, Row.NORMAL] = max(elements.sign[element] * impulse, 0.0)
     else:
@@ -255,11 +260,11 @@ def read_elements(laws, solution, elements, first, element, law, h):
     """
     Return what the solution says of an owner, whose elements begin with `element`.
 
-    Its mode, the mean efforts of its elements with and without their middles, and the first
-    element of the next owner.
+    In this order: its mode, the mean effort of its elements, that effort beside their middles, and
+    the first element of the next owner.
     """
-    owner, mode, effort, pushed = elements.joint[element], LOOSE, 0.0, 0.0
-    while element < elements.size[ELEMENTS] and elements.joint[element] == owner:
+    owner, mode, effort, pushed = elements.owner[element], LOOSE, 0.0, 0.0
+    while element < elements.size[ELEMENTS] and elements.owner[element] == owner:
         push = pushed_by(solution, first, elements, element)
         pushed += push / h
         effort += (elements.middle[element] + push) / h

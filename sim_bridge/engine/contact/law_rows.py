@@ -12,7 +12,6 @@ their motors: what is found fits all bounds, though pivots, which let the contac
 would not confirm it. So velocities and efforts are taken as they are found.
 """
 
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -46,7 +45,6 @@ from sim_bridge.engine.data.contact_problem import (
 from sim_bridge.engine.data.joint_laws import locked_velocity, share_effort
 from sim_bridge.engine.data.model import PRISMATIC, REVOLUTE
 from sim_bridge.engine.data.state import LOCKED, LOOSE
-from sim_bridge.engine.dynamics.articulated import is_immobile
 from sim_bridge.engine.dynamics.whitening import add_effort
 
 
@@ -118,7 +116,7 @@ def build_law_rows(table, bonds):
 @kernel
 def is_next(elements, element, joint):
     """Return whether an element is one of a joint in a tree."""
-    return element < elements.size[OF_TREES] and elements.joint[element] == joint
+    return element < elements.size[OF_TREES] and elements.owner[element] == joint
 
 
 @kernel
@@ -144,9 +142,9 @@ def set_law_biases(table):
     first, bias = world.contacts(table).size[COUNT], world.solution(table).bias
     for element in range(elements.size[ELEMENTS]):
         if element < elements.size[OF_TREES]:
-            own_v = ws.v_next[elements.joint[element]]
+            own_v = ws.v_next[elements.owner[element]]
         else:
-            own_v = axis_velocity(table, elements.joint[element])
+            own_v = axis_velocity(table, elements.owner[element])
         own_v -= elements.target[element]
         if elements.sign[element] != 0.0:
             bias[first + element, Row.NORMAL] = elements.sign[element] * own_v
@@ -168,7 +166,7 @@ def push_elements(laws, rows, solution, first, elements):
 def gather_efforts(solution, first, h, elements, effort_out):
     """Add the mean efforts of the trees' elements, beside their middles, to effort_out."""
     for element in range(elements.size[OF_TREES]):
-        effort_out[elements.joint[element]] += pushed_by(solution, first, elements, element) / h
+        effort_out[elements.owner[element]] += pushed_by(solution, first, elements, element) / h
 
 
 @subroutine
@@ -204,7 +202,8 @@ def close_laws(table):
             ws.v_next[joint] = locked_velocity(ws.law[joint], mode)
     close_axes(table)
     for body in range(model.kind.shape[0]):
-        if model.root[body] == body and not is_immobile(ws.kind[body]):
+        # also of trees on the ground, which nothing else moves
+        if model.root[body] == body:
             leader = find_leader(islands.leader, body)
             if islands.of_tree[leader] >= elements.size[ISLANDS_BEFORE]:
                 islands.of_tree[leader] = -1

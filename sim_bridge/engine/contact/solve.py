@@ -157,12 +157,12 @@ def solve_island(table, island, is_new):
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
     sweeps, newtons, has_elements = 0, 0, world.law_rows(table).size[ELEMENTS] > 0
-    begins = is_put_down(world.state(table), islands, rows, solution, island)
+    from_rest = is_put_down(world.state(table), islands, rows, solution, island)
     # motors couple friction and normals too much to be solved apart
     if options.solver == DIRECT or options.solver == SPLIT and has_elements:
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
-            affordable_work(options, size, has_elements, begins,
+            affordable_work(options, size, has_elements, from_rest,
                             newton_work(islands, rows, island)),
             newton_work(islands, rows, island) <= _SETTLED_BY_NEWTON and comes_to_rest(
                 world.state(table), world.contacts(table), islands, rows, options.time_step,

@@ -297,7 +297,7 @@ class LawRows(NamedTuple):
 
     ISLANDS_BEFORE, the number of islands without them.
     """
-    joint: Annotated[IntVector, Dims('law_rows')]
+    owner: Annotated[IntVector, Dims('law_rows')]
     """Whose element it is: that of a velocity coordinate, or of nv + an axis of Loops."""
     element: Annotated[IntVector, Dims('law_rows')]
     """OF_FRICTION, OF_MOTOR, OF_UPPER_STOP, OF_LOWER_STOP or OF_ELASTIC_STOP."""
@@ -308,8 +308,9 @@ class LawRows(NamedTuple):
     middle: Annotated[FloatVector, Dims('law_rows', unit='N s, N m s')]
     """Impulse about which, or from which on, its bounds are."""
     kept_law: Annotated[FloatMatrix, Dims('owners', LAW_SIZE, unit='SI')]
-    """Workspace.law of these joints, LoopWork.law of axes; likewise `given`."""
+    """Workspace.law of these joints, LoopWork.law of axes."""
     kept_given: Annotated[FloatVector, Dims('owners', unit='N, N m')]
+    """Workspace.given and LoopWork.given of the same."""
 
 
 class ContactProblem(NamedTuple):

@@ -61,6 +61,7 @@ LAW_SIZE = 19
 NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
 
 _INFINITY = float('inf')
+_SAME = 1e-9  # difference of two velocities that is rounding [m/s, rad/s]
 
 
 @kernel
@@ -287,10 +288,12 @@ def share_effort(law, mode, v, v_next, effort):
             motor = law[MOST] if motor_side < 0 else law[LEAST]
         stop = spring_effort(law, v, v_next) if side_of(mode, STOP_SIDE) != 0 else 0.0
         return sliding_friction(law, mode), motor, stop
-    motor_least, motor_most = motor_range(law, v, v_next)
+    # both at rest and at a target that is rounding
+    at_target = law[MOTOR] == HARD and abs(v_next - law[TARGET]) <= _SAME
+    motor_least, motor_most = motor_range(law, v, law[TARGET] if at_target else v_next)
     motor = min(max(0.0, motor_least), motor_most)
     stop = spring_effort(law, v, v_next)
-    least, most = friction_range(law, v_next)
+    least, most = friction_range(law, 0.0 if abs(v_next) <= _SAME else v_next)
     friction = min(max(effort - motor - stop, least), most)
     rest = effort - motor - stop - friction
     if rest < 0.0 and v_next >= law[HIGH] or rest > 0.0 and v_next <= law[LOW]:

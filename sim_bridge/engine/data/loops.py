@@ -67,6 +67,9 @@ TOUGHNESS_SIZE = 8
 GONE, GONE_ALONG = 1, 2
 # the world, in Loops.body
 WORLD = -1
+# share of an axis' row that is left beside the others, below which nothing acts along it: near a
+# dead centre a motor would throw about what it cannot move
+POWERLESS = 1e-2
 
 _POINT = ((SLIDE, X, X), (SLIDE, Y, Y), (SLIDE, Z, Z))
 _PARALLEL = ((DOT, X, Z), (DOT, Y, Z))

@@ -79,7 +79,11 @@ class State(NamedTuple):
     motor: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """Last effort of the motor, beside u."""
     v_left: Annotated[FloatVector, Dims('nv', unit='m/s, rad/s')]
-    """Velocities as the last step left them, to tell what was written since."""
+    """
+    Velocities as the last step left them, to tell what was written since.
+
+    NaN where constraints of a tree are others than in the last step.
+    """
     idle: Annotated[IntVector, Dims('nb')]
     """Of a tree's first body: steps at rest, ASLEEP or DISABLED."""
     sampled: Annotated[IntVector, Dims('nb')]

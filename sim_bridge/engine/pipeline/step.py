@@ -231,8 +231,8 @@ def choose_velocities(model, options, state, ws, table, touching):
         if pivots % 10 == 0:
             slack *= 10.0
         if touching > 0 and pivots == _PIVOTS_AROUND:
-            solve_with_contacts(model, options, state, ws, table, touching)
-            return pivots
+            is_settled = solve_with_contacts(model, options, state, ws, table, touching)
+            return pivots if is_settled else options.max_pivots + 1
 
 
 @kernel
@@ -253,7 +253,7 @@ def solve_with_contacts(model, options, state, ws, table, touching):
 
     What cannot be an element of them pivots: unlimited motors of axes, friction that grows with
     what an axis bears, and joints that break. Writes the velocities at the end of the step and the
-    modes.
+    modes; returns whether these pivots have ended.
     """
     for _ in range(options.max_pivots):
         call_stage(options.contact, table, ContactPhase.OPEN_LAWS)
@@ -267,7 +267,8 @@ def solve_with_contacts(model, options, state, ws, table, touching):
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.REBUILD)
         if changed == 0:
-            break
+            return True
+    return False
 
 
 @kernel

@@ -246,8 +246,9 @@ class AnyJoint(DeclaredAttributes):
 
         The torque is about `anchor2`. Both are for the present state and comprise applied efforts,
         motors, friction, stops and constraint forces. For a constraint joint, compliant rows and
-        the efforts along the axes are means over the last step. Raises StateError for a robot's
-        fixed joint without a force-torque sensor, which is merged into one body.
+        the efforts along the axes are means over the last step; all of it is where contacts push
+        its links, or an impact struck them. Raises StateError for a robot's fixed joint without a
+        force-torque sensor, which is merged into one body.
         """
         return self._seat.reaction()
 

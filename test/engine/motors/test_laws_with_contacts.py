@@ -207,3 +207,115 @@ def test_friction_of_axes_holds_from_step_to_step():
         world.step()
         assert world.report.pivots == 0
     np.testing.assert_allclose([hinge.q for hinge in hinges], start, atol=1e-12)
+
+
+def push_about(hinges, step):
+    """Push the trunk of a walker about."""
+    hinges[0].link1.add_force((300.0 * np.sin(0.05 * step), 200.0 * np.cos(0.03 * step), 0.0))
+
+
+@pytest.mark.parametrize('tree', [True, False])
+@pytest.mark.parametrize(('least', 'most'), [(-np.inf, 2.0), (-2.0, np.inf)])
+def test_motors_with_one_bound(least, most, tree):
+    """Go on where a motor has no bound one way, and stay within the other one."""
+    world, hinges = hinged_walker(tree)
+    for hinge in hinges:
+        hinge.control, hinge.max_effort, hinge.min_effort = 'velocity', most, least
+    pivoted = 0
+    for step in range(300):
+        for number, hinge in enumerate(hinges):
+            hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
+        push_about(hinges, step)
+        world.step()
+        pivoted += world.report.pivots >= 4
+        if world.report.converged:
+            efforts = np.array([hinge.motor_effort for hinge in hinges])
+            assert ((least - 1e-9 <= efforts) & (efforts <= most + 1e-9)).all()
+    assert pivoted > 0
+
+
+@pytest.mark.parametrize('tree', [True, False])
+def test_joints_locked_by_friction_without_a_bound(tree):
+    """Lock hinges by infinite friction, of the walker and of others, as laws join the contacts."""
+    world, hinges = hinged_walker(tree)
+    boxes = [world.add_body([sb.Box((0.1, 0.1, 0.1))], mass=1.0, position=(3.0 + x, 0.0, 5.0))
+             for x in (0.0, 0.3)]
+    locked = [hinges.pop(0), world.add_joint(
+        'hinge', *boxes, (3.15, 0.0, 5.0), axis=(0.0, 1.0, 0.0), tree=tree)]
+    for hinge in locked:
+        hinge.friction = np.inf
+    for hinge in hinges:
+        hinge.control, hinge.max_effort = 'velocity', 20.0
+    pivoted = 0
+    for step in range(300):
+        for number, hinge in enumerate(hinges):
+            hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
+        push_about(locked, step)
+        world.step()
+        pivoted += world.report.pivots >= 4
+        assert max(abs(hinge.q) for hinge in locked) < 1e-9
+    assert pivoted > 0
+
+
+@pytest.mark.parametrize('tree', [True, False])
+def test_friction_and_a_motor_that_holds_share_within_their_bounds(tree):
+    """Give friction and motor no more than each can, where both hold a joint at rest."""
+    world, hinges = hinged_walker(tree)
+    for hinge in hinges:
+        hinge.control, hinge.max_effort, hinge.target_position = 'position', 50.0, 0.0
+        hinge.friction = 5.0
+    for _ in range(500):
+        world.step()
+        if world.report.converged:
+            for hinge in hinges:
+                assert is_between(hinge.friction_effort, -5.0, 5.0)
+                assert is_between(hinge.motor_effort, -50.0, 50.0)
+
+
+def test_arms_on_the_ground_beside_axes_that_pivot():
+    """Move arms that touch nothing as alone, while axes with bearings pivot around contacts."""
+    world, hinges = hinged_walker(False)
+    alone = sb.World(time_step=H)
+    arms = [each.load_urdf(path_of('quadruped'), fixed_base=True, position=(6.0, 0.0, 3.0 * k),
+                           name=f'arm{k}') for each in (world, alone) for k in (1, 2)]
+    for hinge in hinges:
+        hinge.friction, hinge.bearing_friction = 0.0, 0.2
+        hinge.control, hinge.max_effort = 'velocity', 20.0
+    axes = [arm.joint(name) for arm in arms for name in arm.joint_names]
+    for axis in axes:
+        axis.friction, axis.control, axis.max_effort = 0.5, 'velocity', 3.0
+    for step in range(200):
+        for number, hinge in enumerate(hinges):
+            hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
+        for number, axis in enumerate(axes):
+            axis.target_velocity = 5.0 * np.cos(0.7 * step * step + number % (len(axes) // 2))
+        push_about(hinges, step)
+        world.step()
+        alone.step()
+        np.testing.assert_allclose(arms[0].dq, arms[2].dq, atol=1e-6)
+        np.testing.assert_allclose(arms[1].dq, arms[3].dq, atol=1e-6)
+
+
+def test_first_steps_at_rest_repeat_to_the_bit():
+    """Take the same first step again, whatever was solved in between."""
+    qualified = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        world, hinges = hinged_walker(False, step_budget=1000)
+        for body in world.robots.values():
+            if body.name != 'ground':
+                body.set_base_pose(np.array(body.root_link.p) - (0.0, 0.0, 0.1))
+                body.set_base_velocity((0.0, 0.0, 0.0))
+        for hinge in hinges:
+            hinge.control, hinge.max_effort = 'velocity', rng.uniform(0.1, 30.0)
+            hinge.target_velocity = rng.uniform(-5.0, 5.0)
+        for k in range(8):
+            world.add_body([sb.Box((0.1, 0.1, 0.1))], mass=1.0, position=(2.0 + k, 0.0, 0.15))
+        saved, fresh = world.save(), world.copy()
+        fresh.step()
+        qualified += fresh.report.pivots >= 4
+        world.step(200)
+        world.restore(saved)
+        world.step()
+        assert world.state_hash() == fresh.state_hash()
+    assert qualified > 3
