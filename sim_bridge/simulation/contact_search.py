@@ -143,13 +143,21 @@ class ContactSearch:
                 make_contacts(points))
 
     def _make_room(self, pairs: int, least_points: int | None = None) -> None:
-        """Make room for pairs, and for twice as many points unless told how many at least."""
+        """
+        Make room for pairs, and for so many points at least.
+
+        With None, for twice as many points where the pairs have had room: what overflowed is only
+        known once they have.
+        """
         points = len(self._handle.part(Contacts).gap)
         room = len(self._handle.part(CollisionScratch).found) - 1
-        wanted = 2 * points if least_points is None else least_points
-        if pairs > room or wanted > points:
+        grown = max(pairs, 2 * room) if pairs > room else room
+        wanted = least_points
+        if wanted is None:
+            wanted = 0 if grown > room else 2 * points
+        if grown > room or wanted > points:
             self.__dict__['_handle'] = self._handle.replaced(
-                *self._scratch(max(points, wanted), max(pairs, room)))
+                *self._scratch(max(points, wanted), grown))
 
 
 def measurer_of(shapes: np.ndarray) -> Entry:

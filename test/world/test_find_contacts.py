@@ -249,3 +249,13 @@ def test_bodies_without_geometries_and_of_other_worlds_are_refused(stack):
         stack.find_contacts(pairs=[(second, stack.robots['ground'])])
     with pytest.raises(sb.InvalidValueError, match='either pairs, or a and b'):
         stack.find_contacts(a=second, pairs=[])
+
+
+def test_more_and_more_pairs_do_not_take_all_memory():
+    """Find the contacts of balls that come to one place one after the other."""
+    world = sb.World()
+    balls = [world.add_body([sb.Sphere(0.1)], mass=1.0, position=(k, 0.0, 0.0)) for k in range(70)]
+    for count, ball in enumerate(balls):
+        ball.set_base_pose((0.0, 0.0, 0.01 * count / len(balls)))
+        near = world.find_contacts(0.0)
+        assert len(near) == count * (count + 1) // 2
