@@ -23,15 +23,15 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub, ZERO
 def note_wrenches(root, pose, loops, h, work):
     """Write the rows' mean wrenches in a step, at the poses of its middle, for each joint."""
     rigid = loops.size[RIGID_ROWS]
-    add_rows(root, pose, loops, 0, rigid, 1.0 / h, work, work.mean)
-    add_rows(root, pose, loops, rigid, loops.size[JOINT_ROWS], 1.0 / h, work, work.yielded)
+    sum_rows(root, pose, loops, 0, rigid, 1.0 / h, work, work.mean)
+    sum_rows(root, pose, loops, rigid, loops.size[JOINT_ROWS], 1.0 / h, work, work.yielded)
     for joint in range(loops.body.shape[0]):
         for k in range(6):
             work.mean[joint, k] += work.yielded[joint, k]
 
 
 @kernel
-def add_rows(root, pose, loops, first, end, rate, work, wrench_out):
+def sum_rows(root, pose, loops, first, end, rate, work, wrench_out):
     """Write the joints' wrenches by some rows' impulses, times `rate`; work.arm: at the poses."""
     wrench_out[:, :] = 0.0
     for row in range(first, end):
@@ -84,7 +84,7 @@ def react_at_instant(table):
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)
-    add_rows(model.root, ws.pose, loops, 0, loops.size[RIGID_ROWS], 1.0, work, work.mean)
+    sum_rows(model.root, ws.pose, loops, 0, loops.size[RIGID_ROWS], 1.0, work, work.mean)
     for joint in range(loops.body.shape[0]):
         if is_of_last_step(model.root, loops, joint, ws.pushed):
             for k in range(6):

@@ -2,8 +2,9 @@
 The laws of axes of joints that close loops, as contacts: see `law_rows`.
 
 The row of an axis is that of its wrench on both bodies, without what the rigid rows of the loops
-do not allow. Its elements push the bodies with that wrench. Left to pivots are axes whose friction
-grows with what the joint bears: the loops' forces are no unknowns of this problem.
+do not allow. Its elements push the bodies with that wrench. Left to pivots are, beside what
+`law_elements.is_left` says, axes whose friction grows with what the joint bears: the loops' forces
+are no unknowns of this problem.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine

@@ -202,7 +202,7 @@ def close_laws(table):
             ws.v_next[joint] = locked_velocity(ws.law[joint], mode)
     close_axes(table)
     for body in range(model.kind.shape[0]):
-        # also of trees on the ground, which nothing else moves
+        # also of trees with a fixed base, whose roots are immobile
         if model.root[body] == body:
             leader = find_leader(islands.leader, body)
             if islands.of_tree[leader] >= elements.size[ISLANDS_BEFORE]:

@@ -157,14 +157,14 @@ def solve_island(table, island, is_new):
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
     sweeps, newtons, has_elements = 0, 0, world.law_rows(table).size[ELEMENTS] > 0
-    from_rest = is_put_down(world.state(table), islands, rows, solution, island)
     # motors couple friction and normals too much to be solved apart
     if options.solver == DIRECT or options.solver == SPLIT and has_elements:
+        a_newton = newton_work(islands, rows, island)
+        from_rest = is_put_down(world.state(table), islands, rows, solution, island)
         sweeps, is_solved = sweep_while_worthwhile(
             laws, islands, rows, solution, island, size, enough,
-            affordable_work(options, size, has_elements, from_rest,
-                            newton_work(islands, rows, island)),
-            newton_work(islands, rows, island) <= _SETTLED_BY_NEWTON and comes_to_rest(
+            affordable_work(options, size, has_elements, from_rest, a_newton),
+            a_newton <= _SETTLED_BY_NEWTON and comes_to_rest(
                 world.state(table), world.contacts(table), islands, rows, options.time_step,
                 island))
         if not is_solved:
@@ -191,13 +191,13 @@ def solve_island(table, island, is_new):
         while sweeps < most and change > enough:
             change = sweep(laws, islands, rows, solution, island)
             sweeps += 1
-        wanted = options.contact_tolerance
-        if greatest_velocity(world.state(table), islands, rows, island) < _MOVING:
-            # heavy bodies on light ones have to stay
-            wanted *= _CLOSE
-        if size <= options.newton_rows and not island_residual(
-                laws, islands, rows, solution, island)[0] <= wanted:
-            newtons = call_stage(options.newton, table, island)
+        if size <= options.newton_rows:
+            wanted = options.contact_tolerance
+            if greatest_velocity(world.state(table), islands, rows, island) < _MOVING:
+                # heavy bodies on light ones have to stay
+                wanted *= _CLOSE
+            if not island_residual(laws, islands, rows, solution, island)[0] <= wanted:
+                newtons = call_stage(options.newton, table, island)
     if options.solver != ITERATIVE and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
         call_stage(options.share, table, island)
         islands.residual[island, NATURAL] = math.nan

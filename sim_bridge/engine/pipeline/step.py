@@ -251,9 +251,9 @@ def solve_with_contacts(model, options, state, ws, table, touching):
     """
     Solve the laws of joints and axes together with the contacts.
 
-    What cannot be an element of them pivots: unlimited motors of axes, friction that grows with
-    what an axis bears, and joints that break. Writes the velocities at the end of the step and the
-    modes; returns whether these pivots have ended.
+    What cannot be an element of them pivots: motors and friction of axes without limits, friction
+    that grows with what an axis bears, and joints that break. Writes the velocities at the end of
+    the step and the modes; returns whether these pivots have ended.
     """
     for _ in range(options.max_pivots):
         call_stage(options.contact, table, ContactPhase.OPEN_LAWS)

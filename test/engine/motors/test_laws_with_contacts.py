@@ -148,6 +148,17 @@ def check_friction(axis, most):
         assert axis.friction_effort == pytest.approx(-np.sign(axis.dq) * most, rel=1e-9)
 
 
+def push_about(trunk, step):
+    """Push the trunk of a walker about."""
+    trunk.add_force((300.0 * np.sin(0.05 * step), 200.0 * np.cos(0.03 * step), 0.0))
+
+
+def turn_about(hinges, step):
+    """Let motors go for velocities that change slowly, and differ."""
+    for number, hinge in enumerate(hinges):
+        hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
+
+
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 @pytest.mark.parametrize('control', ['effort', 'velocity', 'servo'])
 def test_axes_of_constraints_obey_their_laws(control, solver):
@@ -164,7 +175,7 @@ def test_axes_of_constraints_obey_their_laws(control, solver):
                     hinge.target_velocity = rng.uniform(-4.0, 4.0)
                 else:
                     hinge.target_position = rng.uniform(-0.8, 0.8)
-        hinges[0].link1.add_force((300.0 * np.sin(0.05 * step), 200.0 * np.cos(0.03 * step), 0.0))
+        push_about(hinges[0].link1, step)
         world.step()
         pivoted += world.report.pivots >= 4
         if not world.report.converged:
@@ -209,11 +220,6 @@ def test_friction_of_axes_holds_from_step_to_step():
     np.testing.assert_allclose([hinge.q for hinge in hinges], start, atol=1e-12)
 
 
-def push_about(hinges, step):
-    """Push the trunk of a walker about."""
-    hinges[0].link1.add_force((300.0 * np.sin(0.05 * step), 200.0 * np.cos(0.03 * step), 0.0))
-
-
 @pytest.mark.parametrize('tree', [True, False])
 @pytest.mark.parametrize(('least', 'most'), [(-np.inf, 2.0), (-2.0, np.inf)])
 def test_motors_with_one_bound(least, most, tree):
@@ -223,9 +229,8 @@ def test_motors_with_one_bound(least, most, tree):
         hinge.control, hinge.max_effort, hinge.min_effort = 'velocity', most, least
     pivoted = 0
     for step in range(300):
-        for number, hinge in enumerate(hinges):
-            hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
-        push_about(hinges, step)
+        turn_about(hinges, step)
+        push_about(hinges[0].link1, step)
         world.step()
         pivoted += world.report.pivots >= 4
         if world.report.converged:
@@ -248,9 +253,8 @@ def test_joints_locked_by_friction_without_a_bound(tree):
         hinge.control, hinge.max_effort = 'velocity', 20.0
     pivoted = 0
     for step in range(300):
-        for number, hinge in enumerate(hinges):
-            hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
-        push_about(locked, step)
+        turn_about(hinges, step)
+        push_about(locked[0].link1, step)
         world.step()
         pivoted += world.report.pivots >= 4
         assert max(abs(hinge.q) for hinge in locked) < 1e-9
@@ -285,11 +289,10 @@ def test_arms_on_the_ground_beside_axes_that_pivot():
     for axis in axes:
         axis.friction, axis.control, axis.max_effort = 0.5, 'velocity', 3.0
     for step in range(200):
-        for number, hinge in enumerate(hinges):
-            hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
+        turn_about(hinges, step)
         for number, axis in enumerate(axes):
             axis.target_velocity = 5.0 * np.cos(0.7 * step * step + number % (len(axes) // 2))
-        push_about(hinges, step)
+        push_about(hinges[0].link1, step)
         world.step()
         alone.step()
         np.testing.assert_allclose(arms[0].dq, arms[2].dq, atol=1e-6)
