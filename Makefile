@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run tools test test-long fuzz bench pictures docs lint clean pins python
+.PHONY: help run tools test test-long fuzz bench pictures docs lint format clean pins python
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -56,8 +56,12 @@ docs: $(VENV)/.docs  ## build the documentation site, build/docs/index.html
 
 lint: $(VENV)/.lint  ## check style, directions of imports, and types
 	@$(BIN)/python -m ruff check
+	@$(BIN)/python -m ruff format --check --quiet
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m mypy
+
+format: $(VENV)/.lint  ## format the code
+	@$(BIN)/python -m ruff format
 
 clean:  ## delete environments and all outputs of builds and tests
 	rm -rf .venv .venv-ros-* build dist install log *.egg-info .pytest_cache .ruff_cache

@@ -26,16 +26,9 @@ ROS_WHEELS = (
     'visualization-msgs>=5.3,<6',
 )
 # for tests; the latter is the only wheel with actions
-ROS_TEST_WHEELS = (
-    'lifecycle-msgs>=2,<3',
-    'test-msgs>=2,<3',
-)
+ROS_TEST_WHEELS = ('lifecycle-msgs>=2,<3', 'test-msgs>=2,<3')
 # `sb.meshes`: convex decomposition and reduction; `HeightField.from_image`
-MESH_TOOLS = (
-    'coacd>=1.0.7',
-    'fast-simplification>=0.1.9',
-    'pillow>=10',
-)
+MESH_TOOLS = ('coacd>=1.0.7', 'fast-simplification>=0.1.9', 'pillow>=10')
 # the live page: `World.view`, `sim_bridge view`
 VIEW = ('viser>=1.1,<2',)
 # what the notebooks import
@@ -67,7 +60,8 @@ def share_files(name):
         path.relative_to(ROOT)
         for folder in ('config', 'gallery', 'launch', 'urdf')
         for path in sorted((ROOT / folder).rglob('*'))
-        if path.is_file() and '__pycache__' not in path.parts
+        if path.is_file()
+        and '__pycache__' not in path.parts
         # what makes a file that ships does not ship; a launch file is one
         and (path.suffix != '.py' or folder == 'launch')
     ]
@@ -202,6 +196,6 @@ setup(
             'computed_torque_controller = sim_bridge.control.computed_torque_controller:main',
             'velocity_controller = sim_bridge.control.velocity_controller:main',
             'square_controller = sim_bridge.control.square_controller:main',
-        ],
+        ]
     },
 )

@@ -63,13 +63,24 @@ _ROOT = Path(__file__).parent.parent
 def main() -> None:
     """Run what the command line names, print the tables and save them with their data."""
     names = (*_BENCHMARKS, *_ROS_BENCHMARKS)
-    parser = argparse.ArgumentParser(prog='python -m benchmarks', description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('names', nargs='*', metavar='NAME',
-                        help=f'{", ".join(names)} (default: all but the last '
-                             f'{len(_ROS_BENCHMARKS)}, which need ROS 2)')
-    parser.add_argument('--output', type=Path, default=_ROOT / 'build' / 'benchmarks',
-                        help='folder for NAME.txt and NAME.json (default: %(default)s)')
+    parser = argparse.ArgumentParser(
+        prog='python -m benchmarks',
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        'names',
+        nargs='*',
+        metavar='NAME',
+        help=f'{", ".join(names)} (default: all but the last '
+        f'{len(_ROS_BENCHMARKS)}, which need ROS 2)',
+    )
+    parser.add_argument(
+        '--output',
+        type=Path,
+        default=_ROOT / 'build' / 'benchmarks',
+        help='folder for NAME.txt and NAME.json (default: %(default)s)',
+    )
     parser.add_argument('--plot', action='store_true', help='draw the results into docs/')
     arguments = parser.parse_args()
     for name in arguments.names:

@@ -98,8 +98,10 @@ def _measure(world, model, data, n, threads, rounds) -> dict[str, object]:
             times[key].append((time.perf_counter() - start) / (n * _STEPS))
     # the first round warms up
     medians = {key: float(np.median(values[1:])) for key, values in times.items()}
-    return {'times': {f'{name} {count}': value for (name, count), value in medians.items()},
-            'bytes': batches[0].nbytes / n}
+    return {
+        'times': {f'{name} {count}': value for (name, count), value in medians.items()},
+        'bytes': batches[0].nbytes / n,
+    }
 
 
 def _rollout(model, data, n, threads) -> Run:
@@ -117,8 +119,7 @@ def _rollout(model, data, n, threads) -> Run:
     sensors = np.zeros((n, _STEPS, model.nsensordata))
 
     def work() -> None:
-        pool.rollout([model] * n, workers, initial, nstep=_STEPS, state=states,
-                     sensordata=sensors)
+        pool.rollout([model] * n, workers, initial, nstep=_STEPS, state=states, sensordata=sensors)
 
     return work
 
@@ -141,11 +142,15 @@ def _add_tables(report, rows, threads) -> None:
 def _targets(rows, threads) -> list[Target]:
     targets, most = [], threads[-1]
     for name, row in rows.items():
-        ours, theirs = (row['times'].get(f'{each} {most}', float('nan')) for each in (
-            OURS, MUJOCO))
+        ours, theirs = (
+            row['times'].get(f'{each} {most}', float('nan')) for each in (OURS, MUJOCO)
+        )
         targets.append(Target(f'{name}: time / MuJoCo rollout', ours / theirs, row['limit']))
         if most > 1:
             waste = most * ours / row['times'][f'{OURS} 1']
-            targets.append(Target(
-                f'{name}: {most} threads, time over that of perfect sharing', waste, 1 / 0.9))
+            targets.append(
+                Target(
+                    f'{name}: {most} threads, time over that of perfect sharing', waste, 1 / 0.9
+                )
+            )
     return targets

@@ -25,32 +25,45 @@ ARMS = (1, 2, 4)
 _END_LIMIT_S = 10.0
 
 _COLUMNS = {
-    'cpu': ('CPU [%]', 100.0), 'rate': ('ticks/s', 1.0), 'cpu per tick': ('CPU/tick [us]', 1e6),
-    'lateness p50': ('late p50 [us]', 1e6), 'lateness p99': ('p99', 1e6),
-    'lateness max': ('largest', 1e6), 'received': ('received [%]', 100.0)}
+    'cpu': ('CPU [%]', 100.0),
+    'rate': ('ticks/s', 1.0),
+    'cpu per tick': ('CPU/tick [us]', 1e6),
+    'lateness p50': ('late p50 [us]', 1e6),
+    'lateness p99': ('p99', 1e6),
+    'lateness max': ('largest', 1e6),
+    'received': ('received [%]', 100.0),
+}
 # per tick, since a bridge that skips deadlines does less work in a second
 _COMPARED = ('cpu per tick', 'lateness p50', 'lateness p99', 'lateness max')
 # what is beside the node while its physics thread is looked at, each with all before it
 ALONE, HEARD, ANSWERED, HEARD_IN_PYTHON = LOADS = (
-    'nobody listens', 'five topics heard', 'a controller answers', 'a listener in Python')
+    'nobody listens',
+    'five topics heard',
+    'a controller answers',
+    'a listener in Python',
+)
 _AIMS = {ALONE: 80e-6, HEARD: 200e-6, ANSWERED: 250e-6}
 _LEAST_TICKS = 0.99
 _THREAD_COLUMNS = {
-    'cpu per tick': ('thread/tick [us]', 1e6), 'rate': ('ticks/s', 1.0),
-    'lateness p50': ('late p50 [us]', 1e6), 'lateness p99': ('p99', 1e6),
-    'duration p50': ('tick p50 [us]', 1e6)}
+    'cpu per tick': ('thread/tick [us]', 1e6),
+    'rate': ('ticks/s', 1.0),
+    'lateness p50': ('late p50 [us]', 1e6),
+    'lateness p99': ('p99', 1e6),
+    'duration p50': ('tick p50 [us]', 1e6),
+}
 _THREAD_NOTES = (
     'thread/tick: time on a processor of the physics thread alone, by /proc/PID/task/*/schedstat. '
-    'Caches are\ncold when a tick begins, as they are in earnest. Medians of the rounds.')
+    'Caches are\ncold when a tick begins, as they are in earnest. Medians of the rounds.'
+)
 _NOTES = (
     'CPU: processor time of the process per second. ticks/s: deadlines that are missed are '
     'dropped by both.\nlate: from deadline to tick. received: by one listener. Medians of the '
-    'rounds.')
+    'rounds.'
+)
 
 
 def run(
-    rounds: int = 5, seconds: float = 4.0, arms: Sequence[int] = ARMS,
-    loads: Sequence[str] = LOADS,
+    rounds: int = 5, seconds: float = 4.0, arms: Sequence[int] = ARMS, loads: Sequence[str] = LOADS
 ) -> Report:
     """
     Measure both bridges in turns, then the physics thread of ours.
@@ -68,18 +81,25 @@ def run(
                 found.append(measure(name, count, seconds))
         rows = {
             name: {key: float(np.median([sample[key] for sample in found])) for key in _COLUMNS}
-            for name, found in samples.items()}
+            for name, found in samples.items()
+        }
         report.data['rows'][str(count)] = {'medians': rows, 'samples': samples}
         ratios = {key: rows[OURS][key] / rows[MINIMAL][key] for key in _COLUMNS}
         report.add_table(
             f'{count} arm{"s" if count > 1 else ""} with five topics each, 1 kHz in real time',
             ['', *(title for title, _ in _COLUMNS.values())],
-            [*([name, *(f'{row[key] * scale:.4g}' for key, (_, scale) in _COLUMNS.items())]
-               for name, row in rows.items()),
-             ['ours / minimal', *(f'{ratio:.2f}' for ratio in ratios.values())]],
-            _NOTES)
-        targets += [Target(f'{key}, arms: {count}, ours / minimal', ratios[key], 1.0)
-                    for key in _COMPARED]
+            [
+                *(
+                    [name, *(f'{row[key] * scale:.4g}' for key, (_, scale) in _COLUMNS.items())]
+                    for name, row in rows.items()
+                ),
+                ['ours / minimal', *(f'{ratio:.2f}' for ratio in ratios.values())],
+            ],
+            _NOTES,
+        )
+        targets += [
+            Target(f'{key}, arms: {count}, ours / minimal', ratios[key], 1.0) for key in _COMPARED
+        ]
     report.add_targets(targets + _report_thread(report, rounds, seconds, loads))
     return report
 
@@ -95,16 +115,23 @@ def _report_thread(
             found.append(measure_thread(load, seconds))
     rows = {
         load: {key: float(np.median([sample[key] for sample in found])) for key in _THREAD_COLUMNS}
-        for load, found in samples.items()}
+        for load, found in samples.items()
+    }
     report.data['thread'] = {'medians': rows, 'samples': samples}
     report.add_table(
         'The physics thread of one arm, 1 kHz in real time',
         ['', *(title for title, _ in _THREAD_COLUMNS.values())],
-        [[load, *(f'{row[key] * scale:.4g}' for key, (_, scale) in _THREAD_COLUMNS.items())]
-         for load, row in rows.items()],
-        _THREAD_NOTES)
-    targets = [Target(f'physics thread per tick, {load} [s]', rows[load]['cpu per tick'], aim)
-               for load, aim in _AIMS.items() if load in rows]
+        [
+            [load, *(f'{row[key] * scale:.4g}' for key, (_, scale) in _THREAD_COLUMNS.items())]
+            for load, row in rows.items()
+        ],
+        _THREAD_NOTES,
+    )
+    targets = [
+        Target(f'physics thread per tick, {load} [s]', rows[load]['cpu per tick'], aim)
+        for load, aim in _AIMS.items()
+        if load in rows
+    ]
     if HEARD_IN_PYTHON in rows:
         missed = 1.0 - rows[HEARD_IN_PYTHON]['rate'] / 1000.0
         targets.append(Target('share of ticks missed, all listening', missed, 1.0 - _LEAST_TICKS))
@@ -120,10 +147,23 @@ def measure_thread(load: str, seconds: float) -> dict[str, float]:
     """
     beside = [
         (HEARD, module('bridge_load', 'drain')),
-        (ANSWERED, [sys.executable, '-m', 'sim_bridge.control.pd_controller', '--ros-args',
-                    '--log-level', 'warn', '-r', '__ns:=/arm_1',
-                    '-p', 'gravity:=[0.0, 0.0, 0.0]']),
-        (HEARD_IN_PYTHON, module('bridge_load', 'hear'))]
+        (
+            ANSWERED,
+            [
+                sys.executable,
+                '-m',
+                'sim_bridge.control.pd_controller',
+                '--ros-args',
+                '--log-level',
+                'warn',
+                '-r',
+                '__ns:=/arm_1',
+                '-p',
+                'gravity:=[0.0, 0.0, 0.0]',
+            ],
+        ),
+        (HEARD_IN_PYTHON, module('bridge_load', 'hear')),
+    ]
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         bridge = stack.enter_context(process(_start_ours(1, seconds, Path(folder))))
         for least, command in beside:
@@ -131,7 +171,11 @@ def measure_thread(load: str, seconds: float) -> dict[str, float]:
                 stack.enter_context(process(command))
         done = subprocess.run(
             module('bridge_load', 'watch', '--process', bridge.pid),
-            env=environment(), stdout=subprocess.PIPE, text=True, check=True)
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
     return json.loads(done.stdout)
 
 
@@ -148,7 +192,11 @@ def measure(name: str, arms: int, seconds: float) -> dict[str, float]:
         stack.enter_context(process(module('bridge_load', 'command', '--arms', arms)))
         done = subprocess.run(
             module('bridge_load', 'listen', '--arms', arms, '--process', bridge.pid),
-            env=environment(), stdout=subprocess.PIPE, text=True, check=True)
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
     return json.loads(done.stdout)
 
 
@@ -156,17 +204,31 @@ def _start_ours(arms: int, seconds: float, folder: Path) -> list[str]:
     """Return command that runs this package's node, nothing of which is set but what must be."""
     robots = {
         f'arm_{number + 1}': {
-            'urdf': 'arm', 'position': [0.0, 2.0 * number, 0.0], 'collisions': 'none'}
-        for number in range(arms)}
+            'urdf': 'arm',
+            'position': [0.0, 2.0 * number, 0.0],
+            'collisions': 'none',
+        }
+        for number in range(arms)
+    }
     scene = folder / 'arms.yaml'
     scene.write_text(yaml.safe_dump({'world': {'gravity': [0, 0, 0], 'robots': robots}}))
     parameters = {
-        'world': scene, 'diagnostics_rate': 1.0 / seconds,
+        'world': scene,
+        'diagnostics_rate': 1.0 / seconds,
         # both are scheduled alike: who may use it is the machine's business
-        'realtime_priority': 0}
+        'realtime_priority': 0,
+    }
     given = [item for key, value in parameters.items() for item in ('-p', f'{key}:={value}')]
-    return [sys.executable, '-m', 'sim_bridge', 'node', '--ros-args', '--log-level', 'warn',
-            *given]
+    return [
+        sys.executable,
+        '-m',
+        'sim_bridge',
+        'node',
+        '--ros-args',
+        '--log-level',
+        'warn',
+        *given,
+    ]
 
 
 def _start_minimal(arms: int, seconds: float, folder: Path) -> list[str]:

@@ -37,8 +37,13 @@ from sim_bridge.ros.process.realtime import settle_thread
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 
 JOINTS = [f'joint_{number}' for number in range(1, 8)]
-TOPICS = {'joint_states': JointState, 'wrist_ft/wrench': WrenchStamped, 'imu/imu': Imu,
-          'imu/gyro': Imu, 'imu/accel': Imu}
+TOPICS = {
+    'joint_states': JointState,
+    'wrist_ft/wrench': WrenchStamped,
+    'imu/imu': Imu,
+    'imu/gyro': Imu,
+    'imu/accel': Imu,
+}
 _COMMAND_PERIOD_NS = 1_000_000
 # of the efforts, which sway the arms gently [N m]
 _AMPLITUDE = np.array([4.0, 4.0, 2.0, 2.0, 1.0, 0.5, 0.5])
@@ -84,8 +89,8 @@ def command(arms: int) -> None:
     node = rclpy.create_node('command')
     message = EffortCommandMessage(JOINTS)
     publishers = [
-        node.create_publisher(JointState, f'{name}/joint_commands', 10)
-        for name in names_of(arms)]
+        node.create_publisher(JointState, f'{name}/joint_commands', 10) for name in names_of(arms)
+    ]
     settle_thread('command')
     parent, start = os.getppid(), time.monotonic_ns()
     deadline = start
@@ -97,7 +102,8 @@ def command(arms: int) -> None:
         for publisher in publishers:
             publisher.publish(data)
         deadline += (1 + max(time.monotonic_ns() - deadline, 0) // _COMMAND_PERIOD_NS) * (
-            _COMMAND_PERIOD_NS)
+            _COMMAND_PERIOD_NS
+        )
 
 
 class Listener:
@@ -106,15 +112,22 @@ class Listener:
     def __init__(self, node: Node, arms: int) -> None:
         """Subscribe to all topics of so many arms, and /clock; with none, to neither."""
         kinds = {
-            f'/{name}/{topic}': kind for name in names_of(arms) for topic, kind in TOPICS.items()}
+            f'/{name}/{topic}': kind for name in names_of(arms) for topic, kind in TOPICS.items()
+        }
         if arms:
             kinds['/clock'] = Clock
         self._subscriptions = {
-            topic: (kind, node.create_subscription(
-                kind, topic, lambda data: None, QoSProfile(depth=1000), raw=True))
-            for topic, kind in kinds.items()}
+            topic: (
+                kind,
+                node.create_subscription(
+                    kind, topic, lambda data: None, QoSProfile(depth=1000), raw=True
+                ),
+            )
+            for topic, kind in kinds.items()
+        }
         self._diagnostics = node.create_subscription(
-            DiagnosticArray, '/diagnostics', lambda message: None, 10, raw=True)
+            DiagnosticArray, '/diagnostics', lambda message: None, 10, raw=True
+        )
         self.counts = dict.fromkeys(kinds, 0)
 
     def drain(self) -> None:
@@ -136,15 +149,19 @@ class Listener:
         processor = last['processor'] - first['processor']
         ticks = last['ticks since start'] - first['ticks since start']
         received = {
-            topic: count - first['counts'][topic] for topic, count in last['counts'].items()}
+            topic: count - first['counts'][topic] for topic, count in last['counts'].items()
+        }
         return {
             'cpu': processor / seconds,
             'rate': ticks / seconds,
             'cpu per tick': processor / ticks,
-            'received': sum(n for topic, n in received.items() if topic != '/clock') / (
-                ticks * (len(received) - 1)),
-            **{f'lateness {name}': 1e-3 * last[f'tick lateness {name} [ms]']
-               for name in ('p50', 'p99', 'max')}}
+            'received': sum(n for topic, n in received.items() if topic != '/clock')
+            / (ticks * (len(received) - 1)),
+            **{
+                f'lateness {name}': 1e-3 * last[f'tick lateness {name} [ms]']
+                for name in ('p50', 'p99', 'max')
+            },
+        }
 
     def watch(self, process: int) -> dict[str, float]:
         """Return what the physics thread of a process does between two reports."""
@@ -156,9 +173,12 @@ class Listener:
         return {
             'cpu per tick': (last['processor'] - first['processor']) / ticks,
             'rate': ticks / (last['at'] - first['at']),
-            **{f'lateness {name}': 1e-3 * last[f'tick lateness {name} [ms]']
-               for name in ('p50', 'p99')},
-            'duration p50': 1e-3 * last['tick duration p50 [ms]']}
+            **{
+                f'lateness {name}': 1e-3 * last[f'tick lateness {name} [ms]']
+                for name in ('p50', 'p99')
+            },
+            'duration p50': 1e-3 * last['tick duration p50 [ms]'],
+        }
 
     def _settle(self) -> None:
         settled = time.monotonic() + _SETTLE_S
@@ -173,10 +193,15 @@ class Listener:
                 for status in deserialize_message(data, DiagnosticArray).status:
                     if status.name.endswith(': pacing'):
                         found.update(
-                            {pair.key: float(pair.value) for pair in status.values
-                             if pair.key.startswith(('tick lateness', 'tick dur', 'ticks'))},
-                            at=time.monotonic(), processor=measure(process),
-                            counts=dict(self.counts))
+                            {
+                                pair.key: float(pair.value)
+                                for pair in status.values
+                                if pair.key.startswith(('tick lateness', 'tick dur', 'ticks'))
+                            },
+                            at=time.monotonic(),
+                            processor=measure(process),
+                            counts=dict(self.counts),
+                        )
             return bool(found)
 
         look()

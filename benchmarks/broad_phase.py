@@ -38,13 +38,19 @@ def run(rounds: int = 7, counts: tuple[int, ...] = COUNTS) -> Report:
     """Measure all scenes."""
     report = Report('broad_phase')
     scenes = {'one size': 0.0, 'sizes spread by e**0.5': 0.5}
-    times = {name: {n: _measure(pile(n, spread), rounds) for n in counts}
-             for name, spread in scenes.items()}
+    times = {
+        name: {n: _measure(pile(n, spread), rounds) for n in counts}
+        for name, spread in scenes.items()
+    }
     for name, rows in times.items():
         report.add_table(
-            f'Pile of balls, {name}: microseconds', ['balls', *next(iter(rows.values()))],
-            [[str(n), *[f'{t * 1e6:.2f}' if t == t else '-' for t in row.values()]]
-             for n, row in rows.items()])
+            f'Pile of balls, {name}: microseconds',
+            ['balls', *next(iter(rows.values()))],
+            [
+                [str(n), *[f'{t * 1e6:.2f}' if t == t else '-' for t in row.values()]]
+                for n, row in rows.items()
+            ],
+        )
     report.sections.append(_NOTES.format(rounds=rounds, few=FEW))
     report.add_targets(_targets(times))
     report.data.update(unit='s', times=times, rounds=rounds)
@@ -54,7 +60,7 @@ def run(rounds: int = 7, counts: tuple[int, ...] = COUNTS) -> Report:
 def pile(n: int, spread: float) -> np.ndarray:
     """Make the boxes of n balls, diameter about 1, in a heap as wide as high."""
     rng = np.random.default_rng(n)
-    side = int(np.ceil(n**(1 / 3)))
+    side = int(np.ceil(n ** (1 / 3)))
     cells = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing='ij'), axis=-1).reshape(-1, 3)
     centre = 0.98 * rng.permutation(cells)[:n] + rng.normal(0.0, 0.05, (n, 3))
     radius = np.exp(rng.normal(np.log(0.5), spread, (n, 1)))
@@ -117,8 +123,9 @@ def _sweep(times, box, s):
             j = i + 1
             while j < n and s.spare_key[j] <= end:
                 b = s.spare_order[j]
-                total = record_pair(overlaps_row(one, s.sorted_box, j), min(a, b), max(a, b),
-                                    total, s.found)
+                total = record_pair(
+                    overlaps_row(one, s.sorted_box, j), min(a, b), max(a, b), total, s.found
+                )
                 j += 1
 
 
@@ -127,10 +134,15 @@ def _measure(box: np.ndarray, rounds: int) -> dict[str, float]:
     n = len(box)
     print(f'  broad phase of {n} boxes …', file=sys.stderr, flush=True)
     scratch = make_collision_scratch(
-        build_geometry([GeometryRecord(SPHERE, size=(1.0,))] * n), 1, 60 * n)
+        build_geometry([GeometryRecord(SPHERE, size=(1.0,))] * n), 1, 60 * n
+    )
     methods: dict[str, Callable] = {
-        CHOSEN: _all_pairs if n <= FEW else _many, PAIRS: _all_pairs, GRID: _grid, TREE: _tree,
-        SWEEP: _sweep}
+        CHOSEN: _all_pairs if n <= FEW else _many,
+        PAIRS: _all_pairs,
+        GRID: _grid,
+        TREE: _tree,
+        SWEEP: _sweep,
+    }
     is_left_out = {GRID: _grid(1, box, scratch) < 0, PAIRS: n > MOST_FOR_ALL_PAIRS}
     methods = {name: method for name, method in methods.items() if not is_left_out.get(name)}
     batches = {name: _batch(method, box, scratch) for name, method in methods.items()}
@@ -159,9 +171,13 @@ def _targets(times):
         if len(n) < 2:
             continue
         per_log = [rows[k][CHOSEN] / (k * np.log(k)) for k in n]
-        found.append(Target(
-            f'{name}: time / (n log n) at {n[-1]} balls, relative to {n[0]}',
-            per_log[-1] / per_log[0], 1.5))
+        found.append(
+            Target(
+                f'{name}: time / (n log n) at {n[-1]} balls, relative to {n[0]}',
+                per_log[-1] / per_log[0],
+                1.5,
+            )
+        )
     if 20 in one_size:
         found.append(Target('20 boxes [us]', one_size[20][CHOSEN] * 1e6, 1.0))
     return found

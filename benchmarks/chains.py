@@ -30,12 +30,24 @@ def chain(n: int) -> Mechanism:
     Each link is a uniform bar of 0.04 x 0.04 x 0.2 m and 1 kg; the next one hangs on its end.
     """
     size, mass = np.array([0.04, 0.04, 0.2]), 1.0
-    inertia = mass / 12.0 * np.diag(size @ size - size ** 2)
-    return Mechanism(f'chain_{n}', tuple(
-        Body(name=f'link_{i}', joint_name=f'joint_{i}', parent=i - 1, joint=REVOLUTE, mass=mass,
-             com=np.array([0.0, 0.0, -size[2] / 2]), inertia=inertia,
-             position=np.array([0.0, 0.0, -size[2] if i else 0.0]), axis=np.eye(3)[i % 2])
-        for i in range(n)))
+    inertia = mass / 12.0 * np.diag(size @ size - size**2)
+    return Mechanism(
+        f'chain_{n}',
+        tuple(
+            Body(
+                name=f'link_{i}',
+                joint_name=f'joint_{i}',
+                parent=i - 1,
+                joint=REVOLUTE,
+                mass=mass,
+                com=np.array([0.0, 0.0, -size[2] / 2]),
+                inertia=inertia,
+                position=np.array([0.0, 0.0, -size[2] if i else 0.0]),
+                axis=np.eye(3)[i % 2],
+            )
+            for i in range(n)
+        ),
+    )
 
 
 def tower(cells: int, more: int, hinges: bool) -> Mechanism:
@@ -56,8 +68,9 @@ def tower(cells: int, more: int, hinges: bool) -> Mechanism:
         for side, sign in (('left', -0.5), ('right', 0.5)):
             bodies.append(_bar(f'{side}_{k}', parent, middle + sign * across * way, down, axis))
         bodies.append(_bar(f'plate_{k}', first, down, across * way, axis))
-        closures.append(Closure(
-            first + 1, first + 2, down, across * way, axis if hinges else None))
+        closures.append(
+            Closure(first + 1, first + 2, down, across * way, axis if hinges else None)
+        )
         parent, place = first + 2, 0.5 * across * way
     for k in range(more):
         bodies.append(_bar(f'bar_{k}', parent, place, down, np.eye(3)[k % 2]))
@@ -76,10 +89,18 @@ def _bar(name, parent, position, way, axis):
     """Return a bar of 0.5 kg, 0.03 m thick, from the origin along `way`."""
     mass, length, thick = 0.5, np.linalg.norm(way), 0.03
     along = np.outer(way, way) / length**2
-    inertia = mass / 12.0 * (
-        (length**2 + thick**2) * (np.eye(3) - along) + 2.0 * thick**2 * along)
-    return Body(name=name, joint_name=f'joint_{name}', parent=parent, joint=REVOLUTE, mass=mass,
-                com=0.5 * way, inertia=inertia, position=position, axis=axis)
+    inertia = mass / 12.0 * ((length**2 + thick**2) * (np.eye(3) - along) + 2.0 * thick**2 * along)
+    return Body(
+        name=name,
+        joint_name=f'joint_{name}',
+        parent=parent,
+        joint=REVOLUTE,
+        mass=mass,
+        com=0.5 * way,
+        inertia=inertia,
+        position=position,
+        axis=axis,
+    )
 
 
 def find_missing_robots() -> dict[str, str]:
@@ -112,8 +133,21 @@ def box() -> Mechanism:
     return single_body('box', 10.0, np.diag([0.80833333, 0.68333333, 0.14166667]))
 
 
-def single_body(name: str, mass: float, inertia: np.ndarray,
-                com: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Mechanism:
+def single_body(
+    name: str, mass: float, inertia: np.ndarray, com: tuple[float, float, float] = (0.0, 0.0, 0.0)
+) -> Mechanism:
     """Return one body that flies freely."""
-    return Mechanism(name, (Body(name=name, joint_name='root', parent=-1, joint=FREE, mass=mass,
-                                 com=np.array(com), inertia=inertia),))
+    return Mechanism(
+        name,
+        (
+            Body(
+                name=name,
+                joint_name='root',
+                parent=-1,
+                joint=FREE,
+                mass=mass,
+                com=np.array(com),
+                inertia=inertia,
+            ),
+        ),
+    )

@@ -37,11 +37,17 @@ def run() -> Report:
     with tempfile.TemporaryDirectory() as cache:
         cold, warm = start(cache), start(cache)
     report = Report('cold_start', data={'unit': 's', 'cold': cold, 'warm': warm})
-    report.add_table(f'Start of {ROBOT}.urdf in a fresh process: seconds until done',
-                     ['', 'empty cache', 'warm cache'],
-                     [[stage, f'{cold[stage]:.2f}', f'{warm[stage]:.2f}'] for stage in cold])
-    report.add_targets([Target('until the first step, empty cache [s]', cold['first step'], 10.0),
-                        Target('until the first step, warm cache [s]', warm['first step'], 1.5)])
+    report.add_table(
+        f'Start of {ROBOT}.urdf in a fresh process: seconds until done',
+        ['', 'empty cache', 'warm cache'],
+        [[stage, f'{cold[stage]:.2f}', f'{warm[stage]:.2f}'] for stage in cold],
+    )
+    report.add_targets(
+        [
+            Target('until the first step, empty cache [s]', cold['first step'], 10.0),
+            Target('until the first step, warm cache [s]', warm['first step'], 1.5),
+        ]
+    )
     return report
 
 
@@ -50,6 +56,11 @@ def start(cache: str | None = None) -> dict[str, float]:
     environment = {**os.environ, 'PYTHONPATH': str(_ROOT)}
     if cache is not None:
         environment['SIM_BRIDGE_CACHE_DIR'] = cache
-    done = subprocess.run([sys.executable, '-c', _CHILD, str(_ROOT / 'urdf' / f'{ROBOT}.urdf')],
-                          env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, '-c', _CHILD, str(_ROOT / 'urdf' / f'{ROBOT}.urdf')],
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return json.loads(done.stdout)

@@ -38,8 +38,15 @@ from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.simulation.handles import make_probe
 
 SHAPES = {
-    PLANE: 'plane', SPHERE: 'sphere', CAPSULE: 'capsule', BOX: 'box', CYLINDER: 'cylinder',
-    CONE: 'cone', ELLIPSOID: 'ellipsoid', HULL: 'hull'}
+    PLANE: 'plane',
+    SPHERE: 'sphere',
+    CAPSULE: 'capsule',
+    BOX: 'box',
+    CYLINDER: 'cylinder',
+    CONE: 'cone',
+    ELLIPSOID: 'ellipsoid',
+    HULL: 'hull',
+}
 
 # what `survey` does with a pair; bits
 DISTANCE, CONTACTS = 1, 2
@@ -71,9 +78,13 @@ def _measure_pairs(table, pair, pose, distance_out):
     geometry, scratch = world.geometry(table), world.collision(table)
     for row in range(pair.shape[0]):
         gap, x, y, n = distance(
-            geometry, scratch, pair[row, 0], pair[row, 1],
+            geometry,
+            scratch,
+            pair[row, 0],
+            pair[row, 1],
             (load_m(pose, row, 0), load3(pose, row, 9)),
-            (load_m(pose, row, 12), load3(pose, row, 21)))
+            (load_m(pose, row, 12), load3(pose, row, 21)),
+        )
         distance_out[row, 0] = gap
         store3(distance_out, row, 1, x)
         store3(distance_out, row, 4, y)
@@ -81,8 +92,9 @@ def _measure_pairs(table, pair, pose, distance_out):
 
 
 @entry
-def _collide_pairs(table, pair, pose, limit,
-                   count_out, feature_out, point_out, normal_out, gap_out):
+def _collide_pairs(
+    table, pair, pose, limit, count_out, feature_out, point_out, normal_out, gap_out
+):
     geometry, scratch = world.geometry(table), world.collision(table)
     for row in range(pair.shape[0]):
         a, b = pair[row, 0], pair[row, 1]
@@ -90,12 +102,26 @@ def _collide_pairs(table, pair, pose, limit,
         pose_b = load_m(pose, row, 12), load3(pose, row, 21)
         if is_closed(geometry.shape[a], geometry.shape[b]):
             count_out[row] = collide_closed(
-                geometry, scratch, a, b, pose_a, pose_b, limit[row],
-                (8 * row, feature_out, point_out, normal_out, gap_out))
+                geometry,
+                scratch,
+                a,
+                b,
+                pose_a,
+                pose_b,
+                limit[row],
+                (8 * row, feature_out, point_out, normal_out, gap_out),
+            )
         else:
             count_out[row] = collide_pair(
-                geometry, scratch, a, b, pose_a, pose_b, limit[row],
-                (8 * row, feature_out, point_out, normal_out, gap_out))
+                geometry,
+                scratch,
+                a,
+                b,
+                pose_a,
+                pose_b,
+                limit[row],
+                (8 * row, feature_out, point_out, normal_out, gap_out),
+            )
 
 
 @dataclass
@@ -120,8 +146,13 @@ class Findings:
         return np.arange(POINTS) < self.count[:, None]
 
 
-def survey(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, limit: float | np.ndarray,
-           tasks: int = DISTANCE | CONTACTS) -> Findings:
+def survey(
+    geometry: Geometry,
+    pair: np.ndarray,
+    pose: np.ndarray,
+    limit: float | np.ndarray,
+    tasks: int = DISTANCE | CONTACTS,
+) -> Findings:
     """
     Measure and collide pairs of convex geometries, at most one of each a plane.
 
@@ -129,31 +160,59 @@ def survey(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, limit: float 
     rows and origin. limit: greatest gap [m] of a contact point, for all or (m,).
     """
     m = len(pair)
-    found = Findings(np.zeros((m, 10)), np.zeros(m, np.int64), np.zeros(POINTS * m, np.int64),
-                     np.zeros((POINTS * m, 3)), np.zeros((POINTS * m, 3)), np.zeros(POINTS * m))
+    found = Findings(
+        np.zeros((m, 10)),
+        np.zeros(m, np.int64),
+        np.zeros(POINTS * m, np.int64),
+        np.zeros((POINTS * m, 3)),
+        np.zeros((POINTS * m, 3)),
+        np.zeros(POINTS * m),
+    )
     model, _ = join_models([], (0.0, 0.0, 0.0))
     handle = make_probe(model, make_state(model), geometry).handle
     pair, pose = np.ascontiguousarray(pair, np.int64), np.ascontiguousarray(pose, float)
     if tasks & DISTANCE:
         _measure_pairs(handle, pair, pose, found.distance)
     if tasks & CONTACTS:
-        _collide_pairs(handle, pair, pose,
-                       np.broadcast_to(np.asarray(limit, float), (m,)).copy(),
-                       found.count, found.feature, found.point, found.normal, found.gap)
-    return Findings(found.distance, found.count, found.feature.reshape(m, POINTS),
-                    found.point.reshape(m, POINTS, 3), found.normal.reshape(m, POINTS, 3),
-                    found.gap.reshape(m, POINTS))
+        _collide_pairs(
+            handle,
+            pair,
+            pose,
+            np.broadcast_to(np.asarray(limit, float), (m,)).copy(),
+            found.count,
+            found.feature,
+            found.point,
+            found.normal,
+            found.gap,
+        )
+    return Findings(
+        found.distance,
+        found.count,
+        found.feature.reshape(m, POINTS),
+        found.point.reshape(m, POINTS, 3),
+        found.normal.reshape(m, POINTS, 3),
+        found.gap.reshape(m, POINTS),
+    )
 
 
 def random_rotations(random: np.random.Generator, m: int) -> np.ndarray:
     """Draw (m, 3, 3) rotations from the uniform distribution."""
     q = random.normal(size=(m, 4))
     x, y, z, w = (q / np.linalg.norm(q, axis=1, keepdims=True)).T
-    return np.stack([
-        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w),
-        2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w),
-        2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y),
-    ], axis=1).reshape(m, 3, 3)
+    return np.stack(
+        [
+            1.0 - 2.0 * (y * y + z * z),
+            2.0 * (x * y - z * w),
+            2.0 * (x * z + y * w),
+            2.0 * (x * y + z * w),
+            1.0 - 2.0 * (x * x + z * z),
+            2.0 * (y * z - x * w),
+            2.0 * (x * z - y * w),
+            2.0 * (y * z + x * w),
+            1.0 - 2.0 * (x * x + y * y),
+        ],
+        axis=1,
+    ).reshape(m, 3, 3)
 
 
 def turn(angle: float, axis: int) -> np.ndarray:
@@ -176,8 +235,9 @@ def hull_record(points: np.ndarray) -> GeometryRecord:
     """Describe the convex hull of points."""
     from scipy.spatial import ConvexHull
 
-    return GeometryRecord(HULL, vertices=np.asarray(points, float),
-                          triangles=ConvexHull(points).simplices)
+    return GeometryRecord(
+        HULL, vertices=np.asarray(points, float), triangles=ConvexHull(points).simplices
+    )
 
 
 def hard_shapes(random: np.random.Generator, per_kind: int) -> tuple[Geometry, np.ndarray]:
@@ -186,7 +246,8 @@ def hard_shapes(random: np.random.Generator, per_kind: int) -> tuple[Geometry, n
     sizes = np.zeros((per_kind, 3))
     for kind in list(SHAPES)[1:]:
         size = 10.0 ** random.uniform(-3, 3, (per_kind, 1)) * 10.0 ** random.uniform(
-            -1, 0, (per_kind, 3))
+            -1, 0, (per_kind, 3)
+        )
         size[::5] = size[::5, :1]
         size[1::7] *= random.integers(0, 2, (len(size[1::7]), 3))
         if kind == CONE:
@@ -194,8 +255,12 @@ def hard_shapes(random: np.random.Generator, per_kind: int) -> tuple[Geometry, n
             size[::2, 2] = 0.0
         sizes = np.vstack([sizes, size])
         if kind == HULL:
-            records += [hull_record(random.normal(size=(random.integers(6, 60), 3)) * s)
-                        if np.all(s > 0.0) else _flat_hull(random, s) for s in size]
+            records += [
+                hull_record(random.normal(size=(random.integers(6, 60), 3)) * s)
+                if np.all(s > 0.0)
+                else _flat_hull(random, s)
+                for s in size
+            ]
         else:
             records += [GeometryRecord(kind, size=tuple(s)) for s in size]
     return build_geometry(records), np.max(sizes, axis=1)
@@ -207,7 +272,7 @@ def _flat_hull(random: np.random.Generator, size: np.ndarray) -> GeometryRecord:
 
 
 def hard_cases(
-    random: np.random.Generator, radius: np.ndarray, m: int,
+    random: np.random.Generator, radius: np.ndarray, m: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw pairs of shapes, not of two planes, and poses for `survey`."""
     n = len(radius)
@@ -248,13 +313,28 @@ def reaches(geometry: Geometry, g: np.ndarray, R: np.ndarray, n: np.ndarray) -> 
     size, kind = geometry.size[g], geometry.shape[g]
     radial, z = np.hypot(c[:, 0], c[:, 1]), np.abs(c[:, 2])
     reach = np.select(
-        [kind == SPHERE, kind == CAPSULE, kind == BOX, kind == CYLINDER, kind == CONE,
-         kind == ELLIPSOID, kind == PLANE],
-        [size[:, 0], size[:, 0] + size[:, 1] * z, np.sum(size * np.abs(c), axis=1),
-         size[:, 0] * radial + size[:, 1] * z,
-         np.maximum(size[:, 0] * radial - size[:, 1] * c[:, 2],
-                    size[:, 2] * radial + size[:, 1] * c[:, 2]),
-         np.linalg.norm(size * c, axis=1), np.where(c[:, 2] > 1.0 - 1e-12, 0.0, np.inf)])
+        [
+            kind == SPHERE,
+            kind == CAPSULE,
+            kind == BOX,
+            kind == CYLINDER,
+            kind == CONE,
+            kind == ELLIPSOID,
+            kind == PLANE,
+        ],
+        [
+            size[:, 0],
+            size[:, 0] + size[:, 1] * z,
+            np.sum(size * np.abs(c), axis=1),
+            size[:, 0] * radial + size[:, 1] * z,
+            np.maximum(
+                size[:, 0] * radial - size[:, 1] * c[:, 2],
+                size[:, 2] * radial + size[:, 1] * c[:, 2],
+            ),
+            np.linalg.norm(size * c, axis=1),
+            np.where(c[:, 2] > 1.0 - 1e-12, 0.0, np.inf),
+        ],
+    )
     for hull in np.unique(g[kind == HULL]):
         first, end = geometry.vertex_range[hull]
         rows = g == hull
@@ -271,12 +351,17 @@ def partings(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, n: np.ndarr
     """
     R_a, R_b = pose[:, :9].reshape(-1, 3, 3), pose[:, 12:21].reshape(-1, 3, 3)
     between = np.einsum('mi,mi->m', n, pose[:, 9:12] - pose[:, 21:24])
-    return (between - reaches(geometry, pair[:, 0], R_a, -n)
-            - reaches(geometry, pair[:, 1], R_b, n))
+    return between - reaches(geometry, pair[:, 0], R_a, -n) - reaches(geometry, pair[:, 1], R_b, n)
 
 
-def flaws(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, found: Findings,
-          limit: np.ndarray, size: np.ndarray) -> np.ndarray:
+def flaws(
+    geometry: Geometry,
+    pair: np.ndarray,
+    pose: np.ndarray,
+    found: Findings,
+    limit: np.ndarray,
+    size: np.ndarray,
+) -> np.ndarray:
     """
     Return which pairs have a result that two shapes of these sizes cannot have.
 
@@ -337,8 +422,14 @@ def run() -> Report:
     report = Report('collision')
     rows, targets = [], []
     for kind, size, other, other_size, pitch, height, most in RESTING:
-        pose = np.hstack([turn(np.deg2rad(pitch), 0).ravel(), (0.01, 0.0, height),
-                          np.eye(3).ravel(), np.zeros(3)])
+        pose = np.hstack(
+            [
+                turn(np.deg2rad(pitch), 0).ravel(),
+                (0.01, 0.0, height),
+                np.eye(3).ravel(),
+                np.zeros(3),
+            ]
+        )
         title = f'{SHAPES[kind]} on {SHAPES[other]}'
         spent = time_pair([_record(kind, size), _record(other, other_size)], pose)
         rows.append([title, f'{spent:.0f}'])
@@ -350,7 +441,10 @@ def run() -> Report:
     spent = time.thread_time() - start
     cases, wrong = (int(total) for total in np.sum(batches, axis=0))
     report.data |= {'hard cases': cases, 'flaws': wrong, 'seconds': spent}
-    report.add_table('Random and degenerate pairs', ['cases', 'flaws', 'us per case'],
-                     [[str(cases), str(wrong), f'{spent / cases * 1e6:.1f}']])
+    report.add_table(
+        'Random and degenerate pairs',
+        ['cases', 'flaws', 'us per case'],
+        [[str(cases), str(wrong), f'{spent / cases * 1e6:.1f}']],
+    )
     report.add_targets([*targets, Target('flaws in a million hard cases', wrong, 0.0)])
     return report

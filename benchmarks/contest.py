@@ -40,8 +40,13 @@ def peers_for(scene: Scene, names: Iterable[str]) -> dict[str, ContactPeer]:
     return peers
 
 
-def race(scene: Scene, names: Iterable[str], duration: float, slices: int,
-         prepare: Callable[[ContactPeer], None] = lambda peer: None) -> dict[str, np.ndarray]:
+def race(
+    scene: Scene,
+    names: Iterable[str],
+    duration: float,
+    slices: int,
+    prepare: Callable[[ContactPeer], None] = lambda peer: None,
+) -> dict[str, np.ndarray]:
     """
     Return the seconds per step of each slice of a scene, (slices,) for each engine.
 
@@ -55,8 +60,13 @@ def race(scene: Scene, names: Iterable[str], duration: float, slices: int,
     return time_in_turns({name: peer.step for name, peer in peers.items()}, slices, steps)
 
 
-def add_rows(report: Report, title: str, rows: Mapping[str, Mapping[str, float]],
-             published: Mapping[str, Mapping[str, float]] | None = None, notes: str = '') -> None:
+def add_rows(
+    report: Report,
+    title: str,
+    rows: Mapping[str, Mapping[str, float]],
+    published: Mapping[str, Mapping[str, float]] | None = None,
+    notes: str = '',
+) -> None:
     """
     Append a table with a line for each engine, and keep its numbers in the data.
 
@@ -85,11 +95,18 @@ def finish(report: Report) -> Report:
     return report
 
 
-def best(rows: Mapping[str, Mapping[str, float]], key: str,
-         names: Sequence[str] | None = None) -> float:
+def best(
+    rows: Mapping[str, Mapping[str, float]], key: str, names: Sequence[str] | None = None
+) -> float:
     """Return the least value of a column among the other engines, or those of `names`."""
-    values = [row[key] for name, row in rows.items() if key in row and not is_ours(name)
-              and not math.isnan(row[key]) and (names is None or name in names)]
+    values = [
+        row[key]
+        for name, row in rows.items()
+        if key in row
+        and not is_ours(name)
+        and not math.isnan(row[key])
+        and (names is None or name in names)
+    ]
     return min(values, default=math.nan)
 
 

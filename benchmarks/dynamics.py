@@ -48,17 +48,25 @@ def run(rounds: int = 25) -> Report:
         print(f'  timing {name} …', file=sys.stderr, flush=True)
         pair = _Pair(pinocchio, path, is_free)
         times[name] = {
-            what: _measure(calls, rounds) for what, calls in pair.single_calls().items()}
+            what: _measure(calls, rounds) for what, calls in pair.single_calls().items()
+        }
         batches = {what: _measure(calls, rounds, MANY) for what, calls in pair.batches().items()}
         report.add_table(
-            f'{name}: microseconds per call', ['', OURS, GIVEN, THEIRS, 'ratio', 'at given q'],
-            [[what, *_cells(row, OURS, GIVEN, THEIRS), _ratio(row, OURS), _ratio(row, GIVEN)]
-             for what, row in times[name].items()])
+            f'{name}: microseconds per call',
+            ['', OURS, GIVEN, THEIRS, 'ratio', 'at given q'],
+            [
+                [what, *_cells(row, OURS, GIVEN, THEIRS), _ratio(row, OURS), _ratio(row, GIVEN)]
+                for what, row in times[name].items()
+            ],
+        )
         report.add_table(
             f'{name}: microseconds per configuration, {MANY} in one call',
             ['', OURS, THEIRS, 'C++', 'ratio'],
-            [[what, *_cells(row, OURS, THEIRS, 'C++'), _ratio(row, OURS)]
-             for what, row in batches.items()])
+            [
+                [what, *_cells(row, OURS, THEIRS, 'C++'), _ratio(row, OURS)]
+                for what, row in batches.items()
+            ],
+        )
         times[f'{name}, {MANY}'] = batches
     notes = _NOTES.format(rounds=rounds, ours=OURS, given=GIVEN, many=MANY)
     report.sections.append(notes)
@@ -75,12 +83,12 @@ class _Pair:
     def __init__(self, pin, path: Path, is_free: bool):
         self.pin = pin
         self.model = pin.buildModelFromUrdf(
-            str(path), *([pin.JointModelFreeFlyer()] if is_free else []))
+            str(path), *([pin.JointModelFreeFlyer()] if is_free else [])
+        )
         self.data = self.model.createData()
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            self.robot = sb.World().load_urdf(
-                path, fixed_base=not is_free, collisions='none')
+            self.robot = sb.World().load_urdf(path, fixed_base=not is_free, collisions='none')
         self.q = dynamics.configuration(self.robot)
         self.their_q = pin.neutral(self.model)
         rng = np.random.default_rng(1)
@@ -100,61 +108,90 @@ class _Pair:
 
         rows = {
             'mass matrix': (
-                lambda: of.mass_matrix(robot), lambda: of.mass_matrix(robot, q),
-                lambda: pin.crba(model, data, theirs)),
+                lambda: of.mass_matrix(robot),
+                lambda: of.mass_matrix(robot, q),
+                lambda: pin.crba(model, data, theirs),
+            ),
             'bias forces': (
-                lambda: of.bias_forces(robot), lambda: of.bias_forces(robot, q, dq),
-                lambda: pin.nonLinearEffects(model, data, theirs, dq)),
+                lambda: of.bias_forces(robot),
+                lambda: of.bias_forces(robot, q, dq),
+                lambda: pin.nonLinearEffects(model, data, theirs, dq),
+            ),
             'gravity': (
-                lambda: of.gravity_forces(robot), lambda: of.gravity_forces(robot, q),
-                lambda: pin.computeGeneralizedGravity(model, data, theirs)),
+                lambda: of.gravity_forces(robot),
+                lambda: of.gravity_forces(robot, q),
+                lambda: pin.computeGeneralizedGravity(model, data, theirs),
+            ),
             'inverse dynamics': (
                 lambda: of.inverse_dynamics(robot, x),
                 lambda: of.inverse_dynamics(robot, x, q, dq),
-                lambda: pin.rnea(model, data, theirs, dq, x)),
+                lambda: pin.rnea(model, data, theirs, dq, x),
+            ),
             'forward dynamics': (
                 lambda: of.forward_dynamics(robot, x),
                 lambda: of.forward_dynamics(robot, x, q, dq),
-                lambda: pin.aba(model, data, theirs, dq, x)),
+                lambda: pin.aba(model, data, theirs, dq, x),
+            ),
             'inverse mass matrix': (
-                lambda: of.inverse_mass_matrix(robot), lambda: of.inverse_mass_matrix(robot, q),
-                lambda: pin.computeMinverse(model, data, theirs)),
+                lambda: of.inverse_mass_matrix(robot),
+                lambda: of.inverse_mass_matrix(robot, q),
+                lambda: pin.computeMinverse(model, data, theirs),
+            ),
             'Coriolis matrix': (
-                lambda: of.coriolis_matrix(robot), lambda: of.coriolis_matrix(robot, q, dq),
-                lambda: pin.computeCoriolisMatrix(model, data, theirs, dq)),
+                lambda: of.coriolis_matrix(robot),
+                lambda: of.coriolis_matrix(robot, q, dq),
+                lambda: pin.computeCoriolisMatrix(model, data, theirs, dq),
+            ),
             'Jacobian': (
-                lambda: of.jacobian(robot, link), lambda: of.jacobian(robot, link, None, q),
-                lambda: pin.computeFrameJacobian(model, data, theirs, self.frame, aligned)),
+                lambda: of.jacobian(robot, link),
+                lambda: of.jacobian(robot, link, None, q),
+                lambda: pin.computeFrameJacobian(model, data, theirs, self.frame, aligned),
+            ),
             'its derivative': (
                 lambda: of.jacobian_derivative(robot, link),
-                lambda: of.jacobian_derivative(robot, link, None, q, dq), their_rate),
+                lambda: of.jacobian_derivative(robot, link, None, q, dq),
+                their_rate,
+            ),
             'inverse dynamics, derivatives': (
                 lambda: of.inverse_dynamics_derivatives(robot, x),
                 lambda: of.inverse_dynamics_derivatives(robot, x, q, dq),
-                lambda: pin.computeRNEADerivatives(model, data, theirs, dq, x)),
+                lambda: pin.computeRNEADerivatives(model, data, theirs, dq, x),
+            ),
             'forward dynamics, derivatives': (
                 lambda: of.forward_dynamics_derivatives(robot, x),
                 lambda: of.forward_dynamics_derivatives(robot, x, q, dq),
-                lambda: pin.computeABADerivatives(model, data, theirs, dq, x)),
+                lambda: pin.computeABADerivatives(model, data, theirs, dq, x),
+            ),
             'centroidal momentum matrix': (
                 lambda: of.centroidal_momentum_matrix(robot),
                 lambda: of.centroidal_momentum_matrix(robot, q),
-                lambda: pin.ccrba(model, data, theirs, dq)),
+                lambda: pin.ccrba(model, data, theirs, dq),
+            ),
             'centre of mass': (
-                lambda: of.center_of_mass(robot), lambda: of.center_of_mass(robot, q),
-                lambda: pin.centerOfMass(model, data, theirs)),
+                lambda: of.center_of_mass(robot),
+                lambda: of.center_of_mass(robot, q),
+                lambda: pin.centerOfMass(model, data, theirs),
+            ),
             'kinetic energy': (
-                lambda: of.kinetic_energy(robot), lambda: of.kinetic_energy(robot, q, dq),
-                lambda: pin.computeKineticEnergy(model, data, theirs, dq)),
+                lambda: of.kinetic_energy(robot),
+                lambda: of.kinetic_energy(robot, q, dq),
+                lambda: pin.computeKineticEnergy(model, data, theirs, dq),
+            ),
             'placements of all links': (
-                lambda: of.forward_kinematics(robot), lambda: of.forward_kinematics(robot, q=q),
-                lambda: pin.framesForwardKinematics(model, data, theirs)),
+                lambda: of.forward_kinematics(robot),
+                lambda: of.forward_kinematics(robot, q=q),
+                lambda: pin.framesForwardKinematics(model, data, theirs),
+            ),
             'integrate': (
-                lambda: of.integrate(robot, dq), lambda: of.integrate(robot, dq, q),
-                lambda: pin.integrate(model, theirs, dq)),
+                lambda: of.integrate(robot, dq),
+                lambda: of.integrate(robot, dq, q),
+                lambda: pin.integrate(model, theirs, dq),
+            ),
         }
-        return {what: dict(zip((OURS, GIVEN, THEIRS), calls, strict=True))
-                for what, calls in rows.items()}
+        return {
+            what: dict(zip((OURS, GIVEN, THEIRS), calls, strict=True))
+            for what, calls in rows.items()
+        }
 
     def batches(self) -> dict[str, dict[str, Call]]:
         """Return calls for MANY configurations."""
@@ -164,34 +201,45 @@ class _Pair:
         rng = np.random.default_rng(1)
         dq, x = rng.normal(size=(2, MANY, self.model.nv))
         pool = pin.ModelPool(self.model, 1)
-        columns = [np.asfortranarray(np.tile(self.their_q[:, None], MANY)),
-                   *(np.asfortranarray(each.T) for each in (dq, x)),
-                   np.zeros((self.model.nv, MANY), order='F')]
+        columns = [
+            np.asfortranarray(np.tile(self.their_q[:, None], MANY)),
+            *(np.asfortranarray(each.T) for each in (dq, x)),
+            np.zeros((self.model.nv, MANY), order='F'),
+        ]
         each = self.single_calls()
 
         def looped(call):
             def work():
                 for _ in range(MANY):
                     call()
+
             return work
 
         rows: dict[str, tuple[Call, ...]] = {
             'mass matrix': (lambda: of.mass_matrix(robot, q),),
             'inverse dynamics': (
                 lambda: of.inverse_dynamics(robot, x, q, dq),
-                lambda: pin.rneaInParallel(1, pool, *columns)),
+                lambda: pin.rneaInParallel(1, pool, *columns),
+            ),
             'forward dynamics': (
                 lambda: of.forward_dynamics(robot, x, q, dq),
-                lambda: pin.abaInParallel(1, pool, *columns)),
+                lambda: pin.abaInParallel(1, pool, *columns),
+            ),
             'Jacobian': (lambda: of.jacobian(robot, self.link, None, q),),
             'forward dynamics, derivatives': (
-                lambda: of.forward_dynamics_derivatives(robot, x, q, dq),),
+                lambda: of.forward_dynamics_derivatives(robot, x, q, dq),
+            ),
         }
         if not pin.WITH_OPENMP:
             rows = {what: calls[:1] for what, calls in rows.items()}
-        return {what: {OURS: calls[0], THEIRS: looped(each[what][THEIRS]),
-                       **dict(zip(['C++'], calls[1:], strict=False))}
-                for what, calls in rows.items()}
+        return {
+            what: {
+                OURS: calls[0],
+                THEIRS: looped(each[what][THEIRS]),
+                **dict(zip(['C++'], calls[1:], strict=False)),
+            }
+            for what, calls in rows.items()
+        }
 
 
 def _measure(calls: Mapping[str, Call], rounds: int, per_call: int = 1) -> dict[str, float]:
@@ -217,21 +265,34 @@ def _time(call: Call, number: int) -> float:
 def _targets(times: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[Target]:
     targets = []
     for name, rows in times.items():
-        whats = ('mass matrix', 'bias forces', 'inverse dynamics', 'forward dynamics',
-                 'forward dynamics, derivatives')
+        whats = (
+            'mass matrix',
+            'bias forces',
+            'inverse dynamics',
+            'forward dynamics',
+            'forward dynamics, derivatives',
+        )
         is_many = name.endswith(str(MANY))
         if not is_many:
-            worst, what = max((row[own] / row[THEIRS], f'{what}, {own}')
-                              for what, row in rows.items() for own in (OURS, GIVEN))
+            worst, what = max(
+                (row[own] / row[THEIRS], f'{what}, {own}')
+                for what, row in rows.items()
+                for own in (OURS, GIVEN)
+            )
             targets.append(Target(f'{name}: slowest call, {what}, of Pinocchio', worst, LIMIT))
         for what in whats:
             if what in rows:
                 theirs = rows[what].get('C++', rows[what][THEIRS])
-                targets.append(Target(
-                    f'{name}: {what}, of Pinocchio', rows[what][OURS] / theirs,
-                    1.0 if is_many else LIMIT))
-    targets.append(Target(
-        'mass matrix of the arm [us]', 1e6 * times['arm (7)']['mass matrix'][OURS], 10.0))
+                targets.append(
+                    Target(
+                        f'{name}: {what}, of Pinocchio',
+                        rows[what][OURS] / theirs,
+                        1.0 if is_many else LIMIT,
+                    )
+                )
+    targets.append(
+        Target('mass matrix of the arm [us]', 1e6 * times['arm (7)']['mass matrix'][OURS], 10.0)
+    )
     return targets
 
 

@@ -16,8 +16,17 @@ from benchmarks.report import Report, Target
 from benchmarks.scene import Scene
 from benchmarks.scenes import slope
 
-ENGINES = (OURS, 'MuJoCo', 'MuJoCo implicitfast', 'MuJoCo noslip', 'MuJoCo PGS noslip',
-           'ODE dWorldStep', 'ODE dWorldQuickStep', 'Bullet', 'Bullet 1000 iterations')
+ENGINES = (
+    OURS,
+    'MuJoCo',
+    'MuJoCo implicitfast',
+    'MuJoCo noslip',
+    'MuJoCo PGS noslip',
+    'ODE dWorldStep',
+    'ODE dWorldQuickStep',
+    'Bullet',
+    'Bullet 1000 iterations',
+)
 
 COEFFICIENT = 0.5
 DIRECTIONS = 16
@@ -46,21 +55,35 @@ def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Repo
         say(f'slope in {name}')
         peer = build_scene(name, scene)
         angles[name] = slip_angles(peer, scene, max(2, round(_HALVINGS * duration_scale)))
-        rows[name] = {WORST: np.abs(angles[name] - CONE).max(), LEAST: angles[name].min(),
-                      GREATEST: angles[name].max(),
-                      DRIFT: drift(peer, scene, CONE - MARGIN, 10.0 * duration_scale)}
-    times = race(scene, names, 2.0 * duration_scale, 20,
-                 lambda peer: tilt(peer, scene, np.full(DIRECTIONS, CONE - MARGIN)))
-    rows = {name: {**row, TIME: 1e6 * float(np.median(times[name]))}
-            for name, row in rows.items()}
-    add_rows(report, f'Blocks on a slope, friction {COEFFICIENT}: tilt at which they slip, exact '
-             f'{CONE:.3f} deg, in {DIRECTIONS} directions', rows,
-             notes=f'Drift: the greatest of all directions, {MARGIN:g} deg below the cone.')
+        rows[name] = {
+            WORST: np.abs(angles[name] - CONE).max(),
+            LEAST: angles[name].min(),
+            GREATEST: angles[name].max(),
+            DRIFT: drift(peer, scene, CONE - MARGIN, 10.0 * duration_scale),
+        }
+    times = race(
+        scene,
+        names,
+        2.0 * duration_scale,
+        20,
+        lambda peer: tilt(peer, scene, np.full(DIRECTIONS, CONE - MARGIN)),
+    )
+    rows = {name: {**row, TIME: 1e6 * float(np.median(times[name]))} for name, row in rows.items()}
+    add_rows(
+        report,
+        f'Blocks on a slope, friction {COEFFICIENT}: tilt at which they slip, exact '
+        f'{CONE:.3f} deg, in {DIRECTIONS} directions',
+        rows,
+        notes=f'Drift: the greatest of all directions, {MARGIN:g} deg below the cone.',
+    )
     report.data['angles'] = {name: found.tolist() for name, found in angles.items()}
-    report.add_targets([
-        Target('slip angle: error [deg]', value(rows, OURS, WORST), MARGIN),
-        Target('drift below the cone in 10 s [m]', value(rows, OURS, DRIFT), 1e-6),
-        Target('time [us], fastest of the others', value(rows, OURS, TIME), best(rows, TIME))])
+    report.add_targets(
+        [
+            Target('slip angle: error [deg]', value(rows, OURS, WORST), MARGIN),
+            Target('drift below the cone in 10 s [m]', value(rows, OURS, DRIFT), 1e-6),
+            Target('time [us], fastest of the others', value(rows, OURS, TIME), best(rows, TIME)),
+        ]
+    )
     return finish(report)
 
 
@@ -73,8 +96,9 @@ def directions(count: int = DIRECTIONS) -> np.ndarray:
 def tilt(peer: ContactPeer, scene: Scene, angles: np.ndarray) -> None:
     """Tilt gravity for each block, by `angles` [deg], towards the block's own direction."""
     g = np.linalg.norm(scene.gravity)
-    for i, (along, angle) in enumerate(zip(directions(len(angles)), np.radians(angles),
-                                           strict=True)):
+    for i, (along, angle) in enumerate(
+        zip(directions(len(angles)), np.radians(angles), strict=True)
+    ):
         tilted = g * (np.sin(angle) * along - np.cos(angle) * np.array([0.0, 0.0, 1.0]))
         peer.push(i, scene.solids[i].mass * (tilted - scene.gravity))
 

@@ -43,28 +43,32 @@ def run(rounds: int = 15, towers: tuple[str, ...] = tuple(TOWERS)) -> Report:
 
     report = Report('loops')
     for key, title, form in (
-            ('time', 'microseconds per step', lambda row, name: f'{row[name] * 1e6:.1f}'),
-            ('gap', 'greatest gap [m]', lambda row, name: f'{row[name]:.1e}'),
-            ('energy', 'change of energy [J]', lambda row, name: f'{row[name]:.1e}')):
-        report.add_table(title, ['mechanism', *engines], [
-            [label, *[form(row[key], name) for name in engines]] for label, row in rows.items()])
+        ('time', 'microseconds per step', lambda row, name: f'{row[name] * 1e6:.1f}'),
+        ('gap', 'greatest gap [m]', lambda row, name: f'{row[name]:.1e}'),
+        ('energy', 'change of energy [J]', lambda row, name: f'{row[name]:.1e}'),
+    ):
+        report.add_table(
+            title,
+            ['mechanism', *engines],
+            [[label, *[form(row[key], name) for name in engines]] for label, row in rows.items()],
+        )
     report.sections.append(_NOTES.format(rounds=rounds))
     times = rows.get(TARGET_ROW, {}).get('time', {})
     ratio = times[OURS] / times[MUJOCO] if MUJOCO in times else float('nan')
     gaps = [row['gap'][OURS] for row in rows.values()]
-    report.add_targets([
-        Target('time with 50 joints, hinges / MuJoCo mj_step (Euler)', ratio, 1.0),
-        Target('greatest gap [m]', max(gaps), 1e-9),
-    ])
+    report.add_targets(
+        [
+            Target('time with 50 joints, hinges / MuJoCo mj_step (Euler)', ratio, 1.0),
+            Target('greatest gap [m]', max(gaps), 1e-9),
+        ]
+    )
     report.add_versions(versions())
     report.add_missing(missing)
     report.data.update(unit='s', rows=rows, rounds=rounds)
     return report
 
 
-def _measure(
-    mechanism: Mechanism, engines: list[str], rounds: int
-) -> dict[str, dict[str, float]]:
+def _measure(mechanism: Mechanism, engines: list[str], rounds: int) -> dict[str, dict[str, float]]:
     print(f'  timing {mechanism.name} …', file=sys.stderr, flush=True)
     state = tower_state(mechanism)
     peers = {name: build(name, mechanism, TIME_STEP, GRAVITY) for name in engines}
@@ -73,8 +77,11 @@ def _measure(
     for name, peer in peers.items():
         peer.reset(state)
         errors[name] = _errors(mechanism, peer)
-    return {'time': times, 'gap': {name: error[0] for name, error in errors.items()},
-            'energy': {name: error[1] for name, error in errors.items()}}
+    return {
+        'time': times,
+        'gap': {name: error[0] for name, error in errors.items()},
+        'energy': {name: error[1] for name, error in errors.items()},
+    }
 
 
 def _errors(mechanism: Mechanism, peer: Peer) -> tuple[float, float]:

@@ -151,12 +151,14 @@ def quaternion_from(rotation: np.ndarray) -> np.ndarray:
     """Return the unit quaternion x y z w, w >= 0, of a rotation matrix."""
     # eigenvector of the largest eigenvalue of the matrix of Bar-Itzhack (2000)
     r = rotation
-    k = np.array([
-        [r[0, 0] - r[1, 1] - r[2, 2], 0.0, 0.0, 0.0],
-        [r[1, 0] + r[0, 1], r[1, 1] - r[0, 0] - r[2, 2], 0.0, 0.0],
-        [r[2, 0] + r[0, 2], r[2, 1] + r[1, 2], r[2, 2] - r[0, 0] - r[1, 1], 0.0],
-        [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1], np.trace(r)],
-    ])
+    k = np.array(
+        [
+            [r[0, 0] - r[1, 1] - r[2, 2], 0.0, 0.0, 0.0],
+            [r[1, 0] + r[0, 1], r[1, 1] - r[0, 0] - r[2, 2], 0.0, 0.0],
+            [r[2, 0] + r[0, 2], r[2, 1] + r[1, 2], r[2, 2] - r[0, 0] - r[1, 1], 0.0],
+            [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1], np.trace(r)],
+        ]
+    )
     quaternion = np.linalg.eigh(k, UPLO='L').eigenvectors[:, -1]
     return quaternion if quaternion[3] >= 0.0 else -quaternion
 
@@ -171,11 +173,13 @@ def quaternion_along(direction: np.ndarray) -> np.ndarray:
 def rotation_from(quaternion: np.ndarray) -> np.ndarray:
     """Return the rotation matrix of a quaternion x y z w of any length."""
     x, y, z, w = quaternion / np.linalg.norm(quaternion)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def motion_of(mechanism: Mechanism, state: State) -> Motion:
@@ -222,8 +226,10 @@ def gap(mechanism: Mechanism, motion: Motion) -> float:
     worst = 0.0
     for closure in mechanism.closures:
         ends = []
-        for i, position in ((closure.first, closure.position),
-                            (closure.second, closure.position2)):
+        for i, position in (
+            (closure.first, closure.position),
+            (closure.second, closure.position2),
+        ):
             arm = position - mechanism.bodies[i].com
             ends.append(motion.com[i] + motion.rotation[i] @ arm)
         worst = max(worst, float(np.linalg.norm(ends[1] - ends[0])))

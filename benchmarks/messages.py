@@ -44,20 +44,30 @@ def run(rounds: int = 15, messages: int = 500) -> Report:
     """
     with process(module('bridge_load', 'drain', '--arms', 1)):
         done = subprocess.run(
-            module('messages', rounds, messages), env=environment(), stdout=subprocess.PIPE,
-            text=True, check=True)
+            module('messages', rounds, messages),
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
     times = json.loads(done.stdout)
     report = Report('messages', data={'rounds': rounds, 'unit': 's', 'rows': times})
     rows, targets = [], []
     for kind, found in times.items():
         ratio = sum(found['bytes']) / sum(found['object'])
-        rows.append([
-            kind, *(f'{1e6 * value:.1f}' for way in ('object', 'bytes') for value in found[way]),
-            f'{ratio:.2f}'])
+        rows.append(
+            [
+                kind,
+                *(f'{1e6 * value:.1f}' for way in ('object', 'bytes') for value in found[way]),
+                f'{ratio:.2f}',
+            ]
+        )
         targets.append(Target(f'{kind}, bytes / object', ratio, 1.0))
     report.add_table(
         'Microseconds of the publishing thread per message, with a listener in another process',
-        ['', 'object: fill', 'publish', 'bytes: fill', 'publish', 'bytes / object'], rows)
+        ['', 'object: fill', 'publish', 'bytes: fill', 'publish', 'bytes / object'],
+        rows,
+    )
     report.add_targets(targets)
     return report
 
@@ -174,7 +184,8 @@ def _measure(rounds: int, count: int) -> dict[str, dict[str, list[float]]]:
                 samples[kind][way].append(_time(fill, publish, count))
     return {
         kind: {way: np.median(found, axis=0).tolist() for way, found in both.items()}
-        for kind, both in samples.items()}
+        for kind, both in samples.items()
+    }
 
 
 def main(arguments: Sequence[str]) -> None:

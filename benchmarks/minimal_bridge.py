@@ -34,7 +34,12 @@ _CLOCK_EVERY = 5
 _STREAM_QOS, _COMMAND_QOS = QoSProfile(depth=1000), QoSProfile(depth=10)
 _SENSORS = {
     # MuJoCo's name: the site it is at
-    'force': 'wrist', 'torque': 'wrist', 'gyro': 'imu', 'accelerometer': 'imu', 'framequat': 'imu'}
+    'force': 'wrist',
+    'torque': 'wrist',
+    'gyro': 'imu',
+    'accelerometer': 'imu',
+    'framequat': 'imu',
+}
 
 
 def build(arms: int) -> mujoco.MjModel:
@@ -51,8 +56,11 @@ def build(arms: int) -> mujoco.MjModel:
         arm.body('imu_link').add_site(name='imu')
         for kind, site in _SENSORS.items():
             arm.add_sensor(
-                name=kind, type=getattr(mujoco.mjtSensor, f'mjSENS_{kind.upper()}'),
-                objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site)
+                name=kind,
+                type=getattr(mujoco.mjtSensor, f'mjSENS_{kind.upper()}'),
+                objtype=mujoco.mjtObj.mjOBJ_SITE,
+                objname=site,
+            )
         frame = spec.worldbody.add_frame(pos=[0.0, 2.0 * number, 0.0])
         spec.attach(arm, prefix=f'arm_{number + 1}/', frame=frame)
     return spec.compile()
@@ -74,7 +82,8 @@ class Arm:
         self._efforts = np.zeros(len(joints))
         self._lock = threading.Lock()
         self._force, self._torque, self._w, self._dv, self._quaternion = (
-            data.sensor(prefix + kind).data for kind in _SENSORS)
+            data.sensor(prefix + kind).data for kind in _SENSORS
+        )
 
         def take(command: JointState) -> None:
             with self._lock:
@@ -82,13 +91,12 @@ class Arm:
                     self._efforts[at[joint]] = effort
 
         node.create_subscription(JointState, f'{name}/joint_commands', take, _COMMAND_QOS)
-        self._joint_states = node.create_publisher(
-            JointState, f'{name}/joint_states', _STREAM_QOS)
-        self._wrench = node.create_publisher(
-            WrenchStamped, f'{name}/wrist_ft/wrench', _STREAM_QOS)
+        self._joint_states = node.create_publisher(JointState, f'{name}/joint_states', _STREAM_QOS)
+        self._wrench = node.create_publisher(WrenchStamped, f'{name}/wrist_ft/wrench', _STREAM_QOS)
         self._imu, self._gyro, self._accel = (
             node.create_publisher(Imu, f'{name}/imu/{topic}', _STREAM_QOS)
-            for topic in ('imu', 'gyro', 'accel'))
+            for topic in ('imu', 'gyro', 'accel')
+        )
         self._frame, self._imu_frame = f'{name}/tool_flange', f'{name}/imu_link'
 
     def apply(self) -> None:
@@ -148,7 +156,8 @@ class Bridge:
         self._model = build(arms)
         self._data = mujoco.MjData(self._model)
         self._arms = [
-            Arm(node, f'arm_{number + 1}', self._model, self._data) for number in range(arms)]
+            Arm(node, f'arm_{number + 1}', self._model, self._data) for number in range(arms)
+        ]
         self._clock = node.create_publisher(Clock, '/clock', _STREAM_QOS)
         self._diagnostics = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._lateness_ns: list[int] = []
@@ -192,9 +201,16 @@ class Bridge:
         values = {'ticks since start': str(self._ticks)}
         for name, level in {'p50': 50.0, 'p99': 99.0, 'max': 100.0}.items():
             values[f'tick lateness {name} [ms]'] = f'{np.percentile(lateness, level) * 1e-6:.3f}'
-        self._diagnostics.publish(DiagnosticArray(status=[DiagnosticStatus(
-            name='minimal_bridge: pacing',
-            values=[KeyValue(key=key, value=value) for key, value in values.items()])]))
+        self._diagnostics.publish(
+            DiagnosticArray(
+                status=[
+                    DiagnosticStatus(
+                        name='minimal_bridge: pacing',
+                        values=[KeyValue(key=key, value=value) for key, value in values.items()],
+                    )
+                ]
+            )
+        )
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ def sphere_overlaps(scene: Scene, motion: Motion) -> np.ndarray:
     offsets = np.array([plane.normal @ plane.position for plane in scene.planes])
     # a sphere has at most twelve neighbours of its size; robots' feet have fewer
     depths = np.empty(12 * len(centres) + len(centres) * len(normals))
-    return depths[:_collect(centres, radii, normals, offsets, depths)]
+    return depths[: _collect(centres, radii, normals, offsets, depths)]
 
 
 def deepest(scene: Scene, motion: Motion) -> float:
@@ -54,8 +54,10 @@ def deepest(scene: Scene, motion: Motion) -> float:
     for body, half, centre, rotation in boxes:
         corners = centre + (_CORNERS * half) @ rotation.T
         faces = centre + (_FACES * half) @ rotation.T
-        depths += [(plane.normal @ plane.position - corners @ plane.normal).max()
-                   for plane in scene.planes]
+        depths += [
+            (plane.normal @ plane.position - corners @ plane.normal).max()
+            for plane in scene.planes
+        ]
         for other, other_half, other_centre, other_rotation in boxes:
             if other != body and min(other, body) < loose:
                 local = (faces - other_centre) @ other_rotation
@@ -64,9 +66,12 @@ def deepest(scene: Scene, motion: Motion) -> float:
 
 
 def _boxes(scene, motion):
-    return [(i, np.array(placed.shape.size) / 2.0, *_place(placed, motion, i))
-            for i, shapes in enumerate(shapes_of(scene)) for placed in shapes
-            if isinstance(placed.shape, Box)]
+    return [
+        (i, np.array(placed.shape.size) / 2.0, *_place(placed, motion, i))
+        for i, shapes in enumerate(shapes_of(scene))
+        for placed in shapes
+        if isinstance(placed.shape, Box)
+    ]
 
 
 def _place(placed: Placed, motion: Motion, body: int):

@@ -27,8 +27,12 @@ _KINDS = (
     (sb.Box((0.5, 0.4, 0.6)), 'box', (0.25, 0.2, 0.3), lambda: coal.Box(0.5, 0.4, 0.6)),
     (sb.Capsule(0.2, 0.5), 'capsule', (0.2, 0.25), lambda: coal.Capsule(0.2, 0.5)),
     (sb.Cylinder(0.25, 0.6), 'cylinder', (0.25, 0.3), lambda: coal.Cylinder(0.25, 0.6)),
-    (sb.Ellipsoid((0.2, 0.3, 0.4)), 'ellipsoid', (0.2, 0.3, 0.4),
-     lambda: coal.Ellipsoid(0.2, 0.3, 0.4)),
+    (
+        sb.Ellipsoid((0.2, 0.3, 0.4)),
+        'ellipsoid',
+        (0.2, 0.3, 0.4),
+        lambda: coal.Ellipsoid(0.2, 0.3, 0.4),
+    ),
 )
 
 _NOTES = """Microseconds of processor time for {rays} rays; least of {rounds} rounds in which
@@ -49,25 +53,42 @@ def run(rounds: int = 30) -> Report:
     ways *= LENGTH / np.linalg.norm(ways, axis=1)[:, None]
     patterns = {
         'lidar': (np.zeros((RAYS, 3)), around),
-        'random': (random.uniform(-5.0, 5.0, (RAYS, 3)), ways)}
+        'random': (random.uniform(-5.0, 5.0, (RAYS, 3)), ways),
+    }
     times, apart = {}, {}
     for name, (starts, ends) in patterns.items():
-        calls = {**_own(poses, starts, ends), **_mujoco(poses, starts, ends, name == 'lidar'),
-                 **_coal(poses, starts, ends)}
+        calls = {
+            **_own(poses, starts, ends),
+            **_mujoco(poses, starts, ends, name == 'lidar'),
+            **_coal(poses, starts, ends),
+        }
         found = {each: call() for each, call in calls.items()}
         apart[name] = _difference(found[OWN], found[ONE])
         times[name] = _measure(calls, rounds)
     engines = (OWN, OWN_CALL, MANY, OWN_ONE, ONE, THIN)
     report.add_table(
-        f'{RAYS} rays against {SHAPES} shapes: microseconds', ['rays', *engines],
-        [[name, *[f'{row[each] * 1e6:.0f}' if each in row else '-' for each in engines]]
-         for name, row in times.items()], _NOTES.format(rays=RAYS, rounds=rounds))
-    report.add_targets([
-        *(Target(f'{name}: {RAYS} rays [us]', row[OWN] * 1e6, 100.0)
-          for name, row in times.items()),
-        *(Target(f'{name}: apart from MuJoCo [m]', gap, 1e-9) for name, gap in apart.items()),
-        Target('lidar: time relative to mj_multiRay', times['lidar'][OWN] / times['lidar'][MANY],
-               1.0)])
+        f'{RAYS} rays against {SHAPES} shapes: microseconds',
+        ['rays', *engines],
+        [
+            [name, *[f'{row[each] * 1e6:.0f}' if each in row else '-' for each in engines]]
+            for name, row in times.items()
+        ],
+        _NOTES.format(rays=RAYS, rounds=rounds),
+    )
+    report.add_targets(
+        [
+            *(
+                Target(f'{name}: {RAYS} rays [us]', row[OWN] * 1e6, 100.0)
+                for name, row in times.items()
+            ),
+            *(Target(f'{name}: apart from MuJoCo [m]', gap, 1e-9) for name, gap in apart.items()),
+            Target(
+                'lidar: time relative to mj_multiRay',
+                times['lidar'][OWN] / times['lidar'][MANY],
+                1.0,
+            ),
+        ]
+    )
     report.add_versions({'MuJoCo': mujoco.__version__, 'Coal': coal.__version__})
     report.data.update(unit='s', times=times, rounds=rounds)
     return report
@@ -104,8 +125,14 @@ def _own(poses, starts, ways) -> dict[str, Callable]:
     ends = starts + ways
     search, distances = world.simulation.handles.rays, np.empty(RAYS)
     call = search.prepare(
-        starts, ends, np.empty(RAYS, np.int64), np.empty((RAYS, 3)), np.empty((RAYS, 3)),
-        distances, np.empty(RAYS))
+        starts,
+        ends,
+        np.empty(RAYS, np.int64),
+        np.empty((RAYS, 3)),
+        np.empty((RAYS, 3)),
+        distances,
+        np.empty(RAYS),
+    )
 
     def cast() -> np.ndarray:
         search.forget()
@@ -125,7 +152,10 @@ def _mujoco(poses, starts, ways, is_common: bool) -> dict[str, Callable]:
         _, kind, size, _ = _KINDS[number % len(_KINDS)]
         spec.worldbody.add_geom(
             type=getattr(mujoco.mjtGeom, f'mjGEOM_{kind.upper()}'),
-            size=[*size, 0.0, 0.0][:3], pos=p, quat=(w, x, y, z))
+            size=[*size, 0.0, 0.0][:3],
+            pos=p,
+            quat=(w, x, y, z),
+        )
     model = spec.compile()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -133,14 +163,29 @@ def _mujoco(poses, starts, ways, is_common: bool) -> dict[str, Callable]:
     struck, found, one = np.zeros(RAYS, np.int32), np.zeros(RAYS), np.zeros(1, np.int32)
 
     def many() -> np.ndarray:
-        mujoco.mj_multiRay(model, data, starts[0], directions.ravel(), None, 1, -1, struck, found,
-                           None, RAYS, LENGTH)
+        mujoco.mj_multiRay(
+            model,
+            data,
+            starts[0],
+            directions.ravel(),
+            None,
+            1,
+            -1,
+            struck,
+            found,
+            None,
+            RAYS,
+            LENGTH,
+        )
         return found
 
     def single() -> np.ndarray:
-        distances = np.array([
-            mujoco.mj_ray(model, data, start, direction, None, 1, -1, one)
-            for start, direction in zip(starts, directions, strict=True)])
+        distances = np.array(
+            [
+                mujoco.mj_ray(model, data, start, direction, None, 1, -1, one)
+                for start, direction in zip(starts, directions, strict=True)
+            ]
+        )
         distances[(distances < 0.0) | (distances > LENGTH)] = np.nan
         return distances
 
@@ -151,7 +196,8 @@ def _coal(poses, starts, ways) -> dict[str, Callable]:
     manager = coal.DynamicAABBTreeCollisionManager()
     shapes = [
         coal.CollisionObject(_KINDS[number % len(_KINDS)][3](), matrix_from_quaternion(q), p)
-        for number, (p, q) in enumerate(poses)]
+        for number, (p, q) in enumerate(poses)
+    ]
     for shape in shapes:
         manager.registerObject(shape)
     manager.setup()

@@ -39,8 +39,7 @@ def free_body_spin(inertia: np.ndarray, w0: np.ndarray, times: np.ndarray) -> np
     a1 = np.sqrt((twice_energy * i3 - square) / (i1 * (i3 - i1)))
     rate = np.sqrt((i3 - i2) * (square - twice_energy * i1) / (i1 * i2 * i3))
     a2 = a1 * rate * i1 / ((i3 - i2) * a3)
-    modulus = ((i2 - i1) * (twice_energy * i3 - square)
-               / ((i3 - i2) * (square - twice_energy * i1)))
+    modulus = (i2 - i1) * (twice_energy * i3 - square) / ((i3 - i2) * (square - twice_energy * i1))
     start = ellipkinc(np.arctan2(u2 / a2, u1 / a1), modulus)
     sn, cn, dn, _ = ellipj(rate * times + start, modulus)
     return np.stack([a1 * cn, a2 * sn, a3 * dn], axis=1) @ axes
@@ -78,8 +77,9 @@ def _tilt(up: np.ndarray) -> np.ndarray:
     return np.array([np.cross(y, up), y, up])
 
 
-def free_body_motion(inertia: np.ndarray, w0: np.ndarray, v0: np.ndarray, gravity: np.ndarray,
-                     times: np.ndarray) -> list[Motion]:
+def free_body_motion(
+    inertia: np.ndarray, w0: np.ndarray, v0: np.ndarray, gravity: np.ndarray, times: np.ndarray
+) -> list[Motion]:
     """Return the motion of a body that starts at the origin, its frame at its centre of mass."""
     if np.count_nonzero(w0) == 1:
         size = np.linalg.norm(w0)
@@ -87,30 +87,39 @@ def free_body_motion(inertia: np.ndarray, w0: np.ndarray, v0: np.ndarray, gravit
     else:
         rotations = free_body_attitude(inertia, w0, times)
     spins = free_body_spin(inertia, w0, times)
-    return [Motion(com=(v0 * t + 0.5 * gravity * t * t)[None], rotation=r[None],
-                   velocity=(v0 + gravity * t)[None], angular=(r @ w)[None])
-            for t, r, w in zip(times, rotations, spins, strict=True)]
+    return [
+        Motion(
+            com=(v0 * t + 0.5 * gravity * t * t)[None],
+            rotation=r[None],
+            velocity=(v0 + gravity * t)[None],
+            angular=(r @ w)[None],
+        )
+        for t, r, w in zip(times, rotations, spins, strict=True)
+    ]
 
 
-def double_pendulum_angles(angles: np.ndarray, times: np.ndarray, *, mass: float, length: float,
-                           inertia: float, g: float) -> tuple[np.ndarray, np.ndarray]:
+def double_pendulum_angles(
+    angles: np.ndarray, times: np.ndarray, *, mass: float, length: float, inertia: float, g: float
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Return joint angles and rates of two equal uniform rods in a plane, let go at rest.
 
     angles: (2,) at the start, the second relative to the first. inertia: of a rod about its
     centre. Returns two arrays (n, 2).
     """
-    outer = inertia + mass * length ** 2 / 4
-    inner = outer + mass * length ** 2
-    coupling = mass * length ** 2 / 2
+    outer = inertia + mass * length**2 / 4
+    inner = outer + mass * length**2
+    coupling = mass * length**2 / 2
 
     def rates(_, y):
         # Lagrange's equations in the absolute angles a, b of both rods
         a, b, da, db = y
         s, c = np.sin(a - b), np.cos(a - b)
         matrix = [[inner, coupling * c], [coupling * c, outer]]
-        right = [-coupling * s * db ** 2 - 1.5 * mass * g * length * np.sin(a),
-                 coupling * s * da ** 2 - 0.5 * mass * g * length * np.sin(b)]
+        right = [
+            -coupling * s * db**2 - 1.5 * mass * g * length * np.sin(a),
+            coupling * s * da**2 - 0.5 * mass * g * length * np.sin(b),
+        ]
         return [da, db, *np.linalg.solve(matrix, right)]
 
     start = [angles[0], angles[0] + angles[1], 0.0, 0.0]

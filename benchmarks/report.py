@@ -29,8 +29,12 @@ class Target:
 
     def row(self) -> list[str]:
         """Return the cells of the targets' table."""
-        return [self.claim, _number(self.measured, '{:.3g}'), _number(self.limit, '<= {:.3g}'),
-                self.verdict]
+        return [
+            self.claim,
+            _number(self.measured, '{:.3g}'),
+            _number(self.limit, '<= {:.3g}'),
+            self.verdict,
+        ]
 
 
 @dataclass
@@ -45,8 +49,9 @@ class Report:
     sections: list[str] = field(default_factory=list)
     data: dict = field(default_factory=dict)
 
-    def add_table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[str]],
-                  notes: str = '') -> None:
+    def add_table(
+        self, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: str = ''
+    ) -> None:
         """Append a table as text, unless it has no rows."""
         if not rows:
             return
@@ -54,13 +59,19 @@ class Report:
 
     def add_targets(self, targets: Sequence[Target]) -> None:
         """Append the table of targets and keep them in the data."""
-        self.add_table('Targets', ['claim', 'measured', 'target', ''],
-                       [target.row() for target in targets])
+        self.add_table(
+            'Targets', ['claim', 'measured', 'target', ''], [target.row() for target in targets]
+        )
         self.data['targets'] = [
-            {'claim': target.claim, 'verdict': target.verdict,
-             # JSON knows no nan
-             'measured': None if math.isnan(target.measured) else target.measured,
-             'limit': None if math.isnan(target.limit) else target.limit} for target in targets]
+            {
+                'claim': target.claim,
+                'verdict': target.verdict,
+                # JSON knows no nan
+                'measured': None if math.isnan(target.measured) else target.measured,
+                'limit': None if math.isnan(target.limit) else target.limit,
+            }
+            for target in targets
+        ]
 
     def add_missing(self, missing: dict[str, str]) -> None:
         """Say what is not here and how to install it."""
@@ -82,13 +93,16 @@ class Report:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f'{self.name}.txt').write_text(self.text(), encoding='utf-8')
         path = folder / f'{self.name}.json'
-        path.write_text(json.dumps({'machine': describe_machine(), **self.data}, indent=1) + '\n',
-                        encoding='utf-8')
+        path.write_text(
+            json.dumps({'machine': describe_machine(), **self.data}, indent=1) + '\n',
+            encoding='utf-8',
+        )
         return path
 
 
-def format_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]],
-                 notes: str = '') -> str:
+def format_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: str = ''
+) -> str:
     """Set a table: the first column flush left, the others flush right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 
@@ -114,8 +128,13 @@ def describe_machine() -> dict[str, str]:
             packages[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             packages[name] = 'missing'
-    return {'processor': _processor(), 'cores': str(os.cpu_count()),
-            'system': platform.system(), 'python': platform.python_version(), **packages}
+    return {
+        'processor': _processor(),
+        'cores': str(os.cpu_count()),
+        'system': platform.system(),
+        'python': platform.python_version(),
+        **packages,
+    }
 
 
 def _processor() -> str:
@@ -123,5 +142,7 @@ def _processor() -> str:
         lines = Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    return next((line.partition(':')[2].strip() for line in lines
-                 if line.startswith('model name')), platform.machine())
+    return next(
+        (line.partition(':')[2].strip() for line in lines if line.startswith('model name')),
+        platform.machine(),
+    )

@@ -42,7 +42,8 @@ class Listener:
         self.first_ns = self.last_ns = 0
         # raw: listening should take as little as possible of the machine
         self._subscription = node.create_subscription(
-            kind, topic, self._take, QoSProfile(depth=DEPTH), raw=True)
+            kind, topic, self._take, QoSProfile(depth=DEPTH), raw=True
+        )
 
     def _take(self, serialized: bytes) -> None:
         seconds, rest = struct.unpack_from('<iI', serialized, 4)
@@ -60,9 +61,13 @@ class Listener:
     def summary(self) -> dict:
         """Return what was heard."""
         return {
-            'messages': self.count, 'missing': self.missing, 'out of order': self.disorder,
-            'stamps off the steps': self.odd, 'first [s]': self.first_ns * 1e-9,
-            'last [s]': self.last_ns * 1e-9}
+            'messages': self.count,
+            'missing': self.missing,
+            'out of order': self.disorder,
+            'stamps off the steps': self.odd,
+            'first [s]': self.first_ns * 1e-9,
+            'last [s]': self.last_ns * 1e-9,
+        }
 
 
 def memory_mb(pid: int) -> float:
@@ -77,8 +82,19 @@ def measure(robot: str, seconds: float) -> dict:
     node = rclpy.create_node('ros_endurance')
     states = Listener(node, 'joint_states', JointState, STEP_NS)
     clock = Listener(node, '/clock', Clock, 5 * STEP_NS)
-    command = [sys.executable, '-m', 'sim_bridge', 'node', '--ros-args', '-p', f'robot:={robot}',
-               '-p', 'real_time_factor:=0.0', '-p', 'hold_until_first_command:=false']
+    command = [
+        sys.executable,
+        '-m',
+        'sim_bridge',
+        'node',
+        '--ros-args',
+        '-p',
+        f'robot:={robot}',
+        '-p',
+        'real_time_factor:=0.0',
+        '-p',
+        'hold_until_first_command:=false',
+    ]
     executor = EventsExecutor()
     executor.add_node(node)
     memory: list[tuple[float, float]] = []
@@ -99,11 +115,17 @@ def measure(robot: str, seconds: float) -> dict:
     settled = times > 0.1 * times[-1]
     slope = np.polyfit(times[settled], sizes[settled], 1)[0]
     return {
-        'robot': robot, 'real time factor': (states.last_ns - states.first_ns) * 1e-9 / elapsed,
-        'joint_states': states.summary(), '/clock': clock.summary(),
+        'robot': robot,
+        'real time factor': (states.last_ns - states.first_ns) * 1e-9 / elapsed,
+        'joint_states': states.summary(),
+        '/clock': clock.summary(),
         'memory [MB]': {
-            'after a tenth': float(sizes[settled][0]), 'at the end': float(sizes[-1]),
-            'largest': float(sizes.max()), 'growth per simulated hour': float(slope * 3600.0)}}
+            'after a tenth': float(sizes[settled][0]),
+            'at the end': float(sizes[-1]),
+            'largest': float(sizes.max()),
+            'growth per simulated hour': float(slope * 3600.0),
+        },
+    }
 
 
 def main() -> None:

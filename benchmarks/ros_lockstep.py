@@ -51,9 +51,20 @@ def run(node: rclpy.node.Node, bag: Path, seconds: float) -> tuple[dict[int, str
         now[0] = clock.clock.sec + clock.clock.nanosec * 1e-9
 
     subscription = node.create_subscription(Clock, '/clock', listen, QoSProfile(depth=10))
-    simulator = ('-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=arm', '-p',
-                 'real_time_factor:=0.0', '-p', "lockstep:=['joint_commands']", '-p',
-                 f'record:={bag}')
+    simulator = (
+        '-m',
+        'sim_bridge',
+        'node',
+        '--ros-args',
+        '-p',
+        'robot:=arm',
+        '-p',
+        'real_time_factor:=0.0',
+        '-p',
+        "lockstep:=['joint_commands']",
+        '-p',
+        f'record:={bag}',
+    )
     with process(*simulator), process('-m', 'sim_bridge.control.pd_controller'):
         begun_at, begun = 0.0, 0.0
         # a little more, since the hash of the last step is to be in the bag
@@ -63,8 +74,11 @@ def run(node: rclpy.node.Node, bag: Path, seconds: float) -> tuple[dict[int, str
                 begun_at, begun = now[0], time.monotonic()
         rate = (now[0] - begun_at) / (time.monotonic() - begun) * STEPS_PER_SECOND
     node.destroy_subscription(subscription)
-    told = (json.loads(deserialize_message(message.data, String).data)
-            for message in read_messages(bag) if message.topic.endswith('state_hash'))
+    told = (
+        json.loads(deserialize_message(message.data, String).data)
+        for message in read_messages(bag)
+        if message.topic.endswith('state_hash')
+    )
     return {each['step']: each['hash'] for each in told}, rate
 
 
@@ -85,8 +99,12 @@ def main() -> int:
         for number in range(args.runs):
             hashes, rate = run(node, Path(folder) / str(number), args.seconds)
             found.add(tuple(hashes[step] for step in steps))
-            print(f'run {number + 1}:', *(hashes[step][:16] for step in steps),
-                  f'{rate:.0f} steps/s', flush=True)
+            print(
+                f'run {number + 1}:',
+                *(hashes[step][:16] for step in steps),
+                f'{rate:.0f} steps/s',
+                flush=True,
+            )
     print('equal' if len(found) == 1 else 'DIFFERENT')
     return 0 if len(found) == 1 else 1
 

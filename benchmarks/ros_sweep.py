@@ -90,18 +90,29 @@ def on_ray(study: Study, sizes: list[int], count: int) -> None:
 
     from sim_bridge.sweep.on_ray import Batch, make_batch
 
-    ray.init(address='local', num_cpus=1, include_dashboard=False, log_to_driver=False,
-             logging_level='error')
+    ray.init(
+        address='local',
+        num_cpus=1,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level='error',
+    )
     task, nothing = ray.remote(num_cpus=1)(make_batch), ray.remote(num_cpus=1)(_nothing)
     source = str(study.source)
     ray.get(task.remote(Batch(source, study.digest, 600.0, (0, 1))))
     for size in sizes:
         begun = time.perf_counter()
-        rows = ray.get([
-            task.remote(Batch(source, study.digest, 600.0, tuple(range(k, k + size))))
-            for k in range(0, count - size + 1, size)])
-        told(f'on Ray, batches of {size}', time.perf_counter() - begun,
-             [row for batch in rows for row in batch])
+        rows = ray.get(
+            [
+                task.remote(Batch(source, study.digest, 600.0, tuple(range(k, k + size))))
+                for k in range(0, count - size + 1, size)
+            ]
+        )
+        told(
+            f'on Ray, batches of {size}',
+            time.perf_counter() - begun,
+            [row for batch in rows for row in batch],
+        )
     ray.get([nothing.remote() for _ in range(100)])
     begun = time.perf_counter()
     ray.get([nothing.remote() for _ in range(2000)])
@@ -124,8 +135,10 @@ def main() -> None:
         in_this_process(study, args.runs)
         row, size = by_a_sweep(study, Path(folder) / 'results', args.runs)
         on_ray(study, [1, 5, 20], args.runs)
-        print(f'a row: {len(pickle.dumps(row))} bytes pickled, {len(json.dumps(row.same()))} as '
-              f'JSON, {size / args.runs:.0f} in Parquet')
+        print(
+            f'a row: {len(pickle.dumps(row))} bytes pickled, {len(json.dumps(row.same()))} as '
+            f'JSON, {size / args.runs:.0f} in Parquet'
+        )
 
 
 if __name__ == '__main__':

@@ -109,15 +109,21 @@ def join_motions(parts: list[Motion]) -> Motion:
     """Return the motion of all bodies of several."""
     if len(parts) == 1:
         return parts[0]
-    return Motion(*(np.concatenate([getattr(part, name) for part in parts])
-                    for name in ('com', 'rotation', 'velocity', 'angular')))
+    return Motion(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ('com', 'rotation', 'velocity', 'angular')
+        )
+    )
 
 
 def _motion_of_solids(solids):
-    return Motion(com=np.array([solid.position for solid in solids], dtype=float),
-                  rotation=np.array([solid.rotation for solid in solids], dtype=float),
-                  velocity=np.array([solid.linear for solid in solids], dtype=float),
-                  angular=np.array([solid.angular for solid in solids], dtype=float))
+    return Motion(
+        com=np.array([solid.position for solid in solids], dtype=float),
+        rotation=np.array([solid.rotation for solid in solids], dtype=float),
+        velocity=np.array([solid.linear for solid in solids], dtype=float),
+        angular=np.array([solid.angular for solid in solids], dtype=float),
+    )
 
 
 def energy_of_solids(scene: Scene, motion: Motion) -> float:
@@ -127,8 +133,11 @@ def energy_of_solids(scene: Scene, motion: Motion) -> float:
     inertia = np.array([solid.inertia for solid in scene.solids])
     v, p = motion.velocity[:n], motion.com[:n]
     w = np.einsum('nji,nj->ni', motion.rotation[:n], motion.angular[:n])
-    return float(0.5 * mass @ (v ** 2).sum(axis=1) - mass @ (p @ scene.gravity)
-                 + 0.5 * np.einsum('ni,nij,nj->', w, inertia, w))
+    return float(
+        0.5 * mass @ (v**2).sum(axis=1)
+        - mass @ (p @ scene.gravity)
+        + 0.5 * np.einsum('ni,nij,nj->', w, inertia, w)
+    )
 
 
 def shapes_of(scene: Scene) -> list[tuple[Placed, ...]]:
@@ -136,6 +145,10 @@ def shapes_of(scene: Scene) -> list[tuple[Placed, ...]]:
     shapes = [(Placed(solid.shape),) for solid in scene.solids]
     for machine in scene.machines:
         for body in machine.mechanism.bodies:
-            shapes.append(tuple(Placed(part.shape, part.position - body.com, part.rotation)
-                                for part in body.shapes))
+            shapes.append(
+                tuple(
+                    Placed(part.shape, part.position - body.com, part.rotation)
+                    for part in body.shapes
+                )
+            )
     return shapes

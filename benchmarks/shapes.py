@@ -44,8 +44,8 @@ class Placed:
 def inertia_of(shape: Shape, mass: float) -> np.ndarray:
     """Return the inertia (3, 3) of a solid sphere or box about its centre."""
     if isinstance(shape, Sphere):
-        return 0.4 * mass * shape.radius ** 2 * np.eye(3)
+        return 0.4 * mass * shape.radius**2 * np.eye(3)
     if isinstance(shape, Box):
         size = np.array(shape.size)
-        return mass / 12.0 * np.diag(size @ size - size ** 2)
+        return mass / 12.0 * np.diag(size @ size - size**2)
     raise TypeError(f'{shape} is no sphere or box')

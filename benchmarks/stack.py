@@ -11,8 +11,17 @@ from benchmarks.report import Report, Target
 from benchmarks.scene import Scene
 from benchmarks.scenes import stack, unequal_pair
 
-ENGINES = (OURS, 'MuJoCo', 'MuJoCo implicitfast', 'MuJoCo CG', 'MuJoCo noslip', 'MuJoCo stiff',
-           'ODE dWorldStep', 'ODE dWorldQuickStep', 'Bullet')
+ENGINES = (
+    OURS,
+    'MuJoCo',
+    'MuJoCo implicitfast',
+    'MuJoCo CG',
+    'MuJoCo noslip',
+    'MuJoCo stiff',
+    'ODE dWorldStep',
+    'ODE dWorldQuickStep',
+    'Bullet',
+)
 MUJOCO, ODE = 'MuJoCo', 'ODE dWorldStep'
 
 DURATION = 60.0
@@ -35,8 +44,10 @@ def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Repo
     names, targets = present(engines), []
     for scene in (stack(), unequal_pair()):
         say(scene.name)
-        rows = {name: stand(build_scene(name, scene), scene, DURATION * duration_scale)
-                for name in names}
+        rows = {
+            name: stand(build_scene(name, scene), scene, DURATION * duration_scale)
+            for name in names
+        }
         settle = max(1, round(SETTLE * duration_scale / scene.time_step))
         times = race(scene, names, 2.0 * duration_scale, 20, lambda peer, n=settle: peer.step(n))
         for name, row in rows.items():
@@ -45,8 +56,12 @@ def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Repo
             falling = race(stack(gap=GAP), names, 0.4 * duration_scale, 20)
             for name, row in rows.items():
                 row[FALLING] = 1e6 * float(falling[name].mean())
-        add_rows(report, f'{scene.name}: at rest for {DURATION:g} s at 1 ms', rows,
-                 notes='Shift, sinking and depth: the greatest of all boxes, at the end.')
+        add_rows(
+            report,
+            f'{scene.name}: at rest for {DURATION:g} s at 1 ms',
+            rows,
+            notes='Shift, sinking and depth: the greatest of all boxes, at the end.',
+        )
         targets += _targets(scene, rows, DURATION * duration_scale)
     report.add_targets(targets)
     return finish(report)
@@ -68,21 +83,30 @@ def stand(peer: ContactPeer, scene: Scene, duration: float) -> dict[str, float]:
         if not np.abs(moved).max() < _STANDS:  # neither if it is nan
             break
         stood += min(0.5, duration)
-    return {STOOD: stood, SHIFT: float(np.linalg.norm(moved[:, :2], axis=1).max()),
-            SINKING: float(-moved[:, 2].min()), DEEPEST: deepest(scene, motion),
-            SPEED: float(np.abs(motion.velocity).max())}
+    return {
+        STOOD: stood,
+        SHIFT: float(np.linalg.norm(moved[:, :2], axis=1).max()),
+        SINKING: float(-moved[:, 2].min()),
+        DEEPEST: deepest(scene, motion),
+        SPEED: float(np.abs(motion.velocity).max()),
+    }
 
 
 def _targets(scene, rows, duration):
     what = scene.name
-    targets = [Target(f'{what}: seconds short of {duration:g}',
-                      duration - value(rows, OURS, STOOD), 0.0),
-               Target(f'{what}: depth [m], best of the others', value(rows, OURS, DEEPEST),
-                      best(rows, DEEPEST))]
+    targets = [
+        Target(f'{what}: seconds short of {duration:g}', duration - value(rows, OURS, STOOD), 0.0),
+        Target(
+            f'{what}: depth [m], best of the others',
+            value(rows, OURS, DEEPEST),
+            best(rows, DEEPEST),
+        ),
+    ]
     if len(scene.solids) > 2:
         for key in (TIME, FALLING):
             ours = value(rows, OURS, key)
             targets += [
                 Target(f'{what}: {key} / MuJoCo', ours / value(rows, MUJOCO, key), AIMS[key]),
-                Target(f'{what}: {key} / ODE dWorldStep', ours / value(rows, ODE, key), 0.2)]
+                Target(f'{what}: {key} / ODE dWorldStep', ours / value(rows, ODE, key), 0.2),
+            ]
     return targets

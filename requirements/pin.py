@@ -92,7 +92,7 @@ class Resolution:
 def marker(pythons: list[str], all_pythons: list[str]) -> str:
     """Say for which neighbouring ones of `all_pythons` a pin holds."""
     first, last = all_pythons.index(pythons[0]), all_pythons.index(pythons[-1])
-    if all_pythons[first:last + 1] != pythons:
+    if all_pythons[first : last + 1] != pythons:
         raise ValueError(f'one pin for {pythons}, another one between')
     bounds = []
     if first > 0:
@@ -118,8 +118,10 @@ def main(interpreters: list[str]) -> None:
     # what one extra needs on some interpreters only, a later one may need on others
     versions = {
         python: {
-            name: version for extra in FILES.values()
-            for name, version in resolutions[python].versions(extra).items()}
+            name: version
+            for extra in FILES.values()
+            for name, version in resolutions[python].versions(extra).items()
+        }
         for python in pythons
     }
     written: set[str] = set()

@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 
 with open(os.path.join(__path__[0], '__init__.pyi'), encoding='utf-8') as _names:
-    _MODULE_OF = {
-        line.split()[-1]: line.split()[1] for line in _names if line.startswith('from ')}
+    _MODULE_OF = {line.split()[-1]: line.split()[1] for line in _names if line.startswith('from ')}
 
 __all__ = [*_MODULE_OF]  # noqa: PLE0604 — the names are texts
 

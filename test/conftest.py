@@ -37,8 +37,9 @@ DOMAINS = range(1, 102)
 
 
 # each in turn: a process that outlives its test for a moment is heard by no later one
-_domains = itertools.cycle([
-    DOMAINS[(37 * os.getpid() + number) % len(DOMAINS)] for number in range(len(DOMAINS))])
+_domains = itertools.cycle(
+    [DOMAINS[(37 * os.getpid() + number) % len(DOMAINS)] for number in range(len(DOMAINS))]
+)
 
 
 @contextlib.contextmanager
@@ -69,20 +70,22 @@ def pytest_configure(config):
     # children begin as from a terminal, though this process outlive its own by nohup
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     enter = _process_resources.enter_context
-    os.environ.update({
-        'ROS_DOMAIN_ID': str(enter(reserved_domain())),
-        # LOCALHOST would add shared memory, which a killed child may leave half made
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SYSTEM_DEFAULT',
-        'FASTRTPS_DEFAULT_PROFILES_FILE': PROFILE,
-        'FASTDDS_DEFAULT_PROFILES_FILE': PROFILE,
-        'ROS_LOG_DIR': enter(tempfile.TemporaryDirectory(prefix='sim_bridge_test_')),
-        # without it a value of the wrong type is published as garbage, silently
-        'ROS_PYTHON_CHECK_FIELDS': '1',
-        # children run this checkout, wherever they are started
-        'PYTHONPATH': os.pathsep.join(
-            filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
-        ),
-    })
+    os.environ.update(
+        {
+            'ROS_DOMAIN_ID': str(enter(reserved_domain())),
+            # LOCALHOST would add shared memory, which a killed child may leave half made
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SYSTEM_DEFAULT',
+            'FASTRTPS_DEFAULT_PROFILES_FILE': PROFILE,
+            'FASTDDS_DEFAULT_PROFILES_FILE': PROFILE,
+            'ROS_LOG_DIR': enter(tempfile.TemporaryDirectory(prefix='sim_bridge_test_')),
+            # without it a value of the wrong type is published as garbage, silently
+            'ROS_PYTHON_CHECK_FIELDS': '1',
+            # children run this checkout, wherever they are started
+            'PYTHONPATH': os.pathsep.join(
+                filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
+            ),
+        }
+    )
     # pytest does not unconfigure a worker whose controller was killed; registered once the folder
     # is made, this runs before Python deletes the folder and warns of it
     atexit.register(_process_resources.close)
@@ -151,9 +154,14 @@ def fixed_and_free(robots: dict[str, object]) -> list:
     One of the two, by turns, is left to the long tests.
     """
     return [
-        pytest.param((robot, is_free), id=f'{name}-{"free" if is_free else "fixed"}',
-                     marks=pytest.mark.long if (number + is_free) % 2 else ())
-        for number, (name, robot) in enumerate(robots.items()) for is_free in (False, True)]
+        pytest.param(
+            (robot, is_free),
+            id=f'{name}-{"free" if is_free else "fixed"}',
+            marks=pytest.mark.long if (number + is_free) % 2 else (),
+        )
+        for number, (name, robot) in enumerate(robots.items())
+        for is_free in (False, True)
+    ]
 
 
 @pytest.fixture(scope='session')

@@ -81,13 +81,18 @@ SENSOR = """
 
 HEIGHT = 0.15  # of the palm above world at 0 [m]
 PALM, PALM_MASS = (0.12, 0.08, 0.02), 0.3  # [m], [kg]
-KNUCKLES = {'index': (-0.05, 0.024), 'middle': (-0.05, 0.0), 'ring': (-0.05, -0.024),
-            'thumb': (0.05, 0.0)}
+KNUCKLES = {
+    'index': (-0.05, 0.024),
+    'middle': (-0.05, 0.0),
+    'ring': (-0.05, -0.024),
+    'thumb': (0.05, 0.0),
+}
 # (name, length to the next joint [m], mass [kg], lower and upper stop of its joint [rad])
 PHALANGES = (
     ('mcp', 0.045, 0.03, -1.2, 1.2),
     ('pip', 0.035, 0.02, -0.2, 1.9),
-    ('dip', 0.025, 0.012, -0.2, 1.6))
+    ('dip', 0.025, 0.012, -0.2, 1.6),
+)
 RADIUS, TIP_RADIUS, TIP_MASS = 0.007, 0.009, 0.004
 
 
@@ -102,7 +107,10 @@ def cylinder(radius: float, length: float, mass: float) -> tuple[str, tuple[floa
     """Return the element and the moments of inertia [kg m^2] of a cylinder along z."""
     across = mass * (3.0 * radius**2 + length**2) / 12.0
     return f'<cylinder radius="{radius}" length="{length:.6g}"/>', (
-        across, across, mass * radius**2 / 2.0)
+        across,
+        across,
+        mass * radius**2 / 2.0,
+    )
 
 
 def sphere(radius: float, mass: float) -> tuple[str, tuple[float, ...]]:
@@ -115,20 +123,49 @@ def link(
 ) -> str:
     """Return a link of one solid at a height z in its frame [m]."""
     shape, inertia = solid
-    return LINK.format(name=name, origin=f'0 0 {z:.6g}', mass=mass, shape=shape, inertia=inertia,
-                       material=material)
+    return LINK.format(
+        name=name,
+        origin=f'0 0 {z:.6g}',
+        mass=mass,
+        shape=shape,
+        inertia=inertia,
+        material=material,
+    )
 
 
 def joint(
-    name: str, parent: str, child: str, origin: tuple[float, float, float], axis: str = '',
-    limits: tuple[float, float] = (0.0, 0.0), kind: str = 'revolute', effort: float = 2.0,
-    velocity: float = 8.0, damping: float = 0.002,
+    name: str,
+    parent: str,
+    child: str,
+    origin: tuple[float, float, float],
+    axis: str = '',
+    limits: tuple[float, float] = (0.0, 0.0),
+    kind: str = 'revolute',
+    effort: float = 2.0,
+    velocity: float = 8.0,
+    damping: float = 0.002,
 ) -> str:
     """Return a joint, fixed if it has no axis; origin in the parent link [m]."""
-    rest = AXIS.format(axis=axis, lower=limits[0], upper=limits[1], effort=effort,
-                       velocity=velocity, damping=damping) if axis else ''
-    return JOINT.format(name=name, kind=kind if axis else 'fixed', parent=parent, child=child,
-                        origin=' '.join(f'{value:.6g}' for value in origin), rest=rest)
+    rest = (
+        AXIS.format(
+            axis=axis,
+            lower=limits[0],
+            upper=limits[1],
+            effort=effort,
+            velocity=velocity,
+            damping=damping,
+        )
+        if axis
+        else ''
+    )
+    return JOINT.format(
+        name=name,
+        kind=kind if axis else 'fixed',
+        parent=parent,
+        child=child,
+        origin=' '.join(f'{value:.6g}' for value in origin),
+        rest=rest,
+    )
 
 
 def digit(name: str) -> str:
@@ -157,8 +194,18 @@ def hand() -> str:
     """Return the URDF."""
     mass = PALM_MASS + 0.015 + len(KNUCKLES) * (TIP_MASS + sum(part[2] for part in PHALANGES))
     text = HEADER.format(mass=mass, height=HEIGHT, tip=1e3 * TIP_RADIUS)
-    text += joint('lift', 'world', 'palm', (0.0, 0.0, HEIGHT), '0 0 1', (-0.1, 0.3),
-                  'prismatic', 60.0, 0.5, 0.0)
+    text += joint(
+        'lift',
+        'world',
+        'palm',
+        (0.0, 0.0, HEIGHT),
+        '0 0 1',
+        (-0.1, 0.3),
+        'prismatic',
+        60.0,
+        0.5,
+        0.0,
+    )
     text += link('palm', PALM[2] / 2.0, PALM_MASS, box(PALM, PALM_MASS))
     return text + ''.join(map(digit, KNUCKLES)) + '\n</robot>\n'
 

@@ -89,20 +89,23 @@ ENTRIES = {
 
 CONTACT_ENTRIES = {
     'sim_bridge': Entry('contact_sim_bridge', 'SimBridgeScene'),
-    'sim_bridge iterative': Entry('contact_sim_bridge', 'SimBridgeScene',
-                                  (('solver', 'iterative'),)),
-    'sim_bridge without a budget': Entry('contact_sim_bridge', 'SimBridgeScene',
-                                         (('step_budget', None),)),
+    'sim_bridge iterative': Entry(
+        'contact_sim_bridge', 'SimBridgeScene', (('solver', 'iterative'),)
+    ),
+    'sim_bridge without a budget': Entry(
+        'contact_sim_bridge', 'SimBridgeScene', (('step_budget', None),)
+    ),
     'sim_bridge split': Entry('contact_sim_bridge', 'SimBridgeScene', (('solver', 'split'),)),
     'MuJoCo': Entry('contact_mujoco', 'MuJoCoScene'),
-    'MuJoCo implicitfast': Entry('contact_mujoco', 'MuJoCoScene',
-                                 (('integrator', 'IMPLICITFAST'),)),
+    'MuJoCo implicitfast': Entry(
+        'contact_mujoco', 'MuJoCoScene', (('integrator', 'IMPLICITFAST'),)
+    ),
     'MuJoCo CG': Entry('contact_mujoco', 'MuJoCoScene', (('solver', 'CG'),)),
     'MuJoCo noslip': Entry('contact_mujoco', 'MuJoCoScene', (('noslip', 10),)),
-    'MuJoCo CG noslip': Entry('contact_mujoco', 'MuJoCoScene',
-                              (('solver', 'CG'), ('noslip', 10))),
-    'MuJoCo PGS noslip': Entry('contact_mujoco', 'MuJoCoScene',
-                               (('solver', 'PGS'), ('noslip', 10))),
+    'MuJoCo CG noslip': Entry('contact_mujoco', 'MuJoCoScene', (('solver', 'CG'), ('noslip', 10))),
+    'MuJoCo PGS noslip': Entry(
+        'contact_mujoco', 'MuJoCoScene', (('solver', 'PGS'), ('noslip', 10))
+    ),
     'MuJoCo stiff': Entry('contact_mujoco', 'MuJoCoScene', (('stiff', True), ('noslip', 10))),
     'ODE dWorldStep': Entry('contact_ode', 'OdeScene'),
     'ODE dWorldQuickStep': Entry('contact_ode', 'OdeScene', (('quick', True),)),
@@ -143,5 +146,8 @@ def find_missing(entries: Mapping[str, Entry] = ENTRIES) -> dict[str, str]:
 def versions(entries: Mapping[str, Entry] = ENTRIES) -> dict[str, str]:
     """Return the version of every engine that is here."""
     missing = find_missing(entries)
-    return {entry.factory.removesuffix('Scene'): _load(entry).version
-            for name, entry in entries.items() if name not in missing}
+    return {
+        entry.factory.removesuffix('Scene'): _load(entry).version
+        for name, entry in entries.items()
+        if name not in missing
+    }

@@ -57,9 +57,13 @@ class BulletScene:
         self._shapes: dict[Shape, int] = {}
         self._set_parameters()
         for plane in self._scene.planes:
-            body = self._call('createMultiBody', 0.0, self._shape(Box(_SLAB)),
-                              basePosition=list(plane.position - _SLAB[2] / 2.0 * plane.normal),
-                              baseOrientation=list(quaternion_along(plane.normal)))
+            body = self._call(
+                'createMultiBody',
+                0.0,
+                self._shape(Box(_SLAB)),
+                basePosition=list(plane.position - _SLAB[2] / 2.0 * plane.normal),
+                baseOrientation=list(quaternion_along(plane.normal)),
+            )
             self._finish(body, [-1], plane.material, _STATIC, _SOLID | _ROBOT)
         self._solids = [self._add_solid(solid) for solid in self._scene.solids]
         self._machines = [self._add_machine(machine) for machine in self._scene.machines]
@@ -74,8 +78,9 @@ class BulletScene:
         for _ in range(n):
             for body, force in forces.items():
                 position, _ = pybullet.getBasePositionAndOrientation(body, client)
-                pybullet.applyExternalForce(body, -1, force, position, pybullet.WORLD_FRAME,
-                                            client)
+                pybullet.applyExternalForce(
+                    body, -1, force, position, pybullet.WORLD_FRAME, client
+                )
             for machine in machines:
                 machine.pull()
             pybullet.stepSimulation(client)
@@ -88,10 +93,15 @@ class BulletScene:
             rows.append((position, orientation, *self._call('getBaseVelocity', body)))
         for machine in self._machines:
             rows += machine.rows()
-        com, orientation, velocity, angular = (np.array(column, dtype=float)
-                                               for column in zip(*rows, strict=True))
-        return Motion(com=com, rotation=np.array([rotation_from(q) for q in orientation]),
-                      velocity=velocity, angular=angular)
+        com, orientation, velocity, angular = (
+            np.array(column, dtype=float) for column in zip(*rows, strict=True)
+        )
+        return Motion(
+            com=com,
+            rotation=np.array([rotation_from(q) for q in orientation]),
+            velocity=velocity,
+            angular=angular,
+        )
 
     @property
     def contact_count(self) -> int:
@@ -108,20 +118,37 @@ class BulletScene:
         # reuse of old islands and pairs in any order would make runs differ
         self._call('setPhysicsEngineParameter', deterministicOverlappingPairs=1)
         if self._iterations is not None:
-            self._call('setPhysicsEngineParameter', numSolverIterations=self._iterations,
-                       solverResidualThreshold=1e-30)
+            self._call(
+                'setPhysicsEngineParameter',
+                numSolverIterations=self._iterations,
+                solverResidualThreshold=1e-30,
+            )
         if scene.erp is not None:
-            self._call('setPhysicsEngineParameter', erp=scene.erp, contactERP=scene.erp,
-                       frictionERP=scene.erp)
+            self._call(
+                'setPhysicsEngineParameter',
+                erp=scene.erp,
+                contactERP=scene.erp,
+                frictionERP=scene.erp,
+            )
 
     def _add_solid(self, solid):
         orientation = quaternion_from(solid.rotation)
-        body = self._call('createMultiBody', solid.mass, self._shape(solid.shape),
-                          basePosition=list(solid.position), baseOrientation=list(orientation),
-                          useMaximalCoordinates=int(self._maximal))
+        body = self._call(
+            'createMultiBody',
+            solid.mass,
+            self._shape(solid.shape),
+            basePosition=list(solid.position),
+            baseOrientation=list(orientation),
+            useMaximalCoordinates=int(self._maximal),
+        )
         # the mass as well: without it, Bullet takes a rigid body for a fixed one
-        self._call('changeDynamics', body, -1, mass=solid.mass,
-                   localInertiaDiagonal=list(np.diag(solid.inertia)))
+        self._call(
+            'changeDynamics',
+            body,
+            -1,
+            mass=solid.mass,
+            localInertiaDiagonal=list(np.diag(solid.inertia)),
+        )
         self._finish(body, [-1], solid.material, _SOLID, _STATIC | _SOLID | _ROBOT)
         self._call('resetBaseVelocity', body, list(solid.linear), list(solid.angular))
         return body
@@ -130,11 +157,15 @@ class BulletScene:
         """Make each shape once, for all bodies that have it."""
         if shape not in self._shapes:
             if isinstance(shape, Sphere):
-                made = self._call('createCollisionShape', pybullet.GEOM_SPHERE,
-                                  radius=shape.radius)
+                made = self._call(
+                    'createCollisionShape', pybullet.GEOM_SPHERE, radius=shape.radius
+                )
             elif isinstance(shape, Box):
-                made = self._call('createCollisionShape', pybullet.GEOM_BOX,
-                                  halfExtents=list(np.array(shape.size) / 2.0))
+                made = self._call(
+                    'createCollisionShape',
+                    pybullet.GEOM_BOX,
+                    halfExtents=list(np.array(shape.size) / 2.0),
+                )
             else:
                 raise TypeError(f'{shape} is no shape of a loose body')
             self._shapes[shape] = made
@@ -142,18 +173,25 @@ class BulletScene:
 
     def _finish(self, body, links, material, role, partners):
         for link in links:
-            self._call('changeDynamics', body, link, lateralFriction=self._friction[material],
-                       spinningFriction=0.0, rollingFriction=0.0, linearDamping=0.0,
-                       angularDamping=0.0, restitution=self._restitution[material],
-                       activationState=pybullet.ACTIVATION_STATE_DISABLE_SLEEPING)
+            self._call(
+                'changeDynamics',
+                body,
+                link,
+                lateralFriction=self._friction[material],
+                spinningFriction=0.0,
+                rollingFriction=0.0,
+                linearDamping=0.0,
+                angularDamping=0.0,
+                restitution=self._restitution[material],
+                activationState=pybullet.ACTIVATION_STATE_DISABLE_SLEEPING,
+            )
             self._call('setCollisionFilterGroupMask', body, link, role, partners)
 
     def _add_machine(self, machine):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / 'robot.urdf'
             path.write_text(write_urdf(machine.mechanism), encoding='utf-8')
-            body = self._call('loadURDF', str(path),
-                              flags=pybullet.URDF_USE_INERTIA_FROM_FILE)
+            body = self._call('loadURDF', str(path), flags=pybullet.URDF_USE_INERTIA_FROM_FILE)
         links = range(-1, self._call('getNumJoints', body))
         self._finish(body, links, machine.material, _ROBOT, _STATIC | _SOLID)
         return _Robot(machine, body, self._client)
@@ -165,25 +203,40 @@ class _Robot:
     def __init__(self, machine, body, client):
         self._machine, self._body, self._client = machine, body, client
         mechanism, state = machine.mechanism, machine.state
-        infos = [pybullet.getJointInfo(body, i, client)
-                 for i in range(pybullet.getNumJoints(body, client))]
+        infos = [
+            pybullet.getJointInfo(body, i, client)
+            for i in range(pybullet.getNumJoints(body, client))
+        ]
         joints = {info[1].decode(): info[0] for info in infos}
         links = {info[12].decode(): info[0] for info in infos}
         self._joints = [joints[name] for name in mechanism.joint_names]
         self._links = [links[part.name] for part in mechanism.bodies[1:]]
         for joint in joints.values():
-            pybullet.changeDynamics(body, joint, jointDamping=0.0, jointLowerLimit=-1e6,
-                                    jointUpperLimit=1e6, physicsClientId=client)
+            pybullet.changeDynamics(
+                body,
+                joint,
+                jointDamping=0.0,
+                jointLowerLimit=-1e6,
+                jointUpperLimit=1e6,
+                physicsClientId=client,
+            )
         # Bullet brakes all joints by default
         pybullet.setJointMotorControlArray(
-            body, self._joints, pybullet.VELOCITY_CONTROL, forces=[0.0] * len(self._joints),
-            physicsClientId=client)
+            body,
+            self._joints,
+            pybullet.VELOCITY_CONTROL,
+            forces=[0.0] * len(self._joints),
+            physicsClientId=client,
+        )
         # Bullet's frame of a base is along its principal axes of inertia
         self._axes = rotation_from(np.array(pybullet.getDynamicsInfo(body, -1, client)[4]))
         root = mechanism.bodies[0]
         pybullet.resetBasePositionAndOrientation(
-            body, list(state.position + state.rotation @ root.com),
-            list(quaternion_from(state.rotation @ self._axes)), client)
+            body,
+            list(state.position + state.rotation @ root.com),
+            list(quaternion_from(state.rotation @ self._axes)),
+            client,
+        )
         for joint, q, dq in zip(self._joints, state.q, state.dq, strict=True):
             pybullet.resetJointState(body, joint, q, dq, client)
         velocity = state.linear + np.cross(state.angular, state.rotation @ root.com)
@@ -193,20 +246,36 @@ class _Robot:
         """Set the torques of the springs and dampers for the next step."""
         machine = self._machine
         states = pybullet.getJointStates(self._body, self._joints, self._client)
-        torques = [machine.stiffness * (rest - state[0]) - machine.damping * state[1]
-                   for rest, state in zip(machine.rest, states, strict=True)]
-        pybullet.setJointMotorControlArray(self._body, self._joints, pybullet.TORQUE_CONTROL,
-                                           forces=torques, physicsClientId=self._client)
+        torques = [
+            machine.stiffness * (rest - state[0]) - machine.damping * state[1]
+            for rest, state in zip(machine.rest, states, strict=True)
+        ]
+        pybullet.setJointMotorControlArray(
+            self._body,
+            self._joints,
+            pybullet.TORQUE_CONTROL,
+            forces=torques,
+            physicsClientId=self._client,
+        )
 
     def rows(self):
         """Return position, orientation, velocity and angular velocity of all bodies."""
         position, orientation = pybullet.getBasePositionAndOrientation(self._body, self._client)
         rotation = rotation_from(np.array(orientation)) @ self._axes.T
-        rows = [(position, quaternion_from(rotation),
-                 *pybullet.getBaseVelocity(self._body, self._client))]
-        for state in pybullet.getLinkStates(self._body, self._links, computeLinkVelocity=1,
-                                            computeForwardKinematics=1,
-                                            physicsClientId=self._client):
+        rows = [
+            (
+                position,
+                quaternion_from(rotation),
+                *pybullet.getBaseVelocity(self._body, self._client),
+            )
+        ]
+        for state in pybullet.getLinkStates(
+            self._body,
+            self._links,
+            computeLinkVelocity=1,
+            computeForwardKinematics=1,
+            physicsClientId=self._client,
+        ):
             rows.append((state[0], state[5], state[6], state[7]))
         return rows
 

@@ -40,8 +40,15 @@ class MuJoCoScene:
 
     version = mujoco.__version__
 
-    def __init__(self, scene: Scene, *, solver: str = 'NEWTON', integrator: str = 'EULER',
-                 noslip: int = 0, stiff: bool = False):
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        solver: str = 'NEWTON',
+        integrator: str = 'EULER',
+        noslip: int = 0,
+        stiff: bool = False,
+    ):
         self._scene = scene
         spec = mujoco.MjSpec()
         option = spec.option
@@ -55,8 +62,9 @@ class MuJoCoScene:
         self.model = spec.compile()
         self._data = mujoco.MjData(self.model)
         # the joints of each robot: where their positions and velocities are
-        self._addresses = [self._find_joints(f'{i}/', machine)
-                           for i, machine in enumerate(scene.machines)]
+        self._addresses = [
+            self._find_joints(f'{i}/', machine) for i, machine in enumerate(scene.machines)
+        ]
         for i, machine in enumerate(scene.machines):
             self._add_springs(f'{i}/', machine)
         self.reset()
@@ -66,10 +74,11 @@ class MuJoCoScene:
         mujoco.mj_resetData(self.model, self._data)
         q, v = self._data.qpos, self._data.qvel
         for i, solid in enumerate(self._scene.solids):
-            _write_root(q[7 * i:], v[6 * i:], solid)
+            _write_root(q[7 * i :], v[6 * i :], solid)
         for machine, (root, positions, velocities) in zip(
-                self._scene.machines, self._addresses, strict=True):
-            _write_root(q[root[0]:], v[root[1]:], machine.state)
+            self._scene.machines, self._addresses, strict=True
+        ):
+            _write_root(q[root[0] :], v[root[1] :], machine.state)
             q[positions], v[velocities] = machine.state.q, machine.state.dq
 
     def push(self, solid: int, force: np.ndarray) -> None:
@@ -86,18 +95,34 @@ class MuJoCoScene:
         q, v, n = self._data.qpos, self._data.qvel, len(self._scene.solids)
         parts = []
         if n:
-            poses, rates = q[:7 * n].reshape(n, 7), v[:6 * n].reshape(n, 6)
+            poses, rates = q[: 7 * n].reshape(n, 7), v[: 6 * n].reshape(n, 6)
             rotation = _rotations(poses[:, 3:])
-            parts.append(Motion(com=poses[:, :3].copy(), rotation=rotation,
-                                velocity=rates[:, :3].copy(),
-                                angular=np.einsum('nij,nj->ni', rotation, rates[:, 3:])))
+            parts.append(
+                Motion(
+                    com=poses[:, :3].copy(),
+                    rotation=rotation,
+                    velocity=rates[:, :3].copy(),
+                    angular=np.einsum('nij,nj->ni', rotation, rates[:, 3:]),
+                )
+            )
         for machine, (root, positions, velocities) in zip(
-                self._scene.machines, self._addresses, strict=True):
-            pose, rate = q[root[0]:root[0] + 7], v[root[1]:root[1] + 6]
+            self._scene.machines, self._addresses, strict=True
+        ):
+            pose, rate = q[root[0] : root[0] + 7], v[root[1] : root[1] + 6]
             rotation = rotation_from(pose[[4, 5, 6, 3]])
-            parts.append(motion_of(machine.mechanism, State(
-                q=q[positions], dq=v[velocities], position=pose[:3].copy(), rotation=rotation,
-                linear=rate[:3].copy(), angular=rotation @ rate[3:])))
+            parts.append(
+                motion_of(
+                    machine.mechanism,
+                    State(
+                        q=q[positions],
+                        dq=v[velocities],
+                        position=pose[:3].copy(),
+                        rotation=rotation,
+                        linear=rate[:3].copy(),
+                        angular=rotation @ rate[3:],
+                    ),
+                )
+            )
         return join_motions(parts)
 
     @property
@@ -108,8 +133,11 @@ class MuJoCoScene:
     def _find_joints(self, prefix, machine):
         root = self.model.joint(prefix + machine.mechanism.bodies[0].joint_name)
         joints = [self.model.joint(prefix + name) for name in machine.mechanism.joint_names]
-        return ((root.qposadr[0], root.dofadr[0]), [joint.qposadr[0] for joint in joints],
-                [joint.dofadr[0] for joint in joints])
+        return (
+            (root.qposadr[0], root.dofadr[0]),
+            [joint.qposadr[0] for joint in joints],
+            [joint.dofadr[0] for joint in joints],
+        )
 
     def _add_springs(self, prefix, machine):
         # in the model: its specification takes one number in some versions and three in others
@@ -127,12 +155,16 @@ def friction_by_material(scene: Scene) -> Mapping[str, float]:
 
     Raises ValueError if there are none: MuJoCo can only combine materials in this way.
     """
-    values = {name: min(surface.friction for pair, surface in scene.surfaces.items()
-                        if name in pair) for name in scene.materials}
+    values = {
+        name: min(surface.friction for pair, surface in scene.surfaces.items() if name in pair)
+        for name in scene.materials
+    }
     for (a, b), surface in scene.surfaces.items():
         if max(values[a], values[b]) != surface.friction:
-            raise ValueError(f'{scene.name}: no maximum of two values is the friction '
-                             f'{surface.friction} between {a!r} and {b!r}')
+            raise ValueError(
+                f'{scene.name}: no maximum of two values is the friction '
+                f'{surface.friction} between {a!r} and {b!r}'
+            )
     return values
 
 
@@ -146,26 +178,43 @@ class _Shapes:
         if any(surface.restitution == 1.0 for surface in scene.surfaces.values()):
             # direct stiffness and damping, of a constraint that is all but hard
             rate = np.pi / (_BOUNCE_STEPS * scene.time_step)
-            self._contact = {'solref': [-rate ** 2, 0.0],
-                             'solimp': [0.9999, 0.9999, 0.001, 0.5, 2.0]}
+            self._contact = {
+                'solref': [-(rate**2), 0.0],
+                'solimp': [0.9999, 0.9999, 0.001, 0.5, 2.0],
+            }
         elif stiff:
             self._contact = {'solref': [2.0 * scene.time_step, 1.0]}
 
     def add(self):
         spec, scene = self._spec, self._scene
         for plane in scene.planes:
-            self._add_geom(spec.worldbody, plane.material, _STATIC, _SOLID | _ROBOT,
-                           type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0],
-                           pos=plane.position, quat=_wxyz(quaternion_along(plane.normal)))
+            self._add_geom(
+                spec.worldbody,
+                plane.material,
+                _STATIC,
+                _SOLID | _ROBOT,
+                type=mujoco.mjtGeom.mjGEOM_PLANE,
+                size=[0.0, 0.0, 1.0],
+                pos=plane.position,
+                quat=_wxyz(quaternion_along(plane.normal)),
+            )
         for i, solid in enumerate(scene.solids):
             inertia = solid.inertia
             body = spec.worldbody.add_body(
-                name=f'solid {i}', mass=solid.mass, explicitinertial=True,
-                fullinertia=[inertia[0, 0], inertia[1, 1], inertia[2, 2],
-                             inertia[0, 1], inertia[0, 2], inertia[1, 2]])
+                name=f'solid {i}',
+                mass=solid.mass,
+                explicitinertial=True,
+                fullinertia=[
+                    inertia[0, 0],
+                    inertia[1, 1],
+                    inertia[2, 2],
+                    inertia[0, 1],
+                    inertia[0, 2],
+                    inertia[1, 2],
+                ],
+            )
             body.add_freejoint()
-            self._add_shape(body, solid.shape, solid.material, _SOLID,
-                            _STATIC | _SOLID | _ROBOT)
+            self._add_shape(body, solid.shape, solid.material, _SOLID, _STATIC | _SOLID | _ROBOT)
         for i, machine in enumerate(scene.machines):
             self._add_machine(machine, f'{i}/')
 
@@ -174,9 +223,15 @@ class _Shapes:
         made = add_bodies(self._spec, mechanism, prefix)
         for body, handle in zip(mechanism.bodies, made, strict=True):
             for placed in body.shapes:
-                self._add_shape(handle, placed.shape, machine.material, _ROBOT, _STATIC,
-                                pos=placed.position,
-                                quat=_wxyz(quaternion_from(placed.rotation)))
+                self._add_shape(
+                    handle,
+                    placed.shape,
+                    machine.material,
+                    _ROBOT,
+                    _STATIC,
+                    pos=placed.position,
+                    quat=_wxyz(quaternion_from(placed.rotation)),
+                )
 
     def _add_shape(self, body, shape, material, role, partners, **place):
         if isinstance(shape, Sphere):
@@ -189,8 +244,14 @@ class _Shapes:
 
     def _add_geom(self, body, material, role, partners, **what):
         friction = self._friction[material]
-        body.add_geom(contype=role, conaffinity=partners, condim=3 if friction else 1,
-                      friction=[friction, 0.0, 0.0], **self._contact, **what)
+        body.add_geom(
+            contype=role,
+            conaffinity=partners,
+            condim=3 if friction else 1,
+            friction=[friction, 0.0, 0.0],
+            **self._contact,
+            **what,
+        )
 
 
 def _wxyz(quaternion):
@@ -205,7 +266,14 @@ def _write_root(q, v, start):
 def _rotations(quaternions):
     """Return rotation matrices (n, 3, 3) of quaternions w x y z (n, 4)."""
     w, x, y, z = quaternions.T
-    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
-                    ).transpose(2, 0, 1).copy()
+    return (
+        np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+        .transpose(2, 0, 1)
+        .copy()
+    )

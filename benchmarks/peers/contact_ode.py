@@ -57,8 +57,9 @@ class OdeScene:
         for solid in scene.solids:
             self._bodies.append(add_body(self._world, solid.mass, solid.inertia))
         for machine in scene.machines:
-            bodies = [add_body(self._world, body.mass, body.inertia)
-                      for body in machine.mechanism.bodies]
+            bodies = [
+                add_body(self._world, body.mass, body.inertia) for body in machine.mechanism.bodies
+            ]
             joints = add_joints(self._world, machine.mechanism, bodies)
             self._bodies += bodies
             hinges += joints
@@ -84,8 +85,18 @@ class OdeScene:
     def step(self, n: int) -> None:
         """Advance `n` steps in a compiled loop."""
         pushed = np.flatnonzero(self._forces.any(axis=1))
-        self._loop(self._world, self._space, self._group, self._block, self._scene.time_step,
-                   self._handles[pushed], self._forces[pushed], self._hinges, self._springs, n)
+        self._loop(
+            self._world,
+            self._space,
+            self._group,
+            self._block,
+            self._scene.time_step,
+            self._handles[pushed],
+            self._forces[pushed],
+            self._hinges,
+            self._springs,
+            n,
+        )
 
     def motion(self) -> Motion:
         """Return poses and velocities of all bodies, as ODE keeps them."""
@@ -111,8 +122,9 @@ class OdeScene:
                 x, y, z, w = quaternion_from(placed.rotation)
                 ode.geom_offset_position(geom, *placed.position)
                 ode.geom_offset_quaternion(geom, (ode.real * 4)(w, x, y, z))
-                _set_role(geom, index[materials[i]],
-                          _SOLID if i < len(self._scene.solids) else _ROBOT)
+                _set_role(
+                    geom, index[materials[i]], _SOLID if i < len(self._scene.solids) else _ROBOT
+                )
 
 
 def _destroy(space, group, world):
@@ -130,8 +142,11 @@ def _create(space, shape):
 
 
 def _set_role(geom, material, role):
-    partners = {_STATIC: _SOLID | _ROBOT, _SOLID: _STATIC | _SOLID | _ROBOT,
-                _ROBOT: _STATIC | _SOLID}
+    partners = {
+        _STATIC: _SOLID | _ROBOT,
+        _SOLID: _STATIC | _SOLID | _ROBOT,
+        _ROBOT: _STATIC | _SOLID,
+    }
     ode.geom_set_data(geom, material)
     ode.geom_set_category(geom, role)
     ode.geom_set_collide(geom, partners[role])
@@ -196,8 +211,10 @@ def _compiled_loop(quick):
                 set_force(pushed[i], forces[i, 0], forces[i, 1], forces[i, 2])
             for i in range(len(hinges)):
                 rest, stiffness, damping = springs[i, 0], springs[i, 1], springs[i, 2]
-                add_torque(hinges[i], stiffness * (rest - hinge_angle(hinges[i]))
-                           - damping * hinge_rate(hinges[i]))
+                add_torque(
+                    hinges[i],
+                    stiffness * (rest - hinge_angle(hinges[i])) - damping * hinge_rate(hinges[i]),
+                )
             world_step(world, time_step)
             empty(group)
 

@@ -22,18 +22,29 @@ class SimBridgeScene:
     def __init__(self, scene: Scene, **settings: object):
         self._scene = scene
         self._forces: dict[int, np.ndarray] = {}
-        self.world = sb.World(
-            time_step=scene.time_step, gravity=tuple(scene.gravity), **settings)
+        self.world = sb.World(time_step=scene.time_step, gravity=tuple(scene.gravity), **settings)
         self._add_materials()
         for plane in scene.planes:
-            self.world.add_body(sb.Plane(), motion='static', material=plane.material,
-                                position=plane.position,
-                                orientation=quaternion_along(plane.normal))
+            self.world.add_body(
+                sb.Plane(),
+                motion='static',
+                material=plane.material,
+                position=plane.position,
+                orientation=quaternion_along(plane.normal),
+            )
         self._solids = self.world.add_bodies(
-            {'shapes': _translate(solid.shape), 'mass': solid.mass, 'inertia': solid.inertia,
-             'material': solid.material, 'position': solid.position,
-             'orientation': quaternion_from(solid.rotation), 'linear_velocity': solid.linear,
-             'angular_velocity': solid.angular} for solid in scene.solids)
+            {
+                'shapes': _translate(solid.shape),
+                'mass': solid.mass,
+                'inertia': solid.inertia,
+                'material': solid.material,
+                'position': solid.position,
+                'orientation': quaternion_from(solid.rotation),
+                'linear_velocity': solid.linear,
+                'angular_velocity': solid.angular,
+            }
+            for solid in scene.solids
+        )
         self._robots = [self._add_machine(machine) for machine in scene.machines]
         self.world.set_group_collision(_ROBOTS, _ROBOTS, False)
         self.reset()
@@ -73,9 +84,12 @@ class SimBridgeScene:
         rotation = np.array([link.R for link in links])
         angular = np.array([link.w for link in links])
         arms = np.einsum('nij,nj->ni', rotation, np.array(coms))
-        return Motion(com=np.array([link.p for link in links]) + arms, rotation=rotation,
-                      velocity=np.array([link.v for link in links]) + np.cross(angular, arms),
-                      angular=angular)
+        return Motion(
+            com=np.array([link.p for link in links]) + arms,
+            rotation=rotation,
+            velocity=np.array([link.v for link in links]) + np.cross(angular, arms),
+            angular=angular,
+        )
 
     @property
     def contact_count(self) -> int:
@@ -86,8 +100,13 @@ class SimBridgeScene:
         for name in self._scene.materials:
             self.world.materials.add(sb.Material(name))
         for (a, b), surface in self._scene.surfaces.items():
-            self.world.set_contact_material(a, b, sb.ContactMaterial(
-                friction=surface.friction, restitution=surface.restitution, erp=self._scene.erp))
+            self.world.set_contact_material(
+                a,
+                b,
+                sb.ContactMaterial(
+                    friction=surface.friction, restitution=surface.restitution, erp=self._scene.erp
+                ),
+            )
 
     def _add_machine(self, machine: Machine) -> sb.Robot:
         robot = self.world.load_urdf(write_urdf(machine.mechanism))

@@ -65,11 +65,27 @@ get_velocity = _declare('dBodyGetLinearVel', reals, _pointer)
 get_angular = _declare('dBodyGetAngularVel', reals, _pointer)
 create_hinge = _declare('dJointCreateHinge', _pointer, _pointer, _pointer)
 create_slider = _declare('dJointCreateSlider', _pointer, _pointer, _pointer)
-create_joint = {kind: _declare(f'dJointCreate{kind}', _pointer, _pointer, _pointer) for kind in (
-    'Ball', 'Hinge', 'Slider', 'Universal', 'Hinge2', 'Piston', 'Fixed', 'AMotor')}
-place_joint = {what: _declare(f'dJointSet{what}', None, _pointer, real, real, real) for what in (
-    'BallAnchor', 'HingeAnchor', 'HingeAxis', 'SliderAxis', 'UniversalAnchor', 'UniversalAxis1',
-    'UniversalAxis2', 'Hinge2Anchor', 'Hinge2Axis1', 'Hinge2Axis2', 'PistonAnchor', 'PistonAxis')}
+create_joint = {
+    kind: _declare(f'dJointCreate{kind}', _pointer, _pointer, _pointer)
+    for kind in ('Ball', 'Hinge', 'Slider', 'Universal', 'Hinge2', 'Piston', 'Fixed', 'AMotor')
+}
+place_joint = {
+    what: _declare(f'dJointSet{what}', None, _pointer, real, real, real)
+    for what in (
+        'BallAnchor',
+        'HingeAnchor',
+        'HingeAxis',
+        'SliderAxis',
+        'UniversalAnchor',
+        'UniversalAxis1',
+        'UniversalAxis2',
+        'Hinge2Anchor',
+        'Hinge2Axis1',
+        'Hinge2Axis2',
+        'PistonAnchor',
+        'PistonAxis',
+    )
+}
 set_fixed = _declare('dJointSetFixed', None, _pointer)
 attach = _declare('dJointAttach', None, _pointer, _pointer, _pointer)
 hinge_anchor = _declare('dJointSetHingeAnchor', None, _pointer, real, real, real)
@@ -78,8 +94,9 @@ slider_parameter = _declare('dJointSetSliderParam', None, _pointer, ctypes.c_int
 slider_axis = _declare('dJointSetSliderAxis', None, _pointer, real, real, real)
 motor_mode = _declare('dJointSetAMotorMode', None, _pointer, ctypes.c_int)
 motor_count = _declare('dJointSetAMotorNumAxes', None, _pointer, ctypes.c_int)
-motor_axis = _declare('dJointSetAMotorAxis', None, _pointer, ctypes.c_int, ctypes.c_int,
-                      real, real, real)
+motor_axis = _declare(
+    'dJointSetAMotorAxis', None, _pointer, ctypes.c_int, ctypes.c_int, real, real, real
+)
 motor_parameter = _declare('dJointSetAMotorParam', None, _pointer, ctypes.c_int, real)
 motor_angle = _declare('dJointGetAMotorAngle', real, _pointer, ctypes.c_int)
 seed_random = _declare('dRandSetSeed', None, ctypes.c_ulong)
@@ -111,8 +128,9 @@ geom_set_category = _declare('dGeomSetCategoryBits', None, _pointer, ctypes.c_ul
 geom_set_collide = _declare('dGeomSetCollideBits', None, _pointer, ctypes.c_ulong)
 geom_offset_position = _declare('dGeomSetOffsetPosition', None, _pointer, *[real] * 3)
 geom_offset_quaternion = _declare('dGeomSetOffsetQuaternion', None, _pointer, reals)
-collide = _declare('dCollide', ctypes.c_int, _pointer, _pointer, ctypes.c_int, _pointer,
-                   ctypes.c_int)
+collide = _declare(
+    'dCollide', ctypes.c_int, _pointer, _pointer, ctypes.c_int, _pointer, ctypes.c_int
+)
 joint_group_create = _declare('dJointGroupCreate', _pointer, ctypes.c_int)
 joint_group_empty = _declare('dJointGroupEmpty', None, _pointer)
 joint_group_destroy = _declare('dJointGroupDestroy', None, _pointer)

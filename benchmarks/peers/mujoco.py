@@ -29,8 +29,13 @@ class MuJoCo:
 
     version = mujoco.__version__
 
-    def __init__(self, mechanism: Mechanism, time_step: float, gravity: np.ndarray,
-                 integrator: str = 'EULER'):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        time_step: float,
+        gravity: np.ndarray,
+        integrator: str = 'EULER',
+    ):
         self._mechanism = mechanism
         self.model = _compile(mechanism, time_step, gravity, integrator)
         self._data = mujoco.MjData(self.model)
@@ -67,8 +72,14 @@ class MuJoCo:
         state = State(q=q[self._q], dq=v[self._dq])
         if self._mechanism.is_free:
             rotation = rotation_from(q[[4, 5, 6, 3]])
-            state = State(q=state.q, dq=state.dq, position=q[:3].copy(), rotation=rotation,
-                          linear=v[:3].copy(), angular=rotation @ v[3:6])
+            state = State(
+                q=state.q,
+                dq=state.dq,
+                position=q[:3].copy(),
+                rotation=rotation,
+                linear=v[:3].copy(),
+                angular=rotation @ v[3:6],
+            )
         return motion_of(self._mechanism, state)
 
 
@@ -80,9 +91,14 @@ def add_bodies(spec: mujoco.MjSpec, mechanism: Mechanism, prefix: str = '') -> l
         x, y, z, w = quaternion_from(body.rotation)
         i = body.inertia
         child = parent.add_body(
-            name=prefix + body.name, pos=body.position, quat=[w, x, y, z], mass=body.mass,
-            ipos=body.com, explicitinertial=True,
-            fullinertia=[i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]])
+            name=prefix + body.name,
+            pos=body.position,
+            quat=[w, x, y, z],
+            mass=body.mass,
+            ipos=body.com,
+            explicitinertial=True,
+            fullinertia=[i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]],
+        )
         if body.joint == FREE:
             child.add_freejoint(name=prefix + body.joint_name)
         else:
@@ -116,6 +132,9 @@ def _add_closures(spec, mechanism):
             data = np.zeros(mujoco.mjNEQDATA)
             data[:3] = point
             spec.add_equality(
-                type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_BODY,
+                type=mujoco.mjtEq.mjEQ_CONNECT,
+                objtype=mujoco.mjtObj.mjOBJ_BODY,
                 name1=mechanism.bodies[closure.first].name,
-                name2=mechanism.bodies[closure.second].name, data=data)
+                name2=mechanism.bodies[closure.second].name,
+                data=data,
+            )

@@ -36,15 +36,24 @@ class Ode:
 
     version = ode.VERSION
 
-    def __init__(self, mechanism: Mechanism, time_step: float, gravity: np.ndarray, *,
-                 quick: bool = False, finite_rotation: bool = False):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        time_step: float,
+        gravity: np.ndarray,
+        *,
+        quick: bool = False,
+        finite_rotation: bool = False,
+    ):
         self._mechanism, self._time_step = mechanism, time_step
         self._loop = _compiled_loop(quick)
         self._world = ode.world_create()
         weakref.finalize(self, ode.world_destroy, self._world)
         ode.set_gravity(self._world, *gravity)
-        self._bodies = [add_body(self._world, body.mass, body.inertia,
-                                 finite_rotation=finite_rotation) for body in mechanism.bodies]
+        self._bodies = [
+            add_body(self._world, body.mass, body.inertia, finite_rotation=finite_rotation)
+            for body in mechanism.bodies
+        ]
         self._force = np.zeros(3)
         add_joints(self._world, mechanism, self._bodies)
 
@@ -74,12 +83,24 @@ class Ode:
         return read_motion(self._bodies)
 
 
-def add_body(world: int, mass: float, inertia: np.ndarray, *,
-             finite_rotation: bool = False) -> int:
+def add_body(
+    world: int, mass: float, inertia: np.ndarray, *, finite_rotation: bool = False
+) -> int:
     """Add a body with its frame at its centre of mass; return its handle."""
     handle, parameters, i = ode.body_create(world), ode.Mass(), inertia
-    ode.mass_set(ctypes.byref(parameters), mass, 0.0, 0.0, 0.0,
-                 i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2])
+    ode.mass_set(
+        ctypes.byref(parameters),
+        mass,
+        0.0,
+        0.0,
+        0.0,
+        i[0, 0],
+        i[1, 1],
+        i[2, 2],
+        i[0, 1],
+        i[0, 2],
+        i[1, 2],
+    )
     ode.set_mass(handle, ctypes.byref(parameters))
     ode.set_finite(handle, int(finite_rotation))
     return handle
@@ -132,12 +153,16 @@ def place(bodies: list[int], motion: Motion) -> None:
 
 def read_motion(bodies: list[int]) -> Motion:
     """Return poses and velocities as ODE keeps them."""
+
     def read(getter, n):
         return np.array([getter(body)[:n] for body in bodies], dtype=float)
 
-    return Motion(com=read(ode.get_position, 3),
-                  rotation=read(ode.get_rotation, 12).reshape(-1, 3, 4)[:, :, :3].copy(),
-                  velocity=read(ode.get_velocity, 3), angular=read(ode.get_angular, 3))
+    return Motion(
+        com=read(ode.get_position, 3),
+        rotation=read(ode.get_rotation, 12).reshape(-1, 3, 4)[:, :, :3].copy(),
+        velocity=read(ode.get_velocity, 3),
+        angular=read(ode.get_angular, 3),
+    )
 
 
 @functools.cache

@@ -80,8 +80,14 @@ class Pinocchio:
         state = State(q=self.q[self._q], dq=self.v[self._dq])
         if self._mechanism.is_free:
             r = rotation_from(self.q[3:7])
-            state = State(q=state.q, dq=state.dq, position=self.q[:3].copy(), rotation=r,
-                          linear=r @ self.v[:3], angular=r @ self.v[3:6])
+            state = State(
+                q=state.q,
+                dq=state.dq,
+                position=self.q[:3].copy(),
+                rotation=r,
+                linear=r @ self.v[:3],
+                angular=r @ self.v[3:6],
+            )
         return motion_of(self._mechanism, state)
 
     def _forces(self):
@@ -100,10 +106,12 @@ def build_model(mechanism: Mechanism, gravity: np.ndarray) -> pin.Model:
     indices = []
     for body in mechanism.bodies:
         parent = 0 if body.parent < 0 else indices[body.parent]
-        joint = model.addJoint(parent, _joint_model(body),
-                               pin.SE3(body.rotation, body.position), body.joint_name)
-        model.appendBodyToJoint(joint, pin.Inertia(body.mass, body.com, body.inertia),
-                                pin.SE3.Identity())
+        joint = model.addJoint(
+            parent, _joint_model(body), pin.SE3(body.rotation, body.position), body.joint_name
+        )
+        model.appendBodyToJoint(
+            joint, pin.Inertia(body.mass, body.com, body.inertia), pin.SE3.Identity()
+        )
         indices.append(joint)
     return model
 

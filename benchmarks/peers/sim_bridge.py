@@ -15,11 +15,15 @@ class SimBridge:
 
     version = __version__
 
-    def __init__(self, mechanism: Mechanism, time_step: float, gravity: np.ndarray,
-                 integrator: str = 'midpoint'):
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        time_step: float,
+        gravity: np.ndarray,
+        integrator: str = 'midpoint',
+    ):
         self._mechanism = mechanism
-        self.world = sb.World(
-            time_step=time_step, gravity=tuple(gravity), integrator=integrator)
+        self.world = sb.World(time_step=time_step, gravity=tuple(gravity), integrator=integrator)
         self.robot = self.world.load_urdf(write_urdf(mechanism))
         self._order = [self.robot.joint_names.index(name) for name in mechanism.joint_names]
         self._force = np.zeros(3)
@@ -54,7 +58,12 @@ class SimBridge:
         state = State(q=self.robot.q[self._order], dq=self.robot.dq[self._order])
         if self._mechanism.is_free:
             root = self.robot.root_link
-            state = State(q=state.q, dq=state.dq, position=np.array(root.p),
-                          rotation=np.array(root.R), linear=np.array(root.v),
-                          angular=np.array(root.w))
+            state = State(
+                q=state.q,
+                dq=state.dq,
+                position=np.array(root.p),
+                rotation=np.array(root.R),
+                linear=np.array(root.v),
+                angular=np.array(root.w),
+            )
         return motion_of(self._mechanism, state)

@@ -52,11 +52,13 @@ def lay_out(source: Path) -> None:
         shutil.copy2(ROOT / name, source)
     for name in FOLDERS:
         shutil.copytree(
-            ROOT / name, source / name, ignore=shutil.ignore_patterns('__pycache__', 'site'))
+            ROOT / name, source / name, ignore=shutil.ignore_patterns('__pycache__', 'site')
+        )
     made = write_reference(source / 'reference')
     trees = [
         toctree([*pages, *(made if title == 'Reference' else ())], title)
-        for title, pages in navigation((ROOT / 'docs' / 'README.md').read_text())]
+        for title, pages in navigation((ROOT / 'docs' / 'README.md').read_text())
+    ]
     readme = (ROOT / 'README.md').read_text()
     (source / 'index.md').write_text(readme + ''.join(trees) + toctree(['docs/README']))
     # the README of a folder leads to the folder's pages
@@ -74,17 +76,29 @@ def main(output: Path) -> int:
     except ImportError:
         if sys.version_info >= (3, 11):
             raise
-        print('The documentation site needs Python 3.11 or later: make docs PYTHON=…',
-              file=sys.stderr)
+        print(
+            'The documentation site needs Python 3.11 or later: make docs PYTHON=…',
+            file=sys.stderr,
+        )
         return 1
     source = output.with_name(f'{output.name}-source')
     lay_out(source)
     shutil.rmtree(output, ignore_errors=True)
-    return sphinx([
-        '--quiet', '--fail-on-warning', '--keep-going', '--builder', 'html',
-        '--conf-dir', str(Path(__file__).parent),
-        '--doctree-dir', str(output.with_name(f'{output.name}-doctrees')), str(source),
-        str(output)])
+    return sphinx(
+        [
+            '--quiet',
+            '--fail-on-warning',
+            '--keep-going',
+            '--builder',
+            'html',
+            '--conf-dir',
+            str(Path(__file__).parent),
+            '--doctree-dir',
+            str(output.with_name(f'{output.name}-doctrees')),
+            str(source),
+            str(output),
+        ]
+    )
 
 
 if __name__ == '__main__':

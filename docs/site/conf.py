@@ -18,8 +18,13 @@ html_copy_source = html_show_sourcelink = False
 
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'docstrings']
 include_patterns = [
-    'index.md', 'ARCHITECTURE.md', 'CHANGELOG.rst', 'docs/**', 'benchmarks/README.md',
-    'reference/**']
+    'index.md',
+    'ARCHITECTURE.md',
+    'CHANGELOG.rst',
+    'docs/**',
+    'benchmarks/README.md',
+    'reference/**',
+]
 
 # quotes are of code more often than of speech
 smartquotes = False
@@ -35,10 +40,12 @@ autodoc_typehints_format = 'short'
 autodoc_default_options = {
     'members': True,
     'inherited-members': 'object,DeclaredAttributes,Mapping,Sequence,tuple,Exception',
-    'exclude-members': 'advice,fixed_names,internal_names,is_tree'}
+    'exclude-members': 'advice,fixed_names,internal_names,is_tree',
+}
 # the names of arrays, rather than what they stand for
-autodoc_type_aliases = {name: name for name in (
-    'FloatArray', 'IntArray', 'Number', 'Vector', 'Matrix')}
+autodoc_type_aliases = {
+    name: name for name in ('FloatArray', 'IntArray', 'Number', 'Vector', 'Matrix')
+}
 add_module_names = False
 # a `type` in a signature is Python's, not that of a joint
 suppress_warnings = ['ref.python']

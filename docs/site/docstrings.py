@@ -47,7 +47,8 @@ def to_rst(lines: list[str]) -> Iterator[str]:
         elif first.startswith('- '):
             yield from (f'- {_text(item[2:])}' for item in _items(block, re.compile('- ')))
         elif _TERM.match(first) and all(
-                _TERM.match(line) or line.startswith(' ') for line in block):
+            _TERM.match(line) or line.startswith(' ') for line in block
+        ):
             for item in _items(block, _TERM):
                 names, _, meaning = item.partition(': ')
                 codes = ', '.join(f'``{name}``' for name in names.split(', '))

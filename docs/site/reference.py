@@ -33,8 +33,10 @@ CHAPTERS = {
 
 # robots that together have every topic of robots without sensors; SENSORS has the others
 ROBOTS = ('arm', 'quadruped', 'rover', 'tracked_vehicle')
-SENSORS = {kind: {'type': kind, 'link': 'tool_flange'} for kind in (
-    'contact', 'lidar', 'range', 'magnetometer', 'altimeter', 'air_pressure', 'pose')}
+SENSORS = {
+    kind: {'type': kind, 'link': 'tool_flange'}
+    for kind in ('contact', 'lidar', 'range', 'magnetometer', 'altimeter', 'air_pressure', 'pose')
+}
 
 YAML = {
     'Scenes': 'sim_bridge.description.scene.scene',
@@ -48,9 +50,13 @@ YAML = {
 def write_reference(folder: Path) -> list[str]:
     """Write the pages into a folder; return their paths from its parent, without suffix."""
     pages = {
-        'verbs': _verbs(), 'parameters': _parameters(), 'topics_of_robots': _topics(),
-        'yaml': _yaml(), 'python': _contents(chapter for chapter, _ in _chapters()),
-        **{f'python_{_slug(title)}': text for title, text in _chapters()}}
+        'verbs': _verbs(),
+        'parameters': _parameters(),
+        'topics_of_robots': _topics(),
+        'yaml': _yaml(),
+        'python': _contents(chapter for chapter, _ in _chapters()),
+        **{f'python_{_slug(title)}': text for title, text in _chapters()},
+    }
     folder.mkdir()
     for name, text in pages.items():
         (folder / f'{name}.md').write_text(text)
@@ -79,11 +85,19 @@ def _chapters() -> Iterator[tuple[str, str]]:
         yield title, _python_page(title, '', 'sim_bridge', [(n, things[n]) for n in listed])
     for name, module in modules.items():
         public = getattr(module, '__all__', None) or [
-            each for each, thing in vars(module).items()
-            if each[0] != '_' and getattr(thing, '__module__', '') == module.__name__]
-        yield name, _python_page(
-            f'sim_bridge.{name}', inspect.getdoc(module) or '', module.__name__,
-            [(each, getattr(module, each)) for each in public])
+            each
+            for each, thing in vars(module).items()
+            if each[0] != '_' and getattr(thing, '__module__', '') == module.__name__
+        ]
+        yield (
+            name,
+            _python_page(
+                f'sim_bridge.{name}',
+                inspect.getdoc(module) or '',
+                module.__name__,
+                [(each, getattr(module, each)) for each in public],
+            ),
+        )
 
 
 def _python_page(title: str, text: str, module: str, things: list[tuple[str, Any]]) -> str:
@@ -101,7 +115,8 @@ def _verbs() -> str:
     for verb in VERBS:
         # the parsers of verbs are those of their parser's only action that has choices
         (parser,) = (
-            action.choices[verb] for action in build_parser((verb,))._actions if action.choices)
+            action.choices[verb] for action in build_parser((verb,))._actions if action.choices
+        )
         text += f'\n## {verb}\n\n```text\n{parser.format_help()}```\n'
     return text
 
@@ -109,7 +124,8 @@ def _verbs() -> str:
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [heads, ('---',) * len(heads), *rows]
     return '\n'.join(
-        f'| {" | ".join(cell.replace("|", chr(92) + "|") for cell in line)} |' for line in lines)
+        f'| {" | ".join(cell.replace("|", chr(92) + "|") for cell in line)} |' for line in lines
+    )
 
 
 def _parameters() -> str:
@@ -117,13 +133,20 @@ def _parameters() -> str:
     text = '# All parameters\n'
     for node, table in TABLES.items():
         rows = [
-            (f'`{spec.name}`{".…" if spec.kind == BLOCK else ""}',
-             f'`{spec.to_ros(spec.default)!r}`' if spec.kind != BLOCK else '',
-             spec.description.replace('<', r'\<') + f'<br>{spec.accepted}'
-             + ('' if spec.read_only else '; may be set at run time'))
-            for spec in specifications(table).values()]
-        text += f'\n## {node}\n\n' + _table(
-            ('parameter', 'default', 'meaning, and what is accepted'), rows) + '\n'
+            (
+                f'`{spec.name}`{".…" if spec.kind == BLOCK else ""}',
+                f'`{spec.to_ros(spec.default)!r}`' if spec.kind != BLOCK else '',
+                spec.description.replace('<', r'\<')
+                + f'<br>{spec.accepted}'
+                + ('' if spec.read_only else '; may be set at run time'),
+            )
+            for spec in specifications(table).values()
+        ]
+        text += (
+            f'\n## {node}\n\n'
+            + _table(('parameter', 'default', 'meaning, and what is accepted'), rows)
+            + '\n'
+        )
     return text
 
 
@@ -165,15 +188,20 @@ def _topics() -> str:
         store.offer(build.build()[0])
     text = (
         '# Topics of shipped robots\n\nAs the node opens them with `publish_tf:=true`, relative '
-        'to its namespace. The arm has one more sensor of each kind that no shipped robot has.\n')
+        'to its namespace. The arm has one more sensor of each kind that no shipped robot has.\n'
+    )
     for robot in ROBOTS:
         parameters = SimulatorParameters(
-            robot=robot, publish_tf=True, sensors=SENSORS if robot == 'arm' else {})
+            robot=robot, publish_tf=True, sensors=SENSORS if robot == 'arm' else {}
+        )
         sink = _Topics()
         simulator = Simulator(sink, load_world(parameters), parameters)
         JointControls(NoNode(), simulator.interfaces, parameters)
-        taken = [(f'`{topic.name}`', _type(topic.message_type))
-                 for each in simulator.interfaces for topic in each.command_topics]
+        taken = [
+            (f'`{topic.name}`', _type(topic.message_type))
+            for each in simulator.interfaces
+            for topic in each.command_topics
+        ]
         text += f'\n## {robot}\n\n' + _table(('published', 'type', 'queue'), sink.rows)
         text += '\n\n' + _table(('taken', 'type'), taken) + '\n'
     return text

@@ -41,12 +41,31 @@ class Batch(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_base', '_crew', '_lock', '_noises', '_root', '_rows', '_start_steps', '_task', '_vary',
-        'failed', 'n', 'raises', 'robots', 'seeds', 'time_step')
+        '_base',
+        '_crew',
+        '_lock',
+        '_noises',
+        '_root',
+        '_rows',
+        '_start_steps',
+        '_task',
+        '_vary',
+        'failed',
+        'n',
+        'raises',
+        'robots',
+        'seeds',
+        'time_step',
+    )
 
     def __init__(
-        self, world: World, n: int, seed: int = 0, vary: Vary | None = None,
-        threads: int | None = None, raises: bool = True,
+        self,
+        world: World,
+        n: int,
+        seed: int = 0,
+        vary: Vary | None = None,
+        threads: int | None = None,
+        raises: bool = True,
     ):
         """
         Make n worlds of one, as it is now; later changes of it change nothing here.
@@ -65,9 +84,11 @@ class Batch(DeclaredAttributes):
         functions = [what for what, _ in world.functions]
         if functions:
             raise InvalidValueError(
-                'world', f'one with {", ".join(functions[:_SHOWN])}',
+                'world',
+                f'one with {", ".join(functions[:_SHOWN])}',
                 'one without functions of Python, which a batch does not call; remove them, or '
-                'step copies of the world')
+                'step copies of the world',
+            )
         self._root = np.random.SeedSequence(whole_number('seed', seed))
         self.raises: Final = truth('raises', raises)
         self.seeds: Final = tuple(_seed(self._sequence(k)) for k in range(self.n))
@@ -87,7 +108,8 @@ class Batch(DeclaredAttributes):
         self._crew = Crew([each.simulation for each in workers])
         self._connect()
         self.robots: Final[ByName[BatchRobot]] = robots_of(
-            list(work.robots.values()), self._rows, self._sites)
+            list(work.robots.values()), self._rows, self._sites
+        )
 
     def __repr__(self) -> str:
         """Show the sizes."""
@@ -97,10 +119,12 @@ class Batch(DeclaredAttributes):
 
     step_count = ReadOnly[IntArray]('_step_count', '(n,) steps of each world; a copy.')
     time = ReadOnly[FloatArray](
-        lambda batch: batch._step_count * batch.time_step, '(n,) time of each world [s]; a copy.')
+        lambda batch: batch._step_count * batch.time_step, '(n,) time of each world [s]; a copy.'
+    )
     nbytes = ReadOnly[int](
         lambda batch: sum(array.nbytes for array in batch._rows.all.values()),
-        'Memory of the arrays with a row for each world [bytes].')
+        'Memory of the arrays with a row for each world [bytes].',
+    )
 
     @property
     def contacts(self) -> BatchContacts:
@@ -158,8 +182,10 @@ class Batch(DeclaredAttributes):
             base.refresh()
             if world.functions or _settings(simulation) != _settings(base):
                 raise InvalidValueError(
-                    'world', 'other settings, parts, kinds of contact laws or functions',
-                    'one that differs from those of the batch in numbers only')
+                    'world',
+                    'other settings, parts, kinds of contact laws or functions',
+                    'one that differs from those of the batch in numbers only',
+                )
             if self._rows.take_parameters(which, simulation):
                 self._connect()
 
@@ -229,9 +255,11 @@ class Batch(DeclaredAttributes):
             vary(work, self._generator(k))
             if work.functions or _settings(work.simulation) != settings:
                 raise InvalidValueError(
-                    f'vary of world {k}', 'other settings, kinds of contact laws or functions',
+                    f'vary of world {k}',
+                    'other settings, kinds of contact laws or functions',
                     'a function that changes numbers only; set these in the world that the batch '
-                    'is made of')
+                    'is made of',
+                )
             self._start_steps[k] = work.step_count
             self._rows.take(k, work.simulation)
         work.restore(begin)
@@ -260,13 +288,16 @@ def _settings(simulation: Simulation) -> tuple[Any, ...]:
 
 
 def _divergence(failed: IntArray, steps: IntArray, time_step: float) -> SimulationError:
-    shown = ', '.join(f'{k} (step {step + 1})' for k, step in zip(
-        failed[:_SHOWN].tolist(), steps[:_SHOWN].tolist(), strict=True))
+    shown = ', '.join(
+        f'{k} (step {step + 1})'
+        for k, step in zip(failed[:_SHOWN].tolist(), steps[:_SHOWN].tolist(), strict=True)
+    )
     more = ', …' if len(failed) > _SHOWN else ''
     return SimulationError(
         f'{counted(len(failed), "world")} of the batch diverged or gave what is not finite: '
         f'{shown}{more}. Their states before are kept, and they stand still until they are reset; '
-        f'try a smaller time step than {time_step:g} s, or look at one by batch.world')
+        f'try a smaller time step than {time_step:g} s, or look at one by batch.world'
+    )
 
 
 def _seed(sequence: np.random.SeedSequence) -> int:

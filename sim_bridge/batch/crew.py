@@ -44,12 +44,27 @@ class Crew:
             simulation.warm_up()
             calls, places = simulation.stepper.calls, rows.places_in(simulation)
             nobody = np.zeros(0, np.int64)
-            self._advance.append(advance_worlds.prepare(
-                np.array(calls.advance, np.int64), calls.words, calls.first, calls.result,
-                places, nobody, task))
-            self._observe.append(observe_worlds.prepare(
-                calls.observer, np.array(calls.observe, np.int64), places, nobody, task,
-                simulation.time_step))
+            self._advance.append(
+                advance_worlds.prepare(
+                    np.array(calls.advance, np.int64),
+                    calls.words,
+                    calls.first,
+                    calls.result,
+                    places,
+                    nobody,
+                    task,
+                )
+            )
+            self._observe.append(
+                observe_worlds.prepare(
+                    calls.observer,
+                    np.array(calls.observe, np.int64),
+                    places,
+                    nobody,
+                    task,
+                    simulation.time_step,
+                )
+            )
 
     def advance(self, which: np.ndarray) -> None:
         """Advance worlds as their tasks say. which: (k,) their numbers."""

@@ -29,9 +29,14 @@ class Noises:
         sources = [[noise for noise, _ in device.noises] for device in devices]
         number = len(seeds) * sum(map(len, sources))
         most = min(max(_TOGETHER // max(number, 1), _LEAST), _MOST)
-        self._of: list[list[list[Noise]]] = [
-            [[noise.twin(seed, most) for noise in noises] for noises in sources]
-            for seed in seeds] if number else []
+        self._of: list[list[list[Noise]]] = (
+            [
+                [[noise.twin(seed, most) for noise in noises] for noises in sources]
+                for seed in seeds
+            ]
+            if number
+            else []
+        )
 
     def connect(self, rows: Rows) -> None:
         """Let the rows of devices say where samples and noises are."""
@@ -49,7 +54,8 @@ class Noises:
     def prepare(self, world: int, step: int, rows: Rows) -> None:
         """Have random numbers ready for what is due in a world after a step."""
         for number, (device, noises) in enumerate(
-                zip(self._devices, self._of[world], strict=True)):
+            zip(self._devices, self._of[world], strict=True)
+        ):
             if step % device.period == 0:
                 device.prepare_noises(noises, step, int(rows.all[f'step {number}'][world, 0]))
 

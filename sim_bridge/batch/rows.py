@@ -51,8 +51,11 @@ def parameter_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     for part in (simulation.model, simulation.geometry, simulation.surfaces, simulation.loops):
         found |= {f'{type(part).__name__}.{name}': each for name, each in part._asdict().items()}
     for number, fields in enumerate(simulation.all_field_arrays):
-        found |= {f'Fields {number}.{name}': each for name, each in fields._asdict().items()
-                  if name not in _SCRATCH}
+        found |= {
+            f'Fields {number}.{name}': each
+            for name, each in fields._asdict().items()
+            if name not in _SCRATCH
+        }
     found['frames of devices'] = simulation.sites.frame
     return found
 
@@ -73,8 +76,7 @@ class Rows:
 
     def take_first(self, simulation: Simulation) -> None:
         """Let all worlds begin as one does."""
-        self._shared = {
-            name: array.copy() for name, array in parameter_arrays(simulation).items()}
+        self._shared = {name: array.copy() for name, array in parameter_arrays(simulation).items()}
         for name, array in own_arrays(simulation).items():
             self.all[name] = np.empty((self.n, *array.shape), array.dtype)
             self.all[name][:] = array
@@ -118,7 +120,8 @@ class Rows:
         for name, shared in self._shared.items():
             if name not in given or given[name].shape != shared.shape:
                 raise InvalidValueError(
-                    'world', f'other sizes of {name}', 'one with the parts of the batch')
+                    'world', f'other sizes of {name}', 'one with the parts of the batch'
+                )
         before = len(self.all)
         for name, shared in self._shared.items():
             if name in self.all:
@@ -163,8 +166,9 @@ class Rows:
         """
         memory = simulation.stepper.memory
         values = np.concatenate(memory)
-        addresses = np.concatenate([
-            address_of(words) + 8 * np.arange(len(words)) for words in memory])
+        addresses = np.concatenate(
+            [address_of(words) + 8 * np.arange(len(words)) for words in memory]
+        )
         arrays = {**parameter_arrays(simulation), **own_arrays(simulation)}
         found = []
         for name, rows in self.all.items():
@@ -213,6 +217,8 @@ def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def _other_structure(world: int, name: str) -> InvalidValueError:
     return InvalidValueError(
-        f'vary of world {world}', f'other sizes of {name}',
+        f'vary of world {world}',
+        f'other sizes of {name}',
         'a function that changes numbers only: no robot, joint, shape, material or sensor more or '
-        'less')
+        'less',
+    )

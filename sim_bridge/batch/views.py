@@ -26,6 +26,7 @@ _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 
 def _joint_array(field: str, doc: str, column: int | None = None) -> Settable[FloatArray, Any]:
     """Return the property of an array over `joint_names`: a view, or what is set to it."""
+
     def read(robot: BatchRobot) -> FloatArray:
         along = robot._q if field == 'q' else robot._v
         array = robot._rows.all[f'State.{field}'][:, along]
@@ -36,10 +37,12 @@ def _joint_array(field: str, doc: str, column: int | None = None) -> Settable[Fl
 
 def _base_array(field: str, first: int, size: int, doc: str) -> Settable[FloatArray, Any]:
     """Return the property of numbers of the base: a view, or what is set to it."""
+
     def read(robot: BatchRobot) -> FloatArray:
         if robot._base is None:
             raise InvalidValueError(
-                'base', 'fixed, or on a joint', 'a free or kinematic one', robot._place)
+                'base', 'fixed, or on a joint', 'a free or kinematic one', robot._place
+            )
         at = robot._base[field == 'v'] + first
         return robot._rows.all[f'State.{field}'][:, at : at + size]
 
@@ -52,12 +55,13 @@ def _assign(robot: BatchRobot, doc: str, view: FloatArray, value: Any) -> None:
         given = np.broadcast_to(np.asarray(value, np.float64), view.shape)
     except (TypeError, ValueError):
         raise InvalidValueError(
-            doc.partition(';')[0], value, f'numbers that fit {view.shape}', robot._place) from None
+            doc.partition(';')[0], value, f'numbers that fit {view.shape}', robot._place
+        ) from None
     if not np.isfinite(given).all():
         world = int(np.argwhere(~np.isfinite(given))[0, 0])
         raise InvalidValueError(
-            doc.partition(';')[0], given[world], 'finite numbers',
-            f'{robot._place}, world {world}')
+            doc.partition(';')[0], given[world], 'finite numbers', f'{robot._place}, world {world}'
+        )
     view[...] = given
 
 
@@ -73,7 +77,10 @@ class BatchRobot(DeclaredAttributes):
     __slots__ = ('_base', '_place', '_q', '_rows', '_v', 'devices', 'joint_names', 'links', 'name')
 
     def __init__(
-        self, robot: Robot, rows: Rows, sites: Callable[[], FloatArray],
+        self,
+        robot: Robot,
+        rows: Rows,
+        sites: Callable[[], FloatArray],
         number_of: Callable[[Device], int],
     ):
         """
@@ -91,41 +98,56 @@ class BatchRobot(DeclaredAttributes):
         self._base: tuple[int, int] | None = None
         if slot.links and at.body < len(model.kind) and model.kind[at.body] in _BASE:
             self._base = int(model.q_index[at.body]), int(model.v_index[at.body])
-        self.devices: Final = ByName('sensor', self._place, {
-            device.name: BatchDevice(device, rows, number_of(device))
-            for device in robot.devices()})
-        self.links: Final = ByName('link', self._place, {
-            link.name: BatchLink(link, sites) for link in robot.links})
+        self.devices: Final = ByName(
+            'sensor',
+            self._place,
+            {
+                device.name: BatchDevice(device, rows, number_of(device))
+                for device in robot.devices()
+            },
+        )
+        self.links: Final = ByName(
+            'link', self._place, {link.name: BatchLink(link, sites) for link in robot.links}
+        )
 
     def __repr__(self) -> str:
         """Show the sizes."""
-        return (f'<BatchRobot {self.name!r}: {counted(self._rows.n, "world")}, '
-                f'{counted(len(self.joint_names), "one-axis joint")}>')
+        return (
+            f'<BatchRobot {self.name!r}: {counted(self._rows.n, "world")}, '
+            f'{counted(len(self.joint_names), "one-axis joint")}>'
+        )
 
     q = _joint_array('q', 'positions [rad or m]; (n, joints)')
     dq = _joint_array('v', 'velocities [rad/s or m/s]; (n, joints)')
     u = _joint_array('u', 'applied efforts [N m or N]; (n, joints)')
     target_position = _joint_array(
-        'target', "positions that motors go for, of control 'position' or 'servo' [rad or m]; "
-        '(n, joints)', TARGET_POSITION)
+        'target',
+        "positions that motors go for, of control 'position' or 'servo' [rad or m]; (n, joints)",
+        TARGET_POSITION,
+    )
     target_velocity = _joint_array(
-        'target', "velocities that motors go for, of control 'velocity' or 'servo' [rad/s or "
-        'm/s]; (n, joints)', TARGET_VELOCITY)
+        'target',
+        "velocities that motors go for, of control 'velocity' or 'servo' [rad/s or "
+        'm/s]; (n, joints)',
+        TARGET_VELOCITY,
+    )
     motor_effort = ReadOnly[FloatArray](
         lambda robot: robot._rows.all['State.motor'][:, robot._v].copy(),
-        '(n, joints) efforts of the motors in the last step, without u [N m or N].')
+        '(n, joints) efforts of the motors in the last step, without u [N m or N].',
+    )
     base_position = _base_array('q', 0, 3, "origin of the root link's frame, world [m]; (n, 3)")
     base_orientation = _base_array('q', 3, 4, 'its orientation, unit quaternion x y z w; (n, 4)')
     base_linear_velocity = _base_array(
-        'v', 0, 3, 'velocity of that origin, world axes [m/s]; (n, 3)')
+        'v', 0, 3, 'velocity of that origin, world axes [m/s]; (n, 3)'
+    )
     base_angular_velocity = _base_array(
-        'v', 3, 3, 'its angular velocity, world axes [rad/s]; (n, 3)')
+        'v', 3, 3, 'its angular velocity, world axes [rad/s]; (n, 3)'
+    )
 
 
 def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
     """Return the property of a vector of a link's frame, from a column of the observed sites."""
-    return ReadOnly(
-        lambda link: link._sites()[:, link._site, start : start + 3].copy(), doc)
+    return ReadOnly(lambda link: link._sites()[:, link._site, start : start + 3].copy(), doc)
 
 
 class BatchLink(DeclaredAttributes):
@@ -150,11 +172,13 @@ class BatchLink(DeclaredAttributes):
     v = _observed(observe.SITE_V, "(n, 3) velocity of the frame's origin [m/s], world axes.")
     w = _observed(observe.SITE_W, '(n, 3) angular velocity [rad/s], world axes.')
     dv = _observed(
-        observe.SITE_DV, "(n, 3) acceleration of the frame's origin [m/s²], world axes.")
+        observe.SITE_DV, "(n, 3) acceleration of the frame's origin [m/s²], world axes."
+    )
     dw = _observed(observe.SITE_DW, '(n, 3) angular acceleration [rad/s²], world axes.')
     R = ReadOnly[FloatArray](
         lambda link: link._sites()[:, link._site, _R].reshape(-1, 3, 3),
-        '(n, 3, 3) rotations of the frame: they take vectors in link axes to world axes.')
+        '(n, 3, 3) rotations of the frame: they take vectors in link axes to world axes.',
+    )
 
 
 class BatchDevice(DeclaredAttributes):
@@ -187,7 +211,8 @@ class BatchDevice(DeclaredAttributes):
 
     sample_step = ReadOnly[IntArray](
         lambda device: device._rows.all[f'step {device._number}'][:, 0],
-        '(n,) step count of each world at the last sample, -1 before the first.')
+        '(n,) step count of each world at the last sample, -1 before the first.',
+    )
 
     @property
     def _samples(self) -> FloatArray:
@@ -203,8 +228,7 @@ class BatchContacts(DeclaredAttributes):
     more room, the others copies.
     """
 
-    __slots__ = (
-        'count', 'depths', 'forces', 'indices', 'normals', 'positions', 'torques')
+    __slots__ = ('count', 'depths', 'forces', 'indices', 'normals', 'positions', 'torques')
 
     def __init__(self, rows: Rows, time_step: float):
         """Show the contacts that there are."""
@@ -225,8 +249,10 @@ class BatchContacts(DeclaredAttributes):
 
     def __repr__(self) -> str:
         """Show how many there are."""
-        return (f'<BatchContacts: {counted(int(self.count.sum()), "point")} in '
-                f'{counted(len(self.count), "world")}>')
+        return (
+            f'<BatchContacts: {counted(int(self.count.sum()), "point")} in '
+            f'{counted(len(self.count), "world")}>'
+        )
 
 
 def robots_of(
@@ -239,9 +265,14 @@ def robots_of(
     """
     devices = [device for robot in robots for device in robot.slot.devices]
     numbers = {id(device): number for number, device in enumerate(devices)}
-    return ByName('robot', 'the batch', {
-        robot.name: BatchRobot(robot, rows, sites, lambda device: numbers[id(device)])
-        for robot in robots})
+    return ByName(
+        'robot',
+        'the batch',
+        {
+            robot.name: BatchRobot(robot, rows, sites, lambda device: numbers[id(device)])
+            for robot in robots
+        },
+    )
 
 
 def _stretch(part: FloatArray, whole: FloatArray) -> slice:

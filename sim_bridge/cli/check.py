@@ -46,8 +46,12 @@ _YAML = ('.yaml', '.yml')
 _BOLD, _RED, _YELLOW, _PLAIN = '\x1b[1m', '\x1b[31m', '\x1b[33m', '\x1b[0m'
 
 _TEXTS: Mapping[str, Callable[[Any, int | None], str]] = {
-    'robot': robot_text, 'scene': scene_text, 'parameters': parameters_text,
-    'openplx': openplx_text, 'study': lambda data, most: study_text(data, most)}
+    'robot': robot_text,
+    'scene': scene_text,
+    'parameters': parameters_text,
+    'openplx': openplx_text,
+    'study': lambda data, most: study_text(data, most),
+}
 
 _EPILOG = """\
 exit status:
@@ -78,19 +82,28 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    completed(parser.add_argument(
-        'file', metavar='FILE',
-        help='a shipped robot or scene by its name; a URDF, xacro, body or OpenPLX file; a scene, '
-        'a project of Choreonoid, a parameter file or a study of a sweep'),
-        completers.robots)
+    completed(
+        parser.add_argument(
+            'file',
+            metavar='FILE',
+            help='a shipped robot or scene by its name; a URDF, xacro, body or OpenPLX file; '
+            'a scene, '
+            'a project of Choreonoid, a parameter file or a study of a sweep',
+        ),
+        completers.robots,
+    )
     parser.add_argument('--json', action='store_true', help='print all as JSON')
     parser.add_argument(
-        '--all', action='store_true', help=f'show lists of more than {MOST} lines whole')
+        '--all', action='store_true', help=f'show lists of more than {MOST} lines whole'
+    )
     add_description(parser)
     add_model(parser)
-    completed(parser.add_argument(
-        '--extra-joints', metavar='FILE', help='a YAML file of joints that close loops'),
-        completers.yaml_files)
+    completed(
+        parser.add_argument(
+            '--extra-joints', metavar='FILE', help='a YAML file of joints that close loops'
+        ),
+        completers.yaml_files,
+    )
     parser.set_defaults(run=run)
 
 
@@ -105,12 +118,13 @@ def run(args: argparse.Namespace) -> int:
     if path.suffix == OPENPLX_SUFFIX:
         return _show(_check_openplx(path, args.model), args)
     description, report = examine_description(
-        path, xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
-        package_paths=args.package_path)
+        path,
+        xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
+        package_paths=args.package_path,
+    )
     if description is not None and report.ok and args.extra_joints:
         try:
-            description = add_extra_joints(
-                replace(description, report=report), args.extra_joints)
+            description = add_extra_joints(replace(description, report=report), args.extra_joints)
             report = description.report
         except DescriptionError as err:
             report = err.report
@@ -144,7 +158,8 @@ def _checked_robot(description: RobotDescription | None, report: Report) -> _Che
             loops, ways = loop_data(description), mobility_data(description)
             summary = _loops_text(loops, ways)
     return _Checked(
-        report, {'kind': 'robot', 'robot': robot, 'loops': loops, 'mobility': ways}, summary)
+        report, {'kind': 'robot', 'robot': robot, 'loops': loops, 'mobility': ways}, summary
+    )
 
 
 def _check_yaml(path: Path) -> _Checked:
@@ -159,12 +174,18 @@ def _check_yaml(path: Path) -> _Checked:
     if 'study' in content and not blocks:
         return _check_study(path)
     if not blocks:
-        known = ('world, for a scene; study, for a sweep; NODE with ros__parameters in it, for '
-                 'parameters; joints that close loops are checked with their robot, by '
-                 '--extra-joints')
+        known = (
+            'world, for a scene; study, for a sweep; NODE with ros__parameters in it, for '
+            'parameters; joints that close loops are checked with their robot, by '
+            '--extra-joints'
+        )
         findings.error(
-            'unknown-kind', Place('file', path.name), f'has none of the keys {known}', '',
-            ', '.join(map(str, content)))
+            'unknown-kind',
+            Place('file', path.name),
+            f'has none of the keys {known}',
+            '',
+            ', '.join(map(str, content)),
+        )
         return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': None})
     from sim_bridge.cli.parameter_check import parameter_data
 
@@ -201,19 +222,26 @@ def _check_scene(path: Path) -> _Checked:
     for each in scene.robots:
         options: Mapping[str, Any] = each.arguments
         description, own = examine_description(
-            each.urdf, xacro_args=options['xacro_args'], package_paths=options['package_paths'],
-            extra_sensors=options['sensors'])
+            each.urdf,
+            xacro_args=options['xacro_args'],
+            package_paths=options['package_paths'],
+            extra_sensors=options['sensors'],
+        )
         findings = Findings()
         if description is not None and own.ok:
             robots[each.name] = robot_data(
-                replace(description, report=own), findings, fixed_base=options['fixed_base'],
-                collisions=options['collisions'])
+                replace(description, report=own),
+                findings,
+                fixed_base=options['fixed_base'],
+                collisions=options['collisions'],
+            )
         # its lines are those of another file
         for finding in (*own.findings, *findings.report('').findings):
             where = f'{own.source}:{finding.line}: {finding.subject}: {finding.message}'
             findings_of = Findings()
             findings_of.add(
-                finding.severity, finding.code, Place('robots', each.name, each.line), where)
+                finding.severity, finding.code, Place('robots', each.name, each.line), where
+            )
             report = _joined(report, findings_of.report(report.source))
     if report.ok:
         # names of materials, joints and the like are known to a world alone
@@ -266,18 +294,21 @@ def _show(checked: _Checked, args: argparse.Namespace) -> int:
 
 def _has_colours() -> bool:
     return (
-        sys.stdout.isatty() and not os.environ.get('NO_COLOR')
-        and os.environ.get('TERM') != 'dumb')
+        sys.stdout.isatty() and not os.environ.get('NO_COLOR') and os.environ.get('TERM') != 'dumb'
+    )
 
 
 def _loops_text(loops: list[dict[str, Any]], ways: Mapping[str, int]) -> str:
     """Return what closes the loops, which of them are open at zero, and what can still move."""
     open_ones = [
-        f'{loop["name"]!r} by {loop["gap_at_zero"]:.3g} m' for loop in loops
-        if loop['gap_at_zero'] > _CLOSED]
+        f'{loop["name"]!r} by {loop["gap_at_zero"]:.3g} m'
+        for loop in loops
+        if loop['gap_at_zero'] > _CLOSED
+    ]
     opened = f'; open where all joints are at 0: {", ".join(open_ones)}' if open_ones else ''
     spare = ways['constraints'] - ways['independent_constraints']
     redundant = f', {spare} of them redundant' if spare else ''
     return (
         f'{counted(len(loops), "loop joint")}{opened}; freedoms {ways["freedoms"]}, constraints '
-        f'{ways["constraints"]}{redundant}: mobility {ways["mobility"]}')
+        f'{ways["constraints"]}{redundant}: mobility {ways["mobility"]}'
+    )

@@ -32,8 +32,9 @@ def run(args: argparse.Namespace) -> int:
     build(units)
     folder = objects.folder()
     if wanted:
-        print(f'compiled {len(wanted)} of {len(units)} units in '
-              f'{time.perf_counter() - start:.1f} s')
+        print(
+            f'compiled {len(wanted)} of {len(units)} units in {time.perf_counter() - start:.1f} s'
+        )
     else:
         print(f'all {len(units)} units were compiled before')
     if folder is not None:

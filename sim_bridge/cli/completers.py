@@ -34,7 +34,8 @@ def complete(parser: argparse.ArgumentParser) -> None:
     import argcomplete
 
     argcomplete.autocomplete(
-        parser, always_complete_options=False, default_completer=argcomplete.SuppressCompleter())
+        parser, always_complete_options=False, default_completer=argcomplete.SuppressCompleter()
+    )
 
 
 def script(shell: str) -> str:
@@ -47,14 +48,18 @@ def script(shell: str) -> str:
 def robots(prefix: str, **_: Any) -> Iterable[str]:
     """Complete the names of shipped robots and scenes, and files that describe one."""
     own = [] if '/' in prefix else shipped_robots()
-    return [*(name for name in (*own, *gallery_scenes()) if name.startswith(prefix)),
-            *_files(prefix, (*ROBOT_SUFFIXES, *SCENE_SUFFIXES))]
+    return [
+        *(name for name in (*own, *gallery_scenes()) if name.startswith(prefix)),
+        *_files(prefix, (*ROBOT_SUFFIXES, *SCENE_SUFFIXES)),
+    ]
 
 
 def scenes(prefix: str, **_: Any) -> Iterable[str]:
     """Complete the names of shipped scenes, and files that may hold one."""
-    return [*(name for name in gallery_scenes() if name.startswith(prefix)),
-            *_files(prefix, SCENE_SUFFIXES)]
+    return [
+        *(name for name in gallery_scenes() if name.startswith(prefix)),
+        *_files(prefix, SCENE_SUFFIXES),
+    ]
 
 
 def yaml_files(prefix: str, **_: Any) -> Iterable[str]:
@@ -64,8 +69,11 @@ def yaml_files(prefix: str, **_: Any) -> Iterable[str]:
 
 def studies(prefix: str, **_: Any) -> Iterable[str]:
     """Complete what is done with a study, studies, and folders of results."""
-    return [*(word for word in ('report', 'replay') if word.startswith(prefix)),
-            *yaml_files(prefix), *folders(prefix)]
+    return [
+        *(word for word in ('report', 'replay') if word.startswith(prefix)),
+        *yaml_files(prefix),
+        *folders(prefix),
+    ]
 
 
 def files(prefix: str, **_: Any) -> Iterable[str]:
@@ -90,8 +98,10 @@ def fitted(prefix: str, **_: Any) -> Iterable[str]:
 
 def parameters(prefix: str, **_: Any) -> Iterable[str]:
     """Complete the names of the simulator's parameters, up to where the value begins."""
-    return [f'{name}.' if is_block else f'{name}:='
-            for name, is_block in names_of_nodes()['sim_bridge'].items()]
+    return [
+        f'{name}.' if is_block else f'{name}:='
+        for name, is_block in names_of_nodes()['sim_bridge'].items()
+    ]
 
 
 def _files(prefix: str, suffixes: Iterable[str]) -> Iterable[str]:

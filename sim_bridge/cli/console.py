@@ -46,8 +46,8 @@ class Console:
         if self.is_terminal:
             erase, size = self._erase(), shutil.get_terminal_size()
             # what is scrolled away could not be erased
-            lines = text.split('\n')[:max(size.lines - 1, 1)]
-            self._status = '\n'.join(line[:size.columns - 1] for line in lines)
+            lines = text.split('\n')[: max(size.lines - 1, 1)]
+            self._status = '\n'.join(line[: size.columns - 1] for line in lines)
             self._write(erase + self._status)
         elif time.monotonic() >= self._next_plain:
             self._next_plain = time.monotonic() + PLAIN_PERIOD_S
@@ -66,8 +66,12 @@ class Console:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         return Progress(
-            TextColumn('{task.description}', markup=False), BarColumn(), TimeRemainingColumn(),
-            console=RichConsole(file=self._stream), transient=True)
+            TextColumn('{task.description}', markup=False),
+            BarColumn(),
+            TimeRemainingColumn(),
+            console=RichConsole(file=self._stream),
+            transient=True,
+        )
 
     def _erase(self) -> str:
         above = self._status.count('\n')

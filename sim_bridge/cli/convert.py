@@ -49,13 +49,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    completed(parser.add_argument(
-        'robot', help='a shipped robot by its name, or a URDF or xacro file'), completers.robots)
-    completed(parser.add_argument(
-        'output', metavar='OUTPUT', help='the file to write, whose name ends in .openplx'),
-        completers.files)
+    completed(
+        parser.add_argument('robot', help='a shipped robot by its name, or a URDF or xacro file'),
+        completers.robots,
+    )
+    completed(
+        parser.add_argument(
+            'output', metavar='OUTPUT', help='the file to write, whose name ends in .openplx'
+        ),
+        completers.files,
+    )
     parser.add_argument(
-        '--fixed-base', action='store_true', help='hold the root link in the world')
+        '--fixed-base', action='store_true', help='hold the root link in the world'
+    )
     parser.add_argument('--force', action='store_true', help='write over a file that exists')
     add_description(parser)
     parser.set_defaults(run=run)
@@ -69,8 +75,10 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidValueError('robot', str(path), 'a URDF or xacro file: it is OpenPLX')
     _check_output(output, args.force)
     description, report = examine_description(
-        path, xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
-        package_paths=args.package_path)
+        path,
+        xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
+        package_paths=args.package_path,
+    )
     if description is None or not report.ok:
         for finding in report.errors:
             if finding.code == 'unreadable':
@@ -81,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     except DescriptionError as err:
         return _refused(err.report)
     text, report = openplx_text(
-        description, fixed_base=args.fixed_base, folder=output.parent, apart=apart)
+        description, fixed_base=args.fixed_base, folder=output.parent, apart=apart
+    )
     if text is None:
         return _refused(report)
     try:
@@ -89,7 +98,8 @@ def run(args: argparse.Namespace) -> int:
             file.write(text)
     except OSError as err:
         raise InvalidValueError(
-            'output', str(output), f'a file that can be written ({err.strerror})') from err
+            'output', str(output), f'a file that can be written ({err.strerror})'
+        ) from err
     if report.findings:
         print(report.to_text(), file=sys.stderr)
     print(f'{output}: written')

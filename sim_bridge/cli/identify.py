@@ -56,51 +56,97 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    completed(parser.add_argument(
-        'bag', nargs='+', metavar='BAG', help='bags (folders, .mcap files) with joint states'),
-        completers.files)
-    completed(parser.add_argument(
-        'robot', metavar='ROBOT', help='a shipped robot by its name, or a URDF or xacro file'),
-        completers.robots)
-    completed(parser.add_argument(
-        '--what', default='friction,damping,armature', metavar='KIND,…',
-        help='what is fitted (default: friction,damping,armature)'), completers.fitted)
-    completed(parser.add_argument(
-        '-o', '--output', action='append', default=[], metavar='FILE',
-        help='write the robot with what was found (.urdf), or the values with errors (.yaml, '
-        '.json); may be repeated'), completers.files)
+    completed(
+        parser.add_argument(
+            'bag', nargs='+', metavar='BAG', help='bags (folders, .mcap files) with joint states'
+        ),
+        completers.files,
+    )
+    completed(
+        parser.add_argument(
+            'robot', metavar='ROBOT', help='a shipped robot by its name, or a URDF or xacro file'
+        ),
+        completers.robots,
+    )
+    completed(
+        parser.add_argument(
+            '--what',
+            default='friction,damping,armature',
+            metavar='KIND,…',
+            help='what is fitted (default: friction,damping,armature)',
+        ),
+        completers.fitted,
+    )
+    completed(
+        parser.add_argument(
+            '-o',
+            '--output',
+            action='append',
+            default=[],
+            metavar='FILE',
+            help='write the robot with what was found (.urdf), or the values with errors (.yaml, '
+            '.json); may be repeated',
+        ),
+        completers.files,
+    )
     parser.add_argument('--force', action='store_true', help='write over files that exist')
     parser.add_argument('--json', action='store_true', help='print JSON')
     parser.add_argument(
-        '--input', choices=('auto', 'commands', 'states'), default='auto',
+        '--input',
+        choices=('auto', 'commands', 'states'),
+        default='auto',
         help='where efforts are from: joint_commands, or the efforts in joint_states; auto: '
-        'commands if they are of efforts alone')
+        'commands if they are of efforts alone',
+    )
     parser.add_argument(
-        '--states', default='joint_states', metavar='TOPIC', help='of the joint states')
+        '--states', default='joint_states', metavar='TOPIC', help='of the joint states'
+    )
     parser.add_argument(
-        '--commands', default='joint_commands', metavar='TOPIC', help='of the commands')
+        '--commands', default='joint_commands', metavar='TOPIC', help='of the commands'
+    )
     parser.add_argument(
-        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]')
+        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]'
+    )
     parser.add_argument(
-        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]')
+        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]'
+    )
     parser.add_argument(
-        '--window', type=float, metavar='S',
+        '--window',
+        type=float,
+        metavar='S',
         help='length of the windows that are simulated [s] (default: 0.5, or as long as errors do '
-        'not grow)')
+        'not grow)',
+    )
     parser.add_argument(
-        '--folds', type=int, default=4, metavar='N',
-        help='folds of the cross-validation, 0 for none (default: 4)')
+        '--folds',
+        type=int,
+        default=4,
+        metavar='N',
+        help='folds of the cross-validation, 0 for none (default: 4)',
+    )
     parser.add_argument(
-        '--loss', choices=('linear', 'soft_l1', 'huber', 'cauchy'), default='linear',
-        help='of residuals: linear, or robust against outliers (default: linear)')
+        '--loss',
+        choices=('linear', 'soft_l1', 'huber', 'cauchy'),
+        default='linear',
+        help='of residuals: linear, or robust against outliers (default: linear)',
+    )
     parser.add_argument(
-        '--gradients', choices=('analytic', 'batch'), default='analytic',
-        help='analytic derivatives, or differences of many simulated worlds (default: analytic)')
+        '--gradients',
+        choices=('analytic', 'batch'),
+        default='analytic',
+        help='analytic derivatives, or differences of many simulated worlds (default: analytic)',
+    )
     parser.add_argument(
-        '--step', type=float, default=1e-3, metavar='S', help='time step [s] (default: 0.001)')
+        '--step', type=float, default=1e-3, metavar='S', help='time step [s] (default: 0.001)'
+    )
     parser.add_argument(
-        '--gravity', type=float, nargs=3, default=(0.0, 0.0, -9.81), metavar=('X', 'Y', 'Z'),
-        help='in the axes of the base [m/s²] (default: 0 0 -9.81)')
+        '--gravity',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, -9.81),
+        metavar=('X', 'Y', 'Z'),
+        help='in the axes of the base [m/s²] (default: 0 0 -9.81)',
+    )
     add_description(parser)
     parser.set_defaults(run=run)
 
@@ -125,22 +171,37 @@ def run(args: argparse.Namespace) -> int:
     from sim_bridge.ros.bag.reader import Bag
 
     description = load_description(
-        path, xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
-        package_paths=args.package_path)
+        path,
+        xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
+        package_paths=args.package_path,
+    )
     joints = Plant(description).joint_names
     console, recordings = Console(sys.stderr), []
     for each in args.bag:
         with Work(console, f'of {each} read', Bag(Path(each)).duration) as work:
             recording = read_joint_motion(
-                Path(each), joints, work, states=args.states, commands=args.commands,
-                inputs=args.input)
+                Path(each),
+                joints,
+                work,
+                states=args.states,
+                commands=args.commands,
+                inputs=args.input,
+            )
         recordings.append(recording.between(args.begin, args.end))
     with Work(console, 'done', None, ' steps') as work:
         steps = iter(range(1, 1000))
         found = identify(
-            description, recordings, args.what, window=args.window, folds=args.folds,
-            loss=args.loss, gradients=args.gradients, time_step=args.step,
-            gravity=args.gravity, progress=lambda text: work(next(steps), text))
+            description,
+            recordings,
+            args.what,
+            window=args.window,
+            folds=args.folds,
+            loss=args.loss,
+            gradients=args.gradients,
+            time_step=args.step,
+            gravity=args.gravity,
+            progress=lambda text: work(next(steps), text),
+        )
     for file in outputs:
         _write(found, file)
     if args.json:
@@ -156,15 +217,19 @@ def _check(outputs: list[Path], robot: Path, force: bool) -> None:
     for file in outputs:
         if file.suffix.lower() not in SUFFIXES:
             raise InvalidValueError(
-                '--output', str(file), f'a file that ends with {", ".join(SUFFIXES)}')
+                '--output', str(file), f'a file that ends with {", ".join(SUFFIXES)}'
+            )
         need_folder(file)
         if file.exists() and file.samefile(robot):
             raise InvalidValueError(
-                '--output', str(file), 'another file than the robot: what was measured would be '
-                'lost with the next fit')
+                '--output',
+                str(file),
+                'another file than the robot: what was measured would be lost with the next fit',
+            )
         if file.exists() and not force:
             raise InvalidValueError(
-                '--output', str(file), 'a file that does not exist, or --force')
+                '--output', str(file), 'a file that does not exist, or --force'
+            )
 
 
 def _write(found: Identification, file: Path) -> None:
@@ -180,7 +245,8 @@ def _write(found: Identification, file: Path) -> None:
         file.write_bytes(text.encode())
     except OSError as err:
         raise InvalidValueError(
-            '--output', str(file), f'a file that can be written ({err.strerror})') from err
+            '--output', str(file), f'a file that can be written ({err.strerror})'
+        ) from err
 
 
 def _show(found: Identification) -> None:
@@ -193,11 +259,15 @@ def _show(found: Identification) -> None:
     from sim_bridge.identification.confidence import LEVEL
 
     out = RichConsole(
-        width=None if sys.stdout.isatty() else _WIDTH, highlight=False, markup=False,
-        soft_wrap=not sys.stdout.isatty())
+        width=None if sys.stdout.isatty() else _WIDTH,
+        highlight=False,
+        markup=False,
+        soft_wrap=not sys.stdout.isatty(),
+    )
     out.print(
         f'{found.robot}: {counted(found.windows, "window")} of {found.window_length:g} s from '
-        + ', '.join(found.recordings))
+        + ', '.join(found.recordings)
+    )
     if found.left_out > found.window_length:
         out.print(f'left out at gaps and stops: {found.left_out:.3g} s')
     table = Table(box=SIMPLE_HEAD, show_edge=False)
@@ -208,9 +278,15 @@ def _show(found: Identification) -> None:
     for each in found.estimates.values():
         reach = each.high - each.value
         table.add_row(
-            each.name, f'{each.before:.5g}', *(
-                (_to_error(each.value, reach), f'{reach:.2g}') if each.is_told
-                else (f'({each.value:.5g})', 'not told')), each.unit)
+            each.name,
+            f'{each.before:.5g}',
+            *(
+                (_to_error(each.value, reach), f'{reach:.2g}')
+                if each.is_told
+                else (f'({each.value:.5g})', 'not told')
+            ),
+            each.unit,
+        )
     out.print(table)
     if found.combinations:
         out.print('told together, where the motion does not tell each (± standard error):')
@@ -225,12 +301,14 @@ def _show(found: Identification) -> None:
     shown = {title: each for title, each in columns.items() if each is not None}
     for title in shown:
         table.add_column(title, justify='right')
-    table.add_row('times the noise of the sensors',
-                  *(f'{each.ratio:.3g}' for each in shown.values()))
+    table.add_row(
+        'times the noise of the sensors', *(f'{each.ratio:.3g}' for each in shown.values())
+    )
     for number, joint in enumerate(found.joint_names):
         unit = 'm' if found.plant.robot.joint(joint).is_linear else 'rad'
-        table.add_row(f'{joint} [{unit}]',
-                      *(f'{each.positions[number]:.3g}' for each in shown.values()))
+        table.add_row(
+            f'{joint} [{unit}]', *(f'{each.positions[number]:.3g}' for each in shown.values())
+        )
     out.print(table)
     for note in found.notes:
         out.print(f'note: {note}')

@@ -81,14 +81,28 @@ def as_json(summary: Summary) -> dict[str, Any]:
         'end': summary.end,
         'problem': summary.problem or None,
         'replay': {'possible': not summary.obstacle, 'obstacle': summary.obstacle or None},
-        'simulation': None if made is None else {
-            'version': made.version, 'robots': made.robots, 'world': made.world or None,
-            'namespace': made.namespace, 'step': made.step, 'parameters': made.parameters},
+        'simulation': None
+        if made is None
+        else {
+            'version': made.version,
+            'robots': made.robots,
+            'world': made.world or None,
+            'namespace': made.namespace,
+            'step': made.step,
+            'parameters': made.parameters,
+        },
         'topics': [
-            {'name': topic.name, 'type': topic.type_name, 'messages': topic.count,
-             'rate': topic.rate, 'first': topic.first, 'last': topic.last,
-             'command': topic.is_command}
-            for topic in summary.topics],
+            {
+                'name': topic.name,
+                'type': topic.type_name,
+                'messages': topic.count,
+                'rate': topic.rate,
+                'first': topic.first,
+                'last': topic.last,
+                'command': topic.is_command,
+            }
+            for topic in summary.topics
+        ],
         'counts': dict(summary.happenings.counts),
         'events': [each._asdict() for each in summary.happenings.kept],
     }
@@ -99,17 +113,24 @@ def _lines(summary: Summary, most: int | None) -> list[str]:
     duration = summary.end - summary.begin
     lines = [
         f'{summary.bag}: {duration:.6g} s, {counted(summary.messages, "message")} on '
-        f'{counted(len(summary.topics), "topic")}, {bytes_text(summary.size)}']
+        f'{counted(len(summary.topics), "topic")}, {bytes_text(summary.size)}'
+    ]
     made = summary.simulated
     if made is not None:
         world = f' in {made.world}' if made.world else ''
         place = '' if made.namespace in ('', '/') else f', namespace {made.namespace}'
         lines.append(
             f'simulated by version {made.version}: {", ".join(made.robots) or "no robot"}{world}, '
-            f'steps of {made.step:.6g} s{place}')
+            f'steps of {made.step:.6g} s{place}'
+        )
     lines += [
-        'replay: ' + (f'no: {summary.obstacle}' if summary.obstacle
-                      else 'can be replayed (`sim_bridge replay`)')]
+        'replay: '
+        + (
+            f'no: {summary.obstacle}'
+            if summary.obstacle
+            else 'can be replayed (`sim_bridge replay`)'
+        )
+    ]
     if summary.problem:
         lines.append(f'warning: {summary.problem}')
     width = max((len(topic.name) for topic in summary.topics), default=0)
@@ -118,8 +139,9 @@ def _lines(summary: Summary, most: int | None) -> list[str]:
     for topic in summary.topics:
         rate = '' if topic.rate is None else f'{topic.rate:10.5g} Hz'
         mark = '  command' if topic.is_command else ''
-        lines.append(f'  {topic.name:{width}}  {topic.type_name:{kinds}}  {topic.count:8d}'
-                     f'{rate}{mark}')
+        lines.append(
+            f'  {topic.name:{width}}  {topic.type_name:{kinds}}  {topic.count:8d}{rate}{mark}'
+        )
     happened = summary.happenings
     lines += ['', 'what happened'] if happened.counts else ['', 'nothing happened']
     for kind, count in happened.counts.most_common():

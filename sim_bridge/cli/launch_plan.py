@@ -50,44 +50,57 @@ ARGUMENTS = (
     Argument('robot', 'a shipped robot by its name, a URDF or xacro file, or package://…'),
     Argument(
         'package_paths',
-        'folders of packages, with : between, where package:// and $(find) look first'),
+        'folders of packages, with : between, where package:// and $(find) look first',
+    ),
     Argument(
         'world',
         'scene file: ground, objects, materials and robots, each with a namespace; or '
-        'gallery/NAME'),
+        'gallery/NAME',
+    ),
     Argument(
         'params',
         'parameter file of all nodes; goes before quadruped.params.yaml that lies beside '
-        'quadruped.urdf, which goes before config/sim_bridge.yaml'),
+        'quadruped.urdf, which goes before config/sim_bridge.yaml',
+    ),
     Argument('namespace', 'namespace of all nodes'),
     Argument(
         'frame_prefix',
         "prefix of the robots' frames; auto: the parameter file's, else the namespace and a "
-        'slash, since all simulators share /tf', AUTO),
+        'slash, since all simulators share /tf',
+        AUTO,
+    ),
     Argument('rate', 'control steps per simulated second [Hz]'),
     Argument('real_time_factor', 'simulated seconds per second; 0: no limit'),
     Argument('paused', 'start paused', 'false', _BOOLEAN),
     Argument(
         'controller',
         'who moves the robot; empty: what the scene says, or the one that the parameter file '
-        f'beside it is for, else {DEFAULT_CONTROLLER}', '', ('', *CONTROLLERS, NO_CONTROLLER)),
+        f'beside it is for, else {DEFAULT_CONTROLLER}',
+        '',
+        ('', *CONTROLLERS, NO_CONTROLLER),
+    ),
     Argument(
         'record',
         'record all topics and commands to a bag: true, for a folder of its own here named after '
-        'the time, or the folder; numbered where it exists', 'false'),
+        'the time, or the folder; numbered where it exists',
+        'false',
+    ),
     Argument(
         'rosbag',
         'record all topics of the graph by rosbag2, with queues long enough to lose none: true, '
-        'for a folder here named after the time, or the folder', 'false'),
+        'for a folder here named after the time, or the folder',
+        'false',
+    ),
     Argument(
         'use_sim_time',
-        'whether controller, robot_state_publisher and RViz live in simulated time', 'true',
-        _BOOLEAN),
+        'whether controller, robot_state_publisher and RViz live in simulated time',
+        'true',
+        _BOOLEAN,
+    ),
+    Argument('robot_state_publisher', "also publish the robot's frames on /tf", 'false', _BOOLEAN),
     Argument(
-        'robot_state_publisher', "also publish the robot's frames on /tf", 'false', _BOOLEAN),
-    Argument(
-        'rviz', 'also show all in RViz, which needs robot_state_publisher:=true', 'false',
-        _BOOLEAN),
+        'rviz', 'also show all in RViz, which needs robot_state_publisher:=true', 'false', _BOOLEAN
+    ),
     Argument('view', 'open the live page, and print its address', 'false', _BOOLEAN),
 )
 
@@ -135,7 +148,8 @@ class _Planner:
     def __init__(self, chosen: Mapping[str, str], typed: Iterable[str]) -> None:
         self._chosen = chosen
         self._unknown = {
-            name: close_match(name, chosen, _RESEMBLANCE) for name in typed if name not in chosen}
+            name: close_match(name, chosen, _RESEMBLANCE) for name in typed if name not in chosen
+        }
         self._has_state_publisher = chosen['robot_state_publisher'] == 'true'
         self._has_rviz = chosen['rviz'] == 'true'
         self._sim_time = {'use_sim_time': chosen['use_sim_time'] == 'true'}
@@ -159,8 +173,10 @@ class _Planner:
         for file in self._simulator_files:
             values.update(parameters_in(file, f'/{self._namespace}/sim_bridge'.replace('//', '/')))
         numbers = {
-            name: _number(name, chosen[name]) for name in ('rate', 'real_time_factor')
-            if chosen[name]}
+            name: _number(name, chosen[name])
+            for name in ('rate', 'real_time_factor')
+            if chosen[name]
+        }
         if chosen['params']:
             project = {name: values[name] for name in project}
         files = {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
@@ -172,29 +188,41 @@ class _Planner:
         chosen, processes = self._chosen, [self._simulator()]
         remarks = [
             f'launch argument {brief(name)} is ignored. Did you mean {close!r}?'
-            for name, close in self._unknown.items() if close]
+            for name, close in self._unknown.items()
+            if close
+        ]
         if self._has_state_publisher and self._values.publish_link_tf:
             remarks.append(
-                'publish_link_tf is switched off: robot_state_publisher publishes the links')
+                'publish_link_tf is switched off: robot_state_publisher publishes the links'
+            )
         for namespace, robot, controller in self._robots:
             space = '/'.join(filter(None, (self._namespace, namespace)))
             if NO_CONTROLLER not in (chosen['controller'], controller):
                 name = f'{chosen["controller"] or controller}_controller'
                 files = self._files(robot, in_scene=bool(namespace))
-                processes.append(Process(
-                    name, space, [*files, self._sim_time], [f'sim_bridge.control.{name}']))
+                processes.append(
+                    Process(name, space, [*files, self._sim_time], [f'sim_bridge.control.{name}'])
+                )
             if self._has_state_publisher:
                 urdf = load_description(
-                    find_robot(robot, package_paths=self._packages),
-                    package_paths=self._packages).xml
+                    find_robot(robot, package_paths=self._packages), package_paths=self._packages
+                ).xml
                 processes.append(self._state_publisher(namespace, urdf))
         if self._has_state_publisher:
             processes += self._scene_publishers()
         if self._has_rviz:
             config = str(share_directory() / 'config' / 'sim_bridge.rviz')
-            processes.append(Process(
-                'rviz2', self._namespace, [self._sim_time], ['-d', config], 'rviz2', 'rviz2',
-                is_vital=False))
+            processes.append(
+                Process(
+                    'rviz2',
+                    self._namespace,
+                    [self._sim_time],
+                    ['-d', config],
+                    'rviz2',
+                    'rviz2',
+                    is_vital=False,
+                )
+            )
         if chosen['rosbag'] != 'false':
             processes.append(self._recorder())
         return Plan(processes, remarks)
@@ -203,13 +231,16 @@ class _Planner:
     def _frame_prefix(self) -> str:
         given = self._chosen['frame_prefix']
         return frame_prefix_in(
-            self._values.frame_prefix if given == AUTO else given, self._namespace)
+            self._values.frame_prefix if given == AUTO else given, self._namespace
+        )
 
     def _simulator(self) -> Process:
         chosen = self._chosen
         values: dict[str, Any] = {
-            'paused': chosen['paused'] == 'true', 'frame_prefix': self._frame_prefix,
-            **self._given}
+            'paused': chosen['paused'] == 'true',
+            'frame_prefix': self._frame_prefix,
+            **self._given,
+        }
         if self._packages:
             values['package_paths'] = self._packages
         if chosen['view'] == 'true':
@@ -221,8 +252,8 @@ class _Planner:
         if self._has_rviz:
             values['publish_tf'] = True
         return Process(
-            'sim_bridge', self._namespace, [*self._simulator_files, values],
-            ['sim_bridge', 'node'])
+            'sim_bridge', self._namespace, [*self._simulator_files, values], ['sim_bridge', 'node']
+        )
 
     def _files(self, *robots: str, in_scene: bool) -> list[str]:
         """Return the parameter files of a node for some robots; later before earlier."""
@@ -243,10 +274,11 @@ class _Planner:
         folder = _folder(self._chosen['rosbag'])
         if os.path.exists(folder):
             raise InvalidValueError(
-                "launch argument 'rosbag'", folder, 'a folder that does not exist yet')
+                "launch argument 'rosbag'", folder, 'a folder that does not exist yet'
+            )
         return Process(
-            'rosbag2', '', None, ['sim_bridge', 'qos', '--record', folder, *space],
-            is_vital=False)
+            'rosbag2', '', None, ['sim_bridge', 'qos', '--record', folder, *space], is_vital=False
+        )
 
     def _scene_publishers(self) -> Iterator[Process]:
         """Yield a robot_state_publisher for each robot of OpenPLX scenes."""
@@ -260,29 +292,38 @@ class _Planner:
         chosen, values = self._chosen, self._values
         files: list[tuple[str | None, str | None, Mapping[str, Any]]] = []
         if chosen['world']:
-            files += [(each.file, each.name, each.arguments)
-                      for each in read_scene(chosen['world']).openplx]
+            files += [
+                (each.file, each.name, each.arguments)
+                for each in read_scene(chosen['world']).openplx
+            ]
         if is_openplx(chosen['robot'], self._packages):
             files.append((None, values.robot_name or None, {'model': values.openplx_model}))
         for file, name, given in files:
             path = file or find_robot(chosen['robot'], package_paths=self._packages)
             scene = load_openplx(
-                path, given.get('model') or None, bundle_paths=given.get('bundle_paths', ()))
+                path, given.get('model') or None, bundle_paths=given.get('bundle_paths', ())
+            )
             for robot, namespace in namespaces_of_scene(scene, name, is_own=file is None):
                 yield self._state_publisher(namespace, urdf_of(robot, mesh_folder()))
 
     def _state_publisher(self, own: str, urdf: str) -> Process:
         """Return a robot_state_publisher; own: namespace of the robot in the scene."""
         return Process(
-            'robot_state_publisher', '/'.join(filter(None, (self._namespace, own))),
-            [{
-                'robot_description': urdf,
-                'frame_prefix': self._frame_prefix + (f'{own}/' if own else ''),
-                # its own default of 20 Hz leaves 50 ms of motion to interpolation
-                'publish_frequency': self._values.tf_rate or self._values.rate,
-                **self._sim_time,
-            }],
-            package='robot_state_publisher', executable='robot_state_publisher', is_vital=False)
+            'robot_state_publisher',
+            '/'.join(filter(None, (self._namespace, own))),
+            [
+                {
+                    'robot_description': urdf,
+                    'frame_prefix': self._frame_prefix + (f'{own}/' if own else ''),
+                    # its own default of 20 Hz leaves 50 ms of motion to interpolation
+                    'publish_frequency': self._values.tf_rate or self._values.rate,
+                    **self._sim_time,
+                }
+            ],
+            package='robot_state_publisher',
+            executable='robot_state_publisher',
+            is_vital=False,
+        )
 
 
 def _folder(given: str) -> str:
@@ -294,8 +335,10 @@ def _require(argument: str, package: str) -> None:
     """Raise InvalidValueError if a ROS package that an argument asks for is not installed."""
     if not has_ros_package(package):
         raise InvalidValueError(
-            f'launch argument {argument!r}', 'true',
-            f'the package {package} to be installed; none of AMENT_PREFIX_PATH has it')
+            f'launch argument {argument!r}',
+            'true',
+            f'the package {package} to be installed; none of AMENT_PREFIX_PATH has it',
+        )
 
 
 def _number(name: str, text: str) -> float:

@@ -14,8 +14,25 @@ from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.foundation.version import __version__
 
 VERBS = (
-    'run', 'view', 'gallery', 'node', 'record', 'replay', 'info', 'plot', 'sweep', 'identify',
-    'optimise', 'qos', 'check', 'convert', 'compile', 'interfaces', 'completion', 'version')
+    'run',
+    'view',
+    'gallery',
+    'node',
+    'record',
+    'replay',
+    'info',
+    'plot',
+    'sweep',
+    'identify',
+    'optimise',
+    'qos',
+    'check',
+    'convert',
+    'compile',
+    'interfaces',
+    'completion',
+    'version',
+)
 
 _EPILOG = """\
 `sim_bridge VERB --help` tells what a verb takes, with examples.
@@ -81,7 +98,7 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the arguments of this program, and those for another or for ROS."""
     for at, word in enumerate(words):
         if word == '--':
-            return words[:at], words[at + 1:]
+            return words[:at], words[at + 1 :]
         if word == '--ros-args':
             return words[:at], words[at:]
     return words, []
@@ -97,8 +114,12 @@ def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument(
-        '-V', '--version', action='version', version=f'%(prog)s {__version__}',
-        help='print the version of this package alone')
+        '-V',
+        '--version',
+        action='version',
+        version=f'%(prog)s {__version__}',
+        help='print the version of this package alone',
+    )
     subparsers = parser.add_subparsers(dest='verb', metavar='VERB', required=True)
     for verb in verbs:
         import_module(f'sim_bridge.cli.{verb}').add_parser(subparsers)

@@ -34,8 +34,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_simulated(parser)
     parser.add_argument(
-        '--managed', action='store_true',
-        help='be a managed node: load when configured, run when activated')
+        '--managed',
+        action='store_true',
+        help='be a managed node: load when configured, run when activated',
+    )
     parser.set_defaults(run=run, forwards=True)
 
 

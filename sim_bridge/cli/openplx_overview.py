@@ -24,17 +24,33 @@ def openplx_data(scene: MappedScene) -> Data:
         'model': scene.name,
         'gravity': gravity_data(scene.gravity),
         'frames': [
-            {'path': path, 'link': scene.links.get(path), **_pose(scene.poses[path]),
-             'local': _pose(local)} for path, local in snap.transforms.items()],
-        'snap': [{'why': step.why.value, 'mate': step.mate, 'frames': list(step.frames)}
-                 for step in snap.steps],
+            {
+                'path': path,
+                'link': scene.links.get(path),
+                **_pose(scene.poses[path]),
+                'local': _pose(local),
+            }
+            for path, local in snap.transforms.items()
+        ],
+        'snap': [
+            {'why': step.why.value, 'mate': step.mate, 'frames': list(step.frames)}
+            for step in snap.steps
+        ],
         'unsatisfied': [
-            {'mate': each.mate, 'gap': each.gap, 'angle': each.angle}
-            for each in snap.unsatisfied],
+            {'mate': each.mate, 'gap': each.gap, 'angle': each.angle} for each in snap.unsatisfied
+        ],
         'robots': [
-            {'label': each.label, **robot_data(
-                each.description, Findings(), collisions='hull' if each.description.xml else
-                'none'), 'shapes': len(each.shapes)} for each in scene.robots],
+            {
+                'label': each.label,
+                **robot_data(
+                    each.description,
+                    Findings(),
+                    collisions='hull' if each.description.xml else 'none',
+                ),
+                'shapes': len(each.shapes),
+            }
+            for each in scene.robots
+        ],
         'joints_between_robots': [each.constraint.name for each in scene.cross_joints],
         'materials': [each.name for each in scene.materials],
         'inputs': [each.name for each in scene.signals if each.is_input and _acts(scene, each)],
@@ -48,11 +64,21 @@ def openplx_text(scene: Data, most: int | None) -> str:
     if scene['gravity'] is not None:
         lines.append(f'gravity: {gravity_text(scene["gravity"])}')
     lines += ['', 'frames: path, position [m], quaternion x y z w, in the world of the scene']
-    lines += _abridged(scene['frames'], most, lambda each: (
-        f'{each["path"]}: {_numbers(each["position"])}, {_numbers(each["orientation"])}'))
+    lines += _abridged(
+        scene['frames'],
+        most,
+        lambda each: (
+            f'{each["path"]}: {_numbers(each["position"])}, {_numbers(each["orientation"])}'
+        ),
+    )
     lines += ['', 'SNAP: what was decided, by which mate, for which frames']
-    lines += _abridged(scene['snap'], most, lambda each: ', '.join(filter(None, (
-        each['why'], each['mate'], ' and '.join(each['frames'])))))
+    lines += _abridged(
+        scene['snap'],
+        most,
+        lambda each: ', '.join(
+            filter(None, (each['why'], each['mate'], ' and '.join(each['frames'])))
+        ),
+    )
     for name in ('inputs', 'outputs'):
         if scene[name]:
             lines += ['', name, *_abridged(scene[name], most, str)]
@@ -69,10 +95,13 @@ def _acts(scene: MappedScene, signal: Signal) -> bool:
     name = scene.joints.get(signal.source)
     if signal.kind == ENABLE:
         return not any(name in robot.joints for robot in robots)
-    loops = [*(loop for robot in robots for loop in robot.constraints),
-             *(cross.constraint for cross in scene.cross_joints)]
+    loops = [
+        *(loop for robot in robots for loop in robot.constraints),
+        *(cross.constraint for cross in scene.cross_joints),
+    ]
     return signal.model != 'Distance' or any(
-        loop.name == name and loop.type is ConstraintType.DISTANCE for loop in loops)
+        loop.name == name and loop.type is ConstraintType.DISTANCE for loop in loops
+    )
 
 
 def _abridged(items: list[Any], most: int | None, shown: Any) -> Iterator[str]:
@@ -83,8 +112,10 @@ def _abridged(items: list[Any], most: int | None, shown: Any) -> Iterator[str]:
 
 
 def _pose(pose: Pose) -> Data:
-    return {'position': pose.position.tolist(),
-            'orientation': quaternion_from_matrix(pose.rotation).tolist()}
+    return {
+        'position': pose.position.tolist(),
+        'orientation': quaternion_from_matrix(pose.rotation).tolist(),
+    }
 
 
 def _numbers(values: list[float]) -> str:

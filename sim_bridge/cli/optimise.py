@@ -50,19 +50,28 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    completed(parser.add_argument('tuning', metavar='FILE', help='a tuning file (.yaml)'),
-              completers.yaml_files)
-    completed(parser.add_argument(
-        '-o', '--output', metavar='FILE', help='write the gains as parameters of the node'),
-        completers.files)
+    completed(
+        parser.add_argument('tuning', metavar='FILE', help='a tuning file (.yaml)'),
+        completers.yaml_files,
+    )
+    completed(
+        parser.add_argument(
+            '-o', '--output', metavar='FILE', help='write the gains as parameters of the node'
+        ),
+        completers.files,
+    )
     parser.add_argument('--force', action='store_true', help='write over a file that exists')
     parser.add_argument('--json', action='store_true', help='print JSON')
     parser.add_argument('--seed', type=int, default=0, help='of the search (default: 0)')
     parser.add_argument(
-        '--rounds', type=int, default=60, metavar='N', help='most generations (default: 60)')
+        '--rounds', type=int, default=60, metavar='N', help='most generations (default: 60)'
+    )
     parser.add_argument(
-        '--population', type=int, metavar='N',
-        help='candidates of a generation (default: 10 for each range, at least 16)')
+        '--population',
+        type=int,
+        metavar='N',
+        help='candidates of a generation (default: 10 for each range, at least 16)',
+    )
     parser.set_defaults(run=run)
 
 
@@ -74,19 +83,25 @@ def run(args: argparse.Namespace) -> int:
         need_folder(output)
         if output.exists() and not args.force:
             raise InvalidValueError(
-                '--output', str(output), 'a file that does not exist, or --force')
+                '--output', str(output), 'a file that does not exist, or --force'
+            )
     from sim_bridge.tuning.optimise import optimise
 
     with Work(Console(sys.stderr), 'searched', args.rounds, ' generations') as work:
         found = optimise(
-            args.tuning, seed=args.seed, rounds=args.rounds, population=args.population,
-            progress=lambda done, cost: work(done, f'least cost {cost:.5g}'))
+            args.tuning,
+            seed=args.seed,
+            rounds=args.rounds,
+            population=args.population,
+            progress=lambda done, cost: work(done, f'least cost {cost:.5g}'),
+        )
     if output is not None:
         try:
             output.write_text(found.parameters(), encoding='utf-8')
         except OSError as err:
             raise InvalidValueError(
-                '--output', str(output), f'a file that can be written ({err.strerror})') from err
+                '--output', str(output), f'a file that can be written ({err.strerror})'
+            ) from err
     if args.json:
         print(json.dumps(found.as_plain(), indent=2, ensure_ascii=False))
     else:
@@ -98,8 +113,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(found: Tuned) -> list[str]:
     width = max(map(len, found.values))
-    lines = [f'{name:{width}}  {value:.6g}' + '  at the end of its range' * (
-        name in found.at_limit) for name, value in found.values.items()]
+    lines = [
+        f'{name:{width}}  {value:.6g}' + '  at the end of its range' * (name in found.at_limit)
+        for name, value in found.values.items()
+    ]
     lines.append(f'cost {found.cost:.6g}, {counted(found.evaluations, "simulation")}')
     lines += [f'{each.text}: {each.value:.6g}' + ', binds' * each.binds for each in found.limits]
     if not found.is_converged:

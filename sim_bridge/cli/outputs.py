@@ -13,7 +13,9 @@ def need_folder(file: Path) -> None:
     folder = file.parent
     if not folder.is_dir():
         raise InvalidValueError(
-            '--output', str(file), f'a file in a folder that exists; {str(folder)!r} does not')
+            '--output', str(file), f'a file in a folder that exists; {str(folder)!r} does not'
+        )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidValueError(
-            '--output', str(file), f'a file that can be written; {str(folder)!r} takes none')
+            '--output', str(file), f'a file that can be written; {str(folder)!r} takes none'
+        )

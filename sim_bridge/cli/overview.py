@@ -50,13 +50,19 @@ _NO_NOISE = NoiseDescription()
 def gravity_data(gravity: Gravity | None) -> list[float] | Data | None:
     """Return gravity: a vector [m/s²], or center, strength and exponent of what pulls."""
     if isinstance(gravity, PointGravity):
-        return {'center': list(gravity.center), 'strength': gravity.strength,
-                'exponent': gravity.exponent}
+        return {
+            'center': list(gravity.center),
+            'strength': gravity.strength,
+            'exponent': gravity.exponent,
+        }
     return None if gravity is None else list(gravity)
 
 
 def robot_data(
-    description: RobotDescription, findings: Findings, *, fixed_base: bool | None = None,
+    description: RobotDescription,
+    findings: Findings,
+    *,
+    fixed_base: bool | None = None,
     collisions: str = HULL,
 ) -> Data:
     """
@@ -67,8 +73,9 @@ def robot_data(
     """
     is_fixed = description.fixed_base if fixed_base is None else fixed_base
     poses = link_poses(description)
-    shapes = () if collisions == 'none' else read_shapes(
-        description, findings, collisions, WARNING)
+    shapes = (
+        () if collisions == 'none' else read_shapes(description, findings, collisions, WARNING)
+    )
     return {
         'name': description.name,
         'base': 'fixed' if is_fixed else 'free',
@@ -83,11 +90,14 @@ def robot_data(
         'drives': [_drive(each) for each in description.drives],
         'tracks': [
             {'name': each.name, 'link': each.link, 'line': each.line}
-            for each in description.crawlers],
+            for each in description.crawlers
+        ],
         'collision_shapes': _shapes(shapes),
         'not_simulated': [
             {'line': each.line, 'what': each.subject, 'why': each.message}
-            for each in description.report.findings if each.code in _NOT_SIMULATED],
+            for each in description.report.findings
+            if each.code in _NOT_SIMULATED
+        ],
     }
 
 
@@ -97,23 +107,43 @@ def scene_data(scene: SceneDescription, robots: Mapping[str, Data]) -> Data:
         'description': scene.description,
         'gravity': gravity_data(scene.gravity),
         'force_fields': [
-            {'name': each.name, 'type': type(each.field).__name__, 'line': each.line,
-             'links': None if each.links is None else list(each.links)}
-            for each in scene.force_fields],
+            {
+                'name': each.name,
+                'type': type(each.field).__name__,
+                'line': each.line,
+                'links': None if each.links is None else list(each.links),
+            }
+            for each in scene.force_fields
+        ],
         'ground': None if scene.ground is None else dict(scene.ground),
         'materials': [each.name for each in scene.materials],
         'objects': [_body(each) for each in scene.bodies],
         'robots': [
-            {'name': each.name, 'namespace': each.namespace, 'file': each.urdf,
-             'robot': robots.get(each.name), 'line': each.line}
-            for each in scene.robots],
+            {
+                'name': each.name,
+                'namespace': each.namespace,
+                'file': each.urdf,
+                'robot': robots.get(each.name),
+                'line': each.line,
+            }
+            for each in scene.robots
+        ],
         'joints': [
-            {'name': each.name, 'type': each.kind, 'line': each.settings.own.place('').line,
-             'between': list(each.between) or None, 'beside': each.beside[0] or None}
-            for each in scene.joints],
-        'settings': {} if scene.settings is None else {
+            {
+                'name': each.name,
+                'type': each.kind,
+                'line': each.settings.own.place('').line,
+                'between': list(each.between) or None,
+                'beside': each.beside[0] or None,
+            }
+            for each in scene.joints
+        ],
+        'settings': {}
+        if scene.settings is None
+        else {
             name: dict(value) if isinstance(value, Mapping) else value
-            for name, value in scene.settings.items.items()},
+            for name, value in scene.settings.items.items()
+        },
     }
 
 
@@ -157,8 +187,9 @@ def _joint(joint: JointDescription) -> Data:
         'limits2': None if joint.axis2 is None else _limits(joint.limits2),
         'damping': joint.dynamics.damping,
         'friction': joint.dynamics.friction,
-        'mimic': None if mimic is None else {
-            'joint': mimic.joint, 'multiplier': mimic.multiplier, 'offset': mimic.offset},
+        'mimic': None
+        if mimic is None
+        else {'joint': mimic.joint, 'multiplier': mimic.multiplier, 'offset': mimic.offset},
         'line': joint.line,
     }
 
@@ -203,9 +234,10 @@ def _mass(description: RobotDescription, poses: Mapping[str, Pose]) -> Data:
 def _sensor(sensor: SensorDescription, description: RobotDescription) -> Data:
     noise = {
         channel: {
-            name: value for name, value in vars(each).items()
-            if value != getattr(_NO_NOISE, name)}
-        for channel, each in sensor.noise.items()}
+            name: value for name, value in vars(each).items() if value != getattr(_NO_NOISE, name)
+        }
+        for channel, each in sensor.noise.items()
+    }
     return {
         'name': sensor.name,
         'kind': sensor.kind.value,
@@ -237,16 +269,23 @@ def _ros2_control(xml: str) -> list[Data]:
             'name': system.get('name', ''),
             'plugin': (system.findtext('hardware/plugin') or '').strip(),
             'joints': [
-                {'name': joint.get('name', ''),
-                 'command_interfaces': _names(joint.findall('command_interface')),
-                 'state_interfaces': _names(joint.findall('state_interface'))}
-                for joint in system.findall('joint')],
+                {
+                    'name': joint.get('name', ''),
+                    'command_interfaces': _names(joint.findall('command_interface')),
+                    'state_interfaces': _names(joint.findall('state_interface')),
+                }
+                for joint in system.findall('joint')
+            ],
             'sensors': [
-                {'name': sensor.get('name', ''),
-                 'state_interfaces': _names(sensor.findall('state_interface'))}
-                for sensor in system.findall('sensor')],
+                {
+                    'name': sensor.get('name', ''),
+                    'state_interfaces': _names(sensor.findall('state_interface')),
+                }
+                for sensor in system.findall('sensor')
+            ],
         }
-        for system in ElementTree.fromstring(xml).findall('ros2_control')]
+        for system in ElementTree.fromstring(xml).findall('ros2_control')
+    ]
 
 
 def _names(elements: Iterable[ElementTree.Element]) -> list[str]:
@@ -259,7 +298,8 @@ def _drive(drive: DriveDescription) -> Data:
         'kind': drive.kind,
         'wheels': [
             {'joint': wheel.joint, 'radius': wheel.radius, 'position': list(wheel.position)}
-            for wheel in drive.wheels],
+            for wheel in drive.wheels
+        ],
         'steering': [each.joint for each in drive.steering],
         'line': drive.line,
     }
@@ -271,9 +311,14 @@ def _shapes(shapes: Iterable[LinkShape]) -> Data:
     for link, placed, _ in shapes:
         counts[_kind(placed)] += 1
         if isinstance(placed.shape, (ConvexHull, TriangleMesh)):
-            meshes.append({
-                'link': link, 'kind': _kind(placed), 'vertices': len(placed.shape.vertices),
-                'triangles': len(placed.shape.triangles)})
+            meshes.append(
+                {
+                    'link': link,
+                    'kind': _kind(placed),
+                    'vertices': len(placed.shape.vertices),
+                    'triangles': len(placed.shape.triangles),
+                }
+            )
     return {'counts': dict(counts), 'meshes': meshes}
 
 

@@ -17,8 +17,13 @@ _DEEPEST = 32
 _UNITS = {'prismatic': ('m', 'N', 'm/s')}
 _TURNING = ('rad', 'N m', 'rad/s')
 _AXES: dict[tuple[float, ...], str] = {
-    (1.0, 0.0, 0.0): 'x', (0.0, 1.0, 0.0): 'y', (0.0, 0.0, 1.0): 'z',
-    (-1.0, 0.0, 0.0): '-x', (0.0, -1.0, 0.0): '-y', (0.0, 0.0, -1.0): '-z'}
+    (1.0, 0.0, 0.0): 'x',
+    (0.0, 1.0, 0.0): 'y',
+    (0.0, 0.0, 1.0): 'z',
+    (-1.0, 0.0, 0.0): '-x',
+    (0.0, -1.0, 0.0): '-y',
+    (0.0, 0.0, -1.0): '-z',
+}
 
 Data = dict[str, Any]
 
@@ -32,14 +37,15 @@ def gravity_text(gravity: Sequence[float] | Data) -> str:
     """Return what `gravity_data` gives as text."""
     if not isinstance(gravity, Mapping):
         return f'{_vector(gravity)} m/s²'
-    return (f'towards {_vector(gravity["center"])} m, {gravity["strength"]:.4g} m/s² times the '
-            f'distance to the power of {gravity["exponent"]:g}')
+    return (
+        f'towards {_vector(gravity["center"])} m, {gravity["strength"]:.4g} m/s² times the '
+        f'distance to the power of {gravity["exponent"]:g}'
+    )
 
 
 def scene_text(scene: Data, most: int | None = MOST) -> str:
     """Return a scene and its robots as text; most: lines of each list, None for all."""
-    gravity = "the simulator's" if scene['gravity'] is None else (
-        gravity_text(scene['gravity']))
+    gravity = "the simulator's" if scene['gravity'] is None else (gravity_text(scene['gravity']))
     ground = 'none' if scene['ground'] is None else f'at height {scene["ground"].get("height", 0)}'
     lines = [*_wrapped(scene['description']), *_wrapped(f'gravity: {gravity}; ground: {ground}')]
     fields = [f'{each["name"]} ({each["type"]})' for each in scene['force_fields']]
@@ -55,8 +61,12 @@ def scene_text(scene: Data, most: int | None = MOST) -> str:
     if scene['joints']:
         lines += ['', 'joints', *_abridged([_joined(each) for each in scene['joints']], most)]
     for each in scene['robots']:
-        lines += ['', *_wrapped(
-            f'robot {each["name"]!r} in namespace {each["namespace"]!r}, from {each["file"]}')]
+        lines += [
+            '',
+            *_wrapped(
+                f'robot {each["name"]!r} in namespace {each["namespace"]!r}, from {each["file"]}'
+            ),
+        ]
         if each['robot'] is not None:
             lines += [f'  {line}'.rstrip() for line in _robot_lines(each['robot'], most, 2)]
     return '\n'.join(lines)
@@ -67,8 +77,11 @@ def parameters_text(nodes: Sequence[Data], most: int | None = MOST) -> str:
     lines: list[str] = []
     for node in nodes:
         takers = ', '.join(node['taken_by']) or 'none of this package'
-        lines += [f'{node["pattern"]}: for {takers}', *_abridged(
-            [f'{name}: {value}' for name, value in node['parameters'].items()], most), '']
+        lines += [
+            f'{node["pattern"]}: for {takers}',
+            *_abridged([f'{name}: {value}' for name, value in node['parameters'].items()], most),
+            '',
+        ]
     return '\n'.join(lines[:-1])
 
 
@@ -85,35 +98,64 @@ def _robot_lines(robot: Data, most: int | None, margin: int = 0) -> Iterator[str
     links, joints = len(robot['links']), len(robot['joints'])
     yield from _wrapped(
         f'robot {robot["name"]!r}: {robot["base"]} base, {counted(links, "link")}, '
-        f'{counted(joints, "joint")}', '', width)
+        f'{counted(joints, "joint")}',
+        '',
+        width,
+    )
     yield from _wrapped(f'degrees of freedom: {_freedoms(robot["degrees_of_freedom"])}', '', width)
     mass = robot['mass']
     centre = mass['center_of_mass']
-    where = '' if centre is None else (
-        f', its centre at {_vector(centre)} m from {robot["root"]!r}, all joints at 0')
+    where = (
+        ''
+        if centre is None
+        else (f', its centre at {_vector(centre)} m from {robot["root"]!r}, all joints at 0')
+    )
     yield from _wrapped(f'mass: {mass["total"]:.4g} kg{where}', '', width)
     yield from section('tree: joint, type, axis, limits, child link, its mass', _tree(robot))
-    yield from section('loop joints', (
-        f'{each["name"]}  {each["type"]} between {each["link1"]} and {each["link2"]}'
-        for each in robot['loops']))
+    yield from section(
+        'loop joints',
+        (
+            f'{each["name"]}  {each["type"]} between {each["link1"]} and {each["link2"]}'
+            for each in robot['loops']
+        ),
+    )
     yield from section('sensors', map(_sensor, robot['sensors']))
-    yield from section('ros2_control: command interfaces; state interfaces', (
-        line for system in robot['ros2_control'] for line in _system(system)))
-    yield from section('drives', (
-        f'{each["name"]}  {each["kind"]}: {counted(len(each["wheels"]), "wheel")} '
-        f'({", ".join(wheel["joint"] for wheel in each["wheels"])})'
-        + (f', steered by {", ".join(each["steering"])}' if each['steering'] else '')
-        for each in robot['drives']))
-    yield from section('tracks', (
-        f'{each["name"]}  on link {each["link"]}' for each in robot['tracks']))
+    yield from section(
+        'ros2_control: command interfaces; state interfaces',
+        (line for system in robot['ros2_control'] for line in _system(system)),
+    )
+    yield from section(
+        'drives',
+        (
+            f'{each["name"]}  {each["kind"]}: {counted(len(each["wheels"]), "wheel")} '
+            f'({", ".join(wheel["joint"] for wheel in each["wheels"])})'
+            + (f', steered by {", ".join(each["steering"])}' if each['steering'] else '')
+            for each in robot['drives']
+        ),
+    )
+    yield from section(
+        'tracks', (f'{each["name"]}  on link {each["link"]}' for each in robot['tracks'])
+    )
     shapes = robot['collision_shapes']
-    yield from section('collision shapes', [
-        *(counted(number, word, f'{word}es' if word.endswith(('x', 'sh')) else '')
-          for kind, number in shapes['counts'].items() if (word := kind.replace('_', ' '))),
-        *(f'{each["kind"].replace("_", " ")} on {each["link"]}: '
-          f'{counted(each["triangles"], "triangle")}' for each in shapes['meshes'])])
-    yield from section('not simulated', (
-        f'line {each["line"]}: {each["what"]}: {each["why"]}' for each in robot['not_simulated']))
+    yield from section(
+        'collision shapes',
+        [
+            *(
+                counted(number, word, f'{word}es' if word.endswith(('x', 'sh')) else '')
+                for kind, number in shapes['counts'].items()
+                if (word := kind.replace('_', ' '))
+            ),
+            *(
+                f'{each["kind"].replace("_", " ")} on {each["link"]}: '
+                f'{counted(each["triangles"], "triangle")}'
+                for each in shapes['meshes']
+            ),
+        ],
+    )
+    yield from section(
+        'not simulated',
+        (f'line {each["line"]}: {each["what"]}: {each["why"]}' for each in robot['not_simulated']),
+    )
 
 
 def _tree(robot: Data) -> Iterator[str]:
@@ -151,12 +193,14 @@ def _limits(limits: Data, kind: str) -> Iterator[str]:
     position, effort, velocity = _UNITS.get(kind, _TURNING)
     lower, upper = (
         'no stop' if value is None else f'{value:.4g}'
-        for value in (limits['lower'], limits['upper']))
+        for value in (limits['lower'], limits['upper'])
+    )
     if limits['lower'] is not None or limits['upper'] is not None:
         yield f'{lower} to {upper} {position}'
     least, most = (
         'any' if limits[name] is None else f'{limits[name]:.4g}'
-        for name in ('lower_effort', 'effort'))
+        for name in ('lower_effort', 'effort')
+    )
     if least.removeprefix('-') != most:
         yield f'{least} to {most} {effort}'
     elif most != 'any':
@@ -170,7 +214,9 @@ def _freedoms(counts: Data) -> str:
         f'{counts["base"]} of the free base' if counts['base'] else '',
         f'{counts["one_axis_joints"]} of one-axis joints' if counts['one_axis_joints'] else '',
         f'{counts["several_axes_joints"]} of other joints'
-        if counts['several_axes_joints'] else '']
+        if counts['several_axes_joints']
+        else '',
+    ]
     text = f'{counts["total"]} = {" + ".join(filter(None, parts)) or "0"}'
     if counts['taken_by_loops']:
         text += f' - {counts["taken_by_loops"]} taken by loops'
@@ -184,15 +230,15 @@ def _sensor(sensor: Data) -> str:
     rate = 'every step' if sensor['update_rate'] is None else f'{sensor["update_rate"]:g} Hz'
     return (
         f'{sensor["name"]}  {sensor["kind"]} on {where}, frame {sensor["frame"]}, {rate}, '
-        f'{_noise(sensor["noise"])}')
+        f'{_noise(sensor["noise"])}'
+    )
 
 
 def _noise(noise: Data) -> str:
     """Return channels of equal noise together: stddev 0.1 of force.x, force.y."""
     groups: dict[str, list[str]] = {}
     for channel, values in noise.items():
-        text = ' '.join(
-            f'{name} {value:g}' for name, value in values.items() if name != 'kind')
+        text = ' '.join(f'{name} {value:g}' for name, value in values.items() if name != 'kind')
         groups.setdefault(text, []).append(channel)
     texts = [f'{text} of {_channels(channels)}' for text, channels in groups.items()]
     return f'noise: {"; ".join(texts)}' if texts else 'no noise'
@@ -206,21 +252,30 @@ def _channels(channels: Sequence[str]) -> str:
         quantities.setdefault(quantity, []).append(axis)
     return ', '.join(
         quantity if sorted(axes) == ['x', 'y', 'z'] else f'{quantity}.{"".join(axes)}'
-        for quantity, axes in quantities.items())
+        for quantity, axes in quantities.items()
+    )
 
 
 def _system(system: Data) -> Iterator[str]:
     yield f'{system["name"]}  {system["plugin"]}'
     for joint in system['joints']:
-        yield (f'  {joint["name"]}  {" ".join(joint["command_interfaces"]) or "none"}; '
-               f'{" ".join(joint["state_interfaces"]) or "none"}')
+        yield (
+            f'  {joint["name"]}  {" ".join(joint["command_interfaces"]) or "none"}; '
+            f'{" ".join(joint["state_interfaces"]) or "none"}'
+        )
     for sensor in system['sensors']:
         yield f'  {sensor["name"]}  sensor; {" ".join(sensor["state_interfaces"]) or "none"}'
 
 
 def _body(body: Data) -> str:
-    mass = next((f', {body[name]:g} {unit}' for name, unit in (
-        ('mass', 'kg'), ('density', 'kg/m³')) if body[name] is not None), '')
+    mass = next(
+        (
+            f', {body[name]:g} {unit}'
+            for name, unit in (('mass', 'kg'), ('density', 'kg/m³'))
+            if body[name] is not None
+        ),
+        '',
+    )
     shapes = ', '.join(each.replace('_', ' ') for each in body['shapes'])
     return f'{body["name"]}  {body["motion"]}: {shapes}{mass}'
 
@@ -256,5 +311,9 @@ def _wrapped(line: str, margin: str = '', width: int = WIDTH) -> list[str]:
     """Return a line, its further ones indented below its own indentation."""
     indent = margin + ' ' * (len(line) - len(line.lstrip()))
     return textwrap.wrap(
-        line.strip(), width, initial_indent=indent, subsequent_indent=f'{indent}    ',
-        break_on_hyphens=False) or ['']
+        line.strip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=f'{indent}    ',
+        break_on_hyphens=False,
+    ) or ['']

@@ -35,4 +35,5 @@ class PageAddress:
 def has_display() -> bool:
     """Return whether there is a screen for a browser, rather than a text browser alone."""
     return sys.platform == 'darwin' or any(
-        os.environ.get(name) for name in ('DISPLAY', 'WAYLAND_DISPLAY'))
+        os.environ.get(name) for name in ('DISPLAY', 'WAYLAND_DISPLAY')
+    )

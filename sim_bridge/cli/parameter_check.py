@@ -23,13 +23,17 @@ def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[
     tables = _tables()
     if tables is None:
         findings.warning(
-            'values-unchecked', Place('file'), 'values are not checked, which needs rclpy')
+            'values-unchecked', Place('file'), 'values are not checked, which needs rclpy'
+        )
     blocks = []
     for pattern, block, line in parameter_blocks(content):
         place = Place('node', pattern, line)
         node = pattern.rsplit('/', 1)[-1]
-        takers = [*names_of_nodes()] if node in _ANY_NODE else [
-            each for each in names_of_nodes() if each == node]
+        takers = (
+            [*names_of_nodes()]
+            if node in _ANY_NODE
+            else [each for each in names_of_nodes() if each == node]
+        )
         if not isinstance(block, Mapping):
             findings.error('not-yaml', place, 'must hold names and values', 'ros__parameters')
             continue
@@ -39,8 +43,7 @@ def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[
             values[name] = brief(value) if isinstance(value, Mapping) else value
             if takers and not is_foreign(name):
                 _check(name, value, takers, tables, here, findings)
-        blocks.append({
-            'pattern': pattern, 'taken_by': takers, 'parameters': values, 'line': line})
+        blocks.append({'pattern': pattern, 'taken_by': takers, 'parameters': values, 'line': line})
     return blocks
 
 
@@ -54,8 +57,12 @@ def _tables() -> Mapping[str, type] | None:
 
 
 def _check(
-    name: str, value: object, takers: list[str], tables: Mapping[str, type] | None,
-    place: Place, findings: Findings,
+    name: str,
+    value: object,
+    takers: list[str],
+    tables: Mapping[str, type] | None,
+    place: Place,
+    findings: Findings,
 ) -> None:
     block = name.split('.')[0]
     known = {each: names_of_nodes()[each] for each in takers}

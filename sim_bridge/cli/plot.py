@@ -48,21 +48,39 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    completed(parser.add_argument(
-        'what', nargs='+', metavar='BAG… CURVE…', help='bags (folders, .mcap files), then curves'),
-        completers.files)
-    completed(parser.add_argument(
-        '-o', '--output', metavar='FILE', help='a page (.html) or a picture (.png, .svg, .pdf); '
-        'default: BAG_plot.html beside the first bag, opened in a browser'), completers.files)
-    completed(parser.add_argument(
-        '--html', metavar='FILE', help='a page, also beside a picture'), completers.files)
+    completed(
+        parser.add_argument(
+            'what',
+            nargs='+',
+            metavar='BAG… CURVE…',
+            help='bags (folders, .mcap files), then curves',
+        ),
+        completers.files,
+    )
+    completed(
+        parser.add_argument(
+            '-o',
+            '--output',
+            metavar='FILE',
+            help='a page (.html) or a picture (.png, .svg, .pdf); '
+            'default: BAG_plot.html beside the first bag, opened in a browser',
+        ),
+        completers.files,
+    )
+    completed(
+        parser.add_argument('--html', metavar='FILE', help='a page, also beside a picture'),
+        completers.files,
+    )
     parser.add_argument(
-        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]')
+        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]'
+    )
     parser.add_argument(
-        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]')
+        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]'
+    )
     parser.add_argument('--title', metavar='TEXT', help='above the curves; default: the bags')
     parser.add_argument(
-        '--no-browser', action='store_true', help='write the page, and do not open it')
+        '--no-browser', action='store_true', help='write the page, and do not open it'
+    )
     parser.set_defaults(run=run)
 
 
@@ -78,11 +96,15 @@ def run(args: argparse.Namespace) -> int:
     files = [Path(each) for each in (args.output, args.html) if each]
     for file in files:
         if file.suffix.lower() not in (PAGE, *PICTURES) or (
-                str(file) == args.html and file.suffix.lower() != PAGE):
+            str(file) == args.html and file.suffix.lower() != PAGE
+        ):
             raise InvalidValueError(
-                '--html' if str(file) == args.html else '--output', str(file),
-                f'a file that ends with {PAGE}' if str(file) == args.html
-                else f'a file that ends with {", ".join((PAGE, *PICTURES))}')
+                '--html' if str(file) == args.html else '--output',
+                str(file),
+                f'a file that ends with {PAGE}'
+                if str(file) == args.html
+                else f'a file that ends with {", ".join((PAGE, *PICTURES))}',
+            )
     is_shown = not files and not args.no_browser
     files = files or [bags[0].with_name(f'{bags[0].stem}_plot{PAGE}')]
     for file in files:
@@ -103,9 +125,12 @@ def run(args: argparse.Namespace) -> int:
             write(panels, title, file)
         except OSError as err:
             raise InvalidValueError(
-                'file', str(file), f'one that can be written: {err.strerror}') from err
-        console.line(f'{file}: {counted(sum(len(panel.curves) for panel in panels), "curve")}, '
-                     f'{bytes_text(file.stat().st_size)}{", replaced" * is_replaced}')
+                'file', str(file), f'one that can be written: {err.strerror}'
+            ) from err
+        console.line(
+            f'{file}: {counted(sum(len(panel.curves) for panel in panels), "curve")}, '
+            f'{bytes_text(file.stat().st_size)}{", replaced" * is_replaced}'
+        )
     if is_shown:
         webbrowser.open(files[0].resolve().as_uri())
     return 0
@@ -115,12 +140,16 @@ def _split(words: list[str]) -> tuple[list[Path], list[str]]:
     """Return the bags and the curves; raises InvalidValueError where one of them is missing."""
     count = next((k for k, word in enumerate(words) if not Path(word).exists()), len(words))
     if not count:
-        raise InvalidValueError('bag', words[0], 'a folder or an .mcap file that exists'
-                                + path_meant(Path(words[0])))
+        raise InvalidValueError(
+            'bag', words[0], 'a folder or an .mcap file that exists' + path_meant(Path(words[0]))
+        )
     if count == len(words):
         raise InvalidValueError(
-            'curves', 'none', 'fields of topics after the bag, such as '
-            "'joint_states.position[joint_4]'; `sim_bridge info BAG` lists the topics")
+            'curves',
+            'none',
+            'fields of topics after the bag, such as '
+            "'joint_states.position[joint_4]'; `sim_bridge info BAG` lists the topics",
+        )
     return [Path(word) for word in words[:count]], words[count:]
 
 
@@ -134,8 +163,10 @@ def _check_is_no_topic(text: str, bag: Path) -> None:
         if name and f'/{topic.name.lstrip("/")}'.endswith(f'/{name}'):
             fields = message_class(topic.type_name).get_fields_and_field_types()  # type: ignore[attr-defined]
             raise InvalidValueError(
-                'curve', text, 'a field of this topic: '
-                + ', '.join(f'{name}.{each}' for each in fields))
+                'curve',
+                text,
+                'a field of this topic: ' + ', '.join(f'{name}.{each}' for each in fields),
+            )
 
 
 def _read(
@@ -163,8 +194,10 @@ def _read(
                     raise StateError(
                         f'{name} of bag {str(bag)!r} has no values from {span[0]:g} to '
                         f'{span[1]:g} s; it has them from {series.times[0]:.6g} to '
-                        f'{series.times[-1]:.6g} s')
+                        f'{series.times[-1]:.6g} s'
+                    )
                 own = f'{bag.name}: {name}' if len(bags) > 1 else name
-                panel.add(own, series.times[kept], series.values[kept, 0],
-                          str(series.unit(0) or ''))
+                panel.add(
+                    own, series.times[kept], series.values[kept, 0], str(series.unit(0) or '')
+                )
     return panels

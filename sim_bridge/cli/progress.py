@@ -21,8 +21,9 @@ class Work:
     Bars are removed at the end: what comes of the work is told by lines.
     """
 
-    def __init__(self, console: Console, what: str, total: float | None, unit: str = ' s',
-                 digits: int = 1):
+    def __init__(
+        self, console: Console, what: str, total: float | None, unit: str = ' s', digits: int = 1
+    ):
         """
         Begin.
 
@@ -40,7 +41,9 @@ class Work:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         """Remove the bar."""

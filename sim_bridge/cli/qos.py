@@ -48,15 +48,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    completed(parser.add_argument(
-        '-o', '--output', metavar='FILE', help='file to write; default: print it'),
-        completers.files)
-    completed(parser.add_argument(
-        '--record', metavar='BAG',
-        help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it'),
-        completers.folders)
+    completed(
+        parser.add_argument(
+            '-o', '--output', metavar='FILE', help='file to write; default: print it'
+        ),
+        completers.files,
+    )
+    completed(
+        parser.add_argument(
+            '--record',
+            metavar='BAG',
+            help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it',
+        ),
+        completers.folders,
+    )
     parser.add_argument(
-        '--namespace', default='', metavar='NAME', help='namespace of the simulator to wait for')
+        '--namespace', default='', metavar='NAME', help='namespace of the simulator to wait for'
+    )
     parser.set_defaults(run=run, forwards=True)
 
 
@@ -90,9 +98,20 @@ def run(args: argparse.Namespace) -> int:
 def _become(recorder: str, args: argparse.Namespace) -> NoReturn:
     """Wait for the topics, then let this process be `ros2 bag record`; recorder: its path."""
     text = _overrides(args)
-    os.execv(recorder, [
-        recorder, 'bag', 'record', '-a', '-o', args.record, '--qos-profile-overrides-path',
-        args.output or _temporary(text), *args.forwarded])
+    os.execv(
+        recorder,
+        [
+            recorder,
+            'bag',
+            'record',
+            '-a',
+            '-o',
+            args.record,
+            '--qos-profile-overrides-path',
+            args.output or _temporary(text),
+            *args.forwarded,
+        ],
+    )
 
 
 def _overrides(args: argparse.Namespace) -> str:
@@ -117,13 +136,16 @@ def overrides(namespace: str) -> dict[str, dict[str, Any]]:
     # its handlers would shut the context down while the graph is looked at
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     with realtime.undisturbed():
-        node = rclpy.create_node('sim_bridge_qos', enable_rosout=False,
-                                 start_parameter_services=False)
+        node = rclpy.create_node(
+            'sim_bridge_qos', enable_rosout=False, start_parameter_services=False
+        )
     try:
         _await_topics(node, '/' + namespace.strip('/'))
         return {
-            topic: profile(infos) for topic, _ in node.get_topic_names_and_types()
-            if (infos := node.get_publishers_info_by_topic(topic))}
+            topic: profile(infos)
+            for topic, _ in node.get_topic_names_and_types()
+            if (infos := node.get_publishers_info_by_topic(topic))
+        }
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
@@ -165,13 +187,15 @@ def _await_topics(node: Any, namespace: str) -> None:
         is_there = any(
             info.node_namespace == namespace
             and f'{namespace.rstrip("/")}/{info.node_name}/reset' in services
-            for info in node.get_publishers_info_by_topic('/clock'))
+            for info in node.get_publishers_info_by_topic('/clock')
+        )
         now = {topic for topic, _ in node.get_topic_names_and_types()} if is_there else set()
         if now != known:
             known, changed = now, time.monotonic()
         if time.monotonic() - begun > PATIENCE_S:
             raise StateError(
-                f'no simulator in namespace {namespace} publishes /clock within {PATIENCE_S:g} s')
+                f'no simulator in namespace {namespace} publishes /clock within {PATIENCE_S:g} s'
+            )
 
 
 def _temporary(text: str) -> str:

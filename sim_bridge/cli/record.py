@@ -51,13 +51,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         allow_abbrev=False,
     )
     add_simulated(parser)
-    completed(parser.add_argument(
-        '-o', '--output', metavar='BAG', required=True, help='folder to make; must not exist'),
-        completers.folders)
+    completed(
+        parser.add_argument(
+            '-o', '--output', metavar='BAG', required=True, help='folder to make; must not exist'
+        ),
+        completers.folders,
+    )
     parser.add_argument(
-        '--duration', type=float, metavar='S', required=True, help='simulated time [s]')
-    completed(parser.add_argument(
-        '--commands', metavar='FILE', help='commands: a .csv table, or a bag'), completers.files)
+        '--duration', type=float, metavar='S', required=True, help='simulated time [s]'
+    )
+    completed(
+        parser.add_argument('--commands', metavar='FILE', help='commands: a .csv table, or a bag'),
+        completers.files,
+    )
     parser.set_defaults(run=run)
 
 
@@ -83,8 +89,12 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         with Work(console, 'simulated', args.duration) as work:
-            state_hash = recording.run(args.duration, lambda time_s: work(
-                time_s, f'{time_s / (time.monotonic() - begun):.1f} x real time'))
+            state_hash = recording.run(
+                args.duration,
+                lambda time_s: work(
+                    time_s, f'{time_s / (time.monotonic() - begun):.1f} x real time'
+                ),
+            )
     except (RecordingError, SimulationError) as err:
         print(f'sim_bridge record: {err}', file=sys.stderr)
         return FAILED
@@ -93,12 +103,14 @@ def run(args: argparse.Namespace) -> int:
         f'{args.output}: {args.duration:g} s in {took:.1f} s ({args.duration / took:.1f} x real '
         f'time), {counted(recorder.message_count, "message")}, '
         f'{recorder.byte_count / 1e6:.1f} MB, '
-        f'{counted(recording.commands, "command")}, state hash {state_hash}')
+        f'{counted(recording.commands, "command")}, state hash {state_hash}'
+    )
     if recording.left_over:
         console.line(
             f'warning: {recording.left_over} of {recording.left_over + recording.commands} '
             f'commands in {args.commands} come after the {args.duration:g} s of --duration, and '
-            'were not taken')
+            'were not taken'
+        )
     return 0
 
 
@@ -112,8 +124,7 @@ def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParamete
     node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
     world = args.world or ''
     values = project_parameters(world)
-    values.update(values_nearby(
-        node, world, args.robot or '', args.package_path, args.params))
+    values.update(values_nearby(node, world, args.robot or '', args.package_path, args.params))
     values.update(parameters_of(args))
     values.update(map(parameter_in, args.parameter))
     values['record'] = os.fspath(args.output)

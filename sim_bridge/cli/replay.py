@@ -39,9 +39,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
     )
-    completed(parser.add_argument(
-        'bag', help='a bag made by `sim_bridge record`, `run --record` or the parameter `record`'),
-        completers.folders)
+    completed(
+        parser.add_argument(
+            'bag',
+            help='a bag made by `sim_bridge record`, `run --record` or the parameter `record`',
+        ),
+        completers.folders,
+    )
     parser.set_defaults(run=run)
 
 
@@ -66,12 +70,16 @@ def run(args: argparse.Namespace) -> int:
         f'{counted(verdict.ticks, "control step")}, {counted(verdict.commands, "input")} in '
         f'{took:.1f} s; as recorded: {counted(verdict.messages, "message")}, '
         f'{counted(verdict.hashes, "state hash", "state hashes")}'
-        + (f', the last {verdict.state_hash}' if verdict.state_hash else ''))
+        + (f', the last {verdict.state_hash}' if verdict.state_hash else '')
+    )
     for said in filter(None, (verdict.note, verdict.left_out)):
         console.line(f'warning: {said}')
     if verdict.difference:
-        version = '' if verdict.version == __version__ else (
-            f' (recorded by version {verdict.version}, replayed by {__version__})')
+        version = (
+            ''
+            if verdict.version == __version__
+            else (f' (recorded by version {verdict.version}, replayed by {__version__})')
+        )
         console.line(f'different from {verdict.difference}{version}')
     if verdict.damage is not None:
         raise verdict.damage

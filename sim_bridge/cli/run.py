@@ -80,9 +80,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_simulated(parser)
     parser.add_argument(
-        '--controller', choices=(*CONTROLLERS, NO_CONTROLLER),
+        '--controller',
+        choices=(*CONTROLLERS, NO_CONTROLLER),
         help='default: what the scene says, or the one that the parameter file beside the robot '
-        f'is for, else {DEFAULT_CONTROLLER}'
+        f'is for, else {DEFAULT_CONTROLLER}',
     )
     parser.add_argument(
         '--real-time-factor',
@@ -92,14 +93,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument('--paused', action='store_true', help='start paused')
     parser.add_argument(
-        '--duration', type=float, metavar='S',
+        '--duration',
+        type=float,
+        metavar='S',
         help='end so many seconds after the first command, or with --controller none or --paused '
-        'after the first message'
+        'after the first message',
     )
-    completed(parser.add_argument(
-        '--record', metavar='BAG',
-        help='record all topics and commands to this folder, or beside it where it exists',
-    ), completers.folders)
+    completed(
+        parser.add_argument(
+            '--record',
+            metavar='BAG',
+            help='record all topics and commands to this folder, or beside it where it exists',
+        ),
+        completers.folders,
+    )
     parser.add_argument('--view', action='store_true', help='open the live page, in a browser')
     add_page(parser)
     parser.set_defaults(run=run, forwards=True)
@@ -108,10 +115,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def add_page(parser: argparse.ArgumentParser) -> None:
     """Add `--port` and `--no-browser`."""
     parser.add_argument(
-        '--port', type=int, metavar='N', help='port of the live page (default: any that is free)')
+        '--port', type=int, metavar='N', help='port of the live page (default: any that is free)'
+    )
     parser.add_argument(
-        '--no-browser', dest='browser', action='store_false',
-        help='print the address of the live page only')
+        '--no-browser',
+        dest='browser',
+        action='store_false',
+        help='print the address of the live page only',
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -131,7 +142,8 @@ def run(args: argparse.Namespace) -> int:
     check_simulated(args)
     console = Console(sys.stdout)
     robots = {
-        namespace: controller for namespace, controller, _ in controlled(args, args.controller)}
+        namespace: controller for namespace, controller, _ in controlled(args, args.controller)
+    }
     moved = [name for name, controller in robots.items() if controller != NO_CONTROLLER]
     watched = next(iter((*moved, *robots)), '')
     # a paused simulator gets no commands: there is nothing to answer
@@ -139,8 +151,14 @@ def run(args: argparse.Namespace) -> int:
     told = args.robot or args.world or DEFAULT_ROBOT
     with domain_lock(told, args.namespace, os.environ):
         return supervise(
-            build_commands(args), args.namespace, args.duration, console, watched, is_commanded,
-            opens_browser=args.browser)
+            build_commands(args),
+            args.namespace,
+            args.duration,
+            console,
+            watched,
+            is_commanded,
+            opens_browser=args.browser,
+        )
 
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -155,19 +173,34 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     beside = [item for name, _, own in robots if not name for item in own]
     commands = {
         'simulator': [
-            *python, 'sim_bridge', 'node', '--ros-args', *ros_arguments(
-                args, beside, real_time_factor=args.real_time_factor, paused=args.paused or None,
-                record=args.record, view=args.view or None, view_port=args.port),
+            *python,
+            'sim_bridge',
+            'node',
+            '--ros-args',
+            *ros_arguments(
+                args,
+                beside,
+                real_time_factor=args.real_time_factor,
+                paused=args.paused or None,
+                record=args.record,
+                view=args.view or None,
+                view_port=args.port,
+            ),
             *args.forwarded,
-        ],
+        ]
     }
     for name, controller, own in robots:
         if controller == NO_CONTROLLER:
             continue
         namespace = '/'.join(filter(None, (args.namespace.strip('/'), name)))
         commands[f'{name} controller'.strip()] = [
-            *python, f'sim_bridge.control.{controller}_controller', '--ros-args',
-            *namespace_arguments(namespace), *own, *params_arguments(args.params)]
+            *python,
+            f'sim_bridge.control.{controller}_controller',
+            '--ros-args',
+            *namespace_arguments(namespace),
+            *own,
+            *params_arguments(args.params),
+        ]
     return commands
 
 
@@ -215,8 +248,12 @@ def supervise(
 
 
 def _follow(
-    supervisor: Supervisor, watch: Watch, duration: float | None, console: Console,
-    is_commanded: bool, page: PageAddress,
+    supervisor: Supervisor,
+    watch: Watch,
+    duration: float | None,
+    console: Console,
+    is_commanded: bool,
+    page: PageAddress,
 ) -> tuple[str, int]:
     """Show the status until there is a reason to end; return the reason and the exit code."""
     begun, first_message, next_status = time.monotonic(), None, math.inf
@@ -245,9 +282,14 @@ def _follow(
                 first_message, next_status = now, now + _FIRST_STATUS_S
                 console.end_status()
                 console.line(f'running: the first message came after {now - begun:.1f} s')
-                console.line(_invitation(
-                    watch.joint_states if watch.look().publisher_count else watch.object_states,
-                    bool(page.url)))
+                console.line(
+                    _invitation(
+                        watch.joint_states
+                        if watch.look().publisher_count
+                        else watch.object_states,
+                        bool(page.url),
+                    )
+                )
             elif now - begun > START_LIMIT_S:
                 return f'no message within {START_LIMIT_S:g} s', 1
             elif seen.compiling:
@@ -279,10 +321,12 @@ def describe(progress: Progress, page: str = '') -> str:
         f'joint_states at {progress.rate_hz:.1f} Hz' if progress.rate_hz else None,
         f'real time factor {told["real time factor"]}' if told else None,
         counted(int(told['missed deadlines since start']), 'missed deadline') + ' since start'
-        if told else None,
+        if told
+        else None,
         counted(progress.topic_count, 'topic'),
         f'{progress.publisher_count} publishers of joint_states: set another ROS_DOMAIN_ID'
-        if progress.publisher_count > 1 else None,
+        if progress.publisher_count > 1
+        else None,
     ]
     return ' | '.join(filter(None, parts))
 

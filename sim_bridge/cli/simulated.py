@@ -27,7 +27,8 @@ from sim_bridge.ros.params.robot_parameters import (
 )
 
 ROBOT_HELP = (
-    'a shipped robot by its name, a URDF, xacro or OpenPLX file by its path or as package://…')
+    'a shipped robot by its name, a URDF, xacro or OpenPLX file by its path or as package://…'
+)
 
 _ROS_ARGS, _END_OF_ROS_ARGS = '--ros-args', '--'
 
@@ -36,12 +37,16 @@ class _RobotOrScene(argparse.Action):
     """Takes a robot, or a scene as the world."""
 
     def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object,
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
         option_string: str | None = None,
     ) -> None:
         namespace.scene = None
         if isinstance(values, str) and (
-                values.endswith(SCENE_SUFFIXES) or names_gallery_scene(values)):
+            values.endswith(SCENE_SUFFIXES) or names_gallery_scene(values)
+        ):
             if namespace.world:
                 parser.error(f'--world {namespace.world} and the scene {values}: give one')
             namespace.world = namespace.scene = scene_argument(values)
@@ -56,38 +61,75 @@ def scene_argument(text: str) -> str:
 
 def add_description(parser: argparse.ArgumentParser) -> None:
     """Add `--package-path` and `--xacro-arg`."""
-    completed(parser.add_argument(
-        '--package-path', action='append', default=[], metavar='DIR',
-        help='folder of packages, or a package: where package:// and $(find) look first; may be '
-        'repeated'), completers.folders)
+    completed(
+        parser.add_argument(
+            '--package-path',
+            action='append',
+            default=[],
+            metavar='DIR',
+            help='folder of packages, or a package: where package:// and $(find) look first; '
+            'may be '
+            'repeated',
+        ),
+        completers.folders,
+    )
     parser.add_argument(
-        '--xacro-arg', action='append', default=[], metavar='NAME:=VALUE', type=_xacro_argument,
-        help='an argument of the xacro file; may be repeated')
+        '--xacro-arg',
+        action='append',
+        default=[],
+        metavar='NAME:=VALUE',
+        type=_xacro_argument,
+        help='an argument of the xacro file; may be repeated',
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add `--model`."""
     parser.add_argument(
-        '--model', metavar='NAME', help='the model of an OpenPLX file (default: its last)')
+        '--model', metavar='NAME', help='the model of an OpenPLX file (default: its last)'
+    )
 
 
 def add_simulated(parser: argparse.ArgumentParser) -> None:
     """Add `robot`, `--world`, `--params`, `-p`, `--rate`, `--namespace`, `add_description`'s."""
-    completed(parser.add_argument(
-        'robot', nargs='?', action=_RobotOrScene,
-        help=f'{ROBOT_HELP}; or a scene: gallery/NAME, a YAML file or a project of Choreonoid '
-        f'(default: {DEFAULT_ROBOT}, or none with --world)'), completers.robots)
-    completed(parser.add_argument(
-        '--world', metavar='FILE', type=scene_argument,
-        help='scene file: ground, objects, materials and robots; gallery/NAME; or a project of '
-        'Choreonoid'),
-        completers.scenes)
-    completed(parser.add_argument(
-        '--params', metavar='FILE', help='YAML file with parameters of the nodes'),
-        completers.yaml_files)
-    completed(parser.add_argument(
-        '-p', '--parameter', action='append', default=[], metavar='NAME:=VALUE',
-        help='a parameter of the simulator; may be repeated'), completers.parameters)
+    completed(
+        parser.add_argument(
+            'robot',
+            nargs='?',
+            action=_RobotOrScene,
+            help=f'{ROBOT_HELP}; or a scene: gallery/NAME, a YAML file or a project of Choreonoid '
+            f'(default: {DEFAULT_ROBOT}, or none with --world)',
+        ),
+        completers.robots,
+    )
+    completed(
+        parser.add_argument(
+            '--world',
+            metavar='FILE',
+            type=scene_argument,
+            help='scene file: ground, objects, materials and robots; gallery/NAME; or a '
+            'project of '
+            'Choreonoid',
+        ),
+        completers.scenes,
+    )
+    completed(
+        parser.add_argument(
+            '--params', metavar='FILE', help='YAML file with parameters of the nodes'
+        ),
+        completers.yaml_files,
+    )
+    completed(
+        parser.add_argument(
+            '-p',
+            '--parameter',
+            action='append',
+            default=[],
+            metavar='NAME:=VALUE',
+            help='a parameter of the simulator; may be repeated',
+        ),
+        completers.parameters,
+    )
     parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
     parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of all topics')
     parser.set_defaults(scene=None)
@@ -115,9 +157,13 @@ def check_simulated(args: argparse.Namespace) -> None:
 def parameters_of(args: argparse.Namespace) -> dict[str, object]:
     """Return the simulator's parameters that options stand for, those of `-p` left out."""
     given = {
-        'world': args.world, 'robot': args.robot or None, 'rate': args.rate,
+        'world': args.world,
+        'robot': args.robot or None,
+        'rate': args.rate,
         'openplx_model': args.model,
-        'package_paths': args.package_path or None, 'xacro_args': args.xacro_arg or None}
+        'package_paths': args.package_path or None,
+        'xacro_args': args.xacro_arg or None,
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -132,13 +178,19 @@ def ros_arguments(
     """
     values = {**parameters_of(args), **{k: v for k, v in more.items() if v is not None}}
     words = [f'{name}:={_as_yaml(value)}' for name, value in values.items()]
-    project = [item for name, value in project_parameters(args.world or '').items()
-               for item in ('-p', f'{name}:={_as_yaml(value)}')]
+    project = [
+        item
+        for name, value in project_parameters(args.world or '').items()
+        for item in ('-p', f'{name}:={_as_yaml(value)}')
+    ]
     return [
-        *namespace_arguments(args.namespace), *project, *beside,
+        *namespace_arguments(args.namespace),
+        *project,
+        *beside,
         *params_arguments(parameter_file_of_scene(args.world or '')),
         *params_arguments(args.params),
-        *(item for word in (*words, *args.parameter) for item in ('-p', word))]
+        *(item for word in (*words, *args.parameter) for item in ('-p', word)),
+    ]
 
 
 def namespace_arguments(name: str) -> list[str]:
@@ -162,9 +214,14 @@ def controlled(
     world = args.world or ''
     for namespace, robot, own in robots_of(world, args.robot or '', args.package_path):
         kind = NO_CONTROLLER if NO_CONTROLLER in (controller, own) else controller or own
-        yield namespace, kind, [
-            *params_arguments(parameter_file_beside(robot, args.package_path)),
-            *params_arguments(parameter_file_of_scene(world) if namespace else None)]
+        yield (
+            namespace,
+            kind,
+            [
+                *params_arguments(parameter_file_beside(robot, args.package_path)),
+                *params_arguments(parameter_file_of_scene(world) if namespace else None),
+            ],
+        )
 
 
 def _ros_parameters(forwarded: Sequence[str]) -> Iterator[str]:
@@ -189,5 +246,6 @@ def _as_yaml(value: object) -> str:
 def _xacro_argument(text: str) -> str:
     if ':=' not in text:
         raise argparse.ArgumentTypeError(
-            str(InvalidValueError('xacro argument', text, 'NAME:=VALUE')))
+            str(InvalidValueError('xacro argument', text, 'NAME:=VALUE'))
+        )
     return text

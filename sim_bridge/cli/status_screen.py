@@ -26,8 +26,11 @@ def screen(progress: Progress, page: str = '') -> str:
     lines = [f'── {", ".join(progress.robots) or "simulator"} {progress.condition}'.rstrip()]
     if progress.time_s is not None:
         lines.append(_line('simulated time', f'{progress.time_s:.1f} s'))
-    lines += [_line(name, value) for name, value in progress.pacing.items()
-              if name in _SHOWN or name.startswith(_LATENESS)]
+    lines += [
+        _line(name, value)
+        for name, value in progress.pacing.items()
+        if name in _SHOWN or name.startswith(_LATENESS)
+    ]
     if progress.rate_hz:
         lines.append(_line('joint_states', f'{progress.rate_hz:.1f} Hz'))
     lines += _rates(progress)
@@ -37,8 +40,9 @@ def screen(progress: Progress, page: str = '') -> str:
     # the first line says how it is paced
     warnings = [each for each in progress.warnings if each != f'pacing: {progress.condition}']
     if progress.publisher_count > 1:
-        warnings.insert(0, f'{progress.publisher_count} publishers of joint_states: set another '
-                        'ROS_DOMAIN_ID')
+        warnings.insert(
+            0, f'{progress.publisher_count} publishers of joint_states: set another ROS_DOMAIN_ID'
+        )
     lines += [f'   warning: {" ".join(each.split())}' for each in warnings[:_MOST_WARNINGS]]
     if len(warnings) > _MOST_WARNINGS:
         lines.append(f'   … {len(warnings) - _MOST_WARNINGS} more on /diagnostics')
@@ -47,8 +51,11 @@ def screen(progress: Progress, page: str = '') -> str:
 
 def _rates(progress: Progress) -> list[str]:
     """Return lines of topics besides joint_states that somebody listens to."""
-    heard = {topic: rate for topic, rate in progress.rates.items() if rate != NO_LISTENER
-             and not topic.endswith('/joint_states')}
+    heard = {
+        topic: rate
+        for topic, rate in progress.rates.items()
+        if rate != NO_LISTENER and not topic.endswith('/joint_states')
+    }
     shown = sorted(heard)[:_MOST_TOPICS]
     lines = [_line(topic.removeprefix('/'), heard[topic]) for topic in shown]
     if len(heard) > len(shown):

@@ -20,31 +20,48 @@ def study_data(study: Study) -> Data:
     """Return what is in a study."""
     design = study.design
     return {
-        'description': study.description, 'design': design.kind, 'seed': design.seed,
+        'description': study.description,
+        'design': design.kind,
+        'seed': design.seed,
         'runs': design.count,
-        'inputs': [{
-            'name': name, 'paths': [path_text(path) for path in each.paths],
-            'distribution': type(each.distribution).__name__.lower(),
-            **{key: list(value) if isinstance(value, tuple) else value
-               for key, value in asdict(each.distribution).items()},  # type: ignore[call-overload]
-            'told': _told(each.distribution)} for name, each in study.inputs.items()],
+        'inputs': [
+            {
+                'name': name,
+                'paths': [path_text(path) for path in each.paths],
+                'distribution': type(each.distribution).__name__.lower(),
+                **{
+                    key: list(value) if isinstance(value, tuple) else value
+                    for key, value in asdict(each.distribution).items()  # type: ignore[call-overload]
+                },
+                'told': _told(each.distribution),
+            }
+            for name, each in study.inputs.items()
+        ],
         'measures': dict(study.measures),
         'criteria': {name: each.text for name, each in study.criteria.items()},
-        'first': design.of(0)}
+        'first': design.of(0),
+    }
 
 
 def study_text(study: Mapping[str, Any], most: int | None = MOST) -> str:
     """Return the data of a study as text; most: lines of each list, None for all."""
     lines = [
         *([study['description']] if study['description'] else []),
-        f'design {study["design"]}: {counted(study["runs"], "run")}, seed {study["seed"]}', '',
-        'inputs: where, what values']
-    lines += [f'  {each["name"]}  {", ".join(each["paths"])}: {each["told"]}'
-              for each in study['inputs'][:most]]
+        f'design {study["design"]}: {counted(study["runs"], "run")}, seed {study["seed"]}',
+        '',
+        'inputs: where, what values',
+    ]
+    lines += [
+        f'  {each["name"]}  {", ".join(each["paths"])}: {each["told"]}'
+        for each in study['inputs'][:most]
+    ]
     lines += ['', 'measures', *(f'  {name}  {text}' for name, text in study['measures'].items())]
     if study['criteria']:
-        lines += ['', 'a run succeeds if', *(
-            f'  {name}  {text}' for name, text in study['criteria'].items())]
+        lines += [
+            '',
+            'a run succeeds if',
+            *(f'  {name}  {text}' for name, text in study['criteria'].items()),
+        ]
     return '\n'.join(lines)
 
 

@@ -204,7 +204,8 @@ class Supervisor:
             # a process started by nohup outlives its terminal
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._cleanup.callback(
-                    signal.signal, number, signal.signal(number, self._note_stop))
+                    signal.signal, number, signal.signal(number, self._note_stop)
+                )
         self._cleanup.callback(
             signal.signal, signal.SIGCHLD, signal.signal(signal.SIGCHLD, lambda *_: None)
         )

@@ -58,43 +58,85 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    completed(parser.add_argument(
-        'what', nargs='+', metavar='[report | replay] STUDY',
-        help='a study (.yaml), or the folder of its results'), completers.studies)
-    completed(parser.add_argument(
-        '--results', metavar='DIR',
-        help='folder of results (default: STUDY_results beside the study)'), completers.folders)
+    completed(
+        parser.add_argument(
+            'what',
+            nargs='+',
+            metavar='[report | replay] STUDY',
+            help='a study (.yaml), or the folder of its results',
+        ),
+        completers.studies,
+    )
+    completed(
+        parser.add_argument(
+            '--results',
+            metavar='DIR',
+            help='folder of results (default: STUDY_results beside the study)',
+        ),
+        completers.folders,
+    )
     group = parser.add_argument_group('of runs')
     group.add_argument(
-        '--processes', type=int, metavar='N',
-        help='runs at once on this machine (default: its processors)')
+        '--processes',
+        type=int,
+        metavar='N',
+        help='runs at once on this machine (default: its processors)',
+    )
     group.add_argument(
-        '--timeout', type=float, default=600.0, metavar='S',
-        help='wall time after which a run is given up, once its world is built [s] (default: '
-        '600)')
+        '--timeout',
+        type=float,
+        default=600.0,
+        metavar='S',
+        help='wall time after which a run is given up, once its world is built [s] (default: 600)',
+    )
     group.add_argument(
-        '--ray', nargs='?', const='auto', metavar='ADDRESS',
+        '--ray',
+        nargs='?',
+        const='auto',
+        metavar='ADDRESS',
         help='make runs on a Ray cluster: its address, or that of this machine (auto, the '
-        'default); `local` starts one here')
+        'default); `local` starts one here',
+    )
     group.add_argument(
-        '--ship', action='store_true',
-        help="send the study's folder to the nodes of the cluster, which do not share files")
+        '--ship',
+        action='store_true',
+        help="send the study's folder to the nodes of the cluster, which do not share files",
+    )
     group.add_argument(
-        '--keep-going', action='store_true', help='also where all of the first runs fail')
+        '--keep-going', action='store_true', help='also where all of the first runs fail'
+    )
     group = parser.add_argument_group('of reports and replays')
-    completed(group.add_argument(
-        '-o', '--output', metavar='PATH', help='the page of a report (default: report.html with '
-        'the results), the bag of a replay (default: replays/run_K there)'), completers.files)
+    completed(
+        group.add_argument(
+            '-o',
+            '--output',
+            metavar='PATH',
+            help='the page of a report (default: report.html with '
+            'the results), the bag of a replay (default: replays/run_K there)',
+        ),
+        completers.files,
+    )
     group.add_argument('--run', dest='number', type=int, metavar='K', help='the run to make again')
     group.add_argument(
-        '--by', metavar='MEASURE', help='measure whose greatest values are the worst (default: '
-        'the first); --by=-MEASURE: its least')
+        '--by',
+        metavar='MEASURE',
+        help='measure whose greatest values are the worst (default: '
+        'the first); --by=-MEASURE: its least',
+    )
     group.add_argument(
-        '--worst', type=int, default=10, metavar='N',
-        help='worst cases in the report (default: 10)')
+        '--worst',
+        type=int,
+        default=10,
+        metavar='N',
+        help='worst cases in the report (default: 10)',
+    )
     group.add_argument(
-        '--replays', type=int, default=0, metavar='N',
-        help='make bags, and pages that play them, of so many of the worst cases')
+        '--replays',
+        type=int,
+        default=0,
+        metavar='N',
+        help='make bags, and pages that play them, of so many of the worst cases',
+    )
     parser.set_defaults(run=run)
 
 
@@ -109,7 +151,8 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidValueError('--run', args.number, 'a run of sweep replay')
     if args.output is not None and not action:
         raise InvalidValueError(
-            '--output', args.output, 'not with runs: --results names the folder of results')
+            '--output', args.output, 'not with runs: --results names the folder of results'
+        )
     require_extra('a sweep', 'sweep', 'pyarrow')
     if action == REPORT:
         from sim_bridge.cli.sweep_report import report
@@ -133,8 +176,7 @@ def _split(words: list[str]) -> tuple[str, Path]:
         raise InvalidValueError('study', rest, 'one study, or the folder of its results')
     path = Path(rest[0])
     if not path.exists():
-        raise InvalidValueError(
-            'study', rest[0], 'a file that exists' + (path_meant(path) or ''))
+        raise InvalidValueError('study', rest[0], 'a file that exists' + (path_meant(path) or ''))
     return action, path
 
 
@@ -162,23 +204,27 @@ def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
         console.line(
             f'{study.source}: {counted(total - before, "run")}'
             + (f' of {total}, the others were made before' if before else '')
-            + f', on {executor.describe()}')
+            + f', on {executor.describe()}'
+        )
         begun = time.monotonic()
         try:
             with Work(console, 'made', total, ' runs', digits=0) as work:
                 progress = sweep(
-                    store, executor, lambda now: work(now.done, _told(now)), args.keep_going)
+                    store, executor, lambda now: work(now.done, _told(now)), args.keep_going
+                )
         except KeyboardInterrupt:
             console.line(
                 f'interrupted: {store.count} of {total} runs are in {folder}; the same command '
-                'goes on with the others')
+                'goes on with the others'
+            )
             return INTERRUPTED
         found = outcome(store)
     took = time.monotonic() - begun
     file = folder / 'results.parquet'
     console.line(
         f'{file}: {counted(total, "run")}, {bytes_text(file.stat().st_size)}; '
-        f'{counted(progress.made, "run")} in {took:.1f} s, {progress.made / took:.1f} a second')
+        f'{counted(progress.made, "run")} in {took:.1f} s, {progress.made / took:.1f} a second'
+    )
     return _told_of_all(found, study, console)
 
 
@@ -200,7 +246,8 @@ def _executor(args: argparse.Namespace, study: Study) -> Executor:
         require_extra('a sweep on a cluster', 'ray', 'ray')
         if args.processes is not None:
             raise InvalidValueError(
-                '--processes', args.processes, 'none with --ray, whose nodes say how many')
+                '--processes', args.processes, 'none with --ray, whose nodes say how many'
+            )
         from sim_bridge.sweep.on_ray import RayExecutor
 
         return RayExecutor(args.ray, args.timeout, ships=args.ship)
@@ -216,10 +263,16 @@ def _told(progress: Progress) -> str:
     """Return rates, failures and the time left."""
     failed = progress.made - progress.statuses['done']
     left = progress.left_s
-    return ', '.join(filter(None, (
-        f'{progress.rate:.1f} a second' if progress.rate else '',
-        f'{failed} failed' if failed else '',
-        f'{_duration(left)} left' if left is not None else '')))
+    return ', '.join(
+        filter(
+            None,
+            (
+                f'{progress.rate:.1f} a second' if progress.rate else '',
+                f'{failed} failed' if failed else '',
+                f'{_duration(left)} left' if left is not None else '',
+            ),
+        )
+    )
 
 
 def _duration(seconds: float) -> str:

@@ -40,7 +40,7 @@ def report(args: argparse.Namespace, where: Path) -> int:
         require_extra('pages of replays', 'view', 'viser')
         set_prefix()
         with Work(console, 'of the worst cases made again', args.replays, '', digits=0) as work:
-            for number, row in enumerate(found.worst[:args.replays]):
+            for number, row in enumerate(found.worst[: args.replays]):
                 if not replay_page(folder, row.run).exists():
                     _play(study, row, folder, args.timeout, console)
                 work(number + 1)
@@ -48,7 +48,8 @@ def report(args: argparse.Namespace, where: Path) -> int:
         write_report(found, folder, file)
     except OSError as err:
         raise InvalidValueError(
-            'file', str(file), f'one that can be written: {err.strerror}') from err
+            'file', str(file), f'one that can be written: {err.strerror}'
+        ) from err
     console.line(f'{file}: {counted(len(rows), "run")}, {bytes_text(file.stat().st_size)}')
     return 0
 
@@ -63,16 +64,20 @@ def replay(args: argparse.Namespace, where: Path, console: Console) -> int:
     row = next((each for each in rows if each.run == args.number), None)
     if row is None:
         raise InvalidValueError(
-            '--run', args.number, f'a run that has a row, one of {len(rows)} from 0 to '
-            f'{study.design.count - 1}')
+            '--run',
+            args.number,
+            f'a run that has a row, one of {len(rows)} from 0 to {study.design.count - 1}',
+        )
     bag = Path(args.output) if args.output else replay_bag(folder, row.run)
     if bag.exists():
         raise InvalidValueError('--output', str(bag), 'a folder that does not exist yet')
     bag.parent.mkdir(parents=True, exist_ok=True)
     made = _made_again(study, row, bag, args.timeout)
     difference = _difference(row, made)
-    console.line(f'{bag}: run {row.run}, {made.simulated_s:g} s, {made.status}, state hash '
-                 f'{made.state_hash or "none"}')
+    console.line(
+        f'{bag}: run {row.run}, {made.simulated_s:g} s, {made.status}, state hash '
+        f'{made.state_hash or "none"}'
+    )
     if made.reason:
         console.line(f'{made.status}: {made.reason}')
     if difference:
@@ -100,7 +105,8 @@ def _made_again(study: Study, row: Row, bag: Path, timeout_s: float) -> Row:
     if json.loads(json.dumps(own)) != json.loads(json.dumps(dict(row.inputs))):
         raise StateError(
             f'run {row.run} has the inputs {dict(row.inputs)} in its row, and {own} by this '
-            'version of numpy and scipy: it cannot be made again by these')
+            'version of numpy and scipy: it cannot be made again by these'
+        )
     return run_apart(study, row.run, timeout_s, str(bag.resolve()))
 
 
@@ -113,8 +119,9 @@ def _difference(row: Row, made: Row) -> str:
     different = [name for name in before if not _are_equal(before[name], now[name])]
     text = ', '.join(different)
     if different and row.processor != made.processor:
-        text += (f' (it was made on another processor, {row.processor}; equal bits are certain on '
-                 'one)')
+        text += (
+            f' (it was made on another processor, {row.processor}; equal bits are certain on one)'
+        )
     return text
 
 

@@ -40,13 +40,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_simulated(parser)
     parser.add_argument(
-        '--controller', choices=(*CONTROLLERS, 'none'), default='none',
-        help='who commands beside the page (default: none)')
+        '--controller',
+        choices=(*CONTROLLERS, 'none'),
+        default='none',
+        help='who commands beside the page (default: none)',
+    )
     parser.add_argument('--paused', action='store_true', help='start paused')
     running.add_page(parser)
     add_arguments(parser)
     parser.set_defaults(
-        run=run, forwards=True, view=True, record=None, duration=None, real_time_factor=None)
+        run=run, forwards=True, view=True, record=None, duration=None, real_time_factor=None
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,5 +67,4 @@ def run(args: argparse.Namespace) -> int:
         if (err.kind, err.name) != ('robot', args.robot):
             raise
         bags = sorted(each.name for each in Path().iterdir() if is_bag(str(each)))
-        raise UnknownNameError(
-            'robot, world file or bag', err.name, [*bags, *err.known]) from None
+        raise UnknownNameError('robot, world file or bag', err.name, [*bags, *err.known]) from None

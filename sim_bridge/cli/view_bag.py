@@ -29,39 +29,71 @@ def is_bag(text: str | None) -> bool:
     if not text:
         return False
     path = Path(text)
-    return path.suffix == '.mcap' or path.is_dir() and (
-        (path / 'metadata.yaml').is_file() or any(path.glob('*.mcap')))
+    return (
+        path.suffix == '.mcap'
+        or path.is_dir()
+        and ((path / 'metadata.yaml').is_file() or any(path.glob('*.mcap')))
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what concerns bags to the verb `view`."""
     group = parser.add_argument_group('of a bag')
-    completed(group.add_argument(
-        '--with', dest='others', action='append', default=[], metavar='BAG',
-        help='a second run, as a ghost in the first; may be repeated'), completers.files)
+    completed(
+        group.add_argument(
+            '--with',
+            dest='others',
+            action='append',
+            default=[],
+            metavar='BAG',
+            help='a second run, as a ghost in the first; may be repeated',
+        ),
+        completers.files,
+    )
     group.add_argument(
-        '--beside', type=float, default=0.0, metavar='M',
-        help='show those of --with beside the first, so far apart along y [m], not as ghosts')
-    completed(group.add_argument(
-        '--html', metavar='FILE', help='write one page that plays the bag and needs nothing else'),
-        completers.files)
+        '--beside',
+        type=float,
+        default=0.0,
+        metavar='M',
+        help='show those of --with beside the first, so far apart along y [m], not as ghosts',
+    )
+    completed(
+        group.add_argument(
+            '--html',
+            metavar='FILE',
+            help='write one page that plays the bag and needs nothing else',
+        ),
+        completers.files,
+    )
     group.add_argument(
-        '--forces', action='store_true', help='with --html: draw contacts and their forces')
-    completed(group.add_argument(
-        '--output', metavar='FILE', help='write a picture (.png) or a film (.mp4), no display '
-        'needed'), completers.files)
+        '--forces', action='store_true', help='with --html: draw contacts and their forces'
+    )
+    completed(
+        group.add_argument(
+            '--output',
+            metavar='FILE',
+            help='write a picture (.png) or a film (.mp4), no display needed',
+        ),
+        completers.files,
+    )
     group.add_argument(
-        '--at', type=float, metavar='S', help='of the picture; default: the end [s]')
+        '--at', type=float, metavar='S', help='of the picture; default: the end [s]'
+    )
     group.add_argument(
-        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]')
+        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]'
+    )
     group.add_argument(
-        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]')
+        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]'
+    )
     group.add_argument(
-        '--fps', type=float, default=30.0, metavar='HZ', help='frames per second (default: 30)')
+        '--fps', type=float, default=30.0, metavar='HZ', help='frames per second (default: 30)'
+    )
     group.add_argument(
-        '--speed', type=float, default=1.0, metavar='X', help='seconds of the bag per second')
+        '--speed', type=float, default=1.0, metavar='X', help='seconds of the bag per second'
+    )
     group.add_argument(
-        '--size', default='960x720', metavar='WxH', help='pixels of a picture (default: 960x720)')
+        '--size', default='960x720', metavar='WxH', help='pixels of a picture (default: 960x720)'
+    )
 
 
 def view_bag(args: argparse.Namespace, bag: str) -> int:
@@ -89,16 +121,22 @@ def view_bag(args: argparse.Namespace, bag: str) -> int:
             from sim_bridge.page.export import html
 
             with Work(console, 'written', length) as work:
-                page = html(tape, args.forces, lambda time: work(time - tape.begin),
-                            lambda notice: console.line(f'warning: {notice.text}'))
+                page = html(
+                    tape,
+                    args.forces,
+                    lambda time: work(time - tape.begin),
+                    lambda notice: console.line(f'warning: {notice.text}'),
+                )
             Path(args.html).write_text(page, encoding='utf-8')
             console.line(f'{args.html}: {length:.6g} s, {bytes_text(len(page))}')
         if args.output:
             _draw(tape, args, console)
     except OSError as err:
         raise InvalidValueError(
-            'file', err.filename or args.output or args.html,
-            f'one that can be written: {err.strerror}') from err
+            'file',
+            err.filename or args.output or args.html,
+            f'one that can be written: {err.strerror}',
+        ) from err
     return 0
 
 
@@ -109,7 +147,9 @@ def _check(args: argparse.Namespace) -> None:
     Raises MissingPackageError where what is asked for needs a package that is not installed.
     """
     for name, file, kinds in (
-            ('--html', args.html, (PAGE,)), ('--output', args.output, (PICTURE, FILM))):
+        ('--html', args.html, (PAGE,)),
+        ('--output', args.output, (PICTURE, FILM)),
+    ):
         if file and Path(file).suffix.lower() not in kinds:
             raise InvalidValueError(name, file, f'a file that ends with {" or ".join(kinds)}')
     for name, value, most in (('--fps', args.fps, 1000.0), ('--speed', args.speed, 1000.0)):
@@ -123,14 +163,26 @@ def _check(args: argparse.Namespace) -> None:
         require_extra('the page', 'view', 'viser')
     if args.output:
         is_film = Path(args.output).suffix.lower() == FILM
-        require_extra('a film' if is_film else 'a picture', 'film', 'vtkmodules',
-                      *(['imageio_ffmpeg'] if is_film else []))
+        require_extra(
+            'a film' if is_film else 'a picture',
+            'film',
+            'vtkmodules',
+            *(['imageio_ffmpeg'] if is_film else []),
+        )
 
 
 def _pixels(text: str) -> tuple[int, int]:
     width, _, height = text.partition('x')
-    if not (width.isdigit() and height.isdigit() and 16 <= int(width) <= 7680
-            and 16 <= int(height) <= 7680) or int(width) % 2 or int(height) % 2:
+    if (
+        not (
+            width.isdigit()
+            and height.isdigit()
+            and 16 <= int(width) <= 7680
+            and 16 <= int(height) <= 7680
+        )
+        or int(width) % 2
+        or int(height) % 2
+    ):
         raise InvalidValueError('--size', text, 'two even numbers from 16 to 7680, as 960x720')
     return int(width), int(height)
 
@@ -147,7 +199,8 @@ def _read(bag: Path, args: argparse.Namespace, console: Console) -> Tape:
     if kept is None:
         raise StateError(
             f'bag {str(bag)!r} has nothing from {args.begin:g} to {args.end:g} s; it goes from '
-            f'{tape.begin:g} to {tape.end:g} s')
+            f'{tape.begin:g} to {tape.end:g} s'
+        )
     return kept
 
 
@@ -160,8 +213,14 @@ def _draw(tape: Tape, args: argparse.Namespace, console: Console) -> None:
         write_picture(tape, tape.end if args.at is None else args.at, _pixels(args.size), file)
     else:
         with Work(console, 'drawn', tape.end - tape.begin) as work:
-            write_film(tape, args.fps, args.speed, _pixels(args.size), file,
-                       lambda time: work(time - tape.begin))
+            write_film(
+                tape,
+                args.fps,
+                args.speed,
+                _pixels(args.size),
+                file,
+                lambda time: work(time - tape.begin),
+            )
     console.line(f'{file}: {bytes_text(file.stat().st_size)}')
 
 
@@ -171,8 +230,7 @@ def _play(tape: Tape, args: argparse.Namespace, console: Console) -> int:
 
     with Player(tape, args.port or 0, args.speed) as player:
         console.line(f'{tape.title}: {player.url}')
-        if args.browser and any(
-                os.environ.get(name) for name in ('DISPLAY', 'WAYLAND_DISPLAY')):
+        if args.browser and any(os.environ.get(name) for name in ('DISPLAY', 'WAYLAND_DISPLAY')):
             webbrowser.open(player.url)
         player.run()
     return 0

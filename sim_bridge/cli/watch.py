@@ -76,10 +76,12 @@ class Watch:
         self.joint_states = self._node.resolve_topic_name(topic)
         self.object_states = self._node.resolve_topic_name('object_states')
         self._node.create_subscription(
-            JointState, self.joint_states,
+            JointState,
+            self.joint_states,
             # rclpy's annotation lacks callbacks that take the message's information, too
             self._on_joint_states,  # type: ignore[arg-type]
-            _LATEST)
+            _LATEST,
+        )
         commands = '/'.join(filter(None, (robot, 'joint_commands')))
         self._node.create_subscription(JointState, commands, self._on_command, _LATEST)
         self._node.create_subscription(Clock, '/clock', self._on_clock, _LATEST)
@@ -142,13 +144,16 @@ class Watch:
         own = [each for each in message.status if each.name.startswith(f'{name}: ')]
         if own:
             self.progress.warnings = tuple(
-                f'{each.name.removeprefix(f"{name}: ")}: {each.message}' for each in own
-                if each.level > DiagnosticStatus.OK)
+                f'{each.name.removeprefix(f"{name}: ")}: {each.message}'
+                for each in own
+                if each.level > DiagnosticStatus.OK
+            )
         prefix = f'{name}: commands of '
         robots = [s.name.removeprefix(prefix) for s in message.status if s.name.startswith(prefix)]
         # twists and trajectories, too
         self.progress.is_commanded |= any(
-            s.message != WAITING for s in message.status if s.name.startswith(prefix))
+            s.message != WAITING for s in message.status if s.name.startswith(prefix)
+        )
         self.progress.robots = tuple(robots) or self.progress.robots
 
     def _count_topics(self) -> int:

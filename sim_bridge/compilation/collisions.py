@@ -81,18 +81,29 @@ def read_shapes(
     materials: dict[ContactDescription, Material] = {}
     shapes = []
     for link in description.links.values():
-        material: Material | str | None = _material(
-            description.name, link.name, link.contact, materials) or link.material or None
+        material: Material | str | None = (
+            _material(description.name, link.name, link.contact, materials)
+            or link.material
+            or None
+        )
         for geometry in link.collisions:
             place = Place('link/collision', link.name, geometry.line)
             found = _shapes(geometry, meshes, place, findings, missing_meshes)
             shapes += [
-                LinkShape(link.name, Placed(
-                    shape, geometry.pose.position.tolist(),
-                    quaternion_from_matrix(geometry.pose.rotation).tolist(), geometry.name,
-                    material, friction_direction=link.contact.direction),
-                    link.contact.direction_link)
-                for shape in found]
+                LinkShape(
+                    link.name,
+                    Placed(
+                        shape,
+                        geometry.pose.position.tolist(),
+                        quaternion_from_matrix(geometry.pose.rotation).tolist(),
+                        geometry.name,
+                        material,
+                        friction_direction=link.contact.direction,
+                    ),
+                    link.contact.direction_link,
+                )
+                for shape in found
+            ]
     return tuple(shapes)
 
 
@@ -136,19 +147,28 @@ def _material(
     robot: str, link: str, contact: ContactDescription, known: dict[ContactDescription, Material]
 ) -> Material | None:
     """Return the material that Gazebo's tags describe, one for all links where they are alike."""
-    surface = ContactDescription(**{
-        field.name: getattr(contact, field.name) for field in fields(contact)
-        if field.name not in ('self_collide', 'direction')})
+    surface = ContactDescription(
+        **{
+            field.name: getattr(contact, field.name)
+            for field in fields(contact)
+            if field.name not in ('self_collide', 'direction')
+        }
+    )
     if surface == ContactDescription():
         return None
     if surface not in known:
-        given = {'friction': surface.friction, 'friction2': surface.friction2,
-                 'youngs_modulus': surface.stiffness, 'surface_layer': surface.layer,
-                 'max_correcting_velocity': surface.max_velocity}
+        given = {
+            'friction': surface.friction,
+            'friction2': surface.friction2,
+            'youngs_modulus': surface.stiffness,
+            'surface_layer': surface.layer,
+            'max_correcting_velocity': surface.max_velocity,
+        }
         if surface.stiffness is not None and surface.damping is not None:
             # the time in which a spring of kp with a damper of kd comes to rest
             given['damping'] = surface.damping / surface.stiffness
         values: dict[str, Any] = {
-            name: value for name, value in given.items() if value is not None}
+            name: value for name, value in given.items() if value is not None
+        }
         known[surface] = Material(f'{robot}/{link}', **values)
     return known[surface]

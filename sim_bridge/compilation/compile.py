@@ -49,7 +49,8 @@ class Placement:
     def placement_of(self, rotation: np.ndarray, position: np.ndarray) -> Placement:
         """Return, on the same body, a frame that is given in this one; (3, 3) and (3,) [m]."""
         return Placement(
-            self.body, self.rotation @ rotation, self.position + self.rotation @ position)
+            self.body, self.rotation @ rotation, self.position + self.rotation @ position
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,8 @@ def free_axes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
         np.zeros((count, engine.PASSIVE_SIZE)),
         np.tile([-np.inf, np.inf, np.inf, np.inf, -np.inf], (count, 1)),
         np.tile([0.0, 0.0, np.inf, -np.inf], (count, 1)),
-        np.tile([0.0, _STOP_ERP, 0.0], (count, 1)))
+        np.tile([0.0, _STOP_ERP, 0.0], (count, 1)),
+    )
 
 
 class _Body(NamedTuple):
@@ -149,7 +151,10 @@ class _Compiler:
     """The bodies made so far, in parent-first order."""
 
     def __init__(
-        self, description: RobotDescription, base: int, shapes: Iterable[LinkShape],
+        self,
+        description: RobotDescription,
+        base: int,
+        shapes: Iterable[LinkShape],
         mount: JointDescription | None,
     ):
         self._description = description
@@ -158,12 +163,15 @@ class _Compiler:
         self._fixed_base = base == engine.GROUND and mount is None
         self._shapes = tuple(shapes)
         self._children: dict[str, list[JointDescription]] = {
-            name: [] for name in description.links}
+            name: [] for name in description.links
+        }
         for joint in description.joints.values():
             self._children[joint.parent].append(joint)
         self._measured = {
-            sensor.joint for sensor in description.sensors
-            if sensor.kind is SensorKind.FORCE_TORQUE}
+            sensor.joint
+            for sensor in description.sensors
+            if sensor.kind is SensorKind.FORCE_TORQUE
+        }
         self._number_coordinates()
         self._bodies: list[_Body] = []
         self._links: dict[str, Placement] = {}
@@ -214,9 +222,19 @@ class _Compiler:
         model = self._model()
         self._check_free_bodies(model)
         shapes = tuple(on_body(shape, self._links) for shape in self._shapes)
-        return Blueprint(model, self._fixed_base, self._links, self._joint_names, self._first_v,
-                         self._first_q, self._mount, self._joint_v, self._joint_q,
-                         self._joint_body, shapes)
+        return Blueprint(
+            model,
+            self._fixed_base,
+            self._links,
+            self._joint_names,
+            self._first_v,
+            self._first_q,
+            self._mount,
+            self._joint_v,
+            self._joint_q,
+            self._joint_body,
+            shapes,
+        )
 
     def _begin(self) -> Placement:
         """Add the body of the root link; return the link's frame on it."""
@@ -227,11 +245,15 @@ class _Compiler:
         place = f'robot {self._description.name!r}'
         if joint.type is JointType.FLOATING:
             raise InvalidValueError(
-                'type of the mount', joint.type.value, 'that of a joint that holds something',
-                place)
+                'type of the mount',
+                joint.type.value,
+                'that of a joint that holds something',
+                place,
+            )
         if joint.name in self._description.joints:
             raise InvalidValueError(
-                'name of the mount', joint.name, 'one that none of its joints has', place)
+                'name of the mount', joint.name, 'one that none of its joints has', place
+            )
         # a fixed one stays a joint: it connects to a body of another model
         self._measured.add(joint.name)
         return self._attach(joint, nowhere)
@@ -251,18 +273,22 @@ class _Compiler:
             place = f'robot {self._description.name!r}, link {link!r}'
             if mass <= 0.0:
                 raise InvalidValueError(
-                    'mass of the free body', float(mass),
+                    'mass of the free body',
+                    float(mass),
                     'a positive mass on this link or on a link fixed to it, or fixed_base=True',
-                    place)
+                    place,
+                )
             alone = not np.any(np.isin(model.parent, moving) & (model.kind != engine.WELD))
             matrix = np.zeros((3, 3))
             matrix[np.triu_indices(3)] = inertia
             if alone and np.linalg.eigvalsh(matrix, UPLO='U')[0] <= 0.0:
                 raise InvalidValueError(
-                    'inertia of the free body', tuple(inertia.tolist()),
+                    'inertia of the free body',
+                    tuple(inertia.tolist()),
                     'a positive definite one (ixx ixy ixz iyy iyz izz, kg m²) on this link or on '
                     'a link fixed to it, or fixed_base=True',
-                    place)
+                    place,
+                )
 
     def _add_body(self, place: Placement, kind: int, q: int, v: int) -> Placement:
         """Add a body with its frame at a place on its parent; return that frame on itself."""
@@ -377,19 +403,20 @@ def _move_to_master(
     passive[v, columns] = 0.0
     if law.multiplier != 0.0:
         limits[master, engine.VELOCITY] = min(
-            limits[master, engine.VELOCITY], limits[v, engine.VELOCITY] / abs(law.multiplier))
+            limits[master, engine.VELOCITY], limits[v, engine.VELOCITY] / abs(law.multiplier)
+        )
 
 
 def on_body(shape: LinkShape, links: Mapping[str, Placement]) -> BodyShape:
     """Return a shape with its pose on the body of its link; links: where each link is."""
-    place = links[shape.link].placement_of(
-        shape.placed.rotation, np.array(shape.placed.position))
+    place = links[shape.link].placement_of(shape.placed.rotation, np.array(shape.placed.position))
     direction, holder = shape.placed.friction_direction or (0.0, 0.0, 0.0), -1
     if shape.friction_link:
         link = links[shape.friction_link]
         direction, holder = (link.rotation @ direction).tolist(), link.body
     return BodyShape(
-        shape.link, shape.placed, place.body, place.rotation, place.position, direction, holder)
+        shape.link, shape.placed, place.body, place.rotation, place.position, direction, holder
+    )
 
 
 def combine(masses: Iterable[tuple[Inertial, Placement]]) -> np.ndarray:

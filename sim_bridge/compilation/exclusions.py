@@ -68,13 +68,13 @@ def kept_by_tags(description: RobotDescription, body_of: dict[str, int]) -> Pair
         wish = bool(description.links[name].contact.self_collide)
         wishes[body] = wishes.get(body, False) or wish
     return frozenset(
-        (one, other) for one, other in combinations(sorted(wishes), 2)
-        if not wishes[one] and not wishes[other])
+        (one, other)
+        for one, other in combinations(sorted(wishes), 2)
+        if not wishes[one] and not wishes[other]
+    )
 
 
-def pairs_of_links(
-    separated: Iterable[frozenset[str]], body_of: dict[str, int]
-) -> Pairs:
+def pairs_of_links(separated: Iterable[frozenset[str]], body_of: dict[str, int]) -> Pairs:
     """
     Return the pairs of bodies that hold pairs of links.
 

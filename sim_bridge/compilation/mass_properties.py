@@ -28,7 +28,10 @@ def inertial_of(mass: float, center: FloatArray, inertia: FloatArray) -> Inertia
 
 
 def properties_of(
-    shapes: Sequence[Placed], mass: float | None, density: float | None, material_of: MaterialOf,
+    shapes: Sequence[Placed],
+    mass: float | None,
+    density: float | None,
+    material_of: MaterialOf,
     place: str,
 ) -> MassProperties:
     """
@@ -62,7 +65,8 @@ def checked_inertia(value: object, place: str) -> FloatArray:
     """Return an inertia as (3, 3); raises InvalidValueError if no body can have it."""
     expected = (
         '(3, 3) symmetric, or (3,) its diagonal; positive definite, no principal moment above the '
-        'sum of the others [kg m²]')
+        'sum of the others [kg m²]'
+    )
     matrix = real_array('inertia', value, expected, place)
     if matrix.shape == (3,):
         matrix = np.diag(matrix)

@@ -65,8 +65,13 @@ def describe_body(
         inertial = _inertial(spec, shapes, place, material_of)
     link = LinkDescription(name, inertial)
     description = RobotDescription(
-        name=name, root=name, links=MappingProxyType({name: link}),
-        joints=MappingProxyType({}), sensors=(), report=Report(place))
+        name=name,
+        root=name,
+        links=MappingProxyType({name: link}),
+        joints=MappingProxyType({}),
+        sensors=(),
+        report=Report(place),
+    )
     sensors = items_of('sensors', spec.sensors, SensorDescription, 'descriptions of sensors')
     if sensors:
         description = _with_sensors(description, sensors, shapes)
@@ -74,8 +79,7 @@ def describe_body(
 
 
 def _with_sensors(
-    description: RobotDescription, sensors: Iterable[SensorDescription],
-    shapes: Iterable[Placed],
+    description: RobotDescription, sensors: Iterable[SensorDescription], shapes: Iterable[Placed]
 ) -> RobotDescription:
     """Return the description with sensors on its link; raises DescriptionError."""
     own, link = {placed.name for placed in shapes}, description.root
@@ -83,14 +87,23 @@ def _with_sensors(
         for name in sensor.collisions:
             if name not in own:
                 raise InvalidValueError(
-                    'collisions', name, f'names of shapes of the body: {", ".join(sorted(own))}',
-                    f'sensor {sensor.name!r}')
+                    'collisions',
+                    name,
+                    f'names of shapes of the body: {", ".join(sorted(own))}',
+                    f'sensor {sensor.name!r}',
+                )
     # its shapes are not those of the description
-    extended = add_sensors(description, [
-        replace(sensor, link=sensor.link or link, collisions=()) for sensor in sensors])
+    extended = add_sensors(
+        description,
+        [replace(sensor, link=sensor.link or link, collisions=()) for sensor in sensors],
+    )
     watched = {sensor.name: sensor.collisions for sensor in sensors}
-    return replace(extended, sensors=tuple(
-        replace(sensor, collisions=watched[sensor.name]) for sensor in extended.sensors))
+    return replace(
+        extended,
+        sensors=tuple(
+            replace(sensor, collisions=watched[sensor.name]) for sensor in extended.sensors
+        ),
+    )
 
 
 def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
@@ -100,10 +113,12 @@ def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
         for placed in shapes:
             if placed.shape.is_endless:
                 raise InvalidValueError(
-                    'motion', motion,
+                    'motion',
+                    motion,
                     f"'static', since a {type(placed.shape).__name__} has no end"
-                    f"{' without a bottom' if isinstance(placed.shape, HeightField) else ''}",
-                    place)
+                    f'{" without a bottom" if isinstance(placed.shape, HeightField) else ""}',
+                    place,
+                )
 
 
 def _inertial(
@@ -114,13 +129,18 @@ def _inertial(
     center, inertia = np.zeros(3), None
     if spec.center_of_mass is not None:
         center = finite_vector(
-            'center_of_mass', spec.center_of_mass, 3, place, '3 finite numbers [m]')
+            'center_of_mass', spec.center_of_mass, 3, place, '3 finite numbers [m]'
+        )
     if spec.inertia is not None:
         inertia = checked_inertia(spec.inertia, place)
     if mass is None or inertia is None or spec.density is not None:
         own = properties_of(
-            shapes, mass, spec.density,
-            lambda given: material_of(spec.material if given is None else given), place)
+            shapes,
+            mass,
+            spec.density,
+            lambda given: material_of(spec.material if given is None else given),
+            place,
+        )
         mass = own.mass
         center = own.center_of_mass if spec.center_of_mass is None else center
         inertia = own.inertia if inertia is None else inertia

@@ -16,19 +16,38 @@ from sim_bridge.compiler.function import Function, literal
 from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, is_number, items_of, Tuple, Value
 
 _FLOATING: dict[type[ast.operator], str] = {
-    ast.Add: 'fadd', ast.Sub: 'fsub', ast.Mult: 'fmul', ast.Div: 'fdiv'}
-_BITWISE: dict[type[ast.operator], str] = {
-    ast.BitAnd: 'and', ast.BitOr: 'or', ast.BitXor: 'xor'}
+    ast.Add: 'fadd',
+    ast.Sub: 'fsub',
+    ast.Mult: 'fmul',
+    ast.Div: 'fdiv',
+}
+_BITWISE: dict[type[ast.operator], str] = {ast.BitAnd: 'and', ast.BitOr: 'or', ast.BitXor: 'xor'}
 _INTEGRAL: dict[type[ast.operator], str] = {
-    ast.Add: 'add', ast.Sub: 'sub', ast.Mult: 'mul', **_BITWISE}
+    ast.Add: 'add',
+    ast.Sub: 'sub',
+    ast.Mult: 'mul',
+    **_BITWISE,
+}
 _LITERAL: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift, ast.RShift: operator.rshift,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 _COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
-    ast.Eq: ('oeq', 'eq'), ast.NotEq: ('une', 'ne'), ast.Lt: ('olt', 'slt'),
-    ast.LtE: ('ole', 'sle'), ast.Gt: ('ogt', 'sgt'), ast.GtE: ('oge', 'sge')}
+    ast.Eq: ('oeq', 'eq'),
+    ast.NotEq: ('une', 'ne'),
+    ast.Lt: ('olt', 'slt'),
+    ast.LtE: ('ole', 'sle'),
+    ast.Gt: ('ogt', 'sgt'),
+    ast.GtE: ('oge', 'sge'),
+}
 
 
 def binary(f: Function, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Value:
@@ -48,8 +67,11 @@ def binary(f: Function, node: ast.AST, op: ast.operator, a: Value, b: Value) -> 
 def _floating(f: Function, node: ast.AST, kind: type, a: Value, b: Value) -> Value:
     x, y = a.leaves[0], b.leaves[0]
     if kind not in _FLOATING:
-        f.fail(node, f'{ast.unparse(node)}: floats know + - * / only; write x * x for x ** 2, '
-               'math.pow(x, y) for other powers')
+        f.fail(
+            node,
+            f'{ast.unparse(node)}: floats know + - * / only; write x * x for x ** 2, '
+            'math.pow(x, y) for other powers',
+        )
     if kind is ast.Mult:
         product = f.instruct(f'fmul double {x}, {y}')
         f.products[product] = (x, y)
@@ -75,7 +97,7 @@ def _fused(f: Function, a: str, b: str, c: str) -> Value:
 
 def rounded(f: Function, value: Value) -> Value:
     """Return a number rounded: a sum it is an operand of does not fuse it."""
-    leaf, = value.leaves
+    (leaf,) = value.leaves
     if leaf not in f.products:
         return value
     return Value(FLOAT, (f.instruct(f'bitcast double {leaf} to double'),))
@@ -141,7 +163,7 @@ def negate(f: Function, node: ast.AST, a: Value) -> Value:
     number = literal(a)
     if number is not None:
         # the least integer is its own negative, as docs/kernels.md says
-        return a if number == -2**63 else f.constant(node, -number)
+        return a if number == -(2**63) else f.constant(node, -number)
     return Value(INT, (f.instruct(f'sub i64 0, {a.leaves[0]}'),))
 
 
@@ -168,6 +190,10 @@ def compare(f: Function, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> st
 
 def select(f: Function, condition: str, a: Value, b: Value) -> Value:
     """Return a where the i1 is true, else b; both are computed and of the same kind."""
-    return Value(a.kind, tuple(
-        f.instruct(f'select i1 {condition}, {llvm} {x}, {llvm} {y}')
-        for llvm, x, y in zip(a.kind.leaves, a.leaves, b.leaves, strict=True)))
+    return Value(
+        a.kind,
+        tuple(
+            f.instruct(f'select i1 {condition}, {llvm} {x}, {llvm} {y}')
+            for llvm, x, y in zip(a.kind.leaves, a.leaves, b.leaves, strict=True)
+        ),
+    )

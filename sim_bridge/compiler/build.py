@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 # Processes import from where this one does. They end in silence on Ctrl-C.
-_BEGIN = ('import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); '
-          'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); ')
+_BEGIN = (
+    'import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); '
+    'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); '
+)
 _WORKER = f'{_BEGIN}runpy.run_path({llvm.__file__!r}, run_name="__main__")'
 _APART = f'{_BEGIN}runpy.run_module("sim_bridge.compiler", run_name="__main__")'
 # signals of a crash: compiling the same text here would crash this process
@@ -104,8 +106,9 @@ def build(units: Iterable[Compilable]) -> None:
         return
     objects.warn_unless_kept()
     with contextlib.ExitStack() as locks:
-        ours = [unit for unit in wanted
-                if locks.enter_context(objects.alone(unit.key, wait=False))]
+        ours = [
+            unit for unit in wanted if locks.enter_context(objects.alone(unit.key, wait=False))
+        ]
         # another process may have finished some meanwhile
         _compile(missing(ours))
     others = [unit for unit in wanted if unit not in ours]
@@ -147,9 +150,14 @@ def build_apart(units: Iterable[Compilable]) -> None:
     problem = ''
     try:
         done = subprocess.run(
-            [sys.executable, '-c', _APART, repr(paths), *names], check=False, text=True,
-            errors='replace', stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE)
+            [sys.executable, '-c', _APART, repr(paths), *names],
+            check=False,
+            text=True,
+            errors='replace',
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
     except OSError as error:
         problem = f'cannot be started: {error}'
     else:
@@ -158,8 +166,12 @@ def build_apart(units: Iterable[Compilable]) -> None:
             problem = ': '.join([f'ended {_way_of_ending(done.returncode)}', *said])
     track.close()
     if problem:
-        warnings.warn(f'a process that was to compile kernels {problem}; they are compiled here '
-                      'when they are needed', RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f'a process that was to compile kernels {problem}; they are compiled here '
+            'when they are needed',
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def _way_of_ending(code: int) -> str:
@@ -239,7 +251,9 @@ class _Worker:
         self._is_unwanted = False
         self._process = subprocess.Popen(
             [sys.executable, '-c', _WORKER, repr(sys.path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._source, self._target = self._process.stdin, self._process.stdout
 
@@ -307,10 +321,12 @@ class _Workers:
 
     def submit(self, work: Callable[..., None], *arguments: object) -> Future[None]:
         """Run work(compile_text, *arguments) with an idle worker."""
+
         def with_worker() -> None:
             compile_text = self._free.get()
             try:
                 work(compile_text, *arguments)
             finally:
                 self._free.put(compile_text)
+
         return self._threads.submit(with_worker)

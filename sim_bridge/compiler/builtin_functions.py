@@ -49,7 +49,7 @@ def _extremum(op: ast.cmpop, f: Function, node: ast.Call, arguments: list[Value]
 
 
 def _absolute(f: Function, node: ast.Call, arguments: list[Value]) -> Value:
-    value, = _numbers(f, node, arguments, 1)
+    (value,) = _numbers(f, node, arguments, 1)
     if value.kind is FLOAT:
         return Value(FLOAT, (f.call('llvm.fabs.f64', 'double', [('double', value.leaves[0])]),))
     operands = [('i64', f.convert(node, value, INT).leaves[0]), ('i1', 'false')]
@@ -59,7 +59,7 @@ def _absolute(f: Function, node: ast.Call, arguments: list[Value]) -> Value:
 
 
 def _number(kind: Number, f: Function, node: ast.Call, arguments: list[Value]) -> Value:
-    value, = _numbers(f, node, arguments, 1)
+    (value,) = _numbers(f, node, arguments, 1)
     if kind is INT and value.kind is FLOAT:
         return _to_integer(f, value.leaves[0])
     if kind is BOOL and value.kind is not BOOL:
@@ -91,14 +91,12 @@ def _is_finite(f: Function, node: ast.Call, arguments: list[Value]) -> Value:
 
 
 def _is_nan(f: Function, node: ast.Call, arguments: list[Value]) -> Value:
-    value, = _numbers(f, node, arguments, 1)
+    (value,) = _numbers(f, node, arguments, 1)
     leaf = f.convert(node, value, FLOAT).leaves[0]
     return Value(BOOL, (f.instruct(f'fcmp uno double {leaf}, 0.0'),))
 
 
-def _floats(
-    name: str, count: int, f: Function, node: ast.Call, arguments: list[Value]
-) -> Value:
+def _floats(name: str, count: int, f: Function, node: ast.Call, arguments: list[Value]) -> Value:
     """Call a function of floats: an LLVM intrinsic or a function of the C library."""
     values = _numbers(f, node, arguments, count)
     operands = [('double', f.convert(node, each, FLOAT).leaves[0]) for each in values]
@@ -107,9 +105,7 @@ def _floats(
     return Value(FLOAT, (f.call(name, 'double', operands, attributes),))
 
 
-def _numbers(
-    f: Function, node: ast.Call, arguments: list[Value], count: int
-) -> list[Value]:
+def _numbers(f: Function, node: ast.Call, arguments: list[Value], count: int) -> list[Value]:
     if len(arguments) != count or not all(is_number(each.kind) for each in arguments):
         what = 'a number' if count == 1 else f'{count} numbers'
         f.fail(node, f'{ast.unparse(node)}: takes {what}')
@@ -118,18 +114,36 @@ def _numbers(
 
 # names of LLVM intrinsics, or of functions of the C library
 _OF_FLOATS: dict[Callable[..., float], tuple[str, int]] = {
-    math.sqrt: ('llvm.sqrt.f64', 1), math.fabs: ('llvm.fabs.f64', 1),
+    math.sqrt: ('llvm.sqrt.f64', 1),
+    math.fabs: ('llvm.fabs.f64', 1),
     math.copysign: ('llvm.copysign.f64', 2),
-    math.sin: ('sin', 1), math.cos: ('cos', 1), math.tan: ('tan', 1),
-    math.asin: ('asin', 1), math.acos: ('acos', 1), math.atan: ('atan', 1),
-    math.atan2: ('atan2', 2), math.pow: ('pow', 2), math.exp: ('exp', 1), math.log: ('log', 1)}
+    math.sin: ('sin', 1),
+    math.cos: ('cos', 1),
+    math.tan: ('tan', 1),
+    math.asin: ('asin', 1),
+    math.acos: ('acos', 1),
+    math.atan: ('atan', 1),
+    math.atan2: ('atan2', 2),
+    math.pow: ('pow', 2),
+    math.exp: ('exp', 1),
+    math.log: ('log', 1),
+}
 
 _EMITTERS: dict[Any, Emit] = {
-    min: partial(_extremum, ast.Lt()), max: partial(_extremum, ast.Gt()), abs: _absolute,
-    int: partial(_number, INT), float: partial(_number, FLOAT), bool: partial(_number, BOOL),
-    len: _length, math.floor: partial(_rounded, 'llvm.floor.f64'),
-    math.ceil: partial(_rounded, 'llvm.ceil.f64'), math.isfinite: _is_finite, math.isnan: _is_nan,
-    **{function: partial(_floats, *called) for function, called in _OF_FLOATS.items()}}
+    min: partial(_extremum, ast.Lt()),
+    max: partial(_extremum, ast.Gt()),
+    abs: _absolute,
+    int: partial(_number, INT),
+    float: partial(_number, FLOAT),
+    bool: partial(_number, BOOL),
+    len: _length,
+    math.floor: partial(_rounded, 'llvm.floor.f64'),
+    math.ceil: partial(_rounded, 'llvm.ceil.f64'),
+    math.isfinite: _is_finite,
+    math.isnan: _is_nan,
+    **{function: partial(_floats, *called) for function, called in _OF_FLOATS.items()},
+}
 
 NAMES = sorted(
-    f'math.{each.__name__}' if each.__module__ == 'math' else each.__name__ for each in _EMITTERS)
+    f'math.{each.__name__}' if each.__module__ == 'math' else each.__name__ for each in _EMITTERS
+)

@@ -50,8 +50,7 @@ class Compiled:
         """Prepare for calls; nothing is compiled before the first, unless it is built before."""
         self.entry, self.kinds = entry, kinds
         self.unit = Unit(entry, kinds)
-        *self.starts, self.words = accumulate(
-            (len(kind.leaves) for kind in kinds), initial=0)
+        *self.starts, self.words = accumulate((len(kind.leaves) for kind in kinds), initial=0)
         """Where the words of each argument begin, and how many there are."""
 
     @cached_property
@@ -87,8 +86,10 @@ class Compiled:
         """
         names = self.entry.function.__code__.co_varnames
         if len(arguments) != len(self.kinds):
-            raise TypeError(f'{self.entry.__name__}() takes {len(self.kinds)} arguments '
-                            f'({", ".join(names[:len(self.kinds)])}), not {len(arguments)}')
+            raise TypeError(
+                f'{self.entry.__name__}() takes {len(self.kinds)} arguments '
+                f'({", ".join(names[: len(self.kinds)])}), not {len(arguments)}'
+            )
         words: list[int] = []
         for name, kind, argument in zip(names, self.kinds, arguments, strict=False):
             try:
@@ -144,9 +145,13 @@ class Call:
         """Use another array of the same kind as an argument; raises TypeError for any other."""
         kind, at = self._compiled.kinds[number], self._compiled.starts[number]
         # the usual case, in a tenth of the time of the checks for all others
-        if (type(array) is np.ndarray and isinstance(kind, Array)
-                and array.dtype is _DTYPES[kind.item] and array.ndim == kind.dimensions
-                and array.flags.c_contiguous):
+        if (
+            type(array) is np.ndarray
+            and isinstance(kind, Array)
+            and array.dtype is _DTYPES[kind.item]
+            and array.ndim == kind.dimensions
+            and array.flags.c_contiguous
+        ):
             words = [address_of(array), *array.shape]
         else:
             words = _words(kind, array, [])
@@ -204,13 +209,16 @@ def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
     if isinstance(kind, Tuple):
         if not isinstance(found, Tuple) or len(found.items) != len(kind.items):
             raise TypeError(str(found))
-        return [word for item, each in zip(kind.items, argument, strict=True)
-                for word in _words(item, each, alive)]
+        return [
+            word
+            for item, each in zip(kind.items, argument, strict=True)
+            for word in _words(item, each, alive)
+        ]
     if not is_number(found) or (kind is not FLOAT and found is FLOAT):
         raise TypeError(str(found))
     if kind is FLOAT:
         return [_BITS.unpack(_DOUBLE.pack(argument))[0]]
-    if not -2**63 <= argument < 2**63:
+    if not -(2**63) <= argument < 2**63:
         raise TypeError(f'{argument}, which takes more than 64 bits')
     return [int(argument)]
 

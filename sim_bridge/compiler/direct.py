@@ -105,13 +105,25 @@ refused:
 }}"""
 # what the text reads of a plan: word and type by name
 _WORDS = {
-    **{name: (at, 'ptr') for name, at in (
-        ('guard', taking.GUARD), ('guard_name', taking.GUARD_NAME), ('idle', taking.IDLE),
-        ('none', taking.NONE), ('floats', taking.FLOATS), ('fallback', taking.FALLBACK),
-        ('function', taking.FUNCTION), ('block', taking.BLOCK), ('done', taking.DONE),
-        ('result_word', taking.RESULT_WORD), ('result_shape', taking.RESULT_SHAPE),
-        ('number', taking.NUMBER))},
-    'result_dimensions': (taking.RESULT_DIMENSIONS, 'i64')}
+    **{
+        name: (at, 'ptr')
+        for name, at in (
+            ('guard', taking.GUARD),
+            ('guard_name', taking.GUARD_NAME),
+            ('idle', taking.IDLE),
+            ('none', taking.NONE),
+            ('floats', taking.FLOATS),
+            ('fallback', taking.FALLBACK),
+            ('function', taking.FUNCTION),
+            ('block', taking.BLOCK),
+            ('done', taking.DONE),
+            ('result_word', taking.RESULT_WORD),
+            ('result_shape', taking.RESULT_SHAPE),
+            ('number', taking.NUMBER),
+        )
+    },
+    'result_dimensions': (taking.RESULT_DIMENSIONS, 'i64'),
+}
 _FLOATS = np.dtype(np.float64)
 
 
@@ -147,17 +159,26 @@ class _DirectUnit(Unit):
         take, result = module.function(None, kernel.tree, kernel, self.arguments)
         words = '\n'.join(
             f'  %{name}.at = getelementptr i64, ptr %plan, i64 {at}\n'
-            f'  %{name} = load {kind}, ptr %{name}.at' for name, (at, kind) in _WORDS.items())
+            f'  %{name} = load {kind}, ptr %{name}.at'
+            for name, (at, kind) in _WORDS.items()
+        )
         module.add(_TEXT.format(name=symbol, take=take, data=8 * taking.DATA, words=words))
         return result
 
     @property
     def callbacks(self) -> dict[str, Any]:
         """Functions of CPython and of numpy."""
-        names = ('PyObject_GetAttr', 'PyObject_VectorcallDict', 'PyFloat_FromDouble', 'Py_IncRef',
-                 'Py_DecRef')
-        return {**{name: getattr(ctypes.pythonapi, name) for name in names},
-                'PyArray_Empty': ctypes.c_void_p(_numpy_function(_EMPTY))}
+        names = (
+            'PyObject_GetAttr',
+            'PyObject_VectorcallDict',
+            'PyFloat_FromDouble',
+            'Py_IncRef',
+            'Py_DecRef',
+        )
+        return {
+            **{name: getattr(ctypes.pythonapi, name) for name in names},
+            'PyArray_Empty': ctypes.c_void_p(_numpy_function(_EMPTY)),
+        }
 
 
 _UNIT = _DirectUnit(taking.take, (INT, INT, INT))
@@ -173,8 +194,13 @@ class Direct:
     """
 
     def __init__(
-        self, call: Call, operands: Sequence[Operand], result: np.ndarray, shape: tuple[int, ...],
-        guard: tuple[object, str], fallback: Callable[..., Any],
+        self,
+        call: Call,
+        operands: Sequence[Operand],
+        result: np.ndarray,
+        shape: tuple[int, ...],
+        guard: tuple[object, str],
+        fallback: Callable[..., Any],
     ) -> None:
         """
         Prepare.
@@ -188,39 +214,67 @@ class Direct:
             return
         guarded, name = guard[0], sys.intern(guard[1])
         extents = np.array(shape, np.int64)
-        rows = np.array([
-            (call.address_of_word(each.argument), each.size,
-             0 if each.default is None else address_of(each.default))
-            for each in operands], np.int64).reshape(-1, taking.OPERAND_SIZE)
+        rows = np.array(
+            [
+                (
+                    call.address_of_word(each.argument),
+                    each.size,
+                    0 if each.default is None else address_of(each.default),
+                )
+                for each in operands
+            ],
+            np.int64,
+        ).reshape(-1, taking.OPERAND_SIZE)
         function, block = call.place
         words = {
-            taking.GUARD: id(guarded), taking.GUARD_NAME: id(name), taking.IDLE: id(0),
-            taking.NONE: id(None), taking.ARRAY: id(np.ndarray), taking.FLOATS: id(_FLOATS),
+            taking.GUARD: id(guarded),
+            taking.GUARD_NAME: id(name),
+            taking.IDLE: id(0),
+            taking.NONE: id(None),
+            taking.ARRAY: id(np.ndarray),
+            taking.FLOATS: id(_FLOATS),
             taking.FLOAT_WORD: _words_of(_FLOATS)[taking.ITEM_WORD] & taking.ITEM_MASK,
-            taking.FALLBACK: id(fallback), taking.FUNCTION: function, taking.BLOCK: block,
+            taking.FALLBACK: id(fallback),
+            taking.FUNCTION: function,
+            taking.BLOCK: block,
             taking.DONE: block + 8 * call.argument_words,
             taking.RESULT_WORD: call.address_of_word(call.count - 1),
-            taking.RESULT_DIMENSIONS: len(shape), taking.RESULT_SHAPE: address_of(extents),
-            taking.RESULT_SIZE: result.nbytes, taking.NUMBER: 0 if shape else address_of(result),
-            taking.OPERANDS: address_of(rows), taking.COUNT: len(operands)}
+            taking.RESULT_DIMENSIONS: len(shape),
+            taking.RESULT_SHAPE: address_of(extents),
+            taking.RESULT_SIZE: result.nbytes,
+            taking.NUMBER: 0 if shape else address_of(result),
+            taking.OPERANDS: address_of(rows),
+            taking.COUNT: len(operands),
+        }
         plan = np.zeros(taking.PLAN_SIZE, np.int64)
         plan[list(words)] = list(words.values())
         # all that the plan points to
         self._alive = (
-            guarded, name, fallback, call, extents, rows, [each.default for each in operands])
+            guarded,
+            name,
+            fallback,
+            call,
+            extents,
+            rows,
+            [each.default for each in operands],
+        )
         self.run = _make(ctypes.byref(_definition()), plan, None)
 
 
 class _Definition(ctypes.Structure):
     """PyMethodDef of CPython."""
 
-    _fields_ = (('name', ctypes.c_char_p), ('function', ctypes.c_void_p),
-                ('flags', ctypes.c_int), ('document', ctypes.c_char_p))
+    _fields_ = (
+        ('name', ctypes.c_char_p),
+        ('function', ctypes.c_void_p),
+        ('flags', ctypes.c_int),
+        ('document', ctypes.c_char_p),
+    )
 
 
-_make = ctypes.PYFUNCTYPE(
-    ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
-        ('PyCFunction_NewEx', ctypes.pythonapi))
+_make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ('PyCFunction_NewEx', ctypes.pythonapi)
+)
 
 
 @cache
@@ -236,12 +290,16 @@ def is_possible() -> bool:
     words = _words_of(sample)
     shape = (ctypes.c_int64 * 2).from_address(words[taking.SHAPE])
     return (
-        sys.implementation.name == 'cpython' and object.__basicsize__ == _HEAD_SIZE
-        and words[taking.TYPE] == id(np.ndarray) and words[taking.DATA] == address_of(sample)
-        and words[taking.DIMENSIONS] & taking.HALF == 2 and list(shape) == [2, 3]
+        sys.implementation.name == 'cpython'
+        and object.__basicsize__ == _HEAD_SIZE
+        and words[taking.TYPE] == id(np.ndarray)
+        and words[taking.DATA] == address_of(sample)
+        and words[taking.DIMENSIONS] & taking.HALF == 2
+        and list(shape) == [2, 3]
         and words[taking.ITEM] == id(sample.dtype)
         and words[taking.FLAGS] & taking.HALF == sample.flags.num
-        and _words_of(_FLOATS)[taking.ITEM_WORD] >> 32 == _FLOATS.num)
+        and _words_of(_FLOATS)[taking.ITEM_WORD] >> 32 == _FLOATS.num
+    )
 
 
 def _words_of(thing: object) -> Any:
@@ -250,8 +308,12 @@ def _words_of(thing: object) -> Any:
 
 def _numpy_function(number: int) -> int:
     """Return the address of a function in numpy's table for C."""
-    module = next(sys.modules[name] for name in (
-        'numpy._core._multiarray_umath', 'numpy.core._multiarray_umath') if name in sys.modules)
+    module = next(
+        sys.modules[name]
+        for name in ('numpy._core._multiarray_umath', 'numpy.core._multiarray_umath')
+        if name in sys.modules
+    )
     table = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ('PyCapsule_GetPointer', ctypes.pythonapi))(module._ARRAY_API, None)
+        ('PyCapsule_GetPointer', ctypes.pythonapi)
+    )(module._ARRAY_API, None)
     return (ctypes.c_void_p * (number + 1)).from_address(table)[number] or 0

@@ -54,8 +54,11 @@ def emit_condition(f: Function, node: ast.expr, yes: str, no: str) -> None:
         if value.kind is INT:
             value = Value(BOOL, (f.instruct(f'icmp ne i64 {value.leaves[0]}, 0'),))
         if value.kind is not BOOL:
-            f.fail(node, f'{ast.unparse(node)} is {value.kind}: a condition is a bool or an '
-                   'integer; write a comparison')
+            f.fail(
+                node,
+                f'{ast.unparse(node)} is {value.kind}: a condition is a bool or an '
+                'integer; write a comparison',
+            )
         f.branch_if(value.leaves[0], yes, no)
 
 
@@ -83,8 +86,11 @@ def look_up(f: Function, node: ast.expr) -> Any:
     if isinstance(node, ast.Name):
         names = f.scope.kernel.function.__globals__
         if node.id in f.scope.kernel.function.__code__.co_freevars:
-            f.fail(node, f'{node.id!r} belongs to a function around the kernel: make it a '
-                   'parameter, or a constant of the module')
+            f.fail(
+                node,
+                f'{node.id!r} belongs to a function around the kernel: make it a '
+                'parameter, or a constant of the module',
+            )
         if node.id in names:
             return names[node.id]
         if hasattr(builtins, node.id):
@@ -96,7 +102,8 @@ def look_up(f: Function, node: ast.expr) -> Any:
         found = getattr(owner, node.attr, None)
         # modules of modules are not supported: `unit` does not look into them
         if (isinstance(owner, ModuleType) or is_enum) and not isinstance(
-                found, (ModuleType, NoneType)):
+            found, (ModuleType, NoneType)
+        ):
             return found
         f.fail(node, f'{ast.unparse(node)}: nothing that kernels know')
     f.fail(node, f'{ast.unparse(node)} cannot be called: kernels call other kernels by name')
@@ -128,8 +135,11 @@ def _attribute(f: Function, node: ast.Attribute) -> Value:
             return f.constant(node, owner.kind.dimensions)
         if node.attr == 'size':
             return Value(INT, (count_items(f, owner),))
-    f.fail(node, f'{ast.unparse(node)}: {owner.kind} has no {node.attr!r}; arrays have shape, '
-           'size and ndim, parts their fields')
+    f.fail(
+        node,
+        f'{ast.unparse(node)}: {owner.kind} has no {node.attr!r}; arrays have shape, '
+        'size and ndim, parts their fields',
+    )
 
 
 def _tuple(f: Function, node: ast.Tuple) -> Value:
@@ -150,8 +160,9 @@ def emit_indices(f: Function, node: ast.Subscript) -> list[Value | Range]:
             continue
         if each.step is not None:
             f.fail(node, f'{ast.unparse(node)}: a range has no step; write a loop')
-        ends = [None if end is None else emit_expression(f, end)
-                for end in (each.lower, each.upper)]
+        ends = [
+            None if end is None else emit_expression(f, end) for end in (each.lower, each.upper)
+        ]
         indices.append(Range(*ends))
     return indices
 
@@ -192,8 +203,11 @@ def _decide(f: Function, node: ast.BoolOp) -> Value:
     for number, each in enumerate(node.values, 1):
         value = emit_expression(f, each)
         if value.kind is not BOOL:
-            f.fail(each, f'{ast.unparse(each)} is {value.kind}: as a value, and / or joins bools; '
-                   'write a comparison')
+            f.fail(
+                each,
+                f'{ast.unparse(each)} is {value.kind}: as a value, and / or joins bools; '
+                'write a comparison',
+            )
         f.store(chosen, value)
         if number < len(node.values):
             following = f.label()
@@ -206,12 +220,20 @@ def _decide(f: Function, node: ast.BoolOp) -> Value:
 
 
 def _conditional(f: Function, node: ast.IfExp) -> Value:
-    return _choose(f, node, node.test, lambda: emit_expression(f, node.body),
-                   lambda: emit_expression(f, node.orelse))
+    return _choose(
+        f,
+        node,
+        node.test,
+        lambda: emit_expression(f, node.body),
+        lambda: emit_expression(f, node.orelse),
+    )
 
 
 def _choose(
-    f: Function, node: ast.expr, test: ast.expr, if_true: Callable[[], Value],
+    f: Function,
+    node: ast.expr,
+    test: ast.expr,
+    if_true: Callable[[], Value],
     if_false: Callable[[], Value],
 ) -> Value:
     """Emit both values in branches; only the chosen one is computed."""
@@ -248,16 +270,22 @@ def _call(f: Function, node: ast.Call) -> Value:
             f.fail(node, f'{ast.unparse(node)}: {error}')
     emit = builtin_functions.find(target)
     if emit is None:
-        f.fail(node, f'{ast.unparse(node.func)} is no kernel; decorate it with @kernel, or use '
-               f'one of {", ".join(builtin_functions.NAMES)}')
+        f.fail(
+            node,
+            f'{ast.unparse(node.func)} is no kernel; decorate it with @kernel, or use '
+            f'one of {", ".join(builtin_functions.NAMES)}',
+        )
     return emit(f, node, arguments)
 
 
 def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Value]) -> Value:
     count = len(kernel.tree.args.args)
     if len(arguments) != count:
-        f.fail(node, f'{ast.unparse(node)}: {kernel.__name__!r} takes {count} arguments, not '
-               f'{len(arguments)}')
+        f.fail(
+            node,
+            f'{ast.unparse(node)}: {kernel.__name__!r} takes {count} arguments, not '
+            f'{len(arguments)}',
+        )
     expression = expression_of(kernel.tree) if kernel.is_inlined else None
     if expression is not None and has_plain_parameters(kernel.tree):
         # part of this expression: its products and sums are fused with those of the caller
@@ -273,8 +301,10 @@ def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Va
         return value
     symbol, result = f.module.function(f, node, kernel, tuple(each.kind for each in arguments))
     operands = ', '.join(
-        f'{llvm} {leaf}' for each in arguments
-        for llvm, leaf in zip(each.kind.leaves, each.leaves, strict=True))
+        f'{llvm} {leaf}'
+        for each in arguments
+        for llvm, leaf in zip(each.kind.leaves, each.leaves, strict=True)
+    )
     # Processors of the x86 family return the floats behind the first three on their old stack of
     # eight. A call as a jump, which LLVM makes of a last one, would leave there what is not used.
     call = 'call' if kernel.is_inlined else 'notail call'
@@ -283,8 +313,12 @@ def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Va
         return Value(result, ())
     llvm = struct_of(result)
     returned = f.instruct(f'{call} {llvm} @{symbol}({operands})')
-    return Value(result, tuple(
-        f.instruct(f'extractvalue {llvm} {returned}, {at}') for at in range(len(result.leaves))))
+    return Value(
+        result,
+        tuple(
+            f.instruct(f'extractvalue {llvm} {returned}, {at}') for at in range(len(result.leaves))
+        ),
+    )
 
 
 def struct_of(kind: Any) -> str:
@@ -293,6 +327,15 @@ def struct_of(kind: Any) -> str:
 
 
 _EMITTERS: dict[type[ast.expr], Callable[[Function, Any], Value]] = {
-    ast.Attribute: _attribute, ast.BinOp: _binary, ast.BoolOp: _boolean, ast.Call: _call,
-    ast.Compare: _boolean, ast.Constant: _constant, ast.IfExp: _conditional, ast.Name: _name,
-    ast.Subscript: _subscript, ast.Tuple: _tuple, ast.UnaryOp: _unary}
+    ast.Attribute: _attribute,
+    ast.BinOp: _binary,
+    ast.BoolOp: _boolean,
+    ast.Call: _call,
+    ast.Compare: _boolean,
+    ast.Constant: _constant,
+    ast.IfExp: _conditional,
+    ast.Name: _name,
+    ast.Subscript: _subscript,
+    ast.Tuple: _tuple,
+    ast.UnaryOp: _unary,
+}

@@ -91,9 +91,13 @@ class Function:
         leaves = (f'%a{number}' for number in range(sum(len(k.leaves) for k in arguments)))
         values = {
             name: Value(kind, tuple(next(leaves) for _ in kind.leaves))
-            for name, kind in zip(given, arguments, strict=True)}
-        assigned = {node.id for node in ast.walk(tree)
-                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            for name, kind in zip(given, arguments, strict=True)
+        }
+        assigned = {
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
         self.scope = Scope(kernel, {n: v for n, v in values.items() if n not in assigned})
         for name, value in values.items():
             if name in assigned:
@@ -112,13 +116,15 @@ class Function:
         self.lines.append(f'{name} = {operation}')
         return name
 
-    def call(self, name: str, result: str, operands: Iterable[tuple[str, str]],
-             attributes: str = '') -> str:
+    def call(
+        self, name: str, result: str, operands: Iterable[tuple[str, str]], attributes: str = ''
+    ) -> str:
         """Call a function outside the module, without side effects, on (type, operand) pairs."""
         operands = list(operands)
         types = ', '.join(llvm for llvm, _ in operands)
         self.module.declare(
-            f'declare {result} @{name}({types}) nounwind memory(none) {attributes}')
+            f'declare {result} @{name}({types}) nounwind memory(none) {attributes}'
+        )
         given = ', '.join(f'{llvm} {operand}' for llvm, operand in operands)
         return self.instruct(f'call {result} @{name}({given})')
 
@@ -165,9 +171,13 @@ class Function:
 
     def load(self, variable: Variable) -> Value:
         """Return the value of a variable."""
-        return Value(variable.kind, tuple(
-            self.instruct(f'load {llvm}, ptr {slot}')
-            for llvm, slot in zip(variable.kind.leaves, variable.slots, strict=True)))
+        return Value(
+            variable.kind,
+            tuple(
+                self.instruct(f'load {llvm}, ptr {slot}')
+                for llvm, slot in zip(variable.kind.leaves, variable.slots, strict=True)
+            ),
+        )
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
         """Set a local variable; its first value determines its kind."""
@@ -175,8 +185,11 @@ class Function:
         if variable is None:
             variable = self.variables[name] = self.allocate(value.kind)
         elif variable.kind != value.kind:
-            self.fail(node, f'{name!r} is {variable.kind} above and {value.kind} here: '
-                      f'{_advise(variable.kind, value.kind)}')
+            self.fail(
+                node,
+                f'{name!r} is {variable.kind} above and {value.kind} here: '
+                f'{_advise(variable.kind, value.kind)}',
+            )
         self.store(variable, value)
 
     # --- values ----------------------------------------------------------------------------------
@@ -185,7 +198,7 @@ class Function:
         """Convert a bool to a number, or an integer to a float; fail for other kinds."""
         if value.kind == kind:
             return value
-        leaf, = value.leaves if is_number(value.kind) else (None,)
+        (leaf,) = value.leaves if is_number(value.kind) else (None,)
         if leaf is not None and value.kind is BOOL and kind is INT:
             if leaf in _TRUTHS:
                 return Value(INT, (str(int(leaf == 'true')),))
@@ -204,25 +217,34 @@ class Function:
         if isinstance(value, bool):
             return Value(BOOL, ('true' if value else 'false',))
         if isinstance(value, int):
-            if not -2**63 <= value < 2**63:
+            if not -(2**63) <= value < 2**63:
                 self.fail(node, f'{value} does not fit into 64 bits')
             return Value(INT, (str(int(value)),))
         if isinstance(value, float):
             return Value(FLOAT, (float_text(value),))
         if isinstance(value, tuple):
             items = [self.constant(node, item) for item in value]
-            return Value(Tuple(tuple(item.kind for item in items)),
-                         tuple(leaf for item in items for leaf in item.leaves))
-        self.fail(node, f'{ast.unparse(node)} is {type(value).__name__}: kernels know numbers, '
-                  'bools and tuples of them as constants')
+            return Value(
+                Tuple(tuple(item.kind for item in items)),
+                tuple(leaf for item in items for leaf in item.leaves),
+            )
+        self.fail(
+            node,
+            f'{ast.unparse(node)} is {type(value).__name__}: kernels know numbers, '
+            'bools and tuples of them as constants',
+        )
 
     def fail(self, node: ast.AST, problem: str) -> NoReturn:
         """Raise KernelError at a node of the kernel whose names are looked up."""
         kernel = self.scope.kernel
         path = kernel.function.__code__.co_filename
         place = getattr(node, 'lineno', 0), getattr(node, 'col_offset', 0)
-        raise KernelError(os.path.relpath(path) if os.path.exists(path) else path,
-                          *place, kernel.__name__, problem)
+        raise KernelError(
+            os.path.relpath(path) if os.path.exists(path) else path,
+            *place,
+            kernel.__name__,
+            problem,
+        )
 
 
 _ZEROS = {'double': '0.0', 'i64': '0', 'i1': 'false', 'ptr': 'null'}

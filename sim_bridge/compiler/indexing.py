@@ -40,14 +40,13 @@ def read_item(
 
 def load_number(f: Function, place: Value) -> Value:
     """Return the number at a place; its kind is the number's, its leaf the address."""
-    llvm, = place.kind.leaves
-    return Value(place.kind, (
-        f.instruct(f'load {llvm}, ptr {place.leaves[0]}, {_ALIAS[llvm]}'),))
+    (llvm,) = place.kind.leaves
+    return Value(place.kind, (f.instruct(f'load {llvm}, ptr {place.leaves[0]}, {_ALIAS[llvm]}'),))
 
 
 def store_number(f: Function, place: Value, number: str) -> None:
     """Set the number at a place."""
-    llvm, = place.kind.leaves
+    (llvm,) = place.kind.leaves
     f.emit(f'store {llvm} {number}, ptr {place.leaves[0]}, {_ALIAS[llvm]}')
 
 
@@ -76,8 +75,10 @@ def _item_of_tuple(
             f.fail(node, f'{ast.unparse(node)}: there are {len(items)} items')
         return items[number]
     if not items or any(item.kind != items[0].kind for item in items):
-        f.fail(node, f'{ast.unparse(node)}: items of several kinds, {whole.kind}, need a literal '
-               'index')
+        f.fail(
+            node,
+            f'{ast.unparse(node)}: items of several kinds, {whole.kind}, need a literal index',
+        )
     chosen = items[-1]
     for at in range(len(items) - 2, -1, -1):
         is_it = f.instruct(f'icmp eq i64 {index.leaves[0]}, {at}')
@@ -98,9 +99,10 @@ def locate(
     for axis, index in enumerate(indices):
         extent = extents[axis]
         if isinstance(index, Range):
-            if any(behind != _ALL for behind in indices[axis + 1:]):
-                f.fail(node, f'{ast.unparse(node)}: behind a range come whole axes only; '
-                       'write a loop')
+            if any(behind != _ALL for behind in indices[axis + 1 :]):
+                f.fail(
+                    node, f'{ast.unparse(node)}: behind a range come whole axes only; write a loop'
+                )
             first, count = _range(f, node, index, extent)
             kept.append(count)
         else:
@@ -108,12 +110,15 @@ def locate(
         if axis:
             offset = _times(f, offset, extent)
         offset = _plus(f, offset, first)
-    for extent in extents[len(indices):]:
+    for extent in extents[len(indices) :]:
         offset = _times(f, offset, extent)
         kept.append(extent)
     item = array.kind.item
-    place = address if offset == '0' else f.instruct(
-        f'getelementptr inbounds {item.llvm}, ptr {address}, i64 {offset}')
+    place = (
+        address
+        if offset == '0'
+        else f.instruct(f'getelementptr inbounds {item.llvm}, ptr {address}, i64 {offset}')
+    )
     return Value(Array(item, len(kept)), (place, *kept)) if kept else Value(item, (place,))
 
 
@@ -180,8 +185,10 @@ def _copy(f: Function, node: ast.Subscript, source: Value, target: Value) -> Non
         f.module.check_extent(f, node, extent, other)
     size = f.instruct(f'mul nsw i64 {count_items(f, target)}, 8')
     f.module.declare('declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)')
-    f.emit(f'call void @llvm.memmove.p0.p0.i64(ptr {target.leaves[0]}, ptr {source.leaves[0]}, '
-           f'i64 {size}, i1 false)')
+    f.emit(
+        f'call void @llvm.memmove.p0.p0.i64(ptr {target.leaves[0]}, ptr {source.leaves[0]}, '
+        f'i64 {size}, i1 false)'
+    )
 
 
 def _fill(f: Function, number: str, target: Value) -> None:

@@ -26,9 +26,7 @@ class Kernel:
     __name__: str
     __qualname__: str
 
-    def __init__(
-        self, function: Callable[..., Any], *, is_inlined: bool, has_lanes: bool = False
-    ):
+    def __init__(self, function: Callable[..., Any], *, is_inlined: bool, has_lanes: bool = False):
         """Wrap a Python function."""
         self.function, self.is_inlined, self.has_lanes = function, is_inlined, has_lanes
         update_wrapper(self, function)

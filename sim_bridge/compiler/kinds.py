@@ -127,8 +127,10 @@ def items_of(value: Value) -> Iterator[Value]:
 
 def tuple_of(items: list[Value]) -> Value:
     """Return a tuple of values."""
-    return Value(Tuple(tuple(item.kind for item in items)),
-                 tuple(leaf for item in items for leaf in item.leaves))
+    return Value(
+        Tuple(tuple(item.kind for item in items)),
+        tuple(leaf for item in items for leaf in item.leaves),
+    )
 
 
 def is_part(kind: type) -> bool:
@@ -170,7 +172,8 @@ def kind_of_argument(value: Any) -> Kind:
             return Array(_ITEMS[value.dtype], value.ndim)
         raise TypeError(
             f'a {value.ndim}-d array of {value.dtype}; kernels take float64 and int64 arrays of '
-            f'1 to {MAX_DIMENSIONS} dimensions')
+            f'1 to {MAX_DIMENSIONS} dimensions'
+        )
     if isinstance(value, tuple):
         if is_part(type(value)):
             return Part(type(value))

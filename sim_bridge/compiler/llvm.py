@@ -31,8 +31,23 @@ _LEAST_VERSION = 0, 45
 _REMEDY = "pip install 'llvmlite>=0.45'"
 
 # functions of the C library that kernels may call, and what LLVM makes of them
-MATHEMATICS = ('sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'exp', 'log', 'pow', 'fma',
-               'sincos', 'memcpy', 'memmove', 'memset')
+MATHEMATICS = (
+    'sin',
+    'cos',
+    'tan',
+    'asin',
+    'acos',
+    'atan',
+    'atan2',
+    'exp',
+    'log',
+    'pow',
+    'fma',
+    'sincos',
+    'memcpy',
+    'memmove',
+    'memset',
+)
 
 
 @cache
@@ -41,12 +56,15 @@ def _binding() -> Any:
         import llvmlite
         import llvmlite.binding as binding
     except ImportError as error:
-        raise ImportError(f'kernels are compiled by llvmlite, which cannot be imported ({error}): '
-                          f'{_REMEDY}') from error
+        raise ImportError(
+            f'kernels are compiled by llvmlite, which cannot be imported ({error}): {_REMEDY}'
+        ) from error
     version = tuple(int(digits) for digits in re.findall(r'\d+', llvmlite.__version__)[:2])
     if version < _LEAST_VERSION:
-        raise ImportError(f'llvmlite {llvmlite.__version__} in {llvmlite.__path__[0]} is too old '
-                          f'for the kernels: {_REMEDY}')
+        raise ImportError(
+            f'llvmlite {llvmlite.__version__} in {llvmlite.__path__[0]} is too old '
+            f'for the kernels: {_REMEDY}'
+        )
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
@@ -58,9 +76,14 @@ def machine_name() -> str:
     import llvmlite
 
     binding = _binding()
-    return ' '.join([
-        f'llvmlite {llvmlite.__version__}', f'passes {_LEVEL} {_CODE_LEVEL}',
-        binding.get_process_triple(), *_processor()])
+    return ' '.join(
+        [
+            f'llvmlite {llvmlite.__version__}',
+            f'passes {_LEVEL} {_CODE_LEVEL}',
+            binding.get_process_triple(),
+            *_processor(),
+        ]
+    )
 
 
 def _processor() -> tuple[str, str]:
@@ -73,7 +96,8 @@ def _machine(processor: tuple[str, str]) -> Any:
     binding = _binding()
     name, features = processor
     return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
-        cpu=name, features=features, opt=_CODE_LEVEL, reloc='pic', codemodel='small')
+        cpu=name, features=features, opt=_CODE_LEVEL, reloc='pic', codemodel='small'
+    )
 
 
 def compile_text(
@@ -111,7 +135,10 @@ _loading = threading.Lock()
 
 
 def load(
-    code: bytes, symbol: str, name: str, functions: tuple[str, ...] = MATHEMATICS,
+    code: bytes,
+    symbol: str,
+    name: str,
+    functions: tuple[str, ...] = MATHEMATICS,
     callbacks: dict[str, Any] | None = None,
 ) -> int:
     """

@@ -51,8 +51,9 @@ class _RunCall(Intrinsic):
     def emit(self, function: Function, arguments: list[Value]) -> Value:
         if [each.kind for each in arguments] != [INT, INT]:
             raise TypeError("takes the two addresses of a call's place")
-        pointers = [function.instruct(f'inttoptr i64 {each.leaves[0]} to ptr')
-                    for each in arguments]
+        pointers = [
+            function.instruct(f'inttoptr i64 {each.leaves[0]} to ptr') for each in arguments
+        ]
         function.emit(f'call void {pointers[0]}(ptr {pointers[1]})')
         return Value(NONE, ())
 

@@ -79,9 +79,17 @@ class Module:
         leaves = [leaf for kind in arguments for leaf in kind.leaves]
         parameters = ', '.join(f'{llvm} %a{at}' for at, llvm in enumerate(leaves))
         attributes = 'alwaysinline nounwind' if kernel.is_inlined else 'noinline nounwind'
-        self._texts.append('\n'.join([
-            f'define internal {struct_of(result)} @{symbol}({parameters}) {attributes} {{',
-            'entry:', *f.allocations, *f.lines, '}']))
+        self._texts.append(
+            '\n'.join(
+                [
+                    f'define internal {struct_of(result)} @{symbol}({parameters}) {attributes} {{',
+                    'entry:',
+                    *f.allocations,
+                    *f.lines,
+                    '}',
+                ]
+            )
+        )
         return symbol, result
 
     def export_entry(self, name: str, kernel: Kernel, arguments: tuple[Kind, ...]) -> Kind:
@@ -104,8 +112,10 @@ class Module:
         lines += [f'{returned}call {struct_of(result)} @{symbol}({given})']
         for at, llvm in enumerate(result.leaves):
             place, word = f'%r{at}', f'%e{at}'
-            lines += [f'{place} = getelementptr i64, ptr %block, i64 {len(leaves) + at}',
-                      f'{word} = extractvalue {struct_of(result)} %returned, {at}']
+            lines += [
+                f'{place} = getelementptr i64, ptr %block, i64 {len(leaves) + at}',
+                f'{word} = extractvalue {struct_of(result)} %returned, {at}',
+            ]
             if llvm == 'i1':
                 lines += [f'%x{at} = zext i1 {word} to i64', f'store i64 %x{at}, ptr {place}']
             else:
@@ -118,11 +128,19 @@ class Module:
         symbol, result = self.function(None, kernel.tree, kernel, (TABLE, INT))
         if result is not INT:
             Function(self, kernel, (TABLE, INT)).fail(
-                kernel.tree, f'returns {result}: a stage returns an integer')
-        self._texts.append('\n'.join([
-            f'define i64 @{name}(ptr %table, i64 %phase) nounwind {{',
-            f'%result = call {{ i64 }} @{symbol}(ptr %table, i64 %phase)',
-            '%word = extractvalue { i64 } %result, 0', 'ret i64 %word', '}']))
+                kernel.tree, f'returns {result}: a stage returns an integer'
+            )
+        self._texts.append(
+            '\n'.join(
+                [
+                    f'define i64 @{name}(ptr %table, i64 %phase) nounwind {{',
+                    f'%result = call {{ i64 }} @{symbol}(ptr %table, i64 %phase)',
+                    '%word = extractvalue { i64 } %result, 0',
+                    'ret i64 %word',
+                    '}',
+                ]
+            )
+        )
 
     # --- checks ----------------------------------------------------------------------------------
 
@@ -138,13 +156,17 @@ class Module:
 
     def _check(self, f: Function, node: ast.expr, holds: str, found: str, extent: str) -> None:
         kernel = f.scope.kernel
-        self.places.append(f'{kernel.function.__code__.co_filename}:{node.lineno}: kernel '
-                           f'{kernel.__name__!r}: {ast.unparse(node)}')
+        self.places.append(
+            f'{kernel.function.__code__.co_filename}:{node.lineno}: kernel '
+            f'{kernel.__name__!r}: {ast.unparse(node)}'
+        )
         self.declare('declare void @sim_bridge_check_failed(i64, i64, i64)')
         wrong, right = f.label(), f.label()
         f.branch_if(holds, right, wrong)
         f.begin(wrong)
-        f.emit(f'call void @sim_bridge_check_failed(i64 {len(self.places) - 1}, i64 {found}, '
-               f'i64 {extent})')
+        f.emit(
+            f'call void @sim_bridge_check_failed(i64 {len(self.places) - 1}, i64 {found}, '
+            f'i64 {extent})'
+        )
         f.branch(right)
         f.begin(right)

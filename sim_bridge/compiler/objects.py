@@ -67,7 +67,10 @@ def warn_unless_kept() -> None:
         tried = ' or '.join(map(str, _candidates()))
         warnings.warn(
             f'compiled kernels cannot be kept: no writable folder of yours at {tried}; every '
-            f'process compiles them anew. Name one by {VARIABLE}', RuntimeWarning, stacklevel=3)
+            f'process compiles them anew. Name one by {VARIABLE}',
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 @cache
@@ -145,8 +148,12 @@ def keep(key: str, made: Object) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        warnings.warn(f'a compiled kernel cannot be kept in {path.parent}: {error}; the next '
-                      'process compiles it anew', RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f'a compiled kernel cannot be kept in {path.parent}: {error}; the next '
+            'process compiles it anew',
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 @contextlib.contextmanager
@@ -187,7 +194,7 @@ def _path(key: str) -> Path | None:
 def _parse(content: bytes) -> Object | None:
     if not content.startswith(_MAGIC):
         return None
-    digest, _, payload = content[len(_MAGIC):].partition(b'\n')
+    digest, _, payload = content[len(_MAGIC) :].partition(b'\n')
     if hashlib.sha256(payload).hexdigest().encode() != digest:
         return None
     facts, _, code = payload.partition(b'\n')

@@ -25,7 +25,7 @@ from sim_bridge.compiler.source import expression_of
 from sim_bridge.compiler.stage import call_stage, Callback, Stage
 
 _INTEGERS = (int, np.integer)
-_LEAST, _MOST = -2**63, 2**63 - 1
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 Wrap = Callable[[Kernel, Callable[..., Any]], Callable[..., Any]]
 
@@ -78,9 +78,11 @@ class Reference:
 
     def _lazily(self, kernel: Kernel, names: dict[str, Any], name: str) -> Callable[..., Any]:
         """Return a function that, when first called, replaces itself by the kernel's function."""
+
         def call(*arguments: Any) -> Any:
             names[name] = self(kernel)
             return names[name](*arguments)
+
         return call
 
     def _call_stage(self, address: int, table: Any, phase: int) -> int:
@@ -149,8 +151,7 @@ class _Rewriter(ast.NodeTransformer):
             return not isinstance(node.op, (ast.Add, ast.Mult))
         if isinstance(node, ast.Call):
             return not self._is_part(node)
-        return isinstance(node, (
-            ast.Attribute, ast.Constant, ast.Compare, ast.IfExp, ast.UnaryOp))
+        return isinstance(node, (ast.Attribute, ast.Constant, ast.Compare, ast.IfExp, ast.UnaryOp))
 
     def _is_part(self, node: ast.Call) -> bool:
         """Return whether the called kernel is a part of this expression."""
@@ -177,7 +178,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         if isinstance(node.op, (ast.Add, ast.Sub)) and (
-                _is_product(node.left) and not _is_product(node.right)):
+            _is_product(node.left) and not _is_product(node.right)
+        ):
             factors = self.visit(node.left.left), self.visit(node.left.right)
             return _call(_OF_PRODUCT[type(node.op)], *factors, self.visit(node.right))
         # of two products the left one is rounded
@@ -245,7 +247,8 @@ class _Rewriter(ast.NodeTransformer):
     def _counts_from_the_end(self, index: ast.expr) -> bool:
         """Return whether an index is a range, or may be a literal less than 0."""
         return isinstance(index, ast.Slice) or (
-            self._is_literal(index) and not isinstance(index, ast.Constant))
+            self._is_literal(index) and not isinstance(index, ast.Constant)
+        )
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         return ast.Assign([self.visit(each) for each in node.targets], self._plain(node.value))
@@ -264,7 +267,8 @@ class _Rewriter(ast.NodeTransformer):
         return [
             ast.Assign([ast.Name(array, ast.Store())], whole),
             ast.Assign([ast.Name(index, ast.Store())], at),
-            ast.Assign([ast.Subscript(*place, ast.Store())], _call('__plain', after))]
+            ast.Assign([ast.Subscript(*place, ast.Store())], _call('__plain', after)),
+        ]
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
         if node.value is None:
@@ -311,8 +315,12 @@ def _checked(index: Any) -> Any:
 
 def _range(lower: int | None, upper: int | None) -> slice:
     """Return a range whose bounds are clipped; literal ones may count from the end."""
-    return slice(*(each if each is None or type(each) is _Literal else max(each, 0)
-                   for each in (lower, upper)))
+    return slice(
+        *(
+            each if each is None or type(each) is _Literal else max(each, 0)
+            for each in (lower, upper)
+        )
+    )
 
 
 def _item(whole: Any, index: Any) -> Any:
@@ -425,10 +433,12 @@ def _absolute(a: Any) -> Any:
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     """Compare as floats if one operand is; Python compares an integer exactly."""
+
     def call(a: Any, b: Any) -> bool:
         if type(a) is not type(b) and _is_float(a, b):
             return compare(float(a), float(b))
         return compare(a, b)
+
     return call
 
 
@@ -483,14 +493,18 @@ def _to_integer(value: Any) -> int:
         return int(value)
     if math.isnan(value):
         return 0
-    return int(min(max(value, -2.0**63), 2.0**63)) if abs(value) < 2.0**63 else (
-        2**63 - 1 if value > 0 else -2**63)
+    return (
+        int(min(max(value, -(2.0**63)), 2.0**63))
+        if abs(value) < 2.0**63
+        else (2**63 - 1 if value > 0 else -(2**63))
+    )
 
 
 def _rounding(function: Callable[[float], float]) -> Callable[[Any], int]:
     def rounded(value: Any) -> int:
         value = float(value)
         return _to_integer(float(function(value)) if math.isfinite(value) else value)
+
     return rounded
 
 
@@ -504,6 +518,7 @@ def _tolerant(function: Callable[..., float]) -> Callable[..., float]:
             return function(*map(float, values))
         except (ValueError, OverflowError):
             return in_c(*(ctypes.c_double(float(value)) for value in values))
+
     return call
 
 
@@ -515,35 +530,106 @@ fused = _LIBRARY.fma
 
 
 _IEEE = SimpleNamespace(
-    pi=math.pi, inf=math.inf, nan=math.nan, e=math.e, tau=math.tau,
-    isfinite=math.isfinite, isnan=math.isnan, fabs=lambda x: abs(float(x)),
-    copysign=math.copysign, floor=_rounding(np.floor), ceil=_rounding(np.ceil),
-    **{each.__name__: _tolerant(each) for each in (
-        math.sqrt, math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.atan2,
-        math.exp, math.log, math.pow)})
+    pi=math.pi,
+    inf=math.inf,
+    nan=math.nan,
+    e=math.e,
+    tau=math.tau,
+    isfinite=math.isfinite,
+    isnan=math.isnan,
+    fabs=lambda x: abs(float(x)),
+    copysign=math.copysign,
+    floor=_rounding(np.floor),
+    ceil=_rounding(np.ceil),
+    **{
+        each.__name__: _tolerant(each)
+        for each in (
+            math.sqrt,
+            math.sin,
+            math.cos,
+            math.tan,
+            math.asin,
+            math.acos,
+            math.atan,
+            math.atan2,
+            math.exp,
+            math.log,
+            math.pow,
+        )
+    },
+)
 
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: '__add', ast.Sub: '__subtract', ast.Mult: '__multiply', ast.Div: '__divide',
-    ast.FloorDiv: '__floor_divide', ast.Mod: '__modulo', ast.LShift: '__shift_left',
-    ast.RShift: '__shift_right', ast.BitAnd: '__and', ast.BitOr: '__or', ast.BitXor: '__xor'}
+    ast.Add: '__add',
+    ast.Sub: '__subtract',
+    ast.Mult: '__multiply',
+    ast.Div: '__divide',
+    ast.FloorDiv: '__floor_divide',
+    ast.Mod: '__modulo',
+    ast.LShift: '__shift_left',
+    ast.RShift: '__shift_right',
+    ast.BitAnd: '__and',
+    ast.BitOr: '__or',
+    ast.BitXor: '__xor',
+}
 
 _BY_PRODUCT: dict[type[ast.operator], str] = {
-    ast.Add: '__add_product', ast.Sub: '__subtract_product'}
+    ast.Add: '__add_product',
+    ast.Sub: '__subtract_product',
+}
 _OF_PRODUCT: dict[type[ast.operator], str] = {
-    ast.Add: '__product_add', ast.Sub: '__product_subtract'}
+    ast.Add: '__product_add',
+    ast.Sub: '__product_subtract',
+}
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: '__equal', ast.NotEq: '__unequal', ast.Lt: '__less', ast.LtE: '__less_equal',
-    ast.Gt: '__greater', ast.GtE: '__greater_equal'}
+    ast.Eq: '__equal',
+    ast.NotEq: '__unequal',
+    ast.Lt: '__less',
+    ast.LtE: '__less_equal',
+    ast.Gt: '__greater',
+    ast.GtE: '__greater_equal',
+}
 
 # names in the rewritten code: those of these functions with another underscore in front
 _HELPERS: dict[str, Any] = {
-    **{f'_{function.__name__}': function for function in (
-        _plain, _item, _item_at, _cell, _checked, _times, _add_product, _subtract_product,
-        _product_add, _product_subtract, _add, _subtract, _multiply, _divide, _floor_divide,
-        _modulo, _shift_left, _shift_right, _negate, _range, _equal, _unequal)},
-    '__literal': _Literal, '__and': operator.and_, '__or': operator.or_,
-    '__xor': operator.xor, '__less': _comparison(operator.lt),
-    '__less_equal': _comparison(operator.le), '__greater': _comparison(operator.gt),
-    '__greater_equal': _comparison(operator.ge), 'abs': _absolute, 'int': _to_integer,
-    'max': partial(_extremum, max), 'min': partial(_extremum, min)}
+    **{
+        f'_{function.__name__}': function
+        for function in (
+            _plain,
+            _item,
+            _item_at,
+            _cell,
+            _checked,
+            _times,
+            _add_product,
+            _subtract_product,
+            _product_add,
+            _product_subtract,
+            _add,
+            _subtract,
+            _multiply,
+            _divide,
+            _floor_divide,
+            _modulo,
+            _shift_left,
+            _shift_right,
+            _negate,
+            _range,
+            _equal,
+            _unequal,
+        )
+    },
+    '__literal': _Literal,
+    '__and': operator.and_,
+    '__or': operator.or_,
+    '__xor': operator.xor,
+    '__less': _comparison(operator.lt),
+    '__less_equal': _comparison(operator.le),
+    '__greater': _comparison(operator.gt),
+    '__greater_equal': _comparison(operator.ge),
+    'abs': _absolute,
+    'int': _to_integer,
+    'max': partial(_extremum, max),
+    'min': partial(_extremum, min),
+}

@@ -37,8 +37,10 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     try:
         return _functions_in(code.co_filename)[function.__name__, code.co_firstlineno]
     except KeyError:
-        raise OSError(f'no source of function {function.__name__!r} in {code.co_filename}, line '
-                      f'{code.co_firstlineno}: kernels are functions of a file') from None
+        raise OSError(
+            f'no source of function {function.__name__!r} in {code.co_filename}, line '
+            f'{code.co_firstlineno}: kernels are functions of a file'
+        ) from None
 
 
 def body_of(node: ast.FunctionDef) -> list[ast.stmt]:
@@ -49,8 +51,9 @@ def body_of(node: ast.FunctionDef) -> list[ast.stmt]:
 def has_plain_parameters(node: ast.FunctionDef) -> bool:
     """Return whether a function has plain parameters only, without defaults, * and **."""
     given = node.args
-    return not (given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg
-                or given.defaults)
+    return not (
+        given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg or given.defaults
+    )
 
 
 def expression_of(node: ast.FunctionDef) -> ast.expr | None:

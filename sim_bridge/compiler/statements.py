@@ -76,8 +76,11 @@ def _set(f: Function, target: ast.expr, value: Value) -> None:
         for each, item in zip(target.elts, items_of(value), strict=True):
             _set(f, each, item)
     else:
-        f.fail(target, f'{ast.unparse(target)} cannot be assigned to: kernels set variables and '
-               'items of arrays')
+        f.fail(
+            target,
+            f'{ast.unparse(target)} cannot be assigned to: kernels set variables and '
+            'items of arrays',
+        )
 
 
 def _augment(f: Function, node: ast.AugAssign) -> None:
@@ -146,8 +149,11 @@ def _while(f: Function, node: ast.While) -> None:
 
 def _breaks(loop: ast.While) -> bool:
     """Return whether a loop contains a break that ends it."""
-    inner = [each for each in ast.walk(loop)
-             if isinstance(each, (ast.For, ast.While)) and each is not loop]
+    inner = [
+        each
+        for each in ast.walk(loop)
+        if isinstance(each, (ast.For, ast.While)) and each is not loop
+    ]
     foreign = {id(each) for one in inner for each in ast.walk(one)}
     return any(isinstance(each, ast.Break) and id(each) not in foreign for each in ast.walk(loop))
 
@@ -180,8 +186,9 @@ def _for_range(f: Function, node: ast.For, call: ast.Call) -> None:
     f.begin(head)
     present = f.load(counter)
     relation = 'slt' if stride > 0 else 'sgt'
-    f.branch_if(f.instruct(f'icmp {relation} i64 {present.leaves[0]}, {stop.leaves[0]}'),
-                body, end)
+    f.branch_if(
+        f.instruct(f'icmp {relation} i64 {present.leaves[0]}, {stop.leaves[0]}'), body, end
+    )
     f.begin(body)
     _set(f, node.target, present)
     _turn(f, node, Loop(following, end))
@@ -204,8 +211,11 @@ def _for_items(f: Function, node: ast.For, items: ast.expr, *, is_numbered: bool
     """Repeat the body for each item of a tuple."""
     value = emit_expression(f, items)
     if not isinstance(value.kind, Tuple):
-        f.fail(node.iter, f'{ast.unparse(node.iter)} is {value.kind}: a loop goes over range(…), '
-               'a tuple, or enumerate(…) of a tuple')
+        f.fail(
+            node.iter,
+            f'{ast.unparse(node.iter)} is {value.kind}: a loop goes over range(…), '
+            'a tuple, or enumerate(…) of a tuple',
+        )
     end = f.label()
     for number, item in enumerate(items_of(value)):
         following = f.label()
@@ -237,6 +247,14 @@ def _pass(f: Function, node: ast.Pass) -> None:
 
 
 _EMITTERS: dict[type[ast.stmt], Callable[[Function, Any], None]] = {
-    ast.Assign: _assign, ast.AugAssign: _augment, ast.Break: _break, ast.Continue: _continue,
-    ast.Expr: _expression, ast.For: _for, ast.If: _if, ast.Pass: _pass, ast.Return: _return,
-    ast.While: _while}
+    ast.Assign: _assign,
+    ast.AugAssign: _augment,
+    ast.Break: _break,
+    ast.Continue: _continue,
+    ast.Expr: _expression,
+    ast.For: _for,
+    ast.If: _if,
+    ast.Pass: _pass,
+    ast.Return: _return,
+    ast.While: _while,
+}

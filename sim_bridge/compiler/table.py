@@ -52,7 +52,8 @@ def fields_of(part: type) -> dict[str, Kind]:
         if not isinstance(kinds[name], Array) and kinds[name] not in (FLOAT, INT):
             raise TypeError(
                 f'{part.__name__}.{name} is a {hint}; a field is an array of compiler.arrays, a '
-                'float or an int')
+                'float or an int'
+            )
     return kinds
 
 
@@ -72,7 +73,8 @@ def _layouts_of(part: type) -> dict[str, Layout]:
     return {
         name: next(each for each in hint.__metadata__ if isinstance(each, Layout))
         for name, hint in get_type_hints(part, include_extras=True).items()
-        if isinstance(fields_of(part)[name], Array)}
+        if isinstance(fields_of(part)[name], Array)
+    }
 
 
 def _rows(part: tuple[Any, ...]) -> Iterator[list[int]]:
@@ -84,7 +86,8 @@ def _rows(part: tuple[Any, ...]) -> Iterator[list[int]]:
             if (value.dtype, value.ndim) != layout or not value.flags.c_contiguous:
                 raise TypeError(
                     f'{type(part).__name__}.{name} must be a C-contiguous {layout.dtype} '
-                    f'array of {layout.dimensions} dimensions, not {value.dtype} {value.shape}')
+                    f'array of {layout.dimensions} dimensions, not {value.dtype} {value.shape}'
+                )
             row = [address_of(value), *value.shape]
         else:
             number = float(value) if kind is FLOAT else int(value)
@@ -108,7 +111,7 @@ class PartOpener(Intrinsic):
         """Point at the part's first row."""
         if [each.kind for each in arguments] != [TABLE]:
             raise TypeError('takes a table')
-        table, = arguments
+        (table,) = arguments
         at = self.first_row * COLUMNS
         row = function.instruct(f'getelementptr i64, ptr {table.leaves[0]}, i64 {at}')
         return Value(Part(self.part), (row,))

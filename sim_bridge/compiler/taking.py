@@ -21,9 +21,26 @@ READABLE, WRITABLE = 0x101, 0x501
 
 # words of a plan, see `direct.direct`
 PLAN_SIZE = 20
-(GUARD, GUARD_NAME, IDLE, NONE, ARRAY, FLOATS, FLOAT_WORD, FALLBACK, FUNCTION, BLOCK, DONE,
- RESULT_WORD, RESULT_DIMENSIONS, RESULT_SHAPE, RESULT_SIZE, NUMBER, OPERANDS,
- COUNT) = range(18)
+(
+    GUARD,
+    GUARD_NAME,
+    IDLE,
+    NONE,
+    ARRAY,
+    FLOATS,
+    FLOAT_WORD,
+    FALLBACK,
+    FUNCTION,
+    BLOCK,
+    DONE,
+    RESULT_WORD,
+    RESULT_DIMENSIONS,
+    RESULT_SHAPE,
+    RESULT_SIZE,
+    NUMBER,
+    OPERANDS,
+    COUNT,
+) = range(18)
 # words of an operand: where its address goes, its size, the address to use for None or 0
 OPERAND_SIZE = 3
 WORD, SIZE, DEFAULT = 0, 1, 2
@@ -43,8 +60,7 @@ def take(plan: int, arguments: int, count: int):
     given = ints_at(arguments, count)
     begin, end = 0, 0
     if given[0] != head[NONE]:
-        begin = data_of(
-            head, given[0], head[RESULT_DIMENSIONS], head[RESULT_SHAPE], WRITABLE)
+        begin = data_of(head, given[0], head[RESULT_DIMENSIONS], head[RESULT_SHAPE], WRITABLE)
         end = begin + head[RESULT_SIZE]
         if begin == 0:
             return False
@@ -69,8 +85,11 @@ def data_of(head, thing, dimensions, shape, flags):
     if words[TYPE] != head[ARRAY]:
         return 0
     item = ints_at(words[ITEM], ITEM_WORD + 1)
-    if (words[DIMENSIONS] & HALF != dimensions or words[FLAGS] & flags != flags
-            or item[ITEM_WORD] & ITEM_MASK != head[FLOAT_WORD]):
+    if (
+        words[DIMENSIONS] & HALF != dimensions
+        or words[FLAGS] & flags != flags
+        or item[ITEM_WORD] & ITEM_MASK != head[FLOAT_WORD]
+    ):
         return 0
     found, expected = ints_at(words[SHAPE], dimensions), ints_at(shape, dimensions)
     for k in range(dimensions):

@@ -55,8 +55,13 @@ class Unit:
         """Digest of all that the object depends on: sources, constants, compiler, machine."""
         digest = hashlib.sha256()
         kinds = 'stage' if self.arguments is None else ', '.join(map(_layout, self.arguments))
-        head = [llvm.machine_name(), _COMPILER, f'checks {_has_checks()}',
-                self.kernel.__qualname__, kinds]
+        head = [
+            llvm.machine_name(),
+            _COMPILER,
+            f'checks {_has_checks()}',
+            self.kernel.__qualname__,
+            kinds,
+        ]
         for text in [*head, *sorted(_content(self.kernel))]:
             digest.update(text.encode() + b'\0')
         return digest.hexdigest()[:32]
@@ -72,8 +77,10 @@ class Unit:
         from sim_bridge.compiler.module import Module
 
         if _digest_compiler() != _COMPILER:
-            raise RuntimeError('the sources of the kernel compiler have changed since this '
-                               'process began; start it again')
+            raise RuntimeError(
+                'the sources of the kernel compiler have changed since this '
+                'process began; start it again'
+            )
         module = Module(is_checked=_has_checks())
         result = self.export(module, _SYMBOL)
         facts = {'result': _describe(result), 'places': module.places}

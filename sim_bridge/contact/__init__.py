@@ -13,5 +13,15 @@ from sim_bridge.contact.separation import separate
 from sim_bridge.contact.solution import ContactSolution, Residuals
 
 __all__ = [
-    'ContactSolution', 'Effort', 'NextStep', 'Residuals', 'least_effort', 'next_step', 'separate',
-    'solve', 'solve_dual', 'solve_primal', 'solve_reference']
+    'ContactSolution',
+    'Effort',
+    'NextStep',
+    'Residuals',
+    'least_effort',
+    'next_step',
+    'separate',
+    'solve',
+    'solve_dual',
+    'solve_primal',
+    'solve_reference',
+]

@@ -96,9 +96,11 @@ def solve(
     pushed = shift + sign * np.where(_is_open(reduced), own[:, Row.NORMAL], own[:, Row.TANGENT])
     turning = found.impulse[reduced.turns.at][:, _ANGULAR]
     return solution_of(
-        problem, reduced,
+        problem,
+        reduced,
         np.concatenate([found.impulse[:pushing, _LINEAR].ravel(), turning.ravel(), pushed]),
-        int(found.effort[SWEEPS] + found.effort[NEWTONS]))
+        int(found.effort[SWEEPS] + found.effort[NEWTONS]),
+    )
 
 
 def next_step(problem: ContactProblem) -> NextStep:
@@ -114,7 +116,8 @@ def next_step(problem: ContactProblem) -> NextStep:
     world = instance_of('world', checked_problem(problem).world, World, 'a world')
     if problem.time_step != world.time_step:
         raise InvalidValueError(
-            'time_step', problem.time_step, f"the world's, {world.time_step} s")
+            'time_step', problem.time_step, f"the world's, {world.time_step} s"
+        )
     copy = world.copy()
     copy.restore(problem.snapshot)
     copy.step()
@@ -126,7 +129,8 @@ def next_step(problem: ContactProblem) -> NextStep:
         velocity[place] = copy.state.v[first + skip : first + skip + size]
     impulses, left_out = np.zeros((len(problem.gap), 3)), 0.0
     for pair, position, force in zip(
-            copy.contacts.indices, copy.contacts.positions, copy.contacts.forces, strict=True):
+        copy.contacts.indices, copy.contacts.positions, copy.contacts.forces, strict=True
+    ):
         impulse = force * problem.time_step
         is_turned = (problem.contacts.indices == pair[::-1]).all(axis=1)
         same = np.flatnonzero(is_turned | (problem.contacts.indices == pair).all(axis=1))
@@ -185,31 +189,34 @@ def _engine_problem(
     shifted = np.concatenate([np.zeros(len(reduced.g) - len(shift)), shift])
     # the solver itself takes the adhesion off
     free, turning_free, own_free = reduced.split(
-        reduced.free + reduced.W @ (reduced.W.T @ shifted) + reduced.softness * shifted)
+        reduced.free + reduced.W @ (reduced.W.T @ shifted) + reduced.softness * shifted
+    )
     own_rows, own_bias, own_softness, own_radius = _law_rows(reduced, own_free, sign)
     of_contacts = np.zeros((contacts, 3, own_rows.shape[2]))
     own_size = reduced.W.shape[1]
     of_contacts[:, :, :own_size] = reduced.W[: 3 * contacts].reshape(contacts, 3, own_size)
     whitened = np.concatenate([of_contacts, own_rows])
     turns, nowhere = reduced.turns, join_models([], (0.0, 0.0, 0.0))[0]
-    rows = np.concatenate([
-        np.where((cones.friction == 0.0).all(axis=1), 1, _ROWS_OF_CONTACT // 2),
-        np.where(_is_open(reduced), 1, _ROWS_OF_CONTACT // 2)])
+    rows = np.concatenate(
+        [
+            np.where((cones.friction == 0.0).all(axis=1), 1, _ROWS_OF_CONTACT // 2),
+            np.where(_is_open(reduced), 1, _ROWS_OF_CONTACT // 2),
+        ]
+    )
     rows[turns.at] = _ROWS_OF_CONTACT
-    parts = make_problem(
-        nowhere, count, int(rows.sum()), yielding=max(whitened.shape[2], 1))
+    parts = make_problem(nowhere, count, int(rows.sum()), yielding=max(whitened.shape[2], 1))
     laws, own, solution = parts.laws, parts.rows, parts.solution
     laws.rows[:] = rows
     laws.model[:contacts] = [_MODELS[name] for name in cones.models]
     laws.model[contacts:] = CONSTANT
     laws.radius[:contacts, [Bound.TANGENT, Bound.TANGENT2]] = cones.friction
     laws.radius[contacts:, Bound.TANGENT] = own_radius
-    laws.softness[:, _LINEAR] = np.concatenate(
-        [reduced.split(reduced.softness)[0], own_softness])
+    laws.softness[:, _LINEAR] = np.concatenate([reduced.split(reduced.softness)[0], own_softness])
     laws.pull[:contacts] = problem.adhesion[reduced.which]
     angular = np.zeros((len(turns.at), 3, whitened.shape[2]))
-    angular[:, :, :own_size] = reduced.W[
-        3 * contacts : len(reduced.W) - len(sign)].reshape(len(turns.at), 3, own_size)
+    angular[:, :, :own_size] = reduced.W[3 * contacts : len(reduced.W) - len(sign)].reshape(
+        len(turns.at), 3, own_size
+    )
     turning = dict(zip(turns.at.tolist(), angular, strict=True))
     laws.radius[turns.at, Bound.ROLL], laws.radius[turns.at, Bound.SPIN] = turns[1:]
     solution.bias[turns.at[:, None], _ANGULAR] = turning_free
@@ -237,7 +244,8 @@ def _set_islands(parts: EngineProblem, entries: int) -> None:
     of_entry = np.repeat(np.arange(count), np.diff(rows.first))
     shares = coo_matrix(
         (np.ones(entries), (of_entry, count + rows.support[:entries])),
-        shape=(count + size, count + size))
+        shape=(count + size, count + size),
+    )
     _, label = connected_components(shares, directed=False)
     _, first, number = np.unique(label[:count], return_index=True, return_inverse=True)
     # by their first contact, as the engine orders them

@@ -42,7 +42,8 @@ def solve_primal(problem: ContactProblem) -> ContactSolution:
     if not _is_one_sided(reduced):
         return solve_reference(problem, friction=False)
     return _solution(
-        problem, reduced, least_distance(_normal_rows(reduced), -_of_normals(reduced, reduced.g)))
+        problem, reduced, least_distance(_normal_rows(reduced), -_of_normals(reduced, reduced.g))
+    )
 
 
 def solve_dual(problem: ContactProblem) -> ContactSolution:
@@ -89,7 +90,8 @@ def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray:
             found[known] = far * shares / (sizes[known] * remainder**2)
             return _refined(rows, least, found)
     raise InfeasibleError(
-        'no velocity obeys all contacts: those between the same bodies contradict each other')
+        'no velocity obeys all contacts: those between the same bodies contradict each other'
+    )
 
 
 def nonnegative_least_squares(columns: np.ndarray, goal: np.ndarray) -> np.ndarray:
@@ -105,11 +107,18 @@ def nonnegative_least_squares(columns: np.ndarray, goal: np.ndarray) -> np.ndarr
     scale = np.linalg.norm(columns, axis=0) * np.linalg.norm(goal)
     if (error <= _EXACT * scale).all():
         return x
-    found = lsq_linear(columns, goal, (0.0, np.inf), method='bvls', tol=np.finfo(float).eps,
-                       max_iter=10 * (len(x) + 10))
+    found = lsq_linear(
+        columns,
+        goal,
+        (0.0, np.inf),
+        method='bvls',
+        tol=np.finfo(float).eps,
+        max_iter=10 * (len(x) + 10),
+    )
     if not found.success:
         raise SimulationError(
-            f'impulses of {len(x)} contacts were not found by SciPy: {found.message}')
+            f'impulses of {len(x)} contacts were not found by SciPy: {found.message}'
+        )
     return np.asarray(found.x)
 
 
@@ -127,7 +136,8 @@ def _normal_rows(reduced: ReducedProblem) -> np.ndarray:
     """Return rows W of normals and stops, W Wᵀ = G: each soft one has a column of its own."""
     softness = np.sqrt(_of_normals(reduced, reduced.softness))
     return np.concatenate(
-        [_of_normals(reduced, reduced.W), np.diag(softness)[:, softness > 0.0]], axis=1)
+        [_of_normals(reduced, reduced.W), np.diag(softness)[:, softness > 0.0]], axis=1
+    )
 
 
 def _of_normals(reduced: ReducedProblem, rows: np.ndarray) -> np.ndarray:
@@ -146,5 +156,5 @@ def _solution(
 ) -> ContactSolution:
     count = 3 * len(reduced.which)
     x = np.zeros(len(reduced.g))
-    x[2:count:3], x[count:] = normal[: len(reduced.which)], normal[len(reduced.which):]
+    x[2:count:3], x[count:] = normal[: len(reduced.which)], normal[len(reduced.which) :]
     return solution_of(problem, reduced, x, 1)

@@ -85,9 +85,15 @@ def least_effort(
     A, a = every[is_actuated], needed[is_actuated] / scale
     lack = _lack(E, e, project)
     if np.abs(lack).max(initial=0.0) > _FEASIBLE:
-        _refuse(problem, np.where(is_actuated, 0.0, _placed(lack, ~is_actuated) * scale), scale,
-                least.any() and not (np.abs(_lack(E, e, partial(
-                    project, floor=np.zeros(count)))) > _FEASIBLE).any())
+        _refuse(
+            problem,
+            np.where(is_actuated, 0.0, _placed(lack, ~is_actuated) * scale),
+            scale,
+            least.any()
+            and not (
+                np.abs(_lack(E, e, partial(project, floor=np.zeros(count)))) > _FEASIBLE
+            ).any(),
+        )
     found = minimise(A.T @ A, -A.T @ a, project, (E, e), tolerance=_TOLERANCE, most=_MOST)
     x = scale * found.x
     torque = np.where(is_actuated, needed - every @ x, 0.0)
@@ -95,9 +101,17 @@ def least_effort(
     forces[problem.pushes, 3 - per :] = x[: per * count].reshape(count, per)
     error = torque + every @ x - needed
     return Effort(
-        {robot: np.array([torque[names[name]] if name in names else 0.0
-                          for name in robot.joint_names]) for robot, names in places.items()},
-        forces, x[per * count :], float(np.abs(error).max(initial=0.0)), problem.other_contacts)
+        {
+            robot: np.array(
+                [torque[names[name]] if name in names else 0.0 for name in robot.joint_names]
+            )
+            for robot, names in places.items()
+        },
+        forces,
+        x[per * count :],
+        float(np.abs(error).max(initial=0.0)),
+        problem.other_contacts,
+    )
 
 
 def _force_columns(problem: ContactProblem, friction: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -109,8 +123,11 @@ def _force_columns(problem: ContactProblem, friction: bool) -> tuple[np.ndarray,
         mu, mu2 = problem.friction[number]
         if problem.friction_models[number] != 'cone' or mu != mu2 or not np.isfinite(mu):
             raise InvalidValueError(
-                'friction', (problem.friction_models[number], float(mu), float(mu2)),
-                'a circular cone with a finite coefficient', f'contact {number}')
+                'friction',
+                (problem.friction_models[number], float(mu), float(mu2)),
+                'a circular cone with a finite coefficient',
+                f'contact {number}',
+            )
     rows = (3 * which[:, None] + np.arange(3)).ravel()
     return problem.J3[rows].T, problem.friction[which, 0]
 
@@ -121,7 +138,8 @@ def _actuated(
     """Return the coordinates of the actuated joints of each robot, by name."""
     expected = 'robots of the problem, with names of joints'
     chosen: dict[Robot, Sequence[str]] = {
-        robot: robot.actuated_joints for robot in problem.coordinates}
+        robot: robot.actuated_joints for robot in problem.coordinates
+    }
     if joints is not None:
         if not isinstance(joints, Mapping):
             raise InvalidValueError('joints', joints, expected)
@@ -131,8 +149,7 @@ def _actuated(
         instance_of('joints', robot, Robot, expected)
         if robot not in problem.coordinates:
             raise InvalidValueError('joints', robot, 'a robot of the problem')
-        found[robot] = dict(
-            zip(names, problem.columns(robot, names).tolist(), strict=True))
+        found[robot] = dict(zip(names, problem.columns(robot, names).tolist(), strict=True))
     return found
 
 
@@ -147,9 +164,7 @@ def _above(forces: np.ndarray, floor: np.ndarray, mu: np.ndarray) -> np.ndarray:
     return np.where((inside[:, 2] < floor)[:, None], at_floor, inside)
 
 
-def _lack(
-    E: np.ndarray, e: np.ndarray, project: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
+def _lack(E: np.ndarray, e: np.ndarray, project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """
     Return the least e - E x of all x of a set.
 
@@ -174,16 +189,15 @@ def _refuse(
     texts = [
         f'robot {robot.name!r} lacks {_in_words(problem, robot, missing, _SHOWN * scale)}'
         for robot, place in problem.coordinates.items()
-        if np.abs(missing[place]).max() > _SHOWN * scale]
+        if np.abs(missing[place]).max() > _SHOWN * scale
+    ]
     hint = '. With an epsilon of 0 there are such forces' if is_epsilon else ''
     raise InfeasibleError(
-        'no allowed forces of these contacts hold what is not actuated: '
-        f'{"; ".join(texts)}{hint}')
+        f'no allowed forces of these contacts hold what is not actuated: {"; ".join(texts)}{hint}'
+    )
 
 
-def _in_words(
-    problem: ContactProblem, robot: Robot, missing: np.ndarray, least: float
-) -> str:
+def _in_words(problem: ContactProblem, robot: Robot, missing: np.ndarray, least: float) -> str:
     """Describe what of generalized forces (nv,) on a robot is missing."""
     parts = []
     if robot.slot.blueprint.first_v == 6 and robot.motion == 'dynamic':

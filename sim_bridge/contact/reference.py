@@ -45,26 +45,35 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
     if not (cones.models == 'cone').all():
         number = int(reduced.which[np.flatnonzero(cones.models != 'cone')[0]])
         raise InvalidValueError(
-            'friction_models', problem.friction_models[number],
-            "'cone'; sb.contact.solve takes the others", f'contact {number}')
+            'friction_models',
+            problem.friction_models[number],
+            "'cone'; sb.contact.solve takes the others",
+            f'contact {number}',
+        )
     if not len(reduced.g):
         return solution_of(problem, reduced, np.zeros(0), 0)
     # inverse inertias near 1
     *three, own_inertia = reduced.split(reduced.inertia)
     sizes = np.concatenate(
-        [*(np.repeat(each.max(axis=1, initial=0.0), 3) for each in three), own_inertia])
+        [*(np.repeat(each.max(axis=1, initial=0.0), 3) for each in three), own_inertia]
+    )
     factor = 1.0 / np.sqrt(np.where(sizes > _IMMOBILE * sizes.max(), sizes, 1.0))
     of_contacts, of_turning, of_laws = reduced.split(factor)
     mu, turns = np.minimum(cones.friction[:, 0], _GREATEST), reduced.turns
     lever = of_contacts[turns.at, 2] / of_turning[:, 2]
     own = reduced._replace(
-        W=factor[:, None] * reduced.W, softness=factor**2 * reduced.softness, g=factor * reduced.g,
-        cones=cones._replace(friction=np.stack([mu, mu], axis=1)), turns=turns._replace(
-            rolling=lever * turns.rolling, spinning=lever * turns.spinning))
+        W=factor[:, None] * reduced.W,
+        softness=factor**2 * reduced.softness,
+        g=factor * reduced.g,
+        cones=cones._replace(friction=np.stack([mu, mu], axis=1)),
+        turns=turns._replace(rolling=lever * turns.rolling, spinning=lever * turns.spinning),
+    )
     scale = float(np.abs(own.g).max()) or 1.0
     own = own._replace(
-        g=own.g / scale, least=reduced.least / (of_laws * scale),
-        most=reduced.most / (of_laws * scale))
+        g=own.g / scale,
+        least=reduced.least / (of_laws * scale),
+        most=reduced.most / (of_laws * scale),
+    )
     G = own.W @ own.W.T + np.diag(own.softness)
 
     def corrected(u: np.ndarray) -> np.ndarray:
@@ -81,10 +90,10 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
         at = own.turns.at
         allowed[at], turning = _project_turning(impulses[at], turning, mu[at], own.turns)
         return np.concatenate(
-            [allowed.ravel(), turning.ravel(), np.clip(laws, own.least, own.most)])
+            [allowed.ravel(), turning.ravel(), np.clip(laws, own.least, own.most)]
+        )
 
-    found = minimise(
-        G, own.g, project, correction=corrected, tolerance=_ROUGH, most=_MOST)
+    found = minimise(G, own.g, project, correction=corrected, tolerance=_ROUGH, most=_MOST)
     x, newtons = _newton(own, G, found.x)
     return solution_of(problem, reduced, scale * factor * x, found.iterations + newtons)
 
@@ -103,23 +112,25 @@ def _project_turning(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest points (t, 3) and (t, 3) of cones of sliding, rolling and spinning."""
     slope = np.stack([mu, turns.rolling, turns.spinning], axis=1)
-    size = np.stack([np.hypot(*impulses[:, :2].T), np.hypot(*turning[:, :2].T),
-                     np.abs(turning[:, 2])], axis=1)
+    size = np.stack(
+        [np.hypot(*impulses[:, :2].T), np.hypot(*turning[:, :2].T), np.abs(turning[:, 2])], axis=1
+    )
     # the height is the greatest of those for any set of bounds that are reached
     height = np.zeros(len(impulses))
     for reached in product((0.0, 1.0), repeat=3):
         own = slope * reached
-        height = np.maximum(height, (impulses[:, 2] + (own * size).sum(axis=1))
-                            / (1.0 + (own**2).sum(axis=1)))
+        height = np.maximum(
+            height, (impulses[:, 2] + (own * size).sum(axis=1)) / (1.0 + (own**2).sum(axis=1))
+        )
     bound = slope * height[:, None]
     share = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
-    return (np.concatenate([impulses[:, :2] * share[:, :1], height[:, None]], axis=1),
-            turning * share[:, [1, 1, 2]])
+    return (
+        np.concatenate([impulses[:, :2] * share[:, :1], height[:, None]], axis=1),
+        turning * share[:, [1, 1, 2]],
+    )
 
 
-def _newton(
-    reduced: ReducedProblem, G: np.ndarray, start: np.ndarray
-) -> tuple[np.ndarray, int]:
+def _newton(reduced: ReducedProblem, G: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, int]:
     """Return impulses after Newton steps on the laws, and how many steps these were."""
     x, steps = start.copy(), 0
     best = _residual(reduced, G, x)
@@ -148,7 +159,8 @@ def _within(reduced: ReducedProblem, x: np.ndarray) -> np.ndarray:
     moved[:, :2] = reduced.cones.limit(moved[:, :2], moved[:, 2])
     turning = reduced.turns.limit(turning, moved[:, 2])
     return np.concatenate(
-        [moved.ravel(), turning.ravel(), np.clip(laws, reduced.least, reduced.most)])
+        [moved.ravel(), turning.ravel(), np.clip(laws, reduced.least, reduced.most)]
+    )
 
 
 def _residual(reduced: ReducedProblem, G: np.ndarray, x: np.ndarray) -> float:

@@ -73,7 +73,7 @@ def _move(problem: ContactProblem, gap: float) -> None:
     for robot, place in problem.coordinates.items():
         change = np.zeros(len(dynamics.velocity(robot)))
         # a base that forces do not move comes first
-        change[len(change) - (place.stop - place.start):] = dq[place]
+        change[len(change) - (place.stop - place.start) :] = dq[place]
         dynamics.set_configuration(robot, dynamics.integrate(robot, change))
 
 
@@ -82,7 +82,8 @@ def _limits(problem: ContactProblem) -> tuple[np.ndarray, np.ndarray]:
     rows, least = [], []
     for robot in problem.coordinates:
         for at, q, lower, upper in zip(
-                problem.columns(robot), robot.q, robot.lower, robot.upper, strict=True):
+            problem.columns(robot), robot.q, robot.lower, robot.upper, strict=True
+        ):
             for side, reach in ((1.0, lower - q), (-1.0, q - upper)):
                 if np.isfinite(reach):
                     rows.append(np.zeros(len(problem.v)))
@@ -94,8 +95,8 @@ def _limits(problem: ContactProblem) -> tuple[np.ndarray, np.ndarray]:
 
 def _failure(near: ContactPoints, gap: float, tried: str) -> InfeasibleError:
     worst = near[int(np.argmin(near.gaps))]
-    names = ' and '.join(
-        f'{link.robot.name}/{link.name}' for link in (worst.link_a, worst.link_b))
+    names = ' and '.join(f'{link.robot.name}/{link.name}' for link in (worst.link_a, worst.link_b))
     return InfeasibleError(
         f'no configuration without overlap was found by {tried}: {names} are {worst.gap:.3g} m '
-        f'apart, {counted(int((near.gaps < gap).sum()), "contact")} nearer than {gap:.3g} m')
+        f'apart, {counted(int((near.gaps < gap).sum()), "contact")} nearer than {gap:.3g} m'
+    )

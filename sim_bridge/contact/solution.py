@@ -96,8 +96,11 @@ class Cones(NamedTuple):
         """Return (n, 2) the nearest to wanted friction within bounds, for impulses along z."""
         bounds, size = self.bounds(normal), np.hypot(*wanted.T)
         share = np.divide(bounds[:, 0], size, out=np.ones_like(size), where=size > bounds[:, 0])
-        return np.where((self.models == 'cone')[:, None], wanted * share[:, None],
-                        np.clip(wanted, -bounds, bounds))
+        return np.where(
+            (self.models == 'cone')[:, None],
+            wanted * share[:, None],
+            np.clip(wanted, -bounds, bounds),
+        )
 
     def dissipation(self, normal: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Return (n,) what friction at its finite bounds takes at velocities u (n, 3) [J]."""
@@ -126,13 +129,13 @@ class Turning(NamedTuple):
         per, size = np.maximum(normal[self.at], 0.0), np.hypot(wanted[:, 0], wanted[:, 1])
         roll, spin = self.rolling * per, self.spinning * per
         share = np.divide(roll, size, out=np.ones_like(size), where=size > roll)
-        return np.stack(
-            [*(wanted[:, :2].T * share), np.clip(wanted[:, 2], -spin, spin)], axis=1)
+        return np.stack([*(wanted[:, :2].T * share), np.clip(wanted[:, 2], -spin, spin)], axis=1)
 
     def power(self, u: np.ndarray) -> np.ndarray:
         """Return (t,) what the bounds take at angular velocities (t, 3), per impulse along z."""
         return np.asarray(
-            self.rolling * np.hypot(u[:, 0], u[:, 1]) + self.spinning * np.abs(u[:, 2]))
+            self.rolling * np.hypot(u[:, 0], u[:, 1]) + self.spinning * np.abs(u[:, 2])
+        )
 
 
 class ReducedProblem(NamedTuple):
@@ -168,14 +171,18 @@ class ReducedProblem(NamedTuple):
         """Return the parts (n, 3), (t, 3) and (k,) of contacts, of their turning, and of laws."""
         first = 3 * len(self.which)
         second = first + 3 * len(self.turns.at)
-        return (values[:first].reshape(-1, 3), values[first:second].reshape(-1, 3),
-                values[second:])
+        return (
+            values[:first].reshape(-1, 3),
+            values[first:second].reshape(-1, 3),
+            values[second:],
+        )
 
 
 def checked_problem(problem: ContactProblem) -> ContactProblem:
     """Return a contact problem; raise InvalidValueError for anything else."""
     return instance_of(
-        'problem', problem, ContactProblem, 'a problem, as World.contact_problem returns it')
+        'problem', problem, ContactProblem, 'a problem, as World.contact_problem returns it'
+    )
 
 
 def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> ReducedProblem:
@@ -195,23 +202,37 @@ def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> Reduc
     at = place[problem.turning[own]]
     turn_rows = (3 * own[:, None] + np.arange(3)).ravel()
     turn_scale = scale.reshape(-1, 3)[at].ravel()
-    jacobian = np.concatenate([
-        scale[:, None] * problem.J3[rows], turn_scale[:, None] * problem.J_turn[turn_rows],
-        laws.jacobian])
-    target = np.concatenate([
-        scale * problem.target[rows], turn_scale * problem.turning_target[turn_rows],
-        laws.target])
+    jacobian = np.concatenate(
+        [
+            scale[:, None] * problem.J3[rows],
+            turn_scale[:, None] * problem.J_turn[turn_rows],
+            laws.jacobian,
+        ]
+    )
+    target = np.concatenate(
+        [scale * problem.target[rows], turn_scale * problem.turning_target[turn_rows], laws.target]
+    )
     softness = np.concatenate(
-        [scale**2 * problem.softness[rows], np.zeros(len(turn_rows)), laws.softness])
+        [scale**2 * problem.softness[rows], np.zeros(len(turn_rows)), laws.softness]
+    )
     W = sparse_product(jacobian, closed.factor)
     pull = np.zeros(len(W))
     pull[2 : len(rows) : 3] = problem.adhesion[which]
     free = jacobian @ closed.v_held - target
     circular = np.stack([mu, np.where(models == 'cone', mu, mu2)], axis=1)
     return ReducedProblem(
-        closed, which, stretch, W, softness, free, free - W @ (W.T @ pull),
-        Cones(circular, models), Turning(at, *problem.turning_friction[own].T), laws.least,
-        laws.most)
+        closed,
+        which,
+        stretch,
+        W,
+        softness,
+        free,
+        free - W @ (W.T @ pull),
+        Cones(circular, models),
+        Turning(at, *problem.turning_friction[own].T),
+        laws.least,
+        laws.most,
+    )
 
 
 def solution_of(
@@ -233,7 +254,7 @@ def solution_of(
     joint = closed.joint_impulses(total, bounded, turns)
     laws, own = problem.joint_laws, np.zeros(len(problem.joint_laws.types))
     own[laws.is_bounded] = bounded
-    own[~laws.is_bounded] = problem.closed_scale * joint[len(problem.K):]
+    own[~laws.is_bounded] = problem.closed_scale * joint[len(problem.K) :]
     joint = joint[: len(problem.K)]
     u = (problem.J3 @ velocity - problem.target).reshape(-1, 3) + soft
     circular = u[which]
@@ -244,15 +265,24 @@ def solution_of(
     corrected[which, 2] += reduced.cones.sliding(circular)
     corrected[which[reduced.turns.at], 2] += reduced.turns.power(angular)
     of_laws = laws.jacobian @ velocity + laws.softness * own - laws.target
-    momentum = (problem.M @ (velocity - problem.v_free) - problem.J3.T @ total.ravel()
-                - problem.K.T @ joint - laws.jacobian.T @ own - problem.J_turn.T @ turns.ravel())
+    momentum = (
+        problem.M @ (velocity - problem.v_free)
+        - problem.J3.T @ total.ravel()
+        - problem.K.T @ joint
+        - laws.jacobian.T @ own
+        - problem.J_turn.T @ turns.ravel()
+    )
     joints = problem.K @ velocity + problem.joint_softness * joint - problem.joint_target
     residuals = Residuals(
-        *law_residuals(reduced, x, np.concatenate(
-            [circular.ravel(), angular.ravel(), of_laws[laws.is_bounded]])),
-        _greatest(momentum), _greatest(joints))
-    return ContactSolution(
-        velocity, total, joint, own, turns, u, corrected, residuals, iterations)
+        *law_residuals(
+            reduced,
+            x,
+            np.concatenate([circular.ravel(), angular.ravel(), of_laws[laws.is_bounded]]),
+        ),
+        _greatest(momentum),
+        _greatest(joints),
+    )
+    return ContactSolution(velocity, total, joint, own, turns, u, corrected, residuals, iterations)
 
 
 def law_residuals(
@@ -266,8 +296,9 @@ def law_residuals(
     if len(impulses):
         found.append(_cone_residuals(reduced.cones, impulses, velocities, inertia))
     if len(turning):
-        found.append(_turning_residuals(
-            reduced.turns, impulses[:, 2], turning, angular, turn_inertia))
+        found.append(
+            _turning_residuals(reduced.turns, impulses[:, 2], turning, angular, turn_inertia)
+        )
     most = np.max(found, axis=0) if found else np.zeros(4)
     return float(most[0]), float(most[1]), float(most[2]), float(most[3])
 
@@ -282,8 +313,12 @@ def _bounded_residuals(
     near = [np.where(np.isfinite(room), room, 0.0) for room in (below, above)]
     power = near[0] * np.maximum(u, 0.0) + near[1] * np.maximum(-u, 0.0)
     natural = inertia * (x - np.clip(x - u / inertia, reduced.least, reduced.most))
-    return (float(-np.minimum(below, above).min()), float(wrong.max()),
-            _greatest(power), _greatest(natural))
+    return (
+        float(-np.minimum(below, above).min()),
+        float(wrong.max()),
+        _greatest(power),
+        _greatest(natural),
+    )
 
 
 def _turning_residuals(
@@ -291,7 +326,8 @@ def _turning_residuals(
 ) -> tuple[float, float, float, float]:
     """Return the first four of Residuals of turning; normal: (n,); x, u, inertia: (t, 3)."""
     stiff = np.concatenate(
-        [np.repeat(inertia[:, :2].max(axis=1, keepdims=True), 2, axis=1), inertia[:, 2:]], axis=1)
+        [np.repeat(inertia[:, :2].max(axis=1, keepdims=True), 2, axis=1), inertia[:, 2:]], axis=1
+    )
     outside = np.linalg.norm(x - turns.limit(x, normal), axis=1)
     power = (x * u).sum(axis=1) + np.maximum(normal[turns.at], 0.0) * turns.power(u)
     natural = np.linalg.norm(stiff * (x - turns.limit(x - u / stiff, normal)), axis=1)
@@ -307,16 +343,21 @@ def _cone_residuals(
     over = np.linalg.norm(friction - cones.limit(friction, normal), axis=1)
     room = cones.bounds(normal)[:, 0] - np.hypot(*friction.T)
     inside = -np.minimum(slope * room, normal)
-    distance = np.where(normal < 0.0, np.linalg.norm(impulses, axis=1),
-                        np.where(over > 0.0, slope * over, inside))
+    distance = np.where(
+        normal < 0.0, np.linalg.norm(impulses, axis=1), np.where(over > 0.0, slope * over, inside)
+    )
     power = normal * u[:, 2] + cones.dissipation(normal, u) + (friction * u[:, :2]).sum(axis=1)
     # the engine's: of the normal and of friction apart
     stiff, upright = inertia[:, :2].max(axis=1)[:, None], inertia[:, 2]
     across = stiff * (friction - cones.limit(friction - u[:, :2] / stiff, normal))
     along = upright * (normal - np.maximum(normal - u[:, 2] / upright, 0.0))
     natural = np.maximum(np.abs(along), np.linalg.norm(across, axis=1))
-    return (float(distance.max()), float((-slope * u[:, 2]).max()), _greatest(power),
-            _greatest(natural))
+    return (
+        float(distance.max()),
+        float((-slope * u[:, 2]).max()),
+        _greatest(power),
+        _greatest(natural),
+    )
 
 
 def _greatest(values: np.ndarray) -> float:

@@ -57,13 +57,15 @@ class ComputedTorqueLaw:
         q[indices], dq[indices] = motion.reference_q, motion.reference_dq
         ddq[indices] = motion.reference_ddq
         wanted = sb.laws.computed_torque(
-            robot, q, dq, ddq, stiffness=self._stiffness, damping=self._damping)
+            robot, q, dq, ddq, stiffness=self._stiffness, damping=self._damping
+        )
         efforts: np.ndarray = (wanted + self._resistance.efforts(dq))[indices]
         return efforts
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code of the process."""
+
     def program(node: Node) -> JointController[ComputedTorqueParameters]:
         return JointController(node, ComputedTorqueParameters, ComputedTorqueLaw)
 

@@ -44,9 +44,7 @@ class JointController(Generic[Parameters]):
         node.create_subscription(
             JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True
         )
-        node.create_subscription(
-            String, 'robot_description', self._take_description, LATCHED_QOS
-        )
+        node.create_subscription(String, 'robot_description', self._take_description, LATCHED_QOS)
 
     def close(self) -> None:
         """Do nothing: a controller has no threads."""
@@ -60,8 +58,10 @@ class JointController(Generic[Parameters]):
         realtime.settle_process()
         told, joints = controlled.robot.name, ', '.join(controlled.joints)
         self._node.get_logger().info(
-            f'ready to control {told!r}: {joints}' if joints else
-            f'{told!r} has no joint to control')
+            f'ready to control {told!r}: {joints}'
+            if joints
+            else f'{told!r} has no joint to control'
+        )
 
     def _answer(self, data: bytes) -> None:
         if self._loop.controlled is None:

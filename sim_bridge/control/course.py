@@ -94,4 +94,5 @@ def _approach(missing: float, fastest: float, deceleration: float) -> float:
     # linear near the end, where the square root is steep
     linear = 0.5 * math.sqrt(deceleration / 0.02) * distance
     return math.copysign(
-        min(fastest, math.sqrt(2.0 * deceleration * distance), max(linear, 0.0)), missing)
+        min(fastest, math.sqrt(2.0 * deceleration * distance), max(linear, 0.0)), missing
+    )

@@ -213,7 +213,8 @@ class JointLoop(Generic[Parameters]):
             reach = f'{lowest[k]:g} to {highest[k]:g}'
             expected = f'within the joint limits, {lower[k]:g} to {upper[k]:g}'
             raise InvalidValueError(
-                'positions -/+ amplitude', reach, expected, f'joint {joints[k]!r}')
+                'positions -/+ amplitude', reach, expected, f'joint {joints[k]!r}'
+            )
 
     def _measure(self, loop: _Loop, state: JointValues) -> _Instant:
         """Return time [ns], positions and velocities of the joints."""
@@ -229,13 +230,15 @@ class JointLoop(Generic[Parameters]):
         if len(q) != len(state.names) or len(dq) != len(state.names):
             raise StateError(
                 f'joint_states has {len(state.names)} names, {len(q)} positions and '
-                f'{len(dq)} velocities')
+                f'{len(dq)} velocities'
+            )
         return state.time_ns, q[loop.state_indices], dq[loop.state_indices]
 
     def _is_late(self, latest: _Instant | None, measured: _Instant) -> bool:
         """Return whether states have been missing for too long."""
         return latest is not None and (
-            (measured[0] - latest[0]) * 1e-9 > self._parameters.max_state_gap)
+            (measured[0] - latest[0]) * 1e-9 > self._parameters.max_state_gap
+        )
 
     def _center(self, controlled: ControlledRobot, q: np.ndarray) -> np.ndarray:
         """Return the pose to hold of a robot that starts from the positions `q`."""
@@ -248,8 +251,12 @@ class JointLoop(Generic[Parameters]):
         """Return a reference that leads from the positions `q` to the pose to hold."""
         parameters, joints = self._parameters, controlled.joints
         return Reference(
-            q, center, per_joint('amplitude', parameters.amplitude, joints),
-            per_joint('frequency', parameters.frequency, joints), parameters.ramp_time)
+            q,
+            center,
+            per_joint('amplitude', parameters.amplitude, joints),
+            per_joint('frequency', parameters.frequency, joints),
+            parameters.ramp_time,
+        )
 
 
 def _was_put(latest: _Instant, measured: _Instant) -> bool:

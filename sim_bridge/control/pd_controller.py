@@ -55,7 +55,10 @@ class PdLaw:
         self._stiffness, self._damping = (
             self._spread(per_joint(name, values, controlled.joints)) if values else None
             for name, values in (
-                ('stiffness', parameters.stiffness), ('damping', parameters.damping)))
+                ('stiffness', parameters.stiffness),
+                ('damping', parameters.damping),
+            )
+        )
         self._is_controlled = self._spread(np.ones(len(controlled.joints))) > 0.0
         self._inertia_pose: np.ndarray | None = None
         self._inertia = np.zeros(len(controlled.robot.joint_names))
@@ -74,8 +77,12 @@ class PdLaw:
             stiffness = self._inertia * w**2 if stiffness is None else stiffness
             damping = 2.0 * z * w * self._inertia if damping is None else damping
         efforts: np.ndarray = sb.laws.pd(
-            robot, self._spread(motion.reference_q), self._spread(motion.reference_dq),
-            stiffness=stiffness, damping=damping)[indices]
+            robot,
+            self._spread(motion.reference_q),
+            self._spread(motion.reference_dq),
+            stiffness=stiffness,
+            damping=damping,
+        )[indices]
         return efforts
 
     def _spread(self, values: np.ndarray) -> np.ndarray:
@@ -87,6 +94,7 @@ class PdLaw:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code of the process."""
+
     def program(node: Node) -> JointController[PdParameters]:
         return JointController(node, PdParameters, PdLaw)
 

@@ -36,7 +36,8 @@ class Reference:
         """
         self._start = np.array(start)
         self._wave = sb.laws.TrajRef(
-            np.array(center) - self._start, 2.0 * math.pi * np.array(frequency), amplitude)
+            np.array(center) - self._start, 2.0 * math.pi * np.array(frequency), amplitude
+        )
         self._ramp_time = ramp_time
 
     def at(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -68,6 +69,8 @@ def per_joint(name: str, values: Sequence[float], joints: Sequence[str]) -> np.n
     """
     if len(values) not in (1, len(joints)):
         raise InvalidValueError(
-            f'parameter {name!r}', values,
-            f'1 value or {len(joints)}, one for each of {", ".join(joints)}')
+            f'parameter {name!r}',
+            values,
+            f'1 value or {len(joints)}, one for each of {", ".join(joints)}',
+        )
     return np.broadcast_to(np.array(values), (len(joints),))

@@ -25,18 +25,26 @@ class SquareParameters:
     odom_topic: str = parameter('odom', 'Odometry that is answered: of the wheels, or the truth')
     cmd_vel_topic: str = parameter('cmd_vel', 'Topic of the commands')
     cmd_vel_stamped: bool = parameter(
-        False, 'Send geometry_msgs/TwistStamped rather than Twist, as the drive takes it')
+        False, 'Send geometry_msgs/TwistStamped rather than Twist, as the drive takes it'
+    )
     side: float = parameter(1.0, 'Length of a side', unit='m', low=0.0, above=True)
     laps: int = parameter(0, 'Laps until it stops; 0 for ever', low=0)
     speed: float = parameter(0.5, 'Speed on the sides', unit='m/s', low=0.0, above=True)
-    yaw_rate: float = parameter(
-        1.0, 'Yaw rate in the corners', unit='rad/s', low=0.0, above=True)
+    yaw_rate: float = parameter(1.0, 'Yaw rate in the corners', unit='rad/s', low=0.0, above=True)
     deceleration: float = parameter(
-        0.4, 'Deceleration before a corner, less than the limit of the drive', unit='m/s^2',
-        low=0.0, above=True)
+        0.4,
+        'Deceleration before a corner, less than the limit of the drive',
+        unit='m/s^2',
+        low=0.0,
+        above=True,
+    )
     yaw_deceleration: float = parameter(
-        1.5, 'Deceleration at the end of a turn, less than the limit of the drive',
-        unit='rad/s^2', low=0.0, above=True)
+        1.5,
+        'Deceleration at the end of a turn, less than the limit of the drive',
+        unit='rad/s^2',
+        low=0.0,
+        above=True,
+    )
 
 
 class SquareController:
@@ -58,18 +66,23 @@ class SquareController:
         self._commands = node.create_publisher(self._kind, parameters.cmd_vel_topic, COMMAND_QOS)
         # only the newest pose is worth an answer
         node.create_subscription(
-            Odometry, parameters.odom_topic, self._answer, QoSProfile(depth=1))
+            Odometry, parameters.odom_topic, self._answer, QoSProfile(depth=1)
+        )
         realtime.settle_process()
         node.get_logger().info(
-            f'ready to drive squares of {parameters.side:g} m by {parameters.odom_topic}')
+            f'ready to drive squares of {parameters.side:g} m by {parameters.odom_topic}'
+        )
 
     def close(self) -> None:
         """Do nothing: a controller has no threads."""
 
     def _new_course(self) -> SquareCourse:
         given = self._parameters
-        return SquareCourse(given.side, given.laps, Pace(
-            given.speed, given.yaw_rate, given.deceleration, given.yaw_deceleration))
+        return SquareCourse(
+            given.side,
+            given.laps,
+            Pace(given.speed, given.yaw_rate, given.deceleration, given.yaw_deceleration),
+        )
 
     def _answer(self, odometry: Odometry) -> None:
         stamp = odometry.header.stamp

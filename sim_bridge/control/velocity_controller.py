@@ -114,7 +114,8 @@ class VelocityController:
         self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
         # only the newest state is worth an answer
         node.create_subscription(
-            JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True)
+            JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True
+        )
         realtime.settle_process()
         node.get_logger().info(f'ready to drive {", ".join(self._loop.joints)}')
 

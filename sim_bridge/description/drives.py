@@ -109,5 +109,4 @@ class DriveDescription:
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of its joints and crawlers."""
-        return (
-            *(wheel.joint for wheel in self.wheels), *(each.joint for each in self.steering))
+        return (*(wheel.joint for wheel in self.wheels), *(each.joint for each in self.steering))

@@ -105,7 +105,11 @@ DeclaredField = UniformField | PointField | Drag | PointGravity
 ForceField = DeclaredField | ForceFunction
 
 FIELD_KINDS: dict[str, type[Any]] = {
-    'uniform': UniformField, 'point': PointField, 'drag': Drag, 'point_gravity': PointGravity}
+    'uniform': UniformField,
+    'point': PointField,
+    'drag': Drag,
+    'point_gravity': PointGravity,
+}
 """Declared fields, by the name that scenes and services have for them."""
 
 
@@ -114,8 +118,12 @@ def checked_field(field: object, place: str) -> ForceField:
     if not isinstance(field, DeclaredField) and (isinstance(field, type) or not callable(field)):
         names = ', '.join(kind.__name__ for kind in FIELD_KINDS.values())
         raise InvalidValueError(
-            'field', field, f'one of {names}, or a function f(position, velocity, mass, time) '
-            'that returns a force', place)
+            'field',
+            field,
+            f'one of {names}, or a function f(position, velocity, mass, time) '
+            'that returns a force',
+            place,
+        )
     return field
 
 
@@ -128,4 +136,5 @@ def name_of(function: object) -> str:
 def vector_from(function: object, what: str, value: object, place: str) -> np.ndarray:
     """Return what a user's function has returned as (3,) finite floats; else raise."""
     return finite_vector(
-        what, value, 3, place, f'three finite numbers returned by {name_of(function)}')
+        what, value, 3, place, f'three finite numbers returned by {name_of(function)}'
+    )

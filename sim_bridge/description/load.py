@@ -39,7 +39,8 @@ def load_description(
     Raises InvalidValueError for arguments of another type.
     """
     description, report = examine_description(
-        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)
+        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
+    )
     if description is None or not report.ok:
         raise DescriptionError(report)
     description = replace(description, report=report)
@@ -55,7 +56,8 @@ def check_description(
 ) -> Report:
     """Return the report of a description; defects do not raise DescriptionError."""
     return examine_description(
-        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)[1]
+        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
+    )[1]
 
 
 def examine_description(
@@ -67,8 +69,7 @@ def examine_description(
 ) -> tuple[RobotDescription | None, Report]:
     """Return the readable part of a description, None if there is none, and its report."""
     package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
-    extra_sensors = items_of(
-        'sensors', extra_sensors, SensorDescription, 'SensorDescriptions')
+    extra_sensors = items_of('sensors', extra_sensors, SensorDescription, 'SensorDescriptions')
     body = _body_file(source)
     if body is None:
         return examine_urdf(source, xacro_args, package_paths, extra_sensors)
@@ -78,8 +79,7 @@ def examine_description(
     findings = Findings()
     description = read_body(body, findings)
     if description is not None:
-        description = with_mesh_files(
-            description, body.resolve().parent, package_paths, findings)
+        description = with_mesh_files(description, body.resolve().parent, package_paths, findings)
         description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(str(body))
 

@@ -541,6 +541,11 @@ class RobotDescription:
     def __repr__(self) -> str:
         """Show the name, the source and the sizes."""
         sizes = ', '.join(
-            counted(len(things), thing) for things, thing in (
-                (self.links, 'link'), (self.joints, 'joint'), (self.sensors, 'sensor')))
+            counted(len(things), thing)
+            for things, thing in (
+                (self.links, 'link'),
+                (self.joints, 'joint'),
+                (self.sensors, 'sensor'),
+            )
+        )
         return f'<RobotDescription {self.name!r} from {self.source!r}: {sizes}>'

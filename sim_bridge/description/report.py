@@ -175,9 +175,7 @@ class Report:
 def _members(finding: Finding) -> dict[str, object]:
     """Return a finding as JSON has it: file and column where there are any."""
     members = asdict(finding)
-    return {
-        key: value for key, value in members.items() if value or key not in ('file', 'column')
-    }
+    return {key: value for key, value in members.items() if value or key not in ('file', 'column')}
 
 
 @dataclass
@@ -209,15 +207,24 @@ class Findings:
     ) -> None:
         """Add a finding of the given severity; the texts of a file in it are shortened."""
         finding = Finding(
-            severity, code, shortened(place.element), shortened(place.name), shortened(attribute),
-            shortened(value), place.line, shortened(message, _LONGEST_MESSAGE),
-            shortened(place.file), place.column)
+            severity,
+            code,
+            shortened(place.element),
+            shortened(place.name),
+            shortened(attribute),
+            shortened(value),
+            place.line,
+            shortened(message, _LONGEST_MESSAGE),
+            shortened(place.file),
+            place.column,
+        )
         self.found.setdefault(finding)
 
     def report(self, source: str) -> Report:
         """Return the findings so far, ordered by file and line; those without a line come last."""
         ordered = sorted(
-            self.found, key=lambda found: (found.file, found.line or 10**9, found.column))
+            self.found, key=lambda found: (found.file, found.line or 10**9, found.column)
+        )
         return Report(source, tuple(ordered))
 
 

@@ -45,7 +45,8 @@ PARAMETERS_SUFFIX = '.params.yaml'
 GALLERY = 'gallery/'
 _NO_SCENE = (
     "a robot. If this is a scene, name it as the world: by --world, or by 'world' among launch "
-    'arguments and parameters')
+    'arguments and parameters'
+)
 
 _PACKAGE_SCHEMES = ('package://', 'model://')
 
@@ -79,10 +80,7 @@ def share_directory() -> Path:
 
 
 def find_robot(
-    name_or_path: str | Path,
-    *,
-    base: Path | None = None,
-    package_paths: Iterable[str | Path] = (),
+    name_or_path: str | Path, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> Path:
     """
     Return the file of a robot: any by its path or URI, or a shipped one by its name.
@@ -127,7 +125,8 @@ def shipped_robots() -> dict[str, Path]:
     folder = share_directory() / 'urdf'
     return {
         file.name.split('.')[0]: file
-        for file in sorted(folder.iterdir()) if file.suffix in ROBOT_SUFFIXES
+        for file in sorted(folder.iterdir())
+        if file.suffix in ROBOT_SUFFIXES
     }
 
 
@@ -169,9 +168,14 @@ def resolve_uri(
     base: the folder of the description, from which relative paths count; the working directory if
     None. package_paths: folders that hold packages, or are packages themselves; they come first.
     """
-    return next((
-        candidate.path for candidate in _candidates(uri, base, package_paths)
-        if _is(Path.is_file, candidate.path) and not candidate.is_linked_out), None)
+    return next(
+        (
+            candidate.path
+            for candidate in _candidates(uri, base, package_paths)
+            if _is(Path.is_file, candidate.path) and not candidate.is_linked_out
+        ),
+        None,
+    )
 
 
 def explain_unresolved(
@@ -200,8 +204,9 @@ def searched_paths(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> list[Path]:
     """List where `resolve_uri` looks, in this order."""
-    return list(dict.fromkeys(
-        candidate.path for candidate in _candidates(uri, base, package_paths)))
+    return list(
+        dict.fromkeys(candidate.path for candidate in _candidates(uri, base, package_paths))
+    )
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

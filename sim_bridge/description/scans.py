@@ -9,20 +9,28 @@ from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.report import Findings, Place
 
 ANGLES = {
-    'samples': Numbers(minimum=1.0), 'resolution': Numbers(minimum=0.0, above=True),
-    'min_angle': Numbers(), 'max_angle': Numbers()}
+    'samples': Numbers(minimum=1.0),
+    'resolution': Numbers(minimum=0.0, above=True),
+    'min_angle': Numbers(),
+    'max_angle': Numbers(),
+}
 """Keys of `horizontal` and `vertical`."""
 RANGE = {
-    'min': Numbers(minimum=0.0), 'max': Numbers(minimum=0.0, above=True, infinite=True),
-    'resolution': Numbers(minimum=0.0)}
+    'min': Numbers(minimum=0.0),
+    'max': Numbers(minimum=0.0, above=True, infinite=True),
+    'resolution': Numbers(minimum=0.0),
+}
 """Keys of `range`."""
 
 _MOST_RAYS = 1_000_000
 
 
 def scan_of(
-    horizontal: Mapping[str, float], vertical: Mapping[str, float], within: Mapping[str, float],
-    place: Place, findings: Findings,
+    horizontal: Mapping[str, float],
+    vertical: Mapping[str, float],
+    within: Mapping[str, float],
+    place: Place,
+    findings: Findings,
 ) -> ScanDescription:
     """
     Return the rays that the numbers under these keys mean; errors are added to the findings.
@@ -31,18 +39,32 @@ def scan_of(
     """
     (count, low, high), (rows, bottom, top) = (
         _angles(name, given, place, findings)
-        for name, given in (('horizontal', horizontal), ('vertical', vertical)))
+        for name, given in (('horizontal', horizontal), ('vertical', vertical))
+    )
     if count * rows > _MOST_RAYS:
         findings.error(
-            'out-of-range', place, f'at most {_MOST_RAYS} rays', 'samples', f'{count} x {rows}')
+            'out-of-range', place, f'at most {_MOST_RAYS} rays', 'samples', f'{count} x {rows}'
+        )
         count = rows = 1
     scan = ScanDescription(
-        count, low, high, rows, bottom, top, within.get('min', 0.0),
-        within.get('max', ScanDescription.maximum), within.get('resolution', 0.0))
+        count,
+        low,
+        high,
+        rows,
+        bottom,
+        top,
+        within.get('min', 0.0),
+        within.get('max', ScanDescription.maximum),
+        within.get('resolution', 0.0),
+    )
     if scan.maximum <= scan.minimum:
         findings.error(
-            'out-of-range', place, f'must be above min, {scan.minimum:g} m', 'max',
-            f'{scan.maximum:g}')
+            'out-of-range',
+            place,
+            f'must be above min, {scan.minimum:g} m',
+            'max',
+            f'{scan.maximum:g}',
+        )
     return scan
 
 
@@ -56,7 +78,11 @@ def _angles(
     high = given.get('max_angle', low)
     if high < low:
         findings.error(
-            'out-of-range', place, f'{name}: must be at least min_angle, {low:g} rad', 'max_angle',
-            f'{high:g}')
+            'out-of-range',
+            place,
+            f'{name}: must be at least min_angle, {low:g} rad',
+            'max_angle',
+            f'{high:g}',
+        )
     # bounded here, as the product of both counts is below
     return max(int(min(samples * given.get('resolution', 1.0), 1e9) + 0.5), 1), low, high

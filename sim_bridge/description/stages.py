@@ -53,15 +53,21 @@ def stages_of(joint: JointDescription) -> tuple[JointStage, ...]:
     limits2, dynamics2 = joint.limits2, joint.dynamics2
     if kind is JointType.PLANAR:
         along = axis_frame(axis)
-        return (JointStage(engine.PRISMATIC, along[:, 0], 0),
-                JointStage(engine.PRISMATIC, along[:, 1], 1),
-                JointStage(engine.REVOLUTE, axis, 2))
+        return (
+            JointStage(engine.PRISMATIC, along[:, 0], 0),
+            JointStage(engine.PRISMATIC, along[:, 1], 1),
+            JointStage(engine.REVOLUTE, axis, 2),
+        )
     if kind is JointType.PISTON:
-        return (JointStage(engine.PRISMATIC, axis, 0, limits, dynamics),
-                JointStage(engine.REVOLUTE, axis, 1, limits2, dynamics2))
+        return (
+            JointStage(engine.PRISMATIC, axis, 0, limits, dynamics),
+            JointStage(engine.REVOLUTE, axis, 1, limits2, dynamics2),
+        )
     if kind in (JointType.UNIVERSAL, JointType.HINGE2):
-        turns = (JointStage(engine.REVOLUTE, axis, 0, limits, dynamics),
-                 JointStage(engine.REVOLUTE, _second_axis(joint), 1, limits2, dynamics2))
+        turns = (
+            JointStage(engine.REVOLUTE, axis, 0, limits, dynamics),
+            JointStage(engine.REVOLUTE, _second_axis(joint), 1, limits2, dynamics2),
+        )
         if joint.suspension is None:
             return turns
         return (JointStage(engine.PRISMATIC, axis, 2, dynamics=joint.suspension), *turns)
@@ -98,14 +104,15 @@ def _ball_stages(joint: JointDescription) -> tuple[JointStage, ...]:
     plain = JointDynamics(damping=dynamics.damping, armature=dynamics.armature)
     if dynamics != plain:
         raise InvalidValueError(
-            'dynamics', dynamics, 'damping and armature only, for a ball joint', _place(joint))
+            'dynamics', dynamics, 'damping and armature only, for a ball joint', _place(joint)
+        )
     if joint.limits != JointLimits():
-        raise InvalidValueError(
-            'limits', joint.limits, 'none, for a ball joint', _place(joint))
+        raise InvalidValueError('limits', joint.limits, 'none, for a ball joint', _place(joint))
     kinds = (engine.BALL_STAGE, engine.BALL_STAGE, engine.BALL)
     return tuple(
         JointStage(kind, axis, number, dynamics=plain)
-        for number, (kind, axis) in enumerate(zip(kinds, np.eye(3), strict=True)))
+        for number, (kind, axis) in enumerate(zip(kinds, np.eye(3), strict=True))
+    )
 
 
 def _second_axis(joint: JointDescription) -> np.ndarray:

@@ -56,7 +56,8 @@ class Drive:
         self._motors: _Motors = (
             _Tracks([crawlers[name] for name in wheels])
             if all(name in crawlers for name in wheels)
-            else _Joints(robot, description))
+            else _Joints(robot, description)
+        )
         self._kinematics = kinematics_of(description, self._motors.steering_limits)
         self._limiters = tuple(SpeedLimiter(limits) for limits in description.limits)
         self._wanted = _REST
@@ -83,7 +84,8 @@ class Drive:
     def is_at_rest(self) -> bool:
         """Whether it neither drives nor is to drive."""
         return self._wanted == _REST and not any(
-            limiter.velocity or limiter.acceleration for limiter in self._limiters)
+            limiter.velocity or limiter.acceleration for limiter in self._limiters
+        )
 
     @property
     def twist(self) -> Twist:
@@ -98,8 +100,12 @@ class Drive:
         Raises InvalidValueError for what is not finite.
         """
         x, y, z = finite_vector(
-            'twist', (forward, left, yaw_rate), 3, f'drive {self.name!r}',
-            'three finite numbers [m/s, m/s, rad/s]').tolist()
+            'twist',
+            (forward, left, yaw_rate),
+            3,
+            f'drive {self.name!r}',
+            'three finite numbers [m/s, m/s, rad/s]',
+        ).tolist()
         self._wanted = x, y, z
 
     def renew(self) -> None:
@@ -135,8 +141,10 @@ class Drive:
             twist = self._kinematics.possible(self._of_wheels(self.twist))
         else:
             speeds = (
-                (positions - self._positions) / elapsed if self.description.position_feedback
-                else self._motors.velocities())
+                (positions - self._positions) / elapsed
+                if self.description.position_feedback
+                else self._motors.velocities()
+            )
             twist = self._kinematics.twist(speeds, 0.5 * (self._angles + angles))
         self._positions, self._angles = positions, angles
         self.odometry.advance(twist, elapsed)
@@ -163,8 +171,12 @@ class Drive:
     def save(self) -> SavedDrive:
         """Return the state for `restore`."""
         return SavedDrive(
-            self._wanted, tuple((one.velocity, one.acceleration) for one in self._limiters),
-            self.odometry.save(), self._positions.copy(), self._angles.copy())
+            self._wanted,
+            tuple((one.velocity, one.acceleration) for one in self._limiters),
+            self.odometry.save(),
+            self._positions.copy(),
+            self._angles.copy(),
+        )
 
     def restore(self, saved: SavedDrive) -> None:
         """Return to a saved state, with the robot as it was then."""
@@ -211,8 +223,11 @@ class _Joints:
             mimic = robot.joint(name).mimic
             if mimic is not None:
                 raise InvalidValueError(
-                    'joint', name, f'one that does not mimic another, as it does {mimic.joint!r}',
-                    place)
+                    'joint',
+                    name,
+                    f'one that does not mimic another, as it does {mimic.joint!r}',
+                    place,
+                )
         for joints, control in ((wheels, 'velocity'), (steering, 'position')):
             for name in joints:
                 # a motor that runs already, as a scene says, runs on until the first command
@@ -226,9 +241,13 @@ class _Joints:
         self.limits = robot.velocity_limits[self._wheels]
         most = description.steering_limit
         self.steering_limits = [
-            (max(lower, -most), min(upper, most)) for lower, upper in zip(
-                robot.lower[self._steering].tolist(), robot.upper[self._steering].tolist(),
-                strict=True)]
+            (max(lower, -most), min(upper, most))
+            for lower, upper in zip(
+                robot.lower[self._steering].tolist(),
+                robot.upper[self._steering].tolist(),
+                strict=True,
+            )
+        ]
 
     def drive(self, speeds: FloatArray, angles: FloatArray | None) -> None:
         self._velocity[self._wheels] = speeds
@@ -266,4 +285,3 @@ class _Tracks:
 
     def velocities(self) -> FloatArray:
         return np.array([crawler.speed for crawler in self._crawlers])
-

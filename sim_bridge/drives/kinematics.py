@@ -114,9 +114,12 @@ class SteeredWheels:
         self._wheels = np.array([wheel.position for wheel in description.wheels])
         self._radii = np.array([wheel.radius for wheel in description.wheels])
         # which steering joint turns each wheel; the last angle is that of wheels without one
-        self._turns = np.array([
-            names.index(wheel.steering) if wheel.steering else len(names)
-            for wheel in description.wheels])
+        self._turns = np.array(
+            [
+                names.index(wheel.steering) if wheel.steering else len(names)
+                for wheel in description.wheels
+            ]
+        )
         self.curvatures = _curvatures(self._places, limits)
         """Least and greatest curvature [1/m]; infinite where it can turn on the spot."""
 
@@ -152,8 +155,9 @@ class SteeredWheels:
         turned = np.append(angles, 0.0)[self._turns]
         ax, ay = self._places.T
         c, s, ac, as_ = np.cos(turned), np.sin(turned), np.cos(angles), np.sin(angles)
-        rows = np.concatenate([
-            np.stack([c, x * s - y * c], axis=1), np.stack([-as_, ax * ac + ay * as_], axis=1)])
+        rows = np.concatenate(
+            [np.stack([c, x * s - y * c], axis=1), np.stack([-as_, ax * ac + ay * as_], axis=1)]
+        )
         rolled = np.concatenate([speeds * self._radii, np.zeros(len(angles))])
         (a, b), (_, d) = (rows.T @ rows).tolist()
         p, q = (rows.T @ rolled).tolist()
@@ -202,16 +206,17 @@ def _row(wheel: WheelDescription) -> tuple[float, float, float]:
     along = math.cos(wheel.heading) * nx + math.sin(wheel.heading) * ny
     if abs(along) < 1e-6:
         raise InvalidValueError(
-            'roller', wheel.roller, 'an angle [rad] across the driven direction',
-            f'wheel {wheel.joint!r}')
+            'roller',
+            wheel.roller,
+            'an angle [rad] across the driven direction',
+            f'wheel {wheel.joint!r}',
+        )
     nx, ny = nx / along, ny / along
     x, y = wheel.position
     return nx, ny, ny * x - nx * y
 
 
-def _curvatures(
-    places: FloatArray, limits: Sequence[tuple[float, float]]
-) -> tuple[float, float]:
+def _curvatures(places: FloatArray, limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return the least and the greatest curvature [1/m] within limits of the angles [rad]."""
     least, most = -math.inf, math.inf
     for (x, y), bounds in zip(places.tolist(), limits, strict=True):

@@ -30,7 +30,8 @@ class SpeedLimiter:
         self._limits = limits
         self._is_even = (
             limits.max_acceleration == limits.max_deceleration_reverse
-            and limits.max_acceleration_reverse == limits.max_deceleration)
+            and limits.max_acceleration_reverse == limits.max_deceleration
+        )
         self.velocity = 0.0
         """The limited velocity after the latest step."""
         self.acceleration = 0.0
@@ -50,8 +51,10 @@ class SpeedLimiter:
         speed_up = limits.max_acceleration if v >= 0.0 else limits.max_deceleration_reverse
         slow_down = limits.max_deceleration if v > 0.0 else limits.max_acceleration_reverse
         best = _acceleration(missing, elapsed, limits)
-        a = min(max(best, self.acceleration - limits.min_jerk * elapsed),
-                self.acceleration + limits.max_jerk * elapsed)
+        a = min(
+            max(best, self.acceleration - limits.min_jerk * elapsed),
+            self.acceleration + limits.max_jerk * elapsed,
+        )
         a = min(max(a, -slow_down), speed_up)
         reached = v + a * elapsed
         # exactly there, not up to rounding

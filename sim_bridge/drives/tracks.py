@@ -32,7 +32,8 @@ def tracked_drive(robot: Robot, separation_multiplier: float = 1.0) -> DriveDesc
     if robot.fixed_base or len(running) < 2:
         return None
     return DriveDescription(
-        'tracked_drive', 'tracked', running, separation_multiplier=separation_multiplier)
+        'tracked_drive', 'tracked', running, separation_multiplier=separation_multiplier
+    )
 
 
 def _wheel(robot: Robot, crawler: Crawler) -> WheelDescription | None:

@@ -43,31 +43,136 @@ _WRITING = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _TEMPORARY
 _FCNTL_COMMANDS = (0, 1, 2, 3, 1030)
 
 # the processor's number in the filter's data, and its numbers of the calls that are let pass
-_X86_64 = (0xC000003E, {
-    'read': 0, 'write': 1, 'open': 2, 'close': 3, 'stat': 4, 'fstat': 5, 'lstat': 6, 'poll': 7,
-    'lseek': 8, 'mmap': 9, 'mprotect': 10, 'munmap': 11, 'brk': 12, 'rt_sigaction': 13,
-    'rt_sigprocmask': 14, 'rt_sigreturn': 15, 'pread64': 17, 'readv': 19, 'writev': 20,
-    'access': 21, 'sched_yield': 24, 'mremap': 25, 'madvise': 28, 'dup': 32, 'nanosleep': 35,
-    'getpid': 39, 'exit': 60, 'uname': 63, 'fcntl': 72, 'getcwd': 79, 'readlink': 89,
-    'gettimeofday': 96, 'getrlimit': 97, 'getrusage': 98, 'sysinfo': 99, 'times': 100,
-    'getuid': 102, 'getgid': 104, 'geteuid': 107, 'getegid': 108, 'getppid': 110,
-    'sigaltstack': 131, 'gettid': 186, 'time': 201, 'futex': 202, 'sched_getaffinity': 204,
-    'getdents64': 217, 'restart_syscall': 219, 'fadvise64': 221, 'clock_gettime': 228,
-    'clock_getres': 229, 'clock_nanosleep': 230, 'exit_group': 231, 'openat': 257,
-    'newfstatat': 262, 'readlinkat': 267, 'faccessat': 269, 'prlimit64': 302, 'getcpu': 309,
-    'getrandom': 318, 'statx': 332, 'rseq': 334, 'faccessat2': 439})
-_AARCH64 = (0xC00000B7, {
-    'getcwd': 17, 'dup': 23, 'fcntl': 25, 'faccessat': 48, 'openat': 56, 'close': 57,
-    'getdents64': 61, 'lseek': 62, 'read': 63, 'write': 64, 'readv': 65, 'writev': 66,
-    'pread64': 67, 'ppoll': 73, 'readlinkat': 78, 'newfstatat': 79, 'fstat': 80, 'exit': 93,
-    'exit_group': 94, 'futex': 98, 'nanosleep': 101, 'clock_gettime': 113, 'clock_getres': 114,
-    'clock_nanosleep': 115, 'sched_getaffinity': 123, 'sched_yield': 124, 'restart_syscall': 128,
-    'sigaltstack': 132, 'rt_sigaction': 134, 'rt_sigprocmask': 135, 'rt_sigreturn': 139,
-    'times': 153, 'uname': 160, 'getrlimit': 163, 'getrusage': 165, 'getcpu': 168,
-    'gettimeofday': 169, 'getpid': 172, 'getppid': 173, 'getuid': 174, 'geteuid': 175,
-    'getgid': 176, 'getegid': 177, 'gettid': 178, 'sysinfo': 179, 'brk': 214, 'munmap': 215,
-    'mremap': 216, 'mmap': 222, 'fadvise64': 223, 'mprotect': 226, 'madvise': 233,
-    'prlimit64': 261, 'getrandom': 278, 'statx': 291, 'rseq': 293, 'faccessat2': 439})
+_X86_64 = (
+    0xC000003E,
+    {
+        'read': 0,
+        'write': 1,
+        'open': 2,
+        'close': 3,
+        'stat': 4,
+        'fstat': 5,
+        'lstat': 6,
+        'poll': 7,
+        'lseek': 8,
+        'mmap': 9,
+        'mprotect': 10,
+        'munmap': 11,
+        'brk': 12,
+        'rt_sigaction': 13,
+        'rt_sigprocmask': 14,
+        'rt_sigreturn': 15,
+        'pread64': 17,
+        'readv': 19,
+        'writev': 20,
+        'access': 21,
+        'sched_yield': 24,
+        'mremap': 25,
+        'madvise': 28,
+        'dup': 32,
+        'nanosleep': 35,
+        'getpid': 39,
+        'exit': 60,
+        'uname': 63,
+        'fcntl': 72,
+        'getcwd': 79,
+        'readlink': 89,
+        'gettimeofday': 96,
+        'getrlimit': 97,
+        'getrusage': 98,
+        'sysinfo': 99,
+        'times': 100,
+        'getuid': 102,
+        'getgid': 104,
+        'geteuid': 107,
+        'getegid': 108,
+        'getppid': 110,
+        'sigaltstack': 131,
+        'gettid': 186,
+        'time': 201,
+        'futex': 202,
+        'sched_getaffinity': 204,
+        'getdents64': 217,
+        'restart_syscall': 219,
+        'fadvise64': 221,
+        'clock_gettime': 228,
+        'clock_getres': 229,
+        'clock_nanosleep': 230,
+        'exit_group': 231,
+        'openat': 257,
+        'newfstatat': 262,
+        'readlinkat': 267,
+        'faccessat': 269,
+        'prlimit64': 302,
+        'getcpu': 309,
+        'getrandom': 318,
+        'statx': 332,
+        'rseq': 334,
+        'faccessat2': 439,
+    },
+)
+_AARCH64 = (
+    0xC00000B7,
+    {
+        'getcwd': 17,
+        'dup': 23,
+        'fcntl': 25,
+        'faccessat': 48,
+        'openat': 56,
+        'close': 57,
+        'getdents64': 61,
+        'lseek': 62,
+        'read': 63,
+        'write': 64,
+        'readv': 65,
+        'writev': 66,
+        'pread64': 67,
+        'ppoll': 73,
+        'readlinkat': 78,
+        'newfstatat': 79,
+        'fstat': 80,
+        'exit': 93,
+        'exit_group': 94,
+        'futex': 98,
+        'nanosleep': 101,
+        'clock_gettime': 113,
+        'clock_getres': 114,
+        'clock_nanosleep': 115,
+        'sched_getaffinity': 123,
+        'sched_yield': 124,
+        'restart_syscall': 128,
+        'sigaltstack': 132,
+        'rt_sigaction': 134,
+        'rt_sigprocmask': 135,
+        'rt_sigreturn': 139,
+        'times': 153,
+        'uname': 160,
+        'getrlimit': 163,
+        'getrusage': 165,
+        'getcpu': 168,
+        'gettimeofday': 169,
+        'getpid': 172,
+        'getppid': 173,
+        'getuid': 174,
+        'geteuid': 175,
+        'getgid': 176,
+        'getegid': 177,
+        'gettid': 178,
+        'sysinfo': 179,
+        'brk': 214,
+        'munmap': 215,
+        'mremap': 216,
+        'mmap': 222,
+        'fadvise64': 223,
+        'mprotect': 226,
+        'madvise': 233,
+        'prlimit64': 261,
+        'getrandom': 278,
+        'statx': 291,
+        'rseq': 293,
+        'faccessat2': 439,
+    },
+)
 _MOST_FILES = 64
 _PROCESSORS = {'x86_64': _X86_64, 'aarch64': _AARCH64}
 
@@ -106,8 +211,13 @@ def end_with_parent(parent: int) -> None:
 def _limit(seconds: int, memory_bytes: int) -> None:
     """Set limits of resources; those that the user has set lower stay."""
     limits = {
-        resource.RLIMIT_AS: memory_bytes, resource.RLIMIT_CPU: seconds, resource.RLIMIT_NPROC: 0,
-        resource.RLIMIT_FSIZE: 0, resource.RLIMIT_NOFILE: _MOST_FILES, resource.RLIMIT_CORE: 0}
+        resource.RLIMIT_AS: memory_bytes,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_NPROC: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: _MOST_FILES,
+        resource.RLIMIT_CORE: 0,
+    }
     for kind, limit in limits.items():
         _, hard = resource.getrlimit(kind)
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
@@ -127,8 +237,9 @@ def _forbid_files(libc: ctypes.CDLL, may_read: bool) -> bool:
         attributes += struct.pack('=Q', _TCP_RIGHTS)
     if version >= 6:
         attributes += struct.pack('=Q', _SCOPES)
-    rules = _checked(libc.syscall(
-        _CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
+    rules = _checked(
+        libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
+    )
     if may_read:
         root = os.open('/', os.O_PATH | os.O_CLOEXEC)
         rule = struct.pack('=Qi', _READ_FILE | _READ_DIR, root)
@@ -157,8 +268,11 @@ def _forbid_calls(libc: ctypes.CDLL) -> bool:
 def _filter(processor: int, numbers: dict[str, int]) -> list[bytes]:
     """Return the instructions that decide on a system call."""
     program = [
-        _instruction(_LOAD, _PROCESSOR), _instruction(_IF_EQUAL, processor, 1, 0),
-        _instruction(_RETURN, _KILL), _instruction(_LOAD, _NUMBER)]
+        _instruction(_LOAD, _PROCESSOR),
+        _instruction(_IF_EQUAL, processor, 1, 0),
+        _instruction(_RETURN, _KILL),
+        _instruction(_LOAD, _NUMBER),
+    ]
     for name, number in numbers.items():
         decision = _decision(name)
         program.append(_instruction(_IF_EQUAL, number, 0, len(decision)))
@@ -176,15 +290,24 @@ def _decision(name: str) -> list[bytes]:
         known = len(_FCNTL_COMMANDS)
         return [
             _instruction(_LOAD, _argument(1)),
-            *(_instruction(_IF_EQUAL, command, known - k, 0)
-              for k, command in enumerate(_FCNTL_COMMANDS)),
-            refuse, allow]
+            *(
+                _instruction(_IF_EQUAL, command, known - k, 0)
+                for k, command in enumerate(_FCNTL_COMMANDS)
+            ),
+            refuse,
+            allow,
+        ]
     if name == 'prlimit64':
         # limits are read, and not set: the pointer to new ones is null
         new = _argument(2)
         return [
-            _instruction(_LOAD, new), _instruction(_IF_EQUAL, 0, 0, 3),
-            _instruction(_LOAD, new + 4), _instruction(_IF_EQUAL, 0, 0, 1), allow, refuse]
+            _instruction(_LOAD, new),
+            _instruction(_IF_EQUAL, 0, 0, 3),
+            _instruction(_LOAD, new + 4),
+            _instruction(_IF_EQUAL, 0, 0, 1),
+            allow,
+            refuse,
+        ]
     return [allow]
 
 

@@ -21,7 +21,8 @@ _FLAGS = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_CLOEXEC', 0
 
 
 _noted: contextvars.ContextVar[dict[str, str] | None] = contextvars.ContextVar(
-    'noted', default=None)
+    'noted', default=None
+)
 
 
 @contextlib.contextmanager

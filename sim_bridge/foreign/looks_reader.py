@@ -75,12 +75,21 @@ def _names(suffix: str, data: bytes) -> list[str]:
         return [name.decode(errors='replace') for name in found]
     if suffix == '.dae':
         root = ElementTree.fromstring(data)
-        return [text.strip() for image in root.iter() if _tag(image) == 'image'
-                for each in image.iter() if _tag(each) == 'init_from' and (text := each.text)]
+        return [
+            text.strip()
+            for image in root.iter()
+            if _tag(image) == 'image'
+            for each in image.iter()
+            if _tag(each) == 'init_from' and (text := each.text)
+        ]
     if suffix == '.gltf':
         tree = json.loads(data)
-        return [uri for key in ('buffers', 'images') for each in tree.get(key, ())
-                if (uri := each.get('uri', 'data:')) and not uri.startswith('data:')]
+        return [
+            uri
+            for key in ('buffers', 'images')
+            for each in tree.get(key, ())
+            if (uri := each.get('uri', 'data:')) and not uri.startswith('data:')
+        ]
     if suffix == '.ply':
         found = re.findall(rb'^comment TextureFile\s+(.+?)\s*$', data[:10000], re.MULTILINE)
         return [name.decode(errors='replace') for name in found]
@@ -139,15 +148,25 @@ def _mended(data: bytes) -> bytes:
     images = {each.get('id') for each in root.iter() if _tag(each) == 'image'}
 
     def source(param: ElementTree.Element, kind: str, key: str) -> str | None:
-        return next((each.text for outer in param if _tag(outer) == kind for each in outer
-                     if _tag(each) == key), None)
+        return next(
+            (
+                each.text
+                for outer in param
+                if _tag(outer) == kind
+                for each in outer
+                if _tag(each) == key
+            ),
+            None,
+        )
 
     for effect in [each for each in root.iter() if _tag(each) == 'profile_COMMON']:
         params = [each for each in effect if _tag(each) == 'newparam']
-        surfaces = {each.get('sid') for each in params
-                    if source(each, 'surface', 'init_from') in images}
-        samplers = {each.get('sid') for each in params
-                    if source(each, 'sampler2D', 'source') in surfaces}
+        surfaces = {
+            each.get('sid') for each in params if source(each, 'surface', 'init_from') in images
+        }
+        samplers = {
+            each.get('sid') for each in params if source(each, 'sampler2D', 'source') in surfaces
+        }
         for param in params:
             if param.get('sid') not in surfaces | samplers:
                 effect.remove(param)
@@ -166,7 +185,8 @@ def _tag(element: ElementTree.Element) -> str:
 
 def _loaded(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
     scene = trimesh.load_scene(
-        io.BytesIO(data), file_type=suffix[1:], process=False, resolver=_Beside(files))
+        io.BytesIO(data), file_type=suffix[1:], process=False, resolver=_Beside(files)
+    )
     if suffix == '.dae':
         scene = scene.convert_units('meters')
     found = []
@@ -223,11 +243,19 @@ class _Pieces:
             if colors is not None:
                 shades = np.round([255.0 * _srgb(k / 255.0) for k in range(256)])
                 colors = np.column_stack([shades[colors[:, :3]], colors[:, 3:]])
-        self._pieces.append({
-            'vertices': len(vertices), 'triangles': len(triangles), 'color': color,
-            'is_colored': colors is not None, 'picture': picture})
-        self._arrays += [np.asarray(vertices).astype('=f4').tobytes(),
-                         np.asarray(triangles).astype('=u4').tobytes()]
+        self._pieces.append(
+            {
+                'vertices': len(vertices),
+                'triangles': len(triangles),
+                'color': color,
+                'is_colored': colors is not None,
+                'picture': picture,
+            }
+        )
+        self._arrays += [
+            np.asarray(vertices).astype('=f4').tobytes(),
+            np.asarray(triangles).astype('=u4').tobytes(),
+        ]
         if colors is not None:
             self._arrays.append(colors.astype(np.uint8).tobytes())
         if places is not None:
@@ -236,8 +264,10 @@ class _Pieces:
     def answer(self) -> tuple[dict[str, Any], bytes]:
         """Return all."""
         sizes = [{'height': each.shape[0], 'width': each.shape[1]} for each in self._pictures]
-        return ({'pieces': self._pieces, 'pictures': sizes},
-                b''.join([*self._arrays, *(each.tobytes() for each in self._pictures)]))
+        return (
+            {'pieces': self._pieces, 'pictures': sizes},
+            b''.join([*self._arrays, *(each.tobytes() for each in self._pictures)]),
+        )
 
     def _picture(self, image: Any) -> int:
         """Return the number of a picture."""
@@ -255,8 +285,11 @@ def _material(material: Any) -> tuple[tuple[float, ...] | None, Any]:
     if isinstance(material, trimesh.visual.material.PBRMaterial):
         # 8 bits, or numbers to 1
         return _seen(_rgba(material.baseColorFactor)), material.baseColorTexture
-    if 'diffuse' not in (material.kwargs or {}) and material.image is None \
-            and material.name is None:
+    if (
+        'diffuse' not in (material.kwargs or {})
+        and material.image is None
+        and material.name is None
+    ):
         return None, None
     own = {key.lower(): value for key, value in (material.kwargs or {}).items()}
     color = _rgba(material.diffuse)
@@ -289,13 +322,22 @@ def _srgb(value: float) -> float:
 def _warm_up() -> None:
     """Read a file of each format, which imports what is imported late."""
     triangle = trimesh.Trimesh(
-        np.eye(3), [[0, 1, 2]], process=False, visual=trimesh.visual.TextureVisuals(
-            np.zeros((3, 2)), trimesh.visual.material.PBRMaterial(
-                baseColorTexture=Image.new('RGB', (2, 2)), baseColorFactor=[255, 0, 0, 255])))
+        np.eye(3),
+        [[0, 1, 2]],
+        process=False,
+        visual=trimesh.visual.TextureVisuals(
+            np.zeros((3, 2)),
+            trimesh.visual.material.PBRMaterial(
+                baseColorTexture=Image.new('RGB', (2, 2)), baseColorFactor=[255, 0, 0, 255]
+            ),
+        ),
+    )
     for suffix in ('stl', 'obj', 'ply', 'dae', 'glb', 'off'):
         content: Any = triangle.export(file_type=suffix)
-        read({'suffix': f'.{suffix}', 'files': []},
-             content.encode() if isinstance(content, str) else content)
+        read(
+            {'suffix': f'.{suffix}', 'files': []},
+            content.encode() if isinstance(content, str) else content,
+        )
 
 
 _warm_up()

@@ -41,8 +41,7 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     suffix = request['suffix']
     is_dae = suffix == '.dae'
     content = io.BytesIO(plain_dae(data) if is_dae else readable(suffix, data))
-    scene = trimesh.load_scene(
-        content, file_type=suffix[1:], process=False, skip_materials=True)
+    scene = trimesh.load_scene(content, file_type=suffix[1:], process=False, skip_materials=True)
     for part in scene.geometry.values():
         # what joins the parts joins their pictures too, where they have texture coordinates
         part.visual = trimesh.visual.ColorVisuals()
@@ -70,7 +69,8 @@ def plain_dae(data: bytes, *, looks: bool = False) -> bytes:
     count = _count_instances(root)
     if count > _MOST_INSTANCES:
         raise ValueError(
-            f'it places {count} nodes and geometries, and at most {_MOST_INSTANCES} are read')
+            f'it places {count} nodes and geometries, and at most {_MOST_INSTANCES} are read'
+        )
     return ElementTree.tostring(root)
 
 
@@ -115,7 +115,8 @@ def readable(suffix: str, data: bytes) -> bytes:
         if b'facet' not in data.lower():
             raise ValueError(
                 f'{len(data)} bytes without a facet in words; as a binary file it begins with '
-                f'{count} triangles, which are {size} bytes')
+                f'{count} triangles, which are {size} bytes'
+            )
     try:
         data.decode()
     except UnicodeDecodeError:

@@ -15,7 +15,11 @@ import re
 from sim_bridge.foreign.files import read_file
 
 _RESOURCE_VARIABLES = (
-    'GZ_SIM_RESOURCE_PATH', 'IGN_GAZEBO_RESOURCE_PATH', 'GAZEBO_MODEL_PATH', 'ROS_PACKAGE_PATH')
+    'GZ_SIM_RESOURCE_PATH',
+    'IGN_GAZEBO_RESOURCE_PATH',
+    'GAZEBO_MODEL_PATH',
+    'ROS_PACKAGE_PATH',
+)
 _NAME = re.compile(rb'<name>\s*([^<\s]+)\s*</name>')
 
 
@@ -81,7 +85,8 @@ def is_linked_out(file: Path, folder: Path, package: str) -> bool:
     """
     real, root = file.resolve(), folder.resolve()
     return not real.is_relative_to(root) and not any(
-        _is_of_package(above, package) for above in real.parents)
+        _is_of_package(above, package) for above in real.parents
+    )
 
 
 def _is_of_package(folder: Path, package: str) -> bool:

@@ -35,7 +35,8 @@ _LONGEST_TEXT = 1 << 20
 _LONGEST_REASON = 1000
 
 _shared: ContextVar[dict[tuple[str, Limits], ReaderProcess] | None] = ContextVar(
-    '_shared', default=None)
+    '_shared', default=None
+)
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,15 @@ class ReaderProcess:
         self._process = subprocess.Popen(
             # Without `site`, whose paths it is told, it starts in half the time. In a session of
             # its own it gets the signals of no terminal.
-            [sys.executable, '-I', '-S', os.fspath(_WORKER), reader], start_new_session=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+            [sys.executable, '-I', '-S', os.fspath(_WORKER), reader],
+            start_new_session=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
             # more threads than one could not be confined
-            env={**os.environ, 'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1'})
+            env={**os.environ, 'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1'},
+        )
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         self._streams = (stdin, stdout)
@@ -115,10 +121,16 @@ class ReaderProcess:
         self.is_closed = self._is_ready = False
         # one that ended at once is told by the first answer
         with contextlib.suppress(BrokenPipeError):
-            stdin.write(_frame({
-                'path': [*sys.path, _ROOT], 'parent': os.getpid(),
-                'memory_bytes': limits.memory_bytes,
-                'seconds': math.ceil(limits.seconds)}))
+            stdin.write(
+                _frame(
+                    {
+                        'path': [*sys.path, _ROOT],
+                        'parent': os.getpid(),
+                        'memory_bytes': limits.memory_bytes,
+                        'seconds': math.ceil(limits.seconds),
+                    }
+                )
+            )
         os.set_blocking(self._input, False)
 
     def read(self, request: Mapping[str, object], data: bytes) -> tuple[dict[str, Any], bytes]:
@@ -131,7 +143,8 @@ class ReaderProcess:
                     raise ReadingError(self._explain_error(fields.get('error')))
                 self._is_ready = True
             fields, answer = self._exchange(
-                _frame(request, len(data)) + data, _PATIENCE * self._limits.seconds)
+                _frame(request, len(data)) + data, _PATIENCE * self._limits.seconds
+            )
             if 'ended' in fields:
                 raise ReadingError(self._explain_end(fields['ended']))
         except BaseException:
@@ -177,13 +190,13 @@ class ReaderProcess:
                         continue
                     # a process that ended does not read, which its output tells
                     with contextlib.suppress(BrokenPipeError):
-                        unsent = unsent[os.write(self._input, unsent[:_PIECE]):]
+                        unsent = unsent[os.write(self._input, unsent[:_PIECE]) :]
                     if not unsent:
                         selector.unregister(self._input)
         text_size, _ = FRAME.unpack_from(received)
         end = FRAME.size + text_size
         try:
-            fields = json.loads(received[FRAME.size:end])
+            fields = json.loads(received[FRAME.size : end])
         except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict):
@@ -197,7 +210,8 @@ class ReaderProcess:
             raise ReadingError('the process that reads it gave no answer')
         if data_size > self._limits.answer_bytes:
             raise ReadingError(
-                f'it holds {data_size} bytes, and at most {self._limits.answer_bytes} are taken')
+                f'it holds {data_size} bytes, and at most {self._limits.answer_bytes} are taken'
+            )
         return FRAME.size + int(text_size) + int(data_size)
 
     def _too_slow(self) -> str:

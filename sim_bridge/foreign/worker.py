@@ -70,8 +70,11 @@ def main() -> None:
             os.close(requests.fileno())
             confinement.end_with_parent(own)
             confine = functools.partial(
-                confinement.confine, setup['seconds'], setup['memory_bytes'],
-                may_read=reader.MAY_READ)
+                confinement.confine,
+                setup['seconds'],
+                setup['memory_bytes'],
+                may_read=reader.MAY_READ,
+            )
             _answer(confine, reader, request, answers)
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
@@ -82,7 +85,9 @@ def main() -> None:
 
 
 def _answer(
-    confine: Callable[[], object], reader: Any, request: tuple[dict[str, Any], bytes],
+    confine: Callable[[], object],
+    reader: Any,
+    request: tuple[dict[str, Any], bytes],
     answers: BinaryIO,
 ) -> None:
     """Read one file, answer, and end the process."""

@@ -32,9 +32,22 @@ from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 MAY_READ = True
 
 # from a generator over its frame to the builtins, and from a class to all others
-_FORBIDDEN = frozenset({
-    'gi_frame', 'gi_code', 'gi_yieldfrom', 'cr_frame', 'ag_frame', 'tb_frame', 'f_back',
-    'f_builtins', 'f_code', 'f_globals', 'f_locals', 'mro'})
+_FORBIDDEN = frozenset(
+    {
+        'gi_frame',
+        'gi_code',
+        'gi_yieldfrom',
+        'cr_frame',
+        'ag_frame',
+        'tb_frame',
+        'f_back',
+        'f_builtins',
+        'f_code',
+        'f_globals',
+        'f_locals',
+        'mro',
+    }
+)
 _YAML_SUFFIXES = ('.yaml', '.yml', '.json')
 # shorter values of variables say nothing
 _SHORTEST_SECRET = 4
@@ -93,6 +106,7 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
             if len(found) >= _SHORTEST_SECRET and args[0] in os.environ:
                 secrets.add(found)
             return found
+
         return value
 
     def find(package: str) -> str:
@@ -100,7 +114,8 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
         found = find_package(package, base, request['package_paths'])
         if found is None:
             raise RefusedError(
-                f'package {package!r} is not found; name its folder with a package path')
+                f'package {package!r} is not found; name its folder with a package path'
+            )
         return str(found)
 
     def folder(_: object = None) -> str:
@@ -114,7 +129,8 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
     yaml.safe_load = _load_yaml  # type: ignore[assignment]
     for name, function in (
         ('env', noted(substitution_args._eval_env)),
-        ('optenv', noted(substitution_args._eval_optenv)), ('find', find),
+        ('optenv', noted(substitution_args._eval_optenv)),
+        ('find', find),
     ):
         setattr(substitution_args, f'_eval_{name}', function)
         substitution_args._eval_dict[name] = function

@@ -16,29 +16,31 @@ _Given = TypeVar('_Given', contravariant=True)
 _RESEMBLANCE = 0.75
 
 # Words that newcomers try, and what stands for them; the first of which a class has all counts.
-_USUAL_WORDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType({
-    'position': (('p',), ('q',)),
-    'angle': (('q',),),
-    'orientation': (('R',),),
-    'rotation': (('R',),),
-    'pose': (('p', 'R'),),
-    'velocity': (('v',), ('dq',)),
-    'linear_velocity': (('v',),),
-    'angular_velocity': (('w',),),
-    'acceleration': (('dv',), ('ddq',)),
-    'linear_acceleration': (('dv',),),
-    'angular_acceleration': (('dw',),),
-    'effort': (('u',),),
-    'force': (('f',), ('u',)),
-    'torque': (('tau',), ('u',)),
-    'tau': (('u',),),
-    'mass': (('m',),),
-    'inertia': (('I',),),
-    'center_of_mass': (('wc',),),
-    'com': (('wc',), ('center_of_mass',)),
-    'limit': (('lower', 'upper'),),
-    'dt': (('time_step',),),
-})
+_USUAL_WORDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        'position': (('p',), ('q',)),
+        'angle': (('q',),),
+        'orientation': (('R',),),
+        'rotation': (('R',),),
+        'pose': (('p', 'R'),),
+        'velocity': (('v',), ('dq',)),
+        'linear_velocity': (('v',),),
+        'angular_velocity': (('w',),),
+        'acceleration': (('dv',), ('ddq',)),
+        'linear_acceleration': (('dv',),),
+        'angular_acceleration': (('dw',),),
+        'effort': (('u',),),
+        'force': (('f',), ('u',)),
+        'torque': (('tau',), ('u',)),
+        'tau': (('u',),),
+        'mass': (('m',),),
+        'inertia': (('I',),),
+        'center_of_mass': (('wc',),),
+        'com': (('wc',), ('center_of_mass',)),
+        'limit': (('lower', 'upper'),),
+        'dt': (('time_step',),),
+    }
+)
 
 
 def unknown_attribute(thing: object, name: str) -> AttributeError:
@@ -65,9 +67,7 @@ class Settable(property, Generic[_Value, _Given]):
         def __get__(self, owner: None, kind: type | None = None) -> property: ...
         @overload
         def __get__(self, owner: object, kind: type | None = None) -> _Value: ...
-        def __get__(
-            self, owner: object, kind: type | None = None
-        ) -> _Value | property: ...
+        def __get__(self, owner: object, kind: type | None = None) -> _Value | property: ...
         def __set__(self, owner: object, value: _Given) -> None: ...
 
 
@@ -99,8 +99,9 @@ class DeclaredAttributes:
 
     __slots__ = ('__weakref__',)
 
-    internal_names: ClassVar[frozenset[str]] = frozenset({
-        'advice', 'fixed_names', 'internal_names'})
+    internal_names: ClassVar[frozenset[str]] = frozenset(
+        {'advice', 'fixed_names', 'internal_names'}
+    )
     fixed_names: ClassVar[frozenset[str]] = frozenset()
     """The slots that are set once; found by itself."""
     advice: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -121,9 +122,7 @@ class DeclaredAttributes:
                 object.__getattribute__(self, name)
             raise unknown_attribute(self, name)
 
-        def __setattr__(
-            self, name: str, value: object, set_it: Any = object.__setattr__
-        ) -> None:
+        def __setattr__(self, name: str, value: object, set_it: Any = object.__setattr__) -> None:
             """Set a declared attribute; set_it: found once, as this is called often."""
             if name in self.fixed_names and _is_filled(self, name):
                 raise _read_only(self, name)
@@ -145,8 +144,11 @@ class DeclaredAttributes:
 
     def __dir__(self) -> list[str]:
         """List the names that are for users."""
-        return [name for name in object.__dir__(self)
-                if name[0] != '_' and name not in self.internal_names]
+        return [
+            name
+            for name in object.__dir__(self)
+            if name[0] != '_' and name not in self.internal_names
+        ]
 
 
 def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
@@ -171,8 +173,7 @@ def _advice(thing: object, name: str) -> str:
 
 
 def _read_only(thing: object, name: str) -> AttributeError:
-    return AttributeError(
-        f'{type(thing).__name__}.{name} cannot be set{_advice(thing, name)}')
+    return AttributeError(f'{type(thing).__name__}.{name} cannot be set{_advice(thing, name)}')
 
 
 def _is_filled(thing: object, name: str) -> bool:

@@ -22,6 +22,7 @@ def quit_on_signals(code: int | None = None) -> None:
     For the main thread of a process that has nothing to clean up yet. code: exit code; None for
     that of a process that a signal has ended. A signal that is ignored stays ignored.
     """
+
     def handle(number: int, frame: object) -> None:
         os._exit(_OF_SIGNALS + number if code is None else code)
 
@@ -44,7 +45,9 @@ def quit_command_on_signals() -> None:
 
 def interrupt_on_signals() -> None:
     """Raise KeyboardInterrupt on SIGINT and end on SIGTERM, as Python does by itself."""
-    for number, handler in ((signal.SIGINT, signal.default_int_handler),
-                            (signal.SIGTERM, signal.SIG_DFL)):
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGTERM, signal.SIG_DFL),
+    ):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handler)

@@ -152,7 +152,12 @@ class InvalidValueError(SimBridgeError, ValueError):
     """A value is of the wrong type, size or range, or is not finite."""
 
     def __init__(
-        self, what: str, value: object, expected: str, place: str = '', *,
+        self,
+        what: str,
+        value: object,
+        expected: str,
+        place: str = '',
+        *,
         code: ErrorCode | None = None,
     ):
         """
@@ -168,7 +173,8 @@ class InvalidValueError(SimBridgeError, ValueError):
         where = f' ({shortened(place)})' if place else ''
         super().__init__(
             f'{shortened(what)} = {brief(value)}{where}: expected '
-            f'{shortened(expected, _LONGEST_VALUE)}')
+            f'{shortened(expected, _LONGEST_VALUE)}'
+        )
 
 
 class StateError(SimBridgeError, RuntimeError):

@@ -25,8 +25,7 @@ class ByName(dict[str, _Thing]):
     def __getitem__(self, name: str) -> _Thing:
         """Return a thing by name; raises InvalidValueError for what is no name."""
         if not isinstance(name, str):
-            raise InvalidValueError(
-                f'name of a {self._kind}', name, 'a text', self._place)
+            raise InvalidValueError(f'name of a {self._kind}', name, 'a text', self._place)
         return super().__getitem__(name)
 
     def __missing__(self, name: object) -> NoReturn:
@@ -63,7 +62,10 @@ def free_name(
 
 
 def new_name(
-    name: str | None, default: str, taken: Mapping[str, object], place: str = '',
+    name: str | None,
+    default: str,
+    taken: Mapping[str, object],
+    place: str = '',
     used: MutableMapping[str, int] | None = None,
 ) -> str:
     """

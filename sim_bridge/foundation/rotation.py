@@ -89,7 +89,8 @@ def quaternions_from_matrices(rotations: FloatArray) -> FloatArray:
     products[:, :3, :3] = R + R.transpose(0, 2, 1)
     products[:, [0, 1, 2], [0, 1, 2]] = 1.0 + 2.0 * diagonal - trace
     vector = np.stack(
-        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
     products[:, 3, :3] = products[:, :3, 3] = vector
     products[:, 3, 3] = 1.0 + trace[:, 0]
     squares = np.diagonal(products, axis1=1, axis2=2)

@@ -64,8 +64,12 @@ def finite_vector(
 def is_floats(value: object, size: int) -> TypeGuard[FloatArray]:
     """Return whether a value is an array of (size,) floats, finite as is their sum."""
     # the usual case, in a fifth of the time of the checks for all others
-    return (type(value) is np.ndarray and value.dtype is _FLOAT and value.shape == (size,)
-            and math.isfinite(sum(value.tolist())))
+    return (
+        type(value) is np.ndarray
+        and value.dtype is _FLOAT
+        and value.shape == (size,)
+        and math.isfinite(sum(value.tolist()))
+    )
 
 
 def finite_rows(what: str, value: object, size: int, place: str) -> FloatArray:
@@ -122,8 +126,9 @@ def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -
     expected = 'a quaternion x y z w of non-zero length, up to 1e50'
     quaternion = finite_vector(what, value, 4, place, expected)
     # without an overflow
-    norm = math.inf if np.abs(quaternion).max() > _MOST_LENGTH else float(
-        np.linalg.norm(quaternion))
+    norm = (
+        math.inf if np.abs(quaternion).max() > _MOST_LENGTH else float(np.linalg.norm(quaternion))
+    )
     if not 1e-6 <= norm <= _MOST_LENGTH:
         raise InvalidValueError(what, tuple(quaternion.tolist()), expected, place)
     return quaternion / norm
@@ -163,8 +168,11 @@ def number_from(
 
 def is_series(value: object) -> bool:
     """Return whether a value has items; an array without dimensions only looks like it."""
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and (
-        not isinstance(value, np.ndarray) or value.ndim > 0)
+    return (
+        isinstance(value, Iterable)
+        and not isinstance(value, (str, bytes))
+        and (not isinstance(value, np.ndarray) or value.ndim > 0)
+    )
 
 
 def name_set(what: str, value: Any, place: str) -> frozenset[str]:

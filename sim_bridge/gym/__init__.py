@@ -27,9 +27,12 @@ def _register() -> None:
         identifier = f'sim_bridge/{name}'
         if identifier not in gymnasium.registry:
             gymnasium.register(
-                identifier, entry_point='sim_bridge.gym.env:TaskEnv',
+                identifier,
+                entry_point='sim_bridge.gym.env:TaskEnv',
                 vector_entry_point='sim_bridge.gym.vector_env:TaskVectorEnv',
-                kwargs={'task': kind}, max_episode_steps=round(kind.duration / kind.period))
+                kwargs={'task': kind},
+                max_episode_steps=round(kind.duration / kind.period),
+            )
 
 
 _register()

@@ -40,8 +40,13 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     ) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Act for a control period; as `TaskVectorEnv.step`."""
         observations, rewards, ended, cut, info = self._all.step(np.asarray(action)[np.newaxis])
-        return (observations[0], float(rewards[0]), bool(ended[0]), bool(cut[0]),
-                {'diverged': bool(info['diverged'][0])})
+        return (
+            observations[0],
+            float(rewards[0]),
+            bool(ended[0]),
+            bool(cut[0]),
+            {'diverged': bool(info['diverged'][0])},
+        )
 
     def world(self) -> World:
         """Return a copy of the world, to look at, by `World.view` for one."""

@@ -28,12 +28,17 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
     nothing (`AutoresetMode.NEXT_STEP`). batch: the worlds.
     """
 
-    metadata: dict[str, Any] = {
-        'autoreset_mode': AutoresetMode.NEXT_STEP, 'render_modes': []}
+    metadata: dict[str, Any] = {'autoreset_mode': AutoresetMode.NEXT_STEP, 'render_modes': []}
 
     def __init__(
-        self, num_envs: int = 1, *, task: type[Task], max_episode_steps: int | None = None,
-        vary: Vary | None = None, world_seed: int = 0, threads: int | None = None,
+        self,
+        num_envs: int = 1,
+        *,
+        task: type[Task],
+        max_episode_steps: int | None = None,
+        vary: Vary | None = None,
+        world_seed: int = 0,
+        threads: int | None = None,
     ):
         """
         Make the environments.
@@ -50,7 +55,8 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         self.num_envs = num_envs
         self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.action_size,))
         self.single_observation_space = gymnasium.spaces.Box(
-            -np.inf, np.inf, (task.observation_size,))
+            -np.inf, np.inf, (task.observation_size,)
+        )
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._elapsed = np.zeros(num_envs, np.int64)
@@ -119,5 +125,6 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         given = real_array('actions', actions, f'finite numbers {shape}', type(self).__name__)
         if given.shape != shape or not np.isfinite(given).all():
             raise InvalidValueError(
-                'actions', actions, f'finite numbers {shape}', type(self).__name__)
+                'actions', actions, f'finite numbers {shape}', type(self).__name__
+            )
         return np.clip(given, -1.0, 1.0)

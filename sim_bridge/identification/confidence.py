@@ -83,13 +83,13 @@ class Covariances(NamedTuple):
         """Return whether data, and not what was believed before, tell something (P,)."""
         error = float(np.sqrt(gradient @ self.plain @ gradient))
         freely = float(np.sqrt(gradient @ self.wide @ gradient))
-        return freely < _FREELY * error and error < _TOLD * PRIOR * float(
-            np.linalg.norm(gradient))
+        return freely < _FREELY * error and error < _TOLD * PRIOR * float(np.linalg.norm(gradient))
 
     def error(self, gradient: FloatArray) -> float:
         """Return the standard error of something with a gradient (P,)."""
-        return float(np.sqrt(max(
-            gradient @ self.plain @ gradient, gradient @ self.clustered @ gradient)))
+        return float(
+            np.sqrt(max(gradient @ self.plain @ gradient, gradient @ self.clustered @ gradient))
+        )
 
     @property
     def reach(self) -> float:
@@ -102,10 +102,11 @@ def covariances(solution: Solution, measured: int) -> Covariances:
     windows, _, count = solution.slopes.shape
     rows = solution.slopes.reshape(-1, count)
     free = max(measured - windows * solution.starts.shape[1] - count, 1)
-    variance = max(float(np.sum(solution.residuals ** 2)) / free, 1e-12)
+    variance = max(float(np.sum(solution.residuals**2)) / free, 1e-12)
     told = rows.T @ rows / variance
-    inverse, wide = (np.linalg.inv(told + np.eye(count) / believed ** 2)
-                     for believed in (PRIOR, _WIDE * PRIOR))
+    inverse, wide = (
+        np.linalg.inv(told + np.eye(count) / believed**2) for believed in (PRIOR, _WIDE * PRIOR)
+    )
     scores = np.einsum('wrp,wr->wp', solution.slopes, solution.residuals) / variance
     spread = scores.T @ scores * (windows / max(windows - 1, 1))
     return Covariances(inverse, inverse @ spread @ inverse, wide, windows)
@@ -124,9 +125,18 @@ def estimates(quantities: Sequence[Quantity], spread: Covariances) -> list[Estim
     for each in quantities:
         error = spread.error(each.gradient)
         low, high = each.value - spread.reach * error, each.value + spread.reach * error
-        found.append(Estimate(
-            each.name, each.unit, each.before, each.value, error, low, high,
-            spread.is_told(each.gradient)))
+        found.append(
+            Estimate(
+                each.name,
+                each.unit,
+                each.before,
+                each.value,
+                error,
+                low,
+                high,
+                spread.is_told(each.gradient),
+            )
+        )
     return found
 
 
@@ -134,8 +144,7 @@ def combinations(
     quantities: Sequence[Quantity], known: Sequence[Estimate], spread: Covariances
 ) -> list[Combination]:
     """Return sums that are told of those quantities that are not told themselves."""
-    left = [each for each, estimate in zip(quantities, known, strict=True)
-            if not estimate.is_told]
+    left = [each for each, estimate in zip(quantities, known, strict=True) if not estimate.is_told]
     if len(left) < 2:
         return []
     gradients = np.array([each.gradient for each in left])
@@ -145,7 +154,7 @@ def combinations(
     told = vectors[:, np.sqrt(np.maximum(values, 0.0)) < _TOLD / np.sqrt(len(left))].T
     if not len(told):
         return []
-    pivots = qr(told, mode='r', pivoting=True)[1][:len(told)]
+    pivots = qr(told, mode='r', pivoting=True)[1][: len(told)]
     sums = np.linalg.solve(told[:, pivots], told)
     found = []
     for row, pivot in zip(sums, pivots, strict=True):
@@ -155,8 +164,12 @@ def combinations(
         factors = row / sizes * sizes[pivot]
         terms = [(1.0, left[pivot].name), *((float(factors[k]), left[k].name) for k in kept)]
         whole = [pivot, *kept]
-        found.append(Combination(
-            tuple(terms), left[pivot].unit,
-            float(sum(factors[k] * left[k].value for k in whole)),
-            spread.error(np.sum([factors[k] * gradients[k] for k in whole], axis=0))))
+        found.append(
+            Combination(
+                tuple(terms),
+                left[pivot].unit,
+                float(sum(factors[k] * left[k].value for k in whole)),
+                spread.error(np.sum([factors[k] * gradients[k] for k in whole], axis=0)),
+            )
+        )
     return found

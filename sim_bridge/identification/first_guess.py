@@ -42,7 +42,7 @@ class Smoothed(NamedTuple):
     @property
     def speeds(self) -> FloatArray:
         """(n,) the usual speeds of the joints."""
-        return np.sqrt(np.mean(self.dq ** 2, axis=0))
+        return np.sqrt(np.mean(self.dq**2, axis=0))
 
 
 def smooth(recordings: list[Recording]) -> Smoothed:
@@ -57,12 +57,15 @@ def sizes_of(plant: Plant, motion: Smoothed) -> Efforts:
     """Return how large efforts and motion are, by which parameters are scaled."""
     moved = np.einsum('nij,nj->ni', mass_matrix(plant.robot, motion.q), motion.ddq)
     weight = gravity_forces(plant.robot, motion.q)
-    effort = np.sqrt(sum(np.mean(each ** 2, axis=0) for each in (motion.u, moved, weight)))
-    velocity = np.sqrt(np.mean(motion.dq ** 2, axis=0))
-    acceleration = np.sqrt(np.mean(motion.ddq ** 2, axis=0))
-    return Efforts(*(
-        np.maximum(each, 1e-3 * max(float(each.max()), 1e-6))
-        for each in (effort, velocity, acceleration)))
+    effort = np.sqrt(sum(np.mean(each**2, axis=0) for each in (motion.u, moved, weight)))
+    velocity = np.sqrt(np.mean(motion.dq**2, axis=0))
+    acceleration = np.sqrt(np.mean(motion.ddq**2, axis=0))
+    return Efforts(
+        *(
+            np.maximum(each, 1e-3 * max(float(each.max()), 1e-6))
+            for each in (effort, velocity, acceleration)
+        )
+    )
 
 
 def first_guess(plant: Plant, motion: Smoothed, parameters: Parameters) -> FloatArray:
@@ -96,7 +99,8 @@ def first_guess(plant: Plant, motion: Smoothed, parameters: Parameters) -> Float
             by_parameters = standard_derivatives(own)
             for at, number in columns.items():
                 found[:, :, at] = regressor[:, :, heavy.index(link)] @ (
-                    by_parameters[:, number] * parameters.columns[at].scale)
+                    by_parameters[:, number] * parameters.columns[at].scale
+                )
         return found
 
     z = np.zeros(parameters.count)
@@ -115,9 +119,12 @@ def first_guess(plant: Plant, motion: Smoothed, parameters: Parameters) -> Float
         z = minimize(residuals, weighted, z, parameters, 'soft_l1', _MOST_EVALUATIONS)
         left = np.where(rows, motion.u - efforts(z), np.nan)
         with np.errstate(invalid='ignore'):
-            seen = np.array([
-                np.sqrt(np.nanmean(column ** 2)) if np.isfinite(column).any() else 1.0
-                for column in left.T])
+            seen = np.array(
+                [
+                    np.sqrt(np.nanmean(column**2)) if np.isfinite(column).any() else 1.0
+                    for column in left.T
+                ]
+            )
         spread = np.maximum(seen, 1e-4 * spread.max())
     return z
 
@@ -135,7 +142,8 @@ def _smoothed(recording: Recording) -> Smoothed:
 
     def smoothed(values: FloatArray, order: int = 0) -> FloatArray:
         found: FloatArray = savgol_filter(
-            values, size, min(_DEGREE, size - 1), deriv=order, delta=period, axis=0)
+            values, size, min(_DEGREE, size - 1), deriv=order, delta=period, axis=0
+        )
         return found
 
     q = even(recording.positions)
@@ -150,7 +158,7 @@ def _smoothed(recording: Recording) -> Smoothed:
     margin = 0.5 * size * period
     for begin, end in recording.gaps():
         inside &= (times < begin - margin) | (times > end + margin)
-    inside[:size // 2] = inside[count - size // 2:] = False
+    inside[: size // 2] = inside[count - size // 2 :] = False
     if not inside.any():
         inside[:] = True
     return Smoothed(smoothed(q)[inside], dq[inside], ddq[inside], u[inside])

@@ -68,8 +68,13 @@ class Fit:
     """A least squares problem over some of the windows."""
 
     def __init__(
-        self, shooting: Shooting, windows: Windows, parameters: Parameters, noise: FloatArray,
-        chosen: IntArray, loss: Loss,
+        self,
+        shooting: Shooting,
+        windows: Windows,
+        parameters: Parameters,
+        noise: FloatArray,
+        chosen: IntArray,
+        loss: Loss,
     ) -> None:
         """noise: (2n,) of single samples. chosen: (w,) numbers of the windows."""
         self._shooting, self._parameters = shooting, parameters
@@ -152,8 +157,9 @@ class Fit:
             for tries in itertools.count():
                 step, moves = self._step(linear, z, damping)
                 if damping <= _FIRST_DAMPING:
-                    expected = before - _cost(linear, step, moves) - np.sum(
-                        ((z + step) / PRIOR) ** 2)
+                    expected = (
+                        before - _cost(linear, step, moves) - np.sum(((z + step) / PRIOR) ** 2)
+                    )
                     is_converged = bool(expected < _LEAST_GAIN * variance)
                 if is_converged or tries >= _FEW_TRIES and expected < _ROUGH * variance:
                     better = np.zeros(len(costs), bool)
@@ -186,8 +192,15 @@ class Fit:
         basis = np.linalg.qr(linear.by_state)[0]
         slopes = linear.by_z - basis @ (basis.transpose(0, 2, 1) @ linear.by_z)
         return Solution(
-            z, starts, linear.residuals, slopes, differences, rounds, bool(is_converged),
-            float(costs.sum() + np.sum((z / PRIOR) ** 2)))
+            z,
+            starts,
+            linear.residuals,
+            slopes,
+            differences,
+            rounds,
+            bool(is_converged),
+            float(costs.sum() + np.sum((z / PRIOR) ** 2)),
+        )
 
     def _tried(
         self, z: FloatArray, starts: FloatArray, moves: FloatArray, costs: FloatArray
@@ -205,8 +218,10 @@ class Fit:
             if not len(bad):
                 break
             shorter = share * moves[bad]
-            own = self._shooting.values(
-                z, starts[bad] + shorter, self._chosen[bad]) - self._measured[bad]
+            own = (
+                self._shooting.values(z, starts[bad] + shorter, self._chosen[bad])
+                - self._measured[bad]
+            )
             all_trial, all_moves = trial.copy(), found.copy()
             all_trial[bad], all_moves[bad] = own, shorter
             cost = self._costs(all_trial, starts + all_moves)
@@ -229,19 +244,21 @@ class Fit:
         """Return (P,) and (w, 2n) by how much parameters and states change."""
         count, windows, states = len(z), len(self._starts), linear.by_state.shape[-1]
         size = np.sqrt(damping) * np.maximum(
-            np.linalg.norm(linear.by_state, axis=1, keepdims=True), 1e-9)
+            np.linalg.norm(linear.by_state, axis=1, keepdims=True), 1e-9
+        )
         rows = np.concatenate([linear.by_state, size * np.eye(states)], axis=1)
         basis, triangle = np.linalg.qr(rows)
-        own = basis[:, :linear.residuals.shape[1]].transpose(0, 2, 1)
+        own = basis[:, : linear.residuals.shape[1]].transpose(0, 2, 1)
         along = (own @ linear.residuals[..., np.newaxis])[..., 0]
         step = np.zeros(count)
         if linear.by_z.any():
             along_z = own @ linear.by_z
             # the normal equations of what states do not explain, the rows of damping among them
             left = linear.by_z.reshape(-1, count), along_z.reshape(-1, count)
-            matrix = left[0].T @ left[0] - left[1].T @ left[1] + np.eye(count) / PRIOR ** 2
-            vector = (left[0].T @ linear.residuals.ravel() - left[1].T @ along.ravel()
-                      + z / PRIOR ** 2)
+            matrix = left[0].T @ left[0] - left[1].T @ left[1] + np.eye(count) / PRIOR**2
+            vector = (
+                left[0].T @ linear.residuals.ravel() - left[1].T @ along.ravel() + z / PRIOR**2
+            )
             matrix += damping * np.diag(np.diagonal(matrix))
             step = _within(matrix, vector, self._parameters.lower - z, self._parameters.upper - z)
             along = along + along_z @ step
@@ -249,9 +266,7 @@ class Fit:
         assert moves.shape == (windows, states)
         return step, moves
 
-    def _linear(
-        self, motion: Motion, differences: FloatArray, starts: FloatArray
-    ) -> _Linear:
+    def _linear(self, motion: Motion, differences: FloatArray, starts: FloatArray) -> _Linear:
         weight = self._weight * self._loss.shares(differences * self._weight)
         failed = ~np.isfinite(motion.values).all(axis=(1, 2))
         weight[failed] = 0.0
@@ -268,14 +283,16 @@ class Fit:
         return _Linear(
             np.concatenate([weighted(differences[..., np.newaxis])[..., 0], away], axis=1),
             np.concatenate([by_z, np.zeros((*away.shape, by_z.shape[-1]))], axis=1),
-            np.concatenate([weighted(motion.by_state), known], axis=1))
+            np.concatenate([weighted(motion.by_state), known], axis=1),
+        )
 
     def _costs(self, differences: FloatArray, starts: FloatArray) -> FloatArray:
         """Return (w,) the costs of windows."""
         failed = ~np.isfinite(np.where(self._weight > 0.0, differences, 0.0)).all(axis=(1, 2))
         scaled = np.where(self._weight > 0.0, np.nan_to_num(differences) * self._weight, 0.0)
         costs = self._loss.costs(scaled).sum(axis=(1, 2)) + np.sum(
-            ((starts - self._starts) / self._spread) ** 2, axis=1)
+            ((starts - self._starts) / self._spread) ** 2, axis=1
+        )
         return np.where(failed, _FAILED * self._weight[0].size, costs)
 
 
@@ -285,7 +302,7 @@ def measured_noise(solution: Solution, windows: Windows, noise: FloatArray) -> F
 
     What a model leaves out counts as noise of the joint that shows it, so that others count more.
     """
-    weighted = solution.differences ** 2 * windows.counts[..., np.newaxis]
+    weighted = solution.differences**2 * windows.counts[..., np.newaxis]
     is_measured = np.isfinite(weighted)
     count = is_measured.sum(axis=(0, 1))
     sums = np.where(is_measured, weighted, 0.0).sum(axis=(0, 1))
@@ -295,9 +312,10 @@ def measured_noise(solution: Solution, windows: Windows, noise: FloatArray) -> F
 
 def _cost(linear: _Linear, step: FloatArray, moves: FloatArray) -> float:
     """Return the cost that a linear problem has after a step."""
-    left = linear.residuals + linear.by_z @ step + (
-        linear.by_state @ moves[..., np.newaxis])[..., 0]
-    return float(np.sum(left ** 2))
+    left = (
+        linear.residuals + linear.by_z @ step + (linear.by_state @ moves[..., np.newaxis])[..., 0]
+    )
+    return float(np.sum(left**2))
 
 
 def _within(
@@ -307,11 +325,14 @@ def _within(
     # a positive definite matrix is that of the least squares of its triangle
     values, vectors = np.linalg.eigh(matrix)
     root = np.sqrt(np.maximum(values, values[-1] * 1e-15))
-    free = -vectors @ ((vectors.T @ vector) / root ** 2)
+    free = -vectors @ ((vectors.T @ vector) / root**2)
     if (free >= lower).all() and (free <= upper).all():
         return np.asarray(free)
     narrow = 1e-12 * (1.0 + np.abs(lower))
     found = lsq_linear(
-        root[:, np.newaxis] * vectors.T, -(vectors.T @ vector) / root,
-        (np.minimum(lower, -narrow), np.maximum(upper, narrow)), method='bvls')
+        root[:, np.newaxis] * vectors.T,
+        -(vectors.T @ vector) / root,
+        (np.minimum(lower, -narrow), np.maximum(upper, narrow)),
+        method='bvls',
+    )
     return np.asarray(found.x)

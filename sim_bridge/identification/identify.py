@@ -73,15 +73,17 @@ def identify(
     given = _checked(recordings, plant)
     chosen = parse_what(what, plant)
     motion = smooth(given)
-    notes = [*plant.notes, *(note for each in given for note in each.notes),
-             *_still(given, motion, plant)]
+    notes = [
+        *plant.notes,
+        *(note for each in given for note in each.notes),
+        *_still(given, motion, plant),
+    ]
     parameters = Parameters(plant, chosen, sizes_of(plant, motion))
     progress('inverse dynamics')
     guess = first_guess(plant, motion, parameters)
     progress('cut into windows')
     windows = _windows(plant, given, parameters, guess, window)
-    problem = _Problem(
-        plant, windows, parameters, Loss(loss), gradients, progress)
+    problem = _Problem(plant, windows, parameters, Loss(loss), gradients, progress)
     solution, noise = problem.solve(guess)
     before = problem.evaluate(np.zeros(parameters.count), windows.noise)
     count = int(np.isfinite(windows.measured).sum())
@@ -91,23 +93,44 @@ def identify(
     folds = min(folds, windows.count // 2) if folds > 1 else 0
     held_out = problem.cross_validate(solution, noise, folds) if folds > 1 else None
     if windows.count < _FEW:
-        notes.append(f'errors are rough: there {"is" if windows.count == 1 else "are"} but '
-                     f'{counted(windows.count, "window")}')
+        notes.append(
+            f'errors are rough: there {"is" if windows.count == 1 else "are"} but '
+            f'{counted(windows.count, "window")}'
+        )
     if not folds:
         notes.append('not cross-validated')
     return Identification(
-        plant.description.name, tuple(plant.joint_names), tuple(each.name for each in given),
-        {each.name: each for each in known}, tuple(combinations(quantities, known, spread)),
-        problem.misfit(before), problem.misfit(solution), held_out, folds, windows.noise,
-        windows.count, windows.length, windows.left_out, solution.converged, tuple(notes),
-        solution.z, plant, parameters)
+        plant.description.name,
+        tuple(plant.joint_names),
+        tuple(each.name for each in given),
+        {each.name: each for each in known},
+        tuple(combinations(quantities, known, spread)),
+        problem.misfit(before),
+        problem.misfit(solution),
+        held_out,
+        folds,
+        windows.noise,
+        windows.count,
+        windows.length,
+        windows.left_out,
+        solution.converged,
+        tuple(notes),
+        solution.z,
+        plant,
+        parameters,
+    )
 
 
 class _Problem:
     """A fit over all windows, and over some of them."""
 
     def __init__(
-        self, plant: Plant, windows: Windows, parameters: Parameters, loss: Loss, gradients: str,
+        self,
+        plant: Plant,
+        windows: Windows,
+        parameters: Parameters,
+        loss: Loss,
+        gradients: str,
         progress: Callable[[str], None],
     ) -> None:
         self._windows, self._parameters, self._loss = windows, parameters, loss
@@ -118,8 +141,10 @@ class _Problem:
     def solve(self, z: FloatArray) -> tuple[Solution, FloatArray]:
         """Return what fits best, and the noise by which residuals were weighted."""
         count = counted(self._windows.count, 'window')
-        self._progress(f'fit {counted(self._parameters.count, "parameter")} to {count} of '
-                       f'{self._windows.length:g} s')
+        self._progress(
+            f'fit {counted(self._parameters.count, "parameter")} to {count} of '
+            f'{self._windows.length:g} s'
+        )
         noise = self._windows.noise
         solution = self._fit(self._all, noise).solve(z)
         seen = measured_noise(solution, self._windows, noise)
@@ -155,8 +180,12 @@ class _Problem:
 
     def misfit(self, solution: Solution) -> Misfit:
         """Return how far a solution is from what was measured."""
-        return misfit([solution.differences], [self._windows.counts], self._windows.noise,
-                      solution.starts.shape[1])
+        return misfit(
+            [solution.differences],
+            [self._windows.counts],
+            self._windows.noise,
+            solution.starts.shape[1],
+        )
 
     def _fit(self, chosen: IntArray, noise: FloatArray) -> Fit:
         return Fit(self._shooting, self._windows, self._parameters, noise, chosen, self._loss)
@@ -175,8 +204,11 @@ def _checked(recordings: Recording | Iterable[Recording], plant: Plant) -> list[
         missing = [name for name in plant.joint_names if name not in each.joint_names]
         if len(missing) == len(plant.joint_names):
             raise InvalidValueError(
-                'joints', ', '.join(each.joint_names), 'those of the robot: '
-                + ', '.join(plant.joint_names), place)
+                'joints',
+                ', '.join(each.joint_names),
+                'those of the robot: ' + ', '.join(plant.joint_names),
+                place,
+            )
         if missing:
             raise UnknownNameError('joint', missing[0], each.joint_names, place)
         found.append(each.of_joints(plant.joint_names))
@@ -187,33 +219,51 @@ def _still(given: Sequence[Recording], motion: Smoothed, plant: Plant) -> list[s
     """Return notes of joints that hardly move; raises InvalidValueError where none moves."""
     noise = np.max([each.noise()[0] for each in given], axis=0)
     moved = np.max([np.ptp(each.positions, axis=0) for each in given], axis=0)
-    still = [name for name, own, most in zip(plant.joint_names, noise, moved, strict=True)
-             if most < _STILL * own]
+    still = [
+        name
+        for name, own, most in zip(plant.joint_names, noise, moved, strict=True)
+        if most < _STILL * own
+    ]
     if len(still) == len(plant.joint_names):
         raise InvalidValueError(
-            'motion', f'at most {moved.max():.3g} rad or m, noise of {noise.max():.3g}',
+            'motion',
+            f'at most {moved.max():.3g} rad or m, noise of {noise.max():.3g}',
             f'joints that move by more than {_STILL:g} times the noise: nothing tells the '
             'parameters of a robot that stands still',
-            ', '.join(f'recording {each.name!r}' for each in given))
-    return [f'{counted(len(still), "joint")} hardly move{"s" * (len(still) == 1)}: '
-            f'{", ".join(still)}'] if still else []
+            ', '.join(f'recording {each.name!r}' for each in given),
+        )
+    return (
+        [
+            f'{counted(len(still), "joint")} hardly move{"s" * (len(still) == 1)}: '
+            f'{", ".join(still)}'
+        ]
+        if still
+        else []
+    )
 
 
 def _windows(
-    plant: Plant, given: Sequence[Recording], parameters: Parameters, guess: FloatArray,
+    plant: Plant,
+    given: Sequence[Recording],
+    parameters: Parameters,
+    guess: FloatArray,
     length: float | None,
 ) -> Windows:
     """Return windows so short that changes of their first states do not grow much."""
     joints = [plant.robot.joint(name) for name in plant.joint_names]
-    stops = (np.array([joint.lower for joint in joints]),
-             np.array([joint.upper for joint in joints]))
+    stops = (
+        np.array([joint.lower for joint in joints]),
+        np.array([joint.upper for joint in joints]),
+    )
     step, n = plant.world.time_step, len(joints)
     windows = cut(given, step, stops, length)
     while length is None and windows.length > SHORTEST:
-        pilots = np.unique(np.linspace(
-            0, windows.count - 1, min(windows.count, _PILOTS)).round().astype(int))
+        pilots = np.unique(
+            np.linspace(0, windows.count - 1, min(windows.count, _PILOTS)).round().astype(int)
+        )
         _, by_state = Shooting(plant, windows, parameters).by_state(
-            guess, windows.start[pilots], pilots)
+            guess, windows.start[pilots], pilots
+        )
         growth = np.nanmax(np.abs(by_state[..., :n, :n]), axis=(1, 2, 3))
         if np.isfinite(growth).all() and np.quantile(growth, 0.9) <= _MOST_GROWTH:
             break

@@ -16,8 +16,12 @@ _INSIDE = 1e-2
 
 
 def minimize(
-    residuals: Callable[[FloatArray], FloatArray], slopes: Callable[[FloatArray], FloatArray],
-    z: FloatArray, parameters: Parameters, loss: str, most: int,
+    residuals: Callable[[FloatArray], FloatArray],
+    slopes: Callable[[FloatArray], FloatArray],
+    z: FloatArray,
+    parameters: Parameters,
+    loss: str,
+    most: int,
 ) -> FloatArray:
     """
     Return (P,) the z that makes residuals least.
@@ -30,8 +34,15 @@ def minimize(
     begin = np.clip(z, lower + inside, upper - inside)
     # scipy's first step is as long as what it begins with, which must not be 0
     found = least_squares(
-        lambda x: residuals(x - 1.0), begin + 1.0, lambda x: slopes(x - 1.0),
-        bounds=(lower + 1.0, upper + 1.0), loss=loss, max_nfev=most,
-        xtol=_TOLERANCE, ftol=_TOLERANCE, gtol=None)
+        lambda x: residuals(x - 1.0),
+        begin + 1.0,
+        lambda x: slopes(x - 1.0),
+        bounds=(lower + 1.0, upper + 1.0),
+        loss=loss,
+        max_nfev=most,
+        xtol=_TOLERANCE,
+        ftol=_TOLERANCE,
+        gtol=None,
+    )
     best: FloatArray = np.clip(found.x - 1.0, lower, upper)
     return best

@@ -23,13 +23,14 @@ class Loss:
         """Return what residuals cost, in units of squares."""
         square = (residuals / _SCALE) ** 2
         if self.name == 'soft_l1':
-            return np.asarray(_SCALE ** 2 * 2.0 * (np.sqrt(1.0 + square) - 1.0))
+            return np.asarray(_SCALE**2 * 2.0 * (np.sqrt(1.0 + square) - 1.0))
         if self.name == 'huber':
-            return np.asarray(_SCALE ** 2 * np.where(
-                square <= 1.0, square, 2.0 * np.sqrt(square) - 1.0))
+            return np.asarray(
+                _SCALE**2 * np.where(square <= 1.0, square, 2.0 * np.sqrt(square) - 1.0)
+            )
         if self.name == 'cauchy':
-            return np.asarray(_SCALE ** 2 * np.log1p(square))
-        return np.asarray(residuals ** 2)
+            return np.asarray(_SCALE**2 * np.log1p(square))
+        return np.asarray(residuals**2)
 
     def shares(self, residuals: FloatArray) -> FloatArray:
         """Return by how much residuals are scaled so that their squares have the same slope."""

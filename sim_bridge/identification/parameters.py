@@ -119,9 +119,7 @@ def parse_what(what: str | Iterable[str], plant: Plant) -> dict[str, list[str]]:
     return found
 
 
-def _links(
-    names: list[str], bodies: dict[str, list[str]], plant: Plant, word: str
-) -> list[str]:
+def _links(names: list[str], bodies: dict[str, list[str]], plant: Plant, word: str) -> list[str]:
     if not names:
         return [links[0] for links in bodies.values()]
     movable = [link for links in bodies.values() for link in links]
@@ -130,8 +128,11 @@ def _links(
             continue
         if name in plant.description.links:
             raise InvalidValueError(
-                'link', name, f'a link that has mass and moves: {", ".join(movable)}',
-                f'--what {word}')
+                'link',
+                name,
+                f'a link that has mass and moves: {", ".join(movable)}',
+                f'--what {word}',
+            )
         raise UnknownNameError('link', name, movable, f'--what {word}')
     return names
 
@@ -150,13 +151,19 @@ class Parameters:
         for kind in JOINT_KINDS:
             for name in chosen.get(kind, ()):
                 at = plant.joint_names.index(name)
-                scale = sizes.effort[at] / {
-                    'friction': 1.0, 'damping': sizes.velocity[at],
-                    'armature': sizes.acceleration[at]}[kind]
+                scale = (
+                    sizes.effort[at]
+                    / {
+                        'friction': 1.0,
+                        'damping': sizes.velocity[at],
+                        'armature': sizes.acceleration[at],
+                    }[kind]
+                )
                 start = float(getattr(plant.robot.joint(name), kind))
                 self.columns.append(Column(kind, name, 0, start, scale, 0.0, np.inf))
-        self.links = tuple(dict.fromkeys(
-            name for kind in LINK_KINDS for name in chosen.get(kind, ())))
+        self.links = tuple(
+            dict.fromkeys(name for kind in LINK_KINDS for name in chosen.get(kind, ()))
+        )
         self._starts: dict[str, FloatArray] = {}
         self._files: dict[str, Body] = {}
         for name in self.links:
@@ -167,8 +174,7 @@ class Parameters:
                 if name in chosen.get(kind, ()):
                     self.columns += _body_columns(kind, name, numbers, own)
         if DELAY in chosen:
-            self.columns.append(
-                Column(DELAY, '', 0, 0.0, _DELAY_SCALE, _LEAST_DELAY, _MOST_DELAY))
+            self.columns.append(Column(DELAY, '', 0, 0.0, _DELAY_SCALE, _LEAST_DELAY, _MOST_DELAY))
         self.start = np.array([each.start for each in self.columns])
         self.scale = np.array([each.scale for each in self.columns])
         self.lower = (np.array([each.lower for each in self.columns]) - self.start) / self.scale
@@ -187,8 +193,9 @@ class Parameters:
 
     def joint_values(self, kind: str, z: FloatArray) -> FloatArray:
         """Return (n,) a kind of parameter of all joints, those that are not fitted as they are."""
-        found = np.array([getattr(self._plant.robot.joint(name), kind)
-                          for name in self._plant.joint_names])
+        found = np.array(
+            [getattr(self._plant.robot.joint(name), kind) for name in self._plant.joint_names]
+        )
         for column, value in zip(self.columns, self.values(z), strict=True):
             if column.kind == kind:
                 found[self._plant.joint_names.index(column.target)] = value
@@ -210,7 +217,8 @@ class Parameters:
     def body_parameters(self, link: str, z: FloatArray) -> tuple[FloatArray, dict[int, int]]:
         """Return (10,) the parameters of a link, and which columns of z are which of them."""
         return self._parameters_of(link, z), {
-            at: column.number for at, column in self._columns_of(link).items()}
+            at: column.number for at, column in self._columns_of(link).items()
+        }
 
     def delay(self, z: FloatArray) -> float:
         """Return how much later efforts act than they were recorded [s]."""
@@ -236,8 +244,9 @@ class Parameters:
                 gradient = np.zeros(self.count)
                 gradient[at] = column.scale
                 name = f'{column.target}.{column.kind}' if column.target else column.kind
-                found.append(Quantity(
-                    name, self._unit(column), column.start, float(values[at]), gradient))
+                found.append(
+                    Quantity(name, self._unit(column), column.start, float(values[at]), gradient)
+                )
         for link in self.links:
             found += self._of_link(link, z)
         return found
@@ -250,16 +259,25 @@ class Parameters:
         for at, number in columns.items():
             derivatives[:, at] = by_parameters[:, number] * self.columns[at].scale
         kinds = {self.columns[at].kind for at in columns}
-        names = [('mass', 'kg', 'mass'), *((f'centre.{axis}', 'm', 'centre') for axis in 'xyz'),
-                 *((f'inertia.{name}', 'kg m²', 'inertia') for name in MOMENT_NAMES)]
+        names = [
+            ('mass', 'kg', 'mass'),
+            *((f'centre.{axis}', 'm', 'centre') for axis in 'xyz'),
+            *((f'inertia.{name}', 'kg m²', 'inertia') for name in MOMENT_NAMES),
+        ]
         return [
-            Quantity(f'{link}.{name}', unit, float(before[k]), float(body.vector[k]),
-                     derivatives[k])
-            for k, (name, unit, kind) in enumerate(names) if kind in kinds]
+            Quantity(
+                f'{link}.{name}', unit, float(before[k]), float(body.vector[k]), derivatives[k]
+            )
+            for k, (name, unit, kind) in enumerate(names)
+            if kind in kinds
+        ]
 
     def _columns_of(self, link: str) -> dict[int, Column]:
-        return {at: column for at, column in enumerate(self.columns)
-                if column.kind in LINK_KINDS and column.target == link}
+        return {
+            at: column
+            for at, column in enumerate(self.columns)
+            if column.kind in LINK_KINDS and column.target == link
+        }
 
     def _parameters_of(self, link: str, z: FloatArray) -> FloatArray:
         parameters, values = self._starts[link].copy(), self.values(z)
@@ -272,8 +290,10 @@ class Parameters:
             return 's'
         is_turning = not self._plant.robot.joint(column.target).is_linear
         return {
-            'friction': ('N', 'N m'), 'damping': ('N s/m', 'N m s/rad'),
-            'armature': ('kg', 'kg m²')}[column.kind][is_turning]
+            'friction': ('N', 'N m'),
+            'damping': ('N s/m', 'N m s/rad'),
+            'armature': ('kg', 'kg m²'),
+        }[column.kind][is_turning]
 
 
 def _body_columns(kind: str, link: str, start: FloatArray, own: Body) -> list[Column]:
@@ -288,9 +308,9 @@ def _body_columns(kind: str, link: str, start: FloatArray, own: Body) -> list[Co
         if kind == 'centre':
             found.append(Column(kind, link, number, value, size, -np.inf, np.inf))
         elif number < 7:
-            found.append(Column(
-                kind, link, number, value, 1.0, value - _MOST_LOG, value + _MOST_LOG))
+            found.append(
+                Column(kind, link, number, value, 1.0, value - _MOST_LOG, value + _MOST_LOG)
+            )
         else:
-            found.append(Column(
-                kind, link, number, value, float(spread.max()), -np.inf, np.inf))
+            found.append(Column(kind, link, number, value, float(spread.max()), -np.inf, np.inf))
     return found

@@ -24,7 +24,9 @@ class Plant:
     """
 
     def __init__(
-        self, source: str | Path | RobotDescription, time_step: float = 1e-3,
+        self,
+        source: str | Path | RobotDescription,
+        time_step: float = 1e-3,
         gravity: Vector = (0.0, 0.0, -9.81),
     ) -> None:
         """
@@ -35,12 +37,14 @@ class Plant:
         loops, whose inverse dynamics are others than those of its tree.
         """
         self.description = (
-            source if isinstance(source, RobotDescription) else load_description(source))
+            source if isinstance(source, RobotDescription) else load_description(source)
+        )
         place = f'robot {self.description.name!r}'
         _check(self.description, place)
         self.world = World(time_step, finite_vector('gravity', gravity, 3, place))
         self.robot: Robot = self.world.add_robot(
-            replace(self.description, sensors=()), fixed_base=True, collisions='none')
+            replace(self.description, sensors=()), fixed_base=True, collisions='none'
+        )
         self.joint_names = self.robot.joint_names
         if not self.joint_names:
             raise InvalidValueError('robot', 'one without joints', 'one whose joints move', place)
@@ -76,13 +80,23 @@ class Plant:
 
 
 def _check(description: RobotDescription, place: str) -> None:
-    several = [joint.name for joint in description.joints.values()
-               if joint.type is not JointType.FIXED and joint.type not in _ONE_AXIS]
+    several = [
+        joint.name
+        for joint in description.joints.values()
+        if joint.type is not JointType.FIXED and joint.type not in _ONE_AXIS
+    ]
     mimics = [joint.name for joint in description.joints.values() if joint.mimic is not None]
     loops = [constraint.name for constraint in description.constraints]
-    for names, what in ((several, 'joints of several axes'), (mimics, 'mimic joints'),
-                        (loops, 'joints that close loops')):
+    for names, what in (
+        (several, 'joints of several axes'),
+        (mimics, 'mimic joints'),
+        (loops, 'joints that close loops'),
+    ):
         if names:
             raise InvalidValueError(
-                what, ', '.join(names), 'a tree of revolute, continuous and prismatic joints, '
-                'each moved by its own effort', place)
+                what,
+                ', '.join(names),
+                'a tree of revolute, continuous and prismatic joints, '
+                'each moved by its own effort',
+                place,
+            )

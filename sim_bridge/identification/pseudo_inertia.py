@@ -70,9 +70,11 @@ class Body:
         In the order of Pinocchio's `Inertia.toDynamicParameters`.
         """
         about = self.inertia + self.mass * (
-            self.center @ self.center * np.eye(3) - np.outer(self.center, self.center))
-        return np.concatenate([
-            [self.mass], self.mass * self.center, [about[at] for at in MOMENTS]])
+            self.center @ self.center * np.eye(3) - np.outer(self.center, self.center)
+        )
+        return np.concatenate(
+            [[self.mass], self.mass * self.center, [about[at] for at in MOMENTS]]
+        )
 
 
 def log_cholesky(body: Body) -> FloatArray:
@@ -86,9 +88,14 @@ def log_cholesky(body: Body) -> FloatArray:
     spread = (vectors * np.maximum(values, least)) @ vectors.T
     # of the matrix turned round, since the factor is an upper triangle
     factor = np.linalg.cholesky(spread[::-1, ::-1])[::-1, ::-1]
-    return np.concatenate([
-        [math.log(body.mass)], body.center, np.log(np.diagonal(factor)),
-        [factor[at] for at in _UPPER]])
+    return np.concatenate(
+        [
+            [math.log(body.mass)],
+            body.center,
+            np.log(np.diagonal(factor)),
+            [factor[at] for at in _UPPER],
+        ]
+    )
 
 
 def body_of(parameters: FloatArray) -> Body:
@@ -105,7 +112,8 @@ def standard_derivatives(parameters: FloatArray) -> FloatArray:
     for axis in range(3):
         unit = np.eye(3)[axis]
         found[:, 1 + axis] = _standard(
-            0.0, mass * unit, mass * (np.outer(unit, center) + np.outer(center, unit)))
+            0.0, mass * unit, mass * (np.outer(unit, center) + np.outer(center, unit))
+        )
     for column in range(6):
         change = np.zeros((3, 3))
         if column < 3:

@@ -53,22 +53,30 @@ class Recording:
         place, n = f'recording {self.name!r}', len(self.joint_names)
         one_of('hold', self.hold, HOLDS, place)
         for what, times, fewest in (
-                ('times', self.times, _FEWEST), ('effort_times', self.effort_times, 2)):
+            ('times', self.times, _FEWEST),
+            ('effort_times', self.effort_times, 2),
+        ):
             array = _checked(what, times, (None,), place)
             if len(array) < fewest or not (np.diff(array) > 0.0).all():
                 raise InvalidValueError(
-                    what, array, f'at least {fewest} times in rising order [s]', place)
+                    what, array, f'at least {fewest} times in rising order [s]', place
+                )
             object.__setattr__(self, what, array)
-        for what, like in (('positions', self.times), ('velocities', self.times),
-                           ('efforts', self.effort_times)):
+        for what, like in (
+            ('positions', self.times),
+            ('velocities', self.times),
+            ('efforts', self.effort_times),
+        ):
             value = getattr(self, what)
             if value is not None:
                 object.__setattr__(self, what, _checked(what, value, (len(like), n), place))
 
     def __repr__(self) -> str:
         """Show the size."""
-        return (f'<Recording {self.name!r}: {counted(len(self.joint_names), "joint")}, '
-                f'{counted(len(self.times), "state")} in {self.duration:.4g} s>')
+        return (
+            f'<Recording {self.name!r}: {counted(len(self.joint_names), "joint")}, '
+            f'{counted(len(self.times), "state")} in {self.duration:.4g} s>'
+        )
 
     @property
     def duration(self) -> float:
@@ -84,27 +92,45 @@ class Recording:
         """Return the recording of some of its joints, in an order."""
         columns = [self.joint_names.index(name) for name in names]
         return Recording(
-            self.name, tuple(names), self.times, self.positions[:, columns],
+            self.name,
+            tuple(names),
+            self.times,
+            self.positions[:, columns],
             None if self.velocities is None else self.velocities[:, columns],
-            self.effort_times, self.efforts[:, columns], self.hold, self.notes)
+            self.effort_times,
+            self.efforts[:, columns],
+            self.hold,
+            self.notes,
+        )
 
     def between(self, begin: float, end: float) -> Recording:
         """Return the states from a time to another [s]; raises InvalidValueError for too few."""
         kept = (self.times >= begin) & (self.times <= end)
         if np.count_nonzero(kept) < _FEWEST:
             raise InvalidValueError(
-                'from, to', f'{begin:g} to {end:g} s', f'a time that holds at least {_FEWEST} '
+                'from, to',
+                f'{begin:g} to {end:g} s',
+                f'a time that holds at least {_FEWEST} '
                 f'states; they are from {self.times[0]:g} to {self.times[-1]:g} s',
-                f'recording {self.name!r}')
+                f'recording {self.name!r}',
+            )
         return Recording(
-            self.name, self.joint_names, self.times[kept], self.positions[kept],
+            self.name,
+            self.joint_names,
+            self.times[kept],
+            self.positions[kept],
             None if self.velocities is None else self.velocities[kept],
-            self.effort_times, self.efforts, self.hold, self.notes)
+            self.effort_times,
+            self.efforts,
+            self.hold,
+            self.notes,
+        )
 
     def mean_efforts(self, edges: FloatArray) -> FloatArray:
         """Return (..., K, n) mean efforts between neighbours of (..., K + 1) times [s]."""
-        sums = np.stack([np.interp(edges, self.effort_times, column)
-                         for column in self._integral().T], axis=-1)
+        sums = np.stack(
+            [np.interp(edges, self.effort_times, column) for column in self._integral().T], axis=-1
+        )
         # the first and the last go on outside
         first, last = self.effort_times[0], self.effort_times[-1]
         sums += np.minimum(edges - first, 0.0)[..., np.newaxis] * self.efforts[0]
@@ -135,7 +161,8 @@ class Recording:
         By differences of neighbours of third order, which a smooth motion hardly has.
         """
         return _noise(self.positions), (
-            None if self.velocities is None else _noise(self.velocities))
+            None if self.velocities is None else _noise(self.velocities)
+        )
 
     def _integral(self) -> FloatArray:
         """Return (M, n) the integral of the efforts up to their times [N m s]."""
@@ -162,9 +189,13 @@ def _checked(what: str, value: Any, shape: tuple[int | None, ...], place: str) -
     expected = f'{sizes} finite numbers'
     array = real_array(what, value, expected, place)
     fits = len(array.shape) == len(shape) and all(
-        size is None or size == own for size, own in zip(shape, array.shape, strict=True))
+        size is None or size == own for size, own in zip(shape, array.shape, strict=True)
+    )
     if not fits or not np.isfinite(array).all():
         raise InvalidValueError(
-            what, f'{array.shape} numbers' if not fits else 'numbers that are not finite',
-            expected, place)
+            what,
+            f'{array.shape} numbers' if not fits else 'numbers that are not finite',
+            expected,
+            place,
+        )
     return array

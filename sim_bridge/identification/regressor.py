@@ -70,7 +70,26 @@ def _times_inertia(vectors: FloatArray) -> FloatArray:
     """Return (N, 3, 6) what takes the six moments of an inertia to its product with vectors."""
     x, y, z = vectors.T
     nought = np.zeros(len(vectors))
-    return np.stack([
-        x, y, nought, z, nought, nought,
-        nought, x, y, nought, z, nought,
-        nought, nought, nought, x, y, z], axis=-1).reshape(-1, 3, 6)
+    return np.stack(
+        [
+            x,
+            y,
+            nought,
+            z,
+            nought,
+            nought,
+            nought,
+            x,
+            y,
+            nought,
+            z,
+            nought,
+            nought,
+            nought,
+            nought,
+            x,
+            y,
+            z,
+        ],
+        axis=-1,
+    ).reshape(-1, 3, 6)

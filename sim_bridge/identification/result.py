@@ -71,8 +71,10 @@ class Identification:
     def __repr__(self) -> str:
         """Show how much is told, and how well motion is explained."""
         told = sum(each.is_told for each in self.estimates.values())
-        return (f'<Identification of {self.robot!r}: {told} of {len(self.estimates)} parameters '
-                f'told, misfit {self.before.ratio:.3g} -> {self.after.ratio:.3g}>')
+        return (
+            f'<Identification of {self.robot!r}: {told} of {len(self.estimates)} parameters '
+            f'told, misfit {self.before.ratio:.3g} -> {self.after.ratio:.3g}>'
+        )
 
     @property
     def is_explained(self) -> bool:
@@ -87,22 +89,27 @@ class Identification:
             return (
                 f'the parameters fit noise: windows held out differ by {best.ratio:.3g} times '
                 f'the noise of the sensors, and those fitted by {self.after.ratio:.3g} times; '
-                'fit fewer parameters, or record longer')
+                'fit fewer parameters, or record longer'
+            )
         if self.is_explained:
-            return (f'the model explains the motion: {what} differ by {best.ratio:.3g} times the '
-                    'noise of the sensors' if self.held_out else
-                    f'the model explains the motion: it differs by {best.ratio:.3g} times the '
-                    'noise of the sensors')
+            return (
+                f'the model explains the motion: {what} differ by {best.ratio:.3g} times the '
+                'noise of the sensors'
+                if self.held_out
+                else f'the model explains the motion: it differs by {best.ratio:.3g} times the '
+                'noise of the sensors'
+            )
         worst = self.joint_names[int(np.argmax(best.positions / self._sizes))]
         return (
             f'the model does not explain the motion: {what} differ{"" if self.held_out else "s"} '
             f'by {best.ratio:.3g} times the noise of the sensors, most at {worst}. Something acts '
             'that is not fitted: try more kinds of parameters, and look for touches, cables, '
-            'elasticity and delays')
+            'elasticity and delays'
+        )
 
     @property
     def _sizes(self) -> FloatArray:
-        return self.noise[:len(self.joint_names)]
+        return self.noise[: len(self.joint_names)]
 
     def urdf(self) -> str:
         """
@@ -113,21 +120,28 @@ class Identification:
         text = self.plant.description.xml
         if not text:
             raise InvalidValueError(
-                'robot', self.robot, 'a URDF or xacro file; parameters of others are written as '
-                'YAML alone')
+                'robot',
+                self.robot,
+                'a URDF or xacro file; parameters of others are written as YAML alone',
+            )
         return amended(text, self.joint_values(), self.link_values())
 
     def joint_values(self) -> dict[str, JointValues]:
         """Return friction, damping and armature of the joints of which any was fitted."""
         found = {}
         names = dict.fromkeys(
-            each.target for each in self.parameters.columns if each.kind in JOINT_KINDS)
+            each.target for each in self.parameters.columns if each.kind in JOINT_KINDS
+        )
         for name in names:
             at = self.plant.joint_names.index(name)
-            fitted = {column.kind for column in self.parameters.columns
-                      if column.target == name and column.kind in JOINT_KINDS}
-            found[name] = JointValues(**{
-                kind: float(self.parameters.joint_values(kind, self.z)[at]) for kind in fitted})
+            fitted = {
+                column.kind
+                for column in self.parameters.columns
+                if column.target == name and column.kind in JOINT_KINDS
+            }
+            found[name] = JointValues(
+                **{kind: float(self.parameters.joint_values(kind, self.z)[at]) for kind in fitted}
+            )
         return found
 
     def link_values(self) -> dict[str, InertialValues]:
@@ -138,7 +152,8 @@ class Identification:
             inertial = self.plant.description.links[name].inertial
             assert inertial is not None  # only links with mass are fitted
             found[name] = InertialValues(
-                body.mass, body.center, body.inertia, np.asarray(inertial.pose.rotation))
+                body.mass, body.center, body.inertia, np.asarray(inertial.pose.rotation)
+            )
         return found
 
     def as_plain(self) -> dict[str, Any]:
@@ -149,15 +164,25 @@ class Identification:
             'level': LEVEL,
             'estimates': [each._asdict() for each in self.estimates.values()],
             'combinations': [
-                {'terms': [list(term) for term in each.terms], 'unit': each.unit,
-                 'value': each.value, 'error': each.error} for each in self.combinations],
+                {
+                    'terms': [list(term) for term in each.terms],
+                    'unit': each.unit,
+                    'value': each.value,
+                    'error': each.error,
+                }
+                for each in self.combinations
+            ],
             'misfit': {
                 'before': _plain(self.before, self.joint_names),
                 'after': _plain(self.after, self.joint_names),
-                'held_out': self.held_out and _plain(self.held_out, self.joint_names)},
+                'held_out': self.held_out and _plain(self.held_out, self.joint_names),
+            },
             'folds': self.folds,
-            'windows': {'count': self.windows, 'length': self.window_length,
-                        'left_out': self.left_out},
+            'windows': {
+                'count': self.windows,
+                'length': self.window_length,
+                'left_out': self.left_out,
+            },
             'explained': self.is_explained,
             'converged': self.is_converged,
             'verdict': self.verdict,
@@ -168,19 +193,29 @@ class Identification:
         """Return the parameters as YAML: joints and links by name, SI units, with errors."""
         joints: dict[str, Any] = {}
         for name, values in self.joint_values().items():
-            joints[name] = {kind: _entry(self.estimates[f'{name}.{kind}'])
-                            for kind in JOINT_KINDS if getattr(values, kind) is not None}
+            joints[name] = {
+                kind: _entry(self.estimates[f'{name}.{kind}'])
+                for kind in JOINT_KINDS
+                if getattr(values, kind) is not None
+            }
         links = {}
         for name, body in self.link_values().items():
-            own = {key.removeprefix(f'{name}.'): each for key, each in self.estimates.items()
-                   if key.startswith(f'{name}.') and key.removeprefix(f'{name}.').split('.')[0]
-                   in ('mass', 'centre', 'inertia')}
+            own = {
+                key.removeprefix(f'{name}.'): each
+                for key, each in self.estimates.items()
+                if key.startswith(f'{name}.')
+                and key.removeprefix(f'{name}.').split('.')[0] in ('mass', 'centre', 'inertia')
+            }
             links[name] = {
-                'mass': float(body.mass), 'centre': body.center.tolist(),
+                'mass': float(body.mass),
+                'centre': body.center.tolist(),
                 'inertia': {
                     f'i{"xyz"[i]}{"xyz"[j]}': float(body.inertia[i, j])
-                    for i in range(3) for j in range(i, 3)},
-                'fitted': {key: _entry(each) for key, each in own.items()}}
+                    for i in range(3)
+                    for j in range(i, 3)
+                },
+                'fitted': {key: _entry(each) for key, each in own.items()},
+            }
         content: dict[str, Any] = {'robot': self.robot}
         if joints:
             content['joints'] = joints
@@ -195,8 +230,7 @@ class Identification:
 
 
 def misfit(
-    differences: Sequence[FloatArray], counts: Sequence[FloatArray], noise: FloatArray,
-    states: int,
+    differences: Sequence[FloatArray], counts: Sequence[FloatArray], noise: FloatArray, states: int
 ) -> Misfit:
     """
     Return how far windows are from what was measured.
@@ -213,8 +247,7 @@ def misfit(
     with np.errstate(invalid='ignore', divide='ignore'):
         by_column = np.sqrt(squares.sum(axis=(0, 1)) / samples)
     n = len(noise) // 2
-    return Misfit(
-        float(np.sqrt((squares / noise ** 2).sum() / free)), by_column[:n], by_column[n:])
+    return Misfit(float(np.sqrt((squares / noise**2).sum() / free)), by_column[:n], by_column[n:])
 
 
 def _entry(estimate: Estimate) -> dict[str, Any]:
@@ -225,8 +258,13 @@ def _entry(estimate: Estimate) -> dict[str, Any]:
 
 def _plain(found: Misfit, names: Sequence[str]) -> dict[str, Any]:
     def by_name(values: FloatArray) -> dict[str, float | None]:
-        return {name: float(each) if np.isfinite(each) else None
-                for name, each in zip(names, values, strict=True)}
+        return {
+            name: float(each) if np.isfinite(each) else None
+            for name, each in zip(names, values, strict=True)
+        }
 
-    return {'ratio': found.ratio, 'positions': by_name(found.positions),
-            'velocities': by_name(found.velocities)}
+    return {
+        'ratio': found.ratio,
+        'positions': by_name(found.positions),
+        'velocities': by_name(found.velocities),
+    }

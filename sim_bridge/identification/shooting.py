@@ -62,7 +62,7 @@ class Shooting:
     """Simulates windows of a plant with parameters."""
 
     def __init__(
-        self, plant: Plant, windows: Windows, parameters: Parameters, gradients: str = ANALYTIC,
+        self, plant: Plant, windows: Windows, parameters: Parameters, gradients: str = ANALYTIC
     ) -> None:
         """
         Prepare as many worlds as are needed at once.
@@ -78,8 +78,7 @@ class Shooting:
         self._blocks = blocks
         count = blocks * windows.count
         # few worlds take less time than handing a step to threads
-        self._batch = Batch(
-            self._world, count, raises=False, threads=1 if count < _FEW else None)
+        self._batch = Batch(self._world, count, raises=False, threads=1 if count < _FEW else None)
         self._given: dict[int, bytes] = {}
         self._inputs: dict[float, FloatArray] = {}
 
@@ -115,17 +114,21 @@ class Shooting:
                 one = z.copy()
                 one[at] = changed[at]
                 ends.append((one, start))
-        found = self._simulate(
-            [(z, start), *ends, *self._state_changes(z, start)], chosen)
+        found = self._simulate([(z, start), *ends, *self._state_changes(z, start)], chosen)
         return Motion(
-            found[0], _central(found[1:1 + 2 * count], 0.5 * (forth - back)),
-            _central(found[1 + 2 * count:], np.full(2 * self._n, _STATE_STEP)))
+            found[0],
+            _central(found[1 : 1 + 2 * count], 0.5 * (forth - back)),
+            _central(found[1 + 2 * count :], np.full(2 * self._n, _STATE_STEP)),
+        )
 
     def _state_changes(
         self, z: FloatArray, start: FloatArray
     ) -> list[tuple[FloatArray, FloatArray]]:
-        return [(z, start + sign * change) for change in _STATE_STEP * np.eye(2 * self._n)
-                for sign in (-1.0, 1.0)]
+        return [
+            (z, start + sign * change)
+            for change in _STATE_STEP * np.eye(2 * self._n)
+            for sign in (-1.0, 1.0)
+        ]
 
     def _simulate(
         self, blocks: list[tuple[FloatArray, FloatArray]], chosen: IntArray
@@ -157,7 +160,8 @@ class Shooting:
             _gather(windows, step, chosen, (q, v, q_next, v_next), found)
             q, v = q_next, v_next
         failed = batch.failed[rows].reshape(len(blocks), len(chosen)) | (
-            np.abs(np.nan_to_num(found, nan=np.inf)) > _FAST).any(axis=(2, 3))
+            np.abs(np.nan_to_num(found, nan=np.inf)) > _FAST
+        ).any(axis=(2, 3))
         found[failed] = np.nan
         return found
 
@@ -168,7 +172,7 @@ class Shooting:
             return
         self._parameters.apply(self._robot, z)
         where = np.zeros(self._batch.n, bool)
-        where[block * self._windows.count:(block + 1) * self._windows.count] = True
+        where[block * self._windows.count : (block + 1) * self._windows.count] = True
         self._batch.take_parameters(self._world, where)
         self._given[block] = key
 
@@ -194,13 +198,12 @@ class Shooting:
         # a joint that sticks is one that an infinite damper holds
         holds = np.where(self._is_stuck(v_next), _HOLD, 0.0)[..., np.newaxis, :]
         diagonal = np.diagonal(slopes.by_u, axis1=-2, axis2=-1)[..., np.newaxis, :]
-        after = np.linalg.inv(
-            unit - 0.5 * h * slopes.by_v + slopes.by_u * (holds / diagonal))
+        after = np.linalg.inv(unit - 0.5 * h * slopes.by_v + slopes.by_u * (holds / diagonal))
         count = slopes.by_z.shape[-1]
         shape = (len(chosen), n, count + 2 * n)
         dq, dv = np.zeros(shape), np.zeros(shape)
-        dq[:, :, count:count + n] = unit
-        dv[:, :, count + n:] = unit
+        dq[:, :, count : count + n] = unit
+        dv[:, :, count + n :] = unit
         found = np.zeros((*values.shape, count + 2 * n))
         # as rows of motions, one for each column
         rows = found.transpose(3, 0, 1, 2)
@@ -210,8 +213,13 @@ class Shooting:
             change[:, :, :count] += h * slopes.by_z[step]
             dv_next = after[step] @ change
             dq_next = middle + 0.5 * h * dv_next
-            _gather(windows, step, chosen, tuple(
-                each.transpose(2, 0, 1) for each in (dq, dv, dq_next, dv_next)), rows)
+            _gather(
+                windows,
+                step,
+                chosen,
+                tuple(each.transpose(2, 0, 1) for each in (dq, dv, dq_next, dv_next)),
+                rows,
+            )
             dq, dv = dq_next, dv_next
         by_z = found[..., :count] if is_free else np.zeros((*values.shape, z.size))
         return Motion(values, by_z, found[..., count:])
@@ -239,9 +247,14 @@ class Shooting:
             robot.u[chosen] = efforts[step]
             batch.step(1, where)
             path[step + 1, :, :n], path[step + 1, :, n:] = robot.q[chosen], robot.dq[chosen]
-            one = path[step:step + 2, np.newaxis]
-            _gather(windows, step, chosen, (
-                one[0, ..., :n], one[0, ..., n:], one[1, ..., :n], one[1, ..., n:]), values)
+            one = path[step : step + 2, np.newaxis]
+            _gather(
+                windows,
+                step,
+                chosen,
+                (one[0, ..., :n], one[0, ..., n:], one[1, ..., :n], one[1, ..., n:]),
+                values,
+            )
         failed = batch.failed[chosen] | (np.abs(path) > _FAST).any(axis=(0, 2))
         values[0, failed] = np.nan
         # their derivatives are not used, but computed with the others
@@ -252,8 +265,7 @@ class Shooting:
         self, z: FloatArray, path: FloatArray, chosen: IntArray, is_free: bool
     ) -> _Slopes:
         """Return the derivatives of the accelerations of each step; path: (K + 1, w, 2n)."""
-        parameters, robot, n, h = (
-            self._parameters, self._robot, self._n, self._windows.time_step)
+        parameters, robot, n, h = (self._parameters, self._robot, self._n, self._windows.time_step)
         parameters.apply(robot, z)
         q, v = path[..., :n], path[..., n:]
         shape = v[1:].shape
@@ -265,7 +277,8 @@ class Shooting:
         stiffness = np.array([joint.stiffness for joint in joints])
         # whatever acts, these efforts in all accelerate as it does
         found = forward_dynamics_derivatives(
-            robot, inverse_dynamics(robot, flat_a, flat_q, flat_v), flat_q, flat_v)
+            robot, inverse_dynamics(robot, flat_a, flat_q, flat_v), flat_q, flat_v
+        )
         count = parameters.count if is_free else 0
         needed = np.zeros((len(flat_a), n, count))  # efforts per z
         if is_free:
@@ -276,8 +289,9 @@ class Shooting:
                     joint = robot.joint_names.index(column.target)
                     needed[:, joint, at] = moving[column.kind][:, joint] * column.scale
                 elif column.kind == DELAY:
-                    needed[:, :, at] = -column.scale * self._input_rate(
-                        parameters.delay(z))[:, chosen].reshape(-1, n)
+                    needed[:, :, at] = -column.scale * self._input_rate(parameters.delay(z))[
+                        :, chosen
+                    ].reshape(-1, n)
             if parameters.links:
                 regressor = torque_regressor(robot, parameters.links, flat_q, flat_v, flat_a)
                 for number, link in enumerate(parameters.links):
@@ -285,22 +299,29 @@ class Shooting:
                     slopes = standard_derivatives(own)
                     for at, own_number in columns.items():
                         needed[:, :, at] = regressor[:, :, number] @ (
-                            slopes[:, own_number] * parameters.columns[at].scale)
+                            slopes[:, own_number] * parameters.columns[at].scale
+                        )
         return _Slopes(
             (found.q - found.u * stiffness).reshape(*shape, n),
             (found.dq - found.u * damping).reshape(*shape, n),
-            found.u.reshape(*shape, n), -(found.u @ needed).reshape(*shape, count))
+            found.u.reshape(*shape, n),
+            -(found.u @ needed).reshape(*shape, count),
+        )
 
     def _input_rate(self, delay: float) -> FloatArray:
         """Return (K, W, n) what efforts gain per delay [N m/s]."""
         half = 0.5 * self._windows.time_step
-        found: FloatArray = (self._windows.efforts(delay + half)
-                             - self._windows.efforts(delay - half)) / (2.0 * half)
+        found: FloatArray = (
+            self._windows.efforts(delay + half) - self._windows.efforts(delay - half)
+        ) / (2.0 * half)
         return found
 
 
 def _gather(
-    windows: Windows, step: int, chosen: IntArray, states: tuple[FloatArray, ...],
+    windows: Windows,
+    step: int,
+    chosen: IntArray,
+    states: tuple[FloatArray, ...],
     found_inout: FloatArray,
 ) -> None:
     """Add a step to the means of its bin; states: q, v before and after it, (blocks, w, n)."""
@@ -318,4 +339,3 @@ def _central(found: FloatArray, steps: FloatArray) -> FloatArray:
     """Return derivatives of motions with pairs of changes: back and forth by a step each."""
     pairs = found.reshape(len(steps), 2, *found.shape[1:])
     return np.moveaxis(pairs[:, 1] - pairs[:, 0], 0, -1) / (2.0 * steps)
-

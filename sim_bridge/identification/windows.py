@@ -85,7 +85,9 @@ class Windows:
 
 
 def cut(
-    recordings: Sequence[Recording], time_step: float, stops: tuple[FloatArray, FloatArray],
+    recordings: Sequence[Recording],
+    time_step: float,
+    stops: tuple[FloatArray, FloatArray],
     length: float | None = None,
 ) -> Windows:
     """
@@ -110,12 +112,20 @@ def cut(
     if not places:
         longest = max(each.duration for each in recordings)
         raise InvalidValueError(
-            'window', f'{length:g} s', 'a length for which states and efforts are recorded '
+            'window',
+            f'{length:g} s',
+            'a length for which states and efforts are recorded '
             f'without a gap and away from stops: the longest recording takes {longest:.4g} s'
-            + _resting(recordings, stops) + (
-                '' if is_given else '; record more' if longest < length
-                else '; move joints off their stops'),
-            ', '.join(each.name for each in recordings))
+            + _resting(recordings, stops)
+            + (
+                ''
+                if is_given
+                else '; record more'
+                if longest < length
+                else '; move joints off their stops'
+            ),
+            ', '.join(each.name for each in recordings),
+        )
     bin_of = np.arange(steps) // width
     bins, n = steps // width, recordings[0].positions.shape[1]
     weights = np.zeros((steps, 6, len(places)))
@@ -128,13 +138,26 @@ def cut(
         _fill(recording, begin, time_step, bin_of, weights[:, :, w], counts[w], measured[w])
     noises = [each.noise() for each in recordings]
     velocity = [found for _, found in noises if found is not None]
-    noise = np.concatenate([
-        np.median([found for found, _ in noises], axis=0),
-        np.median(velocity, axis=0) if velocity else np.ones(n)])
+    noise = np.concatenate(
+        [
+            np.median([found for found, _ in noises], axis=0),
+            np.median(velocity, axis=0) if velocity else np.ones(n),
+        ]
+    )
     return Windows(
-        tuple(recordings), time_step, np.array([number for number, _ in places]),
-        np.array([begin for _, begin in places]), start, _spread(recordings, noise), measured,
-        counts, noise, bin_of, weights, left_out)
+        tuple(recordings),
+        time_step,
+        np.array([number for number, _ in places]),
+        np.array([begin for _, begin in places]),
+        start,
+        _spread(recordings, noise),
+        measured,
+        counts,
+        noise,
+        bin_of,
+        weights,
+        left_out,
+    )
 
 
 def _places(
@@ -170,10 +193,12 @@ def _at_stops(recording: Recording, stops: tuple[FloatArray, FloatArray]) -> Flo
     margin = 5.0 * recording.noise()[0]
     lower, upper = stops
     with np.errstate(invalid='ignore'):
-        margin = np.maximum(margin, np.where(
-            np.isfinite(upper - lower), _NEAR_STOP * (upper - lower), 0.0))
-    near = ((recording.positions <= lower + margin)
-            | (recording.positions >= upper - margin)).any(axis=1)
+        margin = np.maximum(
+            margin, np.where(np.isfinite(upper - lower), _NEAR_STOP * (upper - lower), 0.0)
+        )
+    near = ((recording.positions <= lower + margin) | (recording.positions >= upper - margin)).any(
+        axis=1
+    )
     times = recording.times[near]
     return np.stack([times, times], axis=-1)
 
@@ -182,7 +207,7 @@ def _resting(recordings: Sequence[Recording], stops: tuple[FloatArray, FloatArra
     """Return which joints are at their stops for how long, as text."""
     found = []
     for number, name in enumerate(recordings[0].joint_names):
-        own = stops[0][number:number + 1], stops[1][number:number + 1]
+        own = stops[0][number : number + 1], stops[1][number : number + 1]
         alone = [each.of_joints([name]) for each in recordings]
         count = sum(len(_at_stops(each, own)) for each in alone)
         if count:
@@ -212,9 +237,12 @@ def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
     # without the noise, which differences would make large
     speed = np.max([np.sqrt(np.mean(_slow(each) ** 2, axis=0)) for each in recordings], axis=0)
     velocity = noise[n:] if recordings[0].velocities is not None else noise[:n] / _NEAR
-    return np.concatenate([
-        np.maximum(_WIDE * noise[:n], _SHARE * np.maximum(moved, 1e-6)),
-        np.maximum(_WIDE * velocity, _SHARE * np.maximum(speed, 1e-6))])
+    return np.concatenate(
+        [
+            np.maximum(_WIDE * noise[:n], _SHARE * np.maximum(moved, 1e-6)),
+            np.maximum(_WIDE * velocity, _SHARE * np.maximum(speed, 1e-6)),
+        ]
+    )
 
 
 def _slow(recording: Recording) -> FloatArray:
@@ -226,8 +254,13 @@ def _slow(recording: Recording) -> FloatArray:
 
 
 def _fill(
-    recording: Recording, begin: float, time_step: float, bin_of: IntArray,
-    weights_out: FloatArray, counts_out: FloatArray, measured_out: FloatArray,
+    recording: Recording,
+    begin: float,
+    time_step: float,
+    bin_of: IntArray,
+    weights_out: FloatArray,
+    counts_out: FloatArray,
+    measured_out: FloatArray,
 ) -> None:
     """Write the samples of a window, and how simulated steps enter their means."""
     steps, n = len(bin_of), recording.positions.shape[1]
@@ -240,10 +273,17 @@ def _fill(
     bins = bin_of[step]
     np.add.at(counts_out, bins, 1.0)
     own = 1.0 / counts_out[bins]
-    square, cube = share ** 2, share ** 3
-    for column, weight in enumerate((
-            2.0 * cube - 3.0 * square + 1.0, time_step * (cube - 2.0 * square + share),
-            3.0 * square - 2.0 * cube, time_step * (cube - square), 1.0 - share, share)):
+    square, cube = share**2, share**3
+    for column, weight in enumerate(
+        (
+            2.0 * cube - 3.0 * square + 1.0,
+            time_step * (cube - 2.0 * square + share),
+            3.0 * square - 2.0 * cube,
+            time_step * (cube - square),
+            1.0 - share,
+            share,
+        )
+    ):
         np.add.at(weights_out[:, column], step, own * weight)
     sums = np.zeros((len(counts_out), 2 * n))
     np.add.at(sums[:, :n], bins, own[:, np.newaxis] * recording.positions[inside])

@@ -18,5 +18,15 @@ from sim_bridge.laws.task_laws import (
 from sim_bridge.laws.traj_ref import TrajRef
 
 __all__ = [
-    'JointResistance', 'Target', 'TrajRef', 'computed_torque', 'felt_inertia', 'impedance',
-    'inverse_kinematics', 'largest_time_step', 'operational_space', 'pd', 'pose_error']
+    'JointResistance',
+    'Target',
+    'TrajRef',
+    'computed_torque',
+    'felt_inertia',
+    'impedance',
+    'inverse_kinematics',
+    'largest_time_step',
+    'operational_space',
+    'pd',
+    'pose_error',
+]

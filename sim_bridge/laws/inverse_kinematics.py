@@ -58,26 +58,33 @@ def inverse_kinematics(
             near = np.maximum(lower, np.minimum(begin, upper) - _WHOLE_TURN)
             begin = rng.uniform(near, np.minimum(upper, near + 2.0 * _WHOLE_TURN))
         found, error = _descend(
-            motions, link, wanted, point, np.clip(begin, lower, upper), lower, upper, tolerance)
+            motions, link, wanted, point, np.clip(begin, lower, upper), lower, upper, tolerance
+        )
         if (size := float(np.linalg.norm(error))) < least:
             best, least, missing = found, size, error
         if _is_within(error, tolerance):
             return motions.at(found)
     names = robot.joint_names
-    stuck = [names[k] for k in np.flatnonzero(
-        motions.leads & ((best <= lower) | (best >= upper)))]
+    stuck = [names[k] for k in np.flatnonzero(motions.leads & ((best <= lower) | (best >= upper)))]
     angle = f' and {np.linalg.norm(missing[3:]):.3g} rad' if len(missing) == 6 else ''
     name = link if isinstance(link, str) else link.name
     raise InfeasibleError(
         f'{motions.place}, link {name!r}: no configuration within the limits of its joints was '
         f'found that puts it at the pose; the nearest of {_STARTS} starts is '
         f'{np.linalg.norm(missing[:3]):.3g} m{angle} away, with joints at their limits: '
-        f'{", ".join(stuck[:20]) or "none"}')
+        f'{", ".join(stuck[:20]) or "none"}'
+    )
 
 
 def _descend(
-    motions: Motions, link: Link | str, pose: FloatArray, point: Vector | None,
-    q: FloatArray, lower: FloatArray, upper: FloatArray, tolerance: float,
+    motions: Motions,
+    link: Link | str,
+    pose: FloatArray,
+    point: Vector | None,
+    q: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    tolerance: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Return joint positions (n,) where the error has a minimum, and the error (m,)."""
     robot = motions.robot
@@ -108,8 +115,13 @@ def _descend(
 
 
 def _step(
-    J: FloatArray, error: FloatArray, is_free: npt.NDArray[np.bool_], damping: float,
-    q: FloatArray, lower: FloatArray, upper: FloatArray,
+    J: FloatArray,
+    error: FloatArray,
+    is_free: npt.NDArray[np.bool_],
+    damping: float,
+    q: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
 ) -> FloatArray:
     """
     Return (n,) the least-squares step of the free joints, damped.
@@ -121,7 +133,8 @@ def _step(
         own = J[:, is_free]
         left = error - J[:, ~is_free] @ step[~is_free]
         step[is_free] = own.T @ np.linalg.solve(
-            own @ own.T + damping * (error @ error + 1e-9) * np.eye(len(error)), left)
+            own @ own.T + damping * (error @ error + 1e-9) * np.eye(len(error)), left
+        )
         beyond = is_free & ((q + step < lower) | (q + step > upper))
         if not beyond.any():
             break

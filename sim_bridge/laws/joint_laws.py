@@ -71,15 +71,18 @@ def computed_torque(
     """
     motions = Motions(robot, q, dq, many=True)
     wanted = motions.vector('ddq_ref', ddq_ref) + _feedback(
-        motions, q_ref, dq_ref, stiffness, damping)
-    ddq = wanted if motions.G.shape == (motions.size, motions.size) and (
-        not motions.coupling.has_followers) else wanted @ motions.G.T
+        motions, q_ref, dq_ref, stiffness, damping
+    )
+    ddq = (
+        wanted
+        if motions.G.shape == (motions.size, motions.size) and (not motions.coupling.has_followers)
+        else wanted @ motions.G.T
+    )
     efforts = dynamics.inverse_dynamics(robot, ddq, motions.q, motions.dq)
     passive = motions.passive
     if len(passive):
         M = dynamics.mass_matrix(robot, motions.q)
-        yielding = np.linalg.solve(
-            M[..., passive[:, None], passive], -efforts[..., passive, None])
+        yielding = np.linalg.solve(M[..., passive[:, None], passive], -efforts[..., passive, None])
         efforts = efforts + (M[..., :, passive] @ yielding)[..., 0]
     return motions.efforts_of(efforts)
 
@@ -116,5 +119,6 @@ def _feedback(
     place, n = motions.place, motions.size
     error = motions.vector('q_ref', q_ref) - motions.joint_q
     rate = motions.vector('dq_ref', dq_ref) - motions.joint_dq
-    return gain('stiffness', stiffness, n, place) * error + gain(
-        'damping', damping, n, place) * rate
+    return (
+        gain('stiffness', stiffness, n, place) * error + gain('damping', damping, n, place) * rate
+    )

@@ -39,11 +39,13 @@ class Coupling:
         self.passive = np.delete(np.arange(nv), self.in_dq)
         rules = [robot.joint(name).mimic for name in names]
         self.leads = np.array([rule is None for rule in rules], bool)
-        self._leaders = np.array([
-            at if rule is None else names.index(rule.joint) for at, rule in enumerate(rules)], int)
+        self._leaders = np.array(
+            [at if rule is None else names.index(rule.joint) for at, rule in enumerate(rules)], int
+        )
         self._multipliers, self._offsets = (
             np.array([value if rule is None else getattr(rule, name) for rule in rules], float)
-            for name, value in (('multiplier', 1.0), ('offset', 0.0)))
+            for name, value in (('multiplier', 1.0), ('offset', 0.0))
+        )
         self.G = np.zeros((nv, n))
         self.G[first + np.arange(n), self._leaders] = self._multipliers
         self.has_followers = not self.leads.all()
@@ -105,8 +107,11 @@ class Motions:
         if array.ndim == 2:
             if self._count not in (1, len(array)) and len(array) != 1:
                 raise InvalidValueError(
-                    f'rows of {what}', len(array), f'{self._count}, as of the others, or one',
-                    self.place)
+                    f'rows of {what}',
+                    len(array),
+                    f'{self._count}, as of the others, or one',
+                    self.place,
+                )
             self._count = max(self._count, len(array))
         return array
 
@@ -124,4 +129,4 @@ class Motions:
         # a kinematic base moves as it is told to
         kinds = operations_of(self.robot).model.kind
         is_told = self.coupling.base and kinds[0] == KINEMATIC
-        return self.coupling.passive[self.coupling.base if is_told else 0:]
+        return self.coupling.passive[self.coupling.base if is_told else 0 :]

@@ -25,11 +25,11 @@ class JointResistance:
         Motions(robot, None, None)
         self._damping, self._stiffness, self._rest, self._friction = (
             np.array([getattr(robot.joint(name), field) for name in robot.joint_names], float)
-            for field in ('damping', 'stiffness', 'reference', 'friction'))
+            for field in ('damping', 'stiffness', 'reference', 'friction')
+        )
 
     def efforts(
-        self, dq_ref: Numbers | None = None, *, q: Numbers | None = None,
-        dq: Numbers | None = None,
+        self, dq_ref: Numbers | None = None, *, q: Numbers | None = None, dq: Numbers | None = None
     ) -> FloatArray:
         """
         Return (n,) damping dq + stiffness (q - reference) + friction of dq_ref [N m or N].
@@ -39,6 +39,9 @@ class JointResistance:
         """
         motions = Motions(self._robot, q, dq, many=True)
         share = np.clip(motions.vector('dq_ref', dq_ref) / _FRICTION_VELOCITY, -1.0, 1.0)
-        efforts = (self._damping * motions.joint_dq + self._friction * share
-                   + self._stiffness * (motions.joint_q - self._rest))
+        efforts = (
+            self._damping * motions.joint_dq
+            + self._friction * share
+            + self._stiffness * (motions.joint_q - self._rest)
+        )
         return motions.of_leaders(efforts)

@@ -154,16 +154,23 @@ class _Task:
     """
 
     def __init__(
-        self, robot: Robot, link: Link | str, target: Target, point: Vector | None,
-        q: Vector | None, dq: Vector | None,
+        self,
+        robot: Robot,
+        link: Link | str,
+        target: Target,
+        point: Vector | None,
+        q: Vector | None,
+        dq: Vector | None,
     ) -> None:
         self.motions = motions = Motions(robot, q, dq)
         placement = placement_of(robot, link, point, motions.q)
         self.error = way_to(checked_pose(target.pose, motions.place), placement)
         rows = slice(len(self.error))
         G = motions.G[:, motions.leads]
-        J, M = dynamics.jacobian(robot, link, point, motions.q)[rows], dynamics.mass_matrix(
-            robot, motions.q)
+        J, M = (
+            dynamics.jacobian(robot, link, point, motions.q)[rows],
+            dynamics.mass_matrix(robot, motions.q),
+        )
         bias = dynamics.bias_forces(robot, motions.q, motions.dq)
         self.J, self.M, self.bias = J @ G, G.T @ M @ G, G.T @ bias
         drift = dynamics.jacobian_derivative(robot, link, point, motions.q, motions.dq)[rows]
@@ -172,7 +179,8 @@ class _Task:
         if len(passive):
             pulled = M[passive] @ G
             yielding = np.linalg.solve(
-                M[np.ix_(passive, passive)], np.column_stack([pulled, bias[passive]]))
+                M[np.ix_(passive, passive)], np.column_stack([pulled, bias[passive]])
+            )
             by_joints, by_bias = yielding[:, :-1], yielding[:, -1]
             self.J, self.M = self.J - J[:, passive] @ by_joints, self.M - pulled.T @ by_joints
             self.bias = self.bias - pulled.T @ by_bias
@@ -184,24 +192,33 @@ class _Task:
     def rows(self, what: str, value: Vector | None) -> FloatArray:
         """Return a value (m,) of the task; zeros for None. Raises InvalidValueError."""
         size = len(self.error)
-        return np.zeros(size) if value is None else finite_vector(
-            what, value, size, self.motions.place)
+        return (
+            np.zeros(size)
+            if value is None
+            else finite_vector(what, value, size, self.motions.place)
+        )
 
     def inertia(self, value: Matrix) -> FloatArray:
         """Return a given inertia (m, m); raises InvalidValueError."""
         m, place = len(self.error), self.motions.place
         mass = real_array('inertia', value, f'a ({m}, {m}) matrix', place)
-        if mass.shape != (m, m) or not np.isfinite(mass).all() or (
-                np.linalg.eigvalsh(mass + mass.T).min() <= 0.0):
+        if (
+            mass.shape != (m, m)
+            or not np.isfinite(mass).all()
+            or (np.linalg.eigvalsh(mass + mass.T).min() <= 0.0)
+        ):
             raise InvalidValueError(
-                'inertia', value, f'a positive definite ({m}, {m}) matrix', place)
+                'inertia', value, f'a positive definite ({m}, {m}) matrix', place
+            )
         return mass
 
     def feedback(self, stiffness: object, damping: object) -> FloatArray:
         """Return (m,) stiffness e + damping e'; raises InvalidValueError."""
         size, place = len(self.error), self.motions.place
-        return (gain('stiffness', stiffness, size, place) * self.error
-                + gain('damping', damping, size, place) * self.rate)
+        return (
+            gain('stiffness', stiffness, size, place) * self.error
+            + gain('damping', damping, size, place) * self.rate
+        )
 
     def efforts(
         self, acceleration: FloatArray, force: FloatArray, posture: Vector | None
@@ -242,18 +259,24 @@ def way_to(pose: FloatArray, placement: FloatArray) -> FloatArray:
 
 
 def checked_pose(
-    pose: object, place: str = '', what: str = 'pose',
+    pose: object,
+    place: str = '',
+    what: str = 'pose',
     sizes: tuple[tuple[int, ...], ...] = ((4, 4), (3,)),
 ) -> FloatArray:
     """Return a placement (4, 4) or a position (3,); else raise InvalidValueError."""
     expected = 'a placement (4, 4) whose rotation is orthonormal' + (
-        ', or a position (3,) [m]' if (3,) in sizes else '')
+        ', or a position (3,) [m]' if (3,) in sizes else ''
+    )
     array = real_array(what, pose, expected, place)
     if array.shape not in sizes or not np.isfinite(array).all():
         raise InvalidValueError(what, pose, expected, place)
     if array.ndim == 2:
         R = array[:3, :3]
-        if np.abs(R @ R.T - np.eye(3)).max() > _RIGID or np.linalg.det(R) < 0.0 or (
-                np.abs(array[3] - [0.0, 0.0, 0.0, 1.0]).max() > _RIGID):
+        if (
+            np.abs(R @ R.T - np.eye(3)).max() > _RIGID
+            or np.linalg.det(R) < 0.0
+            or (np.abs(array[3] - [0.0, 0.0, 0.0, 1.0]).max() > _RIGID)
+        ):
             raise InvalidValueError(what, pose, expected, place)
     return array

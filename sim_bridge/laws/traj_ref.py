@@ -24,7 +24,10 @@ class TrajRef(DeclaredAttributes):
     advice = dict.fromkeys(__slots__, 'it is checked when a reference is made; make another')
 
     def __init__(
-        self, q0: Vector, omega: Number | Vector, amplitude: Number | Vector,
+        self,
+        q0: Vector,
+        omega: Number | Vector,
+        amplitude: Number | Vector,
         phase: Number | Vector = 0.0,
     ) -> None:
         """
@@ -65,4 +68,7 @@ class TrajRef(DeclaredAttributes):
             angle = self.omega * times[..., None] + self.phase
         wave = self.amplitude * np.sin(angle)
         return (
-            self.q0 + wave, self.amplitude * self.omega * np.cos(angle), -(self.omega**2) * wave)
+            self.q0 + wave,
+            self.amplitude * self.omega * np.cos(angle),
+            -(self.omega**2) * wave,
+        )

@@ -23,9 +23,15 @@ _PLACE = 'Body'
 _NOTHING = np.zeros(3)
 _NOTHING.flags.writeable = False
 # position, rotation, v and w in an observed site
-_SITE = [slice(first, first + count) for first, count in (
-    (observe.SITE_POSITION, 3), (observe.SITE_ROTATION, 9), (observe.SITE_V, 3),
-    (observe.SITE_W, 3))]
+_SITE = [
+    slice(first, first + count)
+    for first, count in (
+        (observe.SITE_POSITION, 3),
+        (observe.SITE_ROTATION, 9),
+        (observe.SITE_V, 3),
+        (observe.SITE_W, 3),
+    )
+]
 
 
 class Body(AutoDisable, WithDamping):
@@ -71,11 +77,17 @@ class Body(AutoDisable, WithDamping):
         if self.robot is not None:
             self.world.engine.remove(self._made.pop('robot'))
         shapes = [placed for geom in list(self.geoms.values()) for placed in geom.placed()]
-        return {'shapes': shapes or [HANDLE], 'name': f'body {self.number}',
-                'mass': self._mass.mass, 'inertia': np.array(self._mass.I),
-                'center_of_mass': (0.0, 0.0, 0.0), 'position': p,
-                'orientation': quaternion_from_matrix(R), 'linear_velocity': v,
-                'angular_velocity': w}
+        return {
+            'shapes': shapes or [HANDLE],
+            'name': f'body {self.number}',
+            'mass': self._mass.mass,
+            'inertia': np.array(self._mass.I),
+            'center_of_mass': (0.0, 0.0, 0.0),
+            'position': p,
+            'orientation': quaternion_from_matrix(R),
+            'linear_velocity': v,
+            'angular_velocity': w,
+        }
 
     def take(self, robot: Any) -> None:
         """Take the engine's body that was made of `begin`."""
@@ -222,8 +234,11 @@ class Body(AutoDisable, WithDamping):
             raise InvalidValueError('mass', mass, 'a Mass of more than 0', _PLACE)
         if any(abs(each) > 1e-9 for each in mass.c):
             raise InvalidValueError(
-                'centre of mass', mass.c, 'the origin: move the geoms, by setOffsetPosition',
-                _PLACE)
+                'centre of mass',
+                mass.c,
+                'the origin: move the geoms, by setOffsetPosition',
+                _PLACE,
+            )
         own = Mass()
         own.add(mass)
         self._mass = own

@@ -68,7 +68,8 @@ def _find(
     """Return what is found of each pair."""
     make_all(world, [geom for pair in pairs for geom in pair])
     found: dict[tuple[int, int], list[Found]] = {
-        (one.number, other.number): [] for one, other in pairs}
+        (one.number, other.number): [] for one, other in pairs
+    }
     rows: dict[int, tuple[int, bool]] = {}
     for geom in dict.fromkeys(geom for pair in pairs for geom in pair):
         geometry = geom.geometry_in(world)
@@ -83,11 +84,12 @@ def _find(
         return found
     asked = np.sort(np.array([*of_numbers]), axis=1)
     points = world.engine.simulation.handles.search.between(
-        asked[np.lexsort((asked[:, 1], asked[:, 0]))], _TOUCHING)
+        asked[np.lexsort((asked[:, 1], asked[:, 0]))], _TOUCHING
+    )
     middles = (0.5 * (points.points_a + points.points_b)).tolist()
     for (a, b), middle, normal, gap in zip(
-            points.pairs.tolist(), middles, points.normals.tolist(), points.gaps.tolist(),
-            strict=True):
+        points.pairs.tolist(), middles, points.normals.tolist(), points.gaps.tolist(), strict=True
+    ):
         own = of_numbers.get((a, b))
         if own is None:
             own, normal = of_numbers[b, a], [-each for each in normal]
@@ -121,8 +123,11 @@ def connectingJoints(body1: Body | None, body2: Body | None) -> list[Joint]:
     one, other = (body2, body1) if body1 is None else (body1, body2)
     if one is None:
         return []
-    return [joint for joint in one.joints if other in joint.bodies and (
-        other is not None or None in joint.bodies)]
+    return [
+        joint
+        for joint in one.joints
+        if other in joint.bodies and (other is not None or None in joint.bodies)
+    ]
 
 
 def _contact(

@@ -41,8 +41,18 @@ class _Compound(Joint):
         if self._is_turned:
             first, second, anchor, anchor2 = second, first, anchor2, anchor
         return self.world.engine.add_joint(
-            kind, first, second, anchor, axis, axis2, anchor2=anchor2, tree=False, collide=True,
-            erp=self.world.getERP(), cfm=self.world.getCFM())
+            kind,
+            first,
+            second,
+            anchor,
+            axis,
+            axis2,
+            anchor2=anchor2,
+            tree=False,
+            collide=True,
+            erp=self.world.getERP(),
+            cfm=self.world.getCFM(),
+        )
 
 
 class _OnRail(_Compound):
@@ -169,8 +179,10 @@ class PUJoint(_OnRail):
         self._add_efforts(torque1, torque2)
 
     def _add(self) -> list[Any]:
-        return [self._part('perpendicular', self._axis(0), self._axis(1)),
-                self._part('inline', self._axis(2))]
+        return [
+            self._part('perpendicular', self._axis(0), self._axis(1)),
+            self._part('inline', self._axis(2)),
+        ]
 
 
 class _Double(SoftJoint):
@@ -201,7 +213,8 @@ class _Double(SoftJoint):
     def setDistance(self, distance: float) -> None:
         """Set the distance that it keeps [m]."""
         self._wanted = positive_number(
-            'distance', distance, 'a positive number [m]', type(self).__name__)
+            'distance', distance, 'a positive number [m]', type(self).__name__
+        )
         self._restart()
 
     def _present(self) -> float:
@@ -217,8 +230,15 @@ class _Double(SoftJoint):
     def _tie(self, kind: str, **options: Any) -> Any:
         first, second = self._links()
         return self.world.engine.add_joint(
-            kind, first, second, self._anchor(0), anchor2=self._anchor(1), tree=False,
-            collide=True, **options)
+            kind,
+            first,
+            second,
+            self._anchor(0),
+            anchor2=self._anchor(1),
+            tree=False,
+            collide=True,
+            **options,
+        )
 
     def _add(self) -> list[Any]:
         self._wanted = self.getDistance()

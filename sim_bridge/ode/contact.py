@@ -15,9 +15,21 @@ from sim_bridge.shapes.material import ContactMaterial
 
 # values of the parameters of a new contact
 _DEFAULTS = {
-    'mu': math.inf, 'mu2': 0.0, 'bounce': 0.1, 'bounce_vel': 0.0, 'soft_erp': 0.0,
-    'soft_cfm': 0.0, 'motion1': 0.0, 'motion2': 0.0, 'slip1': 0.0, 'slip2': 0.0, 'motionN': 0.0,
-    'rho': 0.0, 'rho2': 0.0, 'rhoN': 0.0}
+    'mu': math.inf,
+    'mu2': 0.0,
+    'bounce': 0.1,
+    'bounce_vel': 0.0,
+    'soft_erp': 0.0,
+    'soft_cfm': 0.0,
+    'motion1': 0.0,
+    'motion2': 0.0,
+    'slip1': 0.0,
+    'slip2': 0.0,
+    'motionN': 0.0,
+    'rho': 0.0,
+    'rho2': 0.0,
+    'rhoN': 0.0,
+}
 
 
 class Contact:
@@ -34,7 +46,12 @@ class Contact:
         self._values = _DEFAULTS.copy()
         self._fdir1: Triple = (0.0, 0.0, 0.0)
         self._geom: tuple[Triple, Triple, float, Any, Any] = (
-            (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, None, None)
+            (0.0, 0.0, 0.0),
+            (0.0, 0.0, 0.0),
+            0.0,
+            None,
+            None,
+        )
 
     @classmethod
     def at(cls, point: Triple, normal: Triple, depth: float, g1: Any, g2: Any) -> Contact:
@@ -51,14 +68,17 @@ class Contact:
         """Set the flags, a sum of Contact… numbers."""
         if not isinstance(flags, int):
             raise InvalidValueError('flags', flags, 'a sum of Contact… numbers', 'Contact')
-        known = 0x77ff
+        known = 0x77FF
         if flags & ~known:
             raise InvalidValueError('flags', hex(flags), f'bits of {known:#x} only', 'Contact')
         both = ode.ContactApprox1_1 | ode.ContactApprox1_2
         if flags & both not in (0, both):
             raise InvalidValueError(
-                'flags', hex(flags), 'both or none of ContactApprox1_1 and ContactApprox1_2',
-                'Contact')
+                'flags',
+                hex(flags),
+                'both or none of ContactApprox1_1 and ContactApprox1_2',
+                'Contact',
+            )
         self._mode = flags
 
     def _get(self, name: str) -> float:
@@ -70,8 +90,11 @@ class Contact:
             self._values[name] = value
             return
         expected = f'a number from {least:g} to {most:g}'
-        self._values[name] = number_from(name, value, least, most, 'Contact', expected) \
-            if math.isfinite(least) and value != math.inf else self._unbounded(name, value, least)
+        self._values[name] = (
+            number_from(name, value, least, most, 'Contact', expected)
+            if math.isfinite(least) and value != math.inf
+            else self._unbounded(name, value, least)
+        )
 
     @staticmethod
     def _unbounded(name: str, value: float, least: float) -> float:
@@ -98,7 +121,10 @@ class Contact:
         self._geom = (
             triple(finite_vector('pos', pos, 3, 'Contact')),
             triple(finite_vector('normal', normal, 3, 'Contact')),
-            finite_number('depth', depth, 'Contact'), g1, g2)
+            finite_number('depth', depth, 'Contact'),
+            g1,
+            g2,
+        )
 
     @property
     def direction(self) -> Triple | None:
@@ -112,15 +138,26 @@ class Contact:
     def __getattr__(self, name: str) -> NoReturn:
         """Raise AttributeError with what there is."""
         raise AttributeError(
-            f'Contact has no attribute {name!r}; its parameters are {sorted(_NAMES)}')
+            f'Contact has no attribute {name!r}; its parameters are {sorted(_NAMES)}'
+        )
 
 
-_NAMES = {'Mu': ('mu', 0.0), 'Mu2': ('mu2', 0.0), 'Bounce': ('bounce', 0.0),
-          'BounceVel': ('bounce_vel', 0.0), 'SoftERP': ('soft_erp', 0.0),
-          'SoftCFM': ('soft_cfm', 0.0), 'Motion1': ('motion1', -math.inf),
-          'Motion2': ('motion2', -math.inf), 'Slip1': ('slip1', 0.0), 'Slip2': ('slip2', 0.0),
-          'MotionN': ('motionN', -math.inf), 'Rho': ('rho', 0.0), 'Rho2': ('rho2', 0.0),
-          'RhoN': ('rhoN', 0.0)}
+_NAMES = {
+    'Mu': ('mu', 0.0),
+    'Mu2': ('mu2', 0.0),
+    'Bounce': ('bounce', 0.0),
+    'BounceVel': ('bounce_vel', 0.0),
+    'SoftERP': ('soft_erp', 0.0),
+    'SoftCFM': ('soft_cfm', 0.0),
+    'Motion1': ('motion1', -math.inf),
+    'Motion2': ('motion2', -math.inf),
+    'Slip1': ('slip1', 0.0),
+    'Slip2': ('slip2', 0.0),
+    'MotionN': ('motionN', -math.inf),
+    'Rho': ('rho', 0.0),
+    'Rho2': ('rho2', 0.0),
+    'RhoN': ('rhoN', 0.0),
+}
 
 
 def _accessors(name: str, least: float, most: float) -> tuple[Any, Any]:
@@ -141,28 +178,49 @@ for _name, (_key, _least) in _NAMES.items():
 
 
 @lru_cache(maxsize=1024)
-def _material(
-    mode: int, values: tuple[float, ...], layer: float, most: float
-) -> ContactMaterial:
-    (mu, mu2, bounce, bounce_vel, erp, cfm, motion1, motion2, slip1, slip2, motion_n, rho, rho2,
-     rho_n) = values
+def _material(mode: int, values: tuple[float, ...], layer: float, most: float) -> ContactMaterial:
+    (
+        mu,
+        mu2,
+        bounce,
+        bounce_vel,
+        erp,
+        cfm,
+        motion1,
+        motion2,
+        slip1,
+        slip2,
+        motion_n,
+        rho,
+        rho2,
+        rho_n,
+    ) = values
     if mode & ode.ContactRolling and mode & ode.ContactAxisDep and rho != rho2:
         raise InvalidValueError(
-            'rho2', rho2, f'as rho, {rho:g}: rolling friction is alike in all directions',
-            'Contact')
+            'rho2',
+            rho2,
+            f'as rho, {rho:g}: rolling friction is alike in all directions',
+            'Contact',
+        )
 
     def given(flag: int, value: float, otherwise: float | None = 0.0) -> float | None:
         return value if mode & flag else otherwise
 
     return ContactMaterial(
-        friction=mu, friction2=given(ode.ContactMu2, mu2, mu),
+        friction=mu,
+        friction2=given(ode.ContactMu2, mu2, mu),
         friction_model='pyramid' if mode & ode.ContactApprox1_1 else 'constant',
         restitution=given(ode.ContactBounce, bounce),
         bounce_velocity=given(ode.ContactBounce, bounce_vel),
-        erp=given(ode.ContactSoftERP, erp, None), cfm=given(ode.ContactSoftCFM, cfm, None),
+        erp=given(ode.ContactSoftERP, erp, None),
+        cfm=given(ode.ContactSoftCFM, cfm, None),
         motion_normal=given(ode.ContactMotionN, motion_n),
         rolling_friction=given(ode.ContactRolling, rho),
         spinning_friction=given(ode.ContactRolling, rho_n),
-        motion=given(ode.ContactMotion1, motion1), motion2=given(ode.ContactMotion2, motion2),
-        slip=given(ode.ContactSlip1, slip1), slip2=given(ode.ContactSlip2, slip2),
-        surface_layer=layer, max_correcting_velocity=most)
+        motion=given(ode.ContactMotion1, motion1),
+        motion2=given(ode.ContactMotion2, motion2),
+        slip=given(ode.ContactSlip1, slip1),
+        slip2=given(ode.ContactSlip2, slip2),
+        surface_layer=layer,
+        max_correcting_velocity=most,
+    )

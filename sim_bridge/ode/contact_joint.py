@@ -73,11 +73,19 @@ class ContactJoint(Joint):
         self._wake()
         point, normal, depth, *geoms = self._geom
         if self._has_feedback:
-            self._arms = [None if body is None else np.array(point) - body.getPosition()
-                          for body in self.bodies]
+            self._arms = [
+                None if body is None else np.array(point) - body.getPosition()
+                for body in self.bodies
+            ]
         return ContactRow(
-            self._number_of(0, geoms, numbers), self._number_of(1, geoms, numbers), point, normal,
-            depth, self._direction, self._material)
+            self._number_of(0, geoms, numbers),
+            self._number_of(1, geoms, numbers),
+            point,
+            normal,
+            depth,
+            self._direction,
+            self._material,
+        )
 
     @property
     def wants_feedback(self) -> bool:
@@ -87,9 +95,11 @@ class ContactJoint(Joint):
     def take_feedback(self, force: FloatArray, torque: FloatArray) -> None:
         """Take what it did in a step to its first body: (3,) [N], (3,) about the point [N m]."""
         on_first, on_second = (
-            ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) if arm is None else
-            (triple(sign * force), triple(sign * (torque + np.cross(arm, force))))
-            for sign, arm in zip((1.0, -1.0), self._arms, strict=True))
+            ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+            if arm is None
+            else (triple(sign * force), triple(sign * (torque + np.cross(arm, force))))
+            for sign, arm in zip((1.0, -1.0), self._arms, strict=True)
+        )
         self._told = *on_first, *on_second
 
     def getFeedback(self) -> Feedback | None:

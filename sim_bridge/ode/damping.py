@@ -35,8 +35,11 @@ class Damping(NamedTuple):
         speed, turning = float(np.linalg.norm(v)), float(np.linalg.norm(w))
         if self.linear > 0.0 and speed > self.linear_threshold:
             v = (1.0 - self.linear) * v
-        left = 1.0 if self.angular == 0.0 or turning <= self.angular_threshold else (
-            1.0 - self.angular)
+        left = (
+            1.0
+            if self.angular == 0.0 or turning <= self.angular_threshold
+            else (1.0 - self.angular)
+        )
         if turning * left > self.greatest:
             left = self.greatest / turning
         return v, w if left == 1.0 else left * w

@@ -53,8 +53,7 @@ class GeomObject:
         self._category, self._collide, self._is_enabled = _ALL, _ALL, True
         self._bound: Any = None
         self._outer: Any = lambda: None
-        self._alone: weakref.WeakKeyDictionary[World, dict[str, Any]] = (
-            weakref.WeakKeyDictionary())
+        self._alone: weakref.WeakKeyDictionary[World, dict[str, Any]] = weakref.WeakKeyDictionary()
         self._keys: weakref.WeakKeyDictionary[World, int] = weakref.WeakKeyDictionary()
         if space is not None:
             if not getattr(space, 'is_space', False):
@@ -83,8 +82,7 @@ class GeomObject:
         if shape is None:
             return []
         R, p = _composed(self._local(), self._inside())
-        return [Placed(shape, p, quaternion_from_matrix(R), self.name, mass=False,
-                       groups={GROUP})]
+        return [Placed(shape, p, quaternion_from_matrix(R), self.name, mass=False, groups={GROUP})]
 
     @property
     def name(self) -> str:
@@ -123,8 +121,11 @@ class GeomObject:
 
     def is_missing_in(self, world: World) -> bool:
         """Return whether its own body must be made in a world."""
-        return self.body is None and self.shape() is not None and (
-            self._keys.get(world) != self.version)
+        return (
+            self.body is None
+            and self.shape() is not None
+            and (self._keys.get(world) != self.version)
+        )
 
     def begin(self, world: World) -> dict[str, Any]:
         """Return what its own body in a world is made of, and remove an older one."""
@@ -133,9 +134,13 @@ class GeomObject:
         R, p = _composed(self.pose(), self._inside())
         shape = self.shape()
         assert shape is not None
-        return {'shapes': [Placed(shape, name=self.name, groups={GROUP})],
-                'name': self.name, 'motion': 'static', 'position': p,
-                'orientation': quaternion_from_matrix(R)}
+        return {
+            'shapes': [Placed(shape, name=self.name, groups={GROUP})],
+            'name': self.name,
+            'motion': 'static',
+            'position': p,
+            'orientation': quaternion_from_matrix(R),
+        }
 
     def take(self, world: World, robot: Any) -> None:
         """Take the engine's body that was made of `begin`."""
@@ -238,8 +243,7 @@ class GeomObject:
     def setOffsetPosition(self, pos: Vector) -> None:
         """Set the position on the body [m]."""
         self._require_body()
-        self._offset = (
-            self._offset[0], finite_vector('position', pos, 3, type(self).__name__))
+        self._offset = (self._offset[0], finite_vector('position', pos, 3, type(self).__name__))
         self.changed()
 
     def getOffsetPosition(self) -> Triple:
@@ -355,9 +359,11 @@ class GeomObject:
     def may_meet(self, other: GeomObject) -> bool:
         """Return whether the bits let it collide with another, on another body."""
         return bool(
-            self._is_enabled and other._is_enabled
+            self._is_enabled
+            and other._is_enabled
             and (self._category & other._collide or other._category & self._collide)
-            and (self.body is None or self.body is not other.body))
+            and (self.body is None or self.body is not other.body)
+        )
 
     def enable(self) -> None:
         """Let it collide."""

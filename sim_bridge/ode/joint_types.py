@@ -210,6 +210,16 @@ class Plane2DJoint(Joint):
         link = next(link for link in self._links() if link is not None)
         place = link.p
         ground = place * (1.0, 1.0, 0.0)
-        return [self.world.engine.add_joint(
-            'planar', None, link, ground, (0.0, 0.0, 1.0), normal=(1.0, 0.0, 0.0),
-            anchor2=None if abs(place[2]) < _SAME else place, tree=False, collide=True)]
+        return [
+            self.world.engine.add_joint(
+                'planar',
+                None,
+                link,
+                ground,
+                (0.0, 0.0, 1.0),
+                normal=(1.0, 0.0, 0.0),
+                anchor2=None if abs(place[2]) < _SAME else place,
+                tree=False,
+                collide=True,
+            )
+        ]

@@ -17,12 +17,21 @@ from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.world import check_world, serial, World
 
 _NAMES = {
-    ode.ParamLoStop: 'ParamLoStop', ode.ParamHiStop: 'ParamHiStop', ode.ParamVel: 'ParamVel',
-    ode.ParamLoVel: 'ParamLoVel', ode.ParamHiVel: 'ParamHiVel',
-    ode.ParamFMax: 'ParamFMax', ode.ParamFudgeFactor: 'ParamFudgeFactor',
-    ode.ParamBounce: 'ParamBounce', ode.ParamCFM: 'ParamCFM', ode.ParamStopERP: 'ParamStopERP',
-    ode.ParamStopCFM: 'ParamStopCFM', ode.ParamSuspensionERP: 'ParamSuspensionERP',
-    ode.ParamSuspensionCFM: 'ParamSuspensionCFM', ode.ParamERP: 'ParamERP'}
+    ode.ParamLoStop: 'ParamLoStop',
+    ode.ParamHiStop: 'ParamHiStop',
+    ode.ParamVel: 'ParamVel',
+    ode.ParamLoVel: 'ParamLoVel',
+    ode.ParamHiVel: 'ParamHiVel',
+    ode.ParamFMax: 'ParamFMax',
+    ode.ParamFudgeFactor: 'ParamFudgeFactor',
+    ode.ParamBounce: 'ParamBounce',
+    ode.ParamCFM: 'ParamCFM',
+    ode.ParamStopERP: 'ParamStopERP',
+    ode.ParamStopCFM: 'ParamStopCFM',
+    ode.ParamSuspensionERP: 'ParamSuspensionERP',
+    ode.ParamSuspensionCFM: 'ParamSuspensionCFM',
+    ode.ParamERP: 'ParamERP',
+}
 _DEFAULTS = {ode.ParamLoStop: -math.inf, ode.ParamHiStop: math.inf, ode.ParamFudgeFactor: 1.0}
 _ERPS = (ode.ParamStopERP, ode.ParamSuspensionERP, ode.ParamERP)
 _CFMS = (ode.ParamStopCFM, ode.ParamSuspensionCFM, ode.ParamCFM)
@@ -130,7 +139,8 @@ class Joint:
         for name, body in (('body1', body1), ('body2', body2)):
             if body is not None and (not isinstance(body, Body) or body.world is not self.world):
                 raise InvalidValueError(
-                    name, body, "a Body of the joint's world, or None", type(self).__name__)
+                    name, body, "a Body of the joint's world, or None", type(self).__name__
+                )
         if body1 is not None and body1 is body2:
             raise InvalidValueError('body2', body2, 'another body', type(self).__name__)
         self.unmake()
@@ -191,16 +201,23 @@ class Joint:
         return _DEFAULTS.get(name, 0.0)
 
     def _checked(self, param: int) -> tuple[int, int]:
-        if not isinstance(param, int) or param % ode.ParamGroup not in _NAMES or not (
-                0 <= param // ode.ParamGroup < max(self.axis_count, 1)):
+        if (
+            not isinstance(param, int)
+            or param % ode.ParamGroup not in _NAMES
+            or not (0 <= param // ode.ParamGroup < max(self.axis_count, 1))
+        ):
             raise InvalidValueError(
-                'param', param, f'a Param… number of at most {max(self.axis_count, 1)} axes',
-                type(self).__name__)
+                'param',
+                param,
+                f'a Param… number of at most {max(self.axis_count, 1)} axes',
+                type(self).__name__,
+            )
         return divmod(param, ode.ParamGroup)
 
     def _apply(self) -> None:
         """Write the parameters to the engine's axes."""
         for number, axis in enumerate(self._axes()):
+
             def value(name: int, first: int = number * ode.ParamGroup) -> float:
                 return self._params.get(first + name, self._default(name))
 
@@ -208,8 +225,7 @@ class Joint:
             if low > high:
                 low, high = -math.inf, math.inf
             axis.lower, axis.upper = -math.inf, math.inf
-            axis.lower, axis.upper = sorted(
-                self.sign * (each - offset) for each in (low, high))
+            axis.lower, axis.upper = sorted(self.sign * (each - offset) for each in (low, high))
             axis.bounce, axis.stop_erp = value(ode.ParamBounce), value(ode.ParamStopERP)
             axis.stop_cfm = value(ode.ParamStopCFM)
             most, cfm = value(ode.ParamFMax), value(ode.ParamCFM)
@@ -222,7 +238,7 @@ class Joint:
                 axis.kp, axis.kd = 0.0, 1.0 / cfm
 
     def _axes(self) -> list[Any]:
-        return [axis for joint in self._made for axis in joint.axes][:self.axis_count]
+        return [axis for joint in self._made for axis in joint.axes][: self.axis_count]
 
     def _position(self, number: int = 0) -> float:
         axes = self._synced()
@@ -254,8 +270,8 @@ class Joint:
     def _fix_anchor(self, point: Vector) -> None:
         place = finite_vector('anchor', point, 3, type(self).__name__)
         self._points = [
-            place if body is None else np.array(body.getPosRelPoint(place))
-            for body in self.bodies]
+            place if body is None else np.array(body.getPosRelPoint(place)) for body in self.bodies
+        ]
         self._restart()
 
     def _anchor(self, number: int) -> Triple:
@@ -266,12 +282,13 @@ class Joint:
         direction = finite_vector('axis', axis, 3, type(self).__name__)
         length = float(np.linalg.norm(direction))
         if length == 0.0:
-            raise InvalidValueError(
-                'axis', axis, 'a vector of some length', type(self).__name__)
+            raise InvalidValueError('axis', axis, 'a vector of some length', type(self).__name__)
         body = self.bodies[side]
         direction = direction / length
-        self._directions[number] = side, (
-            direction if body is None else np.array(body.vectorFromWorld(direction)))
+        self._directions[number] = (
+            side,
+            (direction if body is None else np.array(body.vectorFromWorld(direction))),
+        )
         self._restart()
 
     def _axis(self, number: int) -> Triple:
@@ -303,9 +320,18 @@ class Joint:
         anchor, anchor2 = (np.array(self._anchor(number)) for number in (0, 1))
         first, second = self._links()
         gap = None if np.linalg.norm(anchor2 - anchor) < _SAME else anchor2
-        return [self.world.engine.add_joint(
-            self.kind, first, second, anchor, anchor2=gap, tree=False, collide=True,
-            **self._options())]
+        return [
+            self.world.engine.add_joint(
+                self.kind,
+                first,
+                second,
+                anchor,
+                anchor2=gap,
+                tree=False,
+                collide=True,
+                **self._options(),
+            )
+        ]
 
     def _options(self) -> dict[str, Any]:
         """Return further arguments of `World.add_joint`."""

@@ -44,10 +44,14 @@ def made_of(simulation: Any, rows: list[ContactRow]) -> Any:
     law = np.array([known[id(row.material)] for row in rows])
     return Made(
         np.array([(row.a, row.b) for row in rows], np.int64),
-        np.array([row.point for row in rows]), np.array([row.normal for row in rows]),
+        np.array([row.point for row in rows]),
+        np.array([row.normal for row in rows]),
         np.array([-row.depth for row in rows]),
-        np.array([row.direction or _ANY for row in rows]), motions[law], law,
-        np.array([simulation.materials.law_of(each) for each in numbers]))
+        np.array([row.direction or _ANY for row in rows]),
+        motions[law],
+        law,
+        np.array([simulation.materials.law_of(each) for each in numbers]),
+    )
 
 
 def forces_of(simulation: Any, rows: list[ContactRow]) -> FloatArray:

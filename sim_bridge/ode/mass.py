@@ -72,8 +72,17 @@ class Mass:
         Mass.__init__(self)
 
     def setParameters(
-        self, mass: float, cgx: float, cgy: float, cgz: float, I11: float, I22: float, I33: float,
-        I12: float, I13: float, I23: float,
+        self,
+        mass: float,
+        cgx: float,
+        cgy: float,
+        cgz: float,
+        I11: float,
+        I22: float,
+        I33: float,
+        I12: float,
+        I13: float,
+        I23: float,
     ) -> None:
         """Set everything."""
         mass = positive_number('mass', mass, 'a positive number [kg]', 'Mass')
@@ -150,7 +159,8 @@ class Mass:
         """Take the solid inside a GeomTriMesh or TriMeshData; its centre is where it is."""
         shape = getattr(mesh, 'mesh', None) or mesh.shape()
         own = shape.mass_properties(
-            positive_number('density', density, 'a positive number [kg/m³]', 'Mass'))
+            positive_number('density', density, 'a positive number [kg/m³]', 'Mass')
+        )
         center = np.array(own.center_of_mass)
         self._mass, self._center = own.mass, center
         self._inertia = own.inertia + _of_point(own.mass, center)
@@ -184,7 +194,8 @@ class Mass:
         if direction not in (1, 2, 3):
             raise InvalidValueError('direction', direction, '1, 2 or 3 for x, y or z', 'Mass')
         own = shape.mass_properties(
-            positive_number('density', density, 'a positive number [kg/m³]', 'Mass'))
+            positive_number('density', density, 'a positive number [kg/m³]', 'Mass')
+        )
         inertia = own.inertia
         if direction != 3:
             inertia = np.roll(np.roll(inertia, direction, axis=0), direction, axis=1)

@@ -57,8 +57,16 @@ class HeightfieldData:
         self.thickness = 0.0
 
     def build(
-        self, heights: Any, width: float, depth: float, widthSamples: int, depthSamples: int,
-        scale: float = 1.0, offset: float = 0.0, thickness: float = 0.0, wrap: bool = False,
+        self,
+        heights: Any,
+        width: float,
+        depth: float,
+        widthSamples: int,
+        depthSamples: int,
+        scale: float = 1.0,
+        offset: float = 0.0,
+        thickness: float = 0.0,
+        wrap: bool = False,
     ) -> None:
         """
         Take heights [m], widthSamples for each of depthSamples rows, the first at the least z.
@@ -74,21 +82,29 @@ class HeightfieldData:
         if grid.size != widthSamples * depthSamples:
             raise InvalidValueError('heights', f'{grid.size} numbers', expected, place)
         grid = finite_number('offset', offset, place) + finite_number('scale', scale, place) * (
-            grid.reshape(depthSamples, widthSamples))
+            grid.reshape(depthSamples, widthSamples)
+        )
         self.thickness = number_from(
-            'thickness', thickness, 0.0, np.inf, place, 'a number of at least 0 [m]')
+            'thickness', thickness, 0.0, np.inf, place, 'a number of at least 0 [m]'
+        )
         bottom = None if self.thickness == 0.0 else float(grid.min()) - self.thickness
         self.field = HeightField(grid[::-1], (width, depth), bottom)
 
     def buildCallback(
-        self, callback: Callable[[int, int], float], width: float, depth: float,
-        widthSamples: int, depthSamples: int, scale: float = 1.0, offset: float = 0.0,
-        thickness: float = 0.0, wrap: bool = False,
+        self,
+        callback: Callable[[int, int], float],
+        width: float,
+        depth: float,
+        widthSamples: int,
+        depthSamples: int,
+        scale: float = 1.0,
+        offset: float = 0.0,
+        thickness: float = 0.0,
+        wrap: bool = False,
     ) -> None:
         """Take the heights that a function of the sample along x and along z returns now."""
         grid = [[callback(x, z) for x in range(widthSamples)] for z in range(depthSamples)]
-        self.build(
-            grid, width, depth, widthSamples, depthSamples, scale, offset, thickness, wrap)
+        self.build(grid, width, depth, widthSamples, depthSamples, scale, offset, thickness, wrap)
 
 
 class GeomHeightfield(GeomObject):
@@ -103,7 +119,8 @@ class GeomHeightfield(GeomObject):
         """Take other data."""
         if not isinstance(data, HeightfieldData) or data.field is None:
             raise InvalidValueError(
-                'data', data, 'a HeightfieldData that was built', 'GeomHeightfield')
+                'data', data, 'a HeightfieldData that was built', 'GeomHeightfield'
+            )
         self._data, self._field = data, data.field
         self.changed()
 
@@ -122,5 +139,7 @@ class GeomHeightfield(GeomObject):
         """Return centre offset and half extents: of the surface, and its thickness below."""
         (x, z), heights = self._field.size, self._field.heights
         low, high = heights.min() - self._data.thickness, heights.max()
-        return (R @ np.array((0.0, 0.5 * (low + high), 0.0)),
-                np.abs(R) @ (0.5 * np.array((x, high - low, z))))
+        return (
+            R @ np.array((0.0, 0.5 * (low + high), 0.0)),
+            np.abs(R) @ (0.5 * np.array((x, high - low, z))),
+        )

@@ -110,8 +110,11 @@ class AMotor(_Motor):
             return []
         engine, (first, second) = self.world.engine, self._links()
         if self.getMode() == ode.AMotorEuler:
-            return [engine.add_angular_motor(
-                first, second, np.array([self.getAxis(0), self.getAxis(2)]), euler=True)]
+            return [
+                engine.add_angular_motor(
+                    first, second, np.array([self.getAxis(0), self.getAxis(2)]), euler=True
+                )
+            ]
         axes = np.array([self.getAxis(number) for number in range(self.axis_count)])
         return [engine.add_angular_motor(first, second, axes, fixed_on=self._sides())]
 
@@ -137,6 +140,9 @@ class LMotor(_Motor):
         first, second = self._links()
         # where axes turn, they are placed anew for each step
         self._sides()
-        return [self.world.engine.add_joint(
-            'slider_motor', first, second, self._middle(), self.getAxis(number), tree=False)
-            for number in range(self.axis_count)]
+        return [
+            self.world.engine.add_joint(
+                'slider_motor', first, second, self._middle(), self.getAxis(number), tree=False
+            )
+            for number in range(self.axis_count)
+        ]

@@ -175,8 +175,10 @@ class GeomCylinder(_Round):
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return centre offset and half extents."""
         along = R[:, 2]
-        return np.zeros(3), (np.abs(along) * 0.5 * self._length
-                             + self._radius * np.sqrt(np.maximum(1.0 - along ** 2, 0.0)))
+        return np.zeros(3), (
+            np.abs(along) * 0.5 * self._length
+            + self._radius * np.sqrt(np.maximum(1.0 - along**2, 0.0))
+        )
 
 
 class TriMeshData:
@@ -208,8 +210,9 @@ class GeomTriMesh(GeomObject):
     def getTriangle(self, idx: int) -> tuple[Triple, Triple, Triple]:
         """Return the corners of a triangle [m], world."""
         R, p = self.pose()
-        a, b, c = (triple(p + R @ self._mesh.vertices[corner])
-                   for corner in self._mesh.triangles[idx])
+        a, b, c = (
+            triple(p + R @ self._mesh.vertices[corner]) for corner in self._mesh.triangles[idx]
+        )
         return a, b, c
 
     def getTriangleCount(self) -> int:

@@ -80,8 +80,15 @@ class SpaceBase(GeomObject):
     def collide(self, arg: Any, callback: Near) -> None:
         """Call back with each pair of geoms whose bounds overlap and whose bits allow it."""
         geoms = list(self)
-        _meet([(geoms[other], geoms[at]) for at, other in _overlaps_within(bounds_of(geoms))
-               if geoms[other].may_meet(geoms[at])], arg, callback)
+        _meet(
+            [
+                (geoms[other], geoms[at])
+                for at, other in _overlaps_within(bounds_of(geoms))
+                if geoms[other].may_meet(geoms[at])
+            ],
+            arg,
+            callback,
+        )
 
     def getAABB(self) -> tuple[float, float, float, float, float, float]:
         """Return the bounds of all geoms."""
@@ -159,7 +166,7 @@ def _overlaps(ones: FloatArray, others: FloatArray) -> list[list[int]]:
     """Return the rows of all pairs of bounds that overlap, in ascending order."""
     pairs: list[list[int]] = []
     for first in range(0, len(ones), _BLOCK):
-        block = ones[first:first + _BLOCK]
+        block = ones[first : first + _BLOCK]
         is_near = np.ones((len(block), len(others)), bool)
         for low in (0, 2, 4):
             is_near &= block[:, low, None] <= others[:, low + 1]
@@ -206,5 +213,8 @@ def collide2(geom1: GeomObject, geom2: GeomObject, arg: Any, callback: Near) -> 
     sides = [list(geom) if isinstance(geom, SpaceBase) else [geom] for geom in (geom1, geom2)]
     bounds = [bounds_of(side) for side in sides]
     near = [(sides[0][at], sides[1][other]) for at, other in _overlaps(*bounds)]
-    _meet([(one, other) for one, other in near if one is not other and one.may_meet(other)],
-          arg, callback)
+    _meet(
+        [(one, other) for one, other in near if one is not other and one.may_meet(other)],
+        arg,
+        callback,
+    )

@@ -98,8 +98,13 @@ class World(AutoDisable, WithDamping):
 
     def setContactMaxCorrectingVel(self, vel: float) -> None:
         """Set the greatest velocity by which contacts take overlap back [m/s]."""
-        self._most = vel if vel == float('inf') else number_from(
-            'vel', vel, 0.0, float('inf'), 'World', 'a number of at least 0 [m/s]')
+        self._most = (
+            vel
+            if vel == float('inf')
+            else number_from(
+                'vel', vel, 0.0, float('inf'), 'World', 'a number of at least 0 [m/s]'
+            )
+        )
 
     def getContactMaxCorrectingVel(self) -> float:
         """Return that velocity."""
@@ -108,7 +113,8 @@ class World(AutoDisable, WithDamping):
     def setContactSurfaceLayer(self, depth: float) -> None:
         """Set the overlap that contacts leave [m]."""
         self._layer = number_from(
-            'depth', depth, 0.0, float('inf'), 'World', 'a number of at least 0 [m]')
+            'depth', depth, 0.0, float('inf'), 'World', 'a number of at least 0 [m]'
+        )
 
     def getContactSurfaceLayer(self) -> float:
         """Return that overlap."""
@@ -144,7 +150,8 @@ class World(AutoDisable, WithDamping):
     def _advance(self, stepsize: float, solver: str, iterations: int | None) -> None:
         engine, settings = self.engine, self.engine.simulation.settings
         wanted = settings._replace(
-            time_step_ns=checked('time_step_ns', stepsize), solver=solver, iterations=iterations)
+            time_step_ns=checked('time_step_ns', stepsize), solver=solver, iterations=iterations
+        )
         if wanted != settings:
             engine.simulation.configure(wanted)
         self.sync()

@@ -15,7 +15,10 @@ from sim_bridge.page.widgets import update_node
 # of what sleeps: how much of its colour is left, and the shade of the rest
 _ASLEEP_SHARE, _ASLEEP_SHADE = 0.35, 0.45
 MOTION_COLORS = {
-    'static': (0.72, 0.73, 0.75), 'kinematic': (0.35, 0.50, 0.75), 'dynamic': (0.90, 0.56, 0.21)}
+    'static': (0.72, 0.73, 0.75),
+    'kinematic': (0.35, 0.50, 0.75),
+    'dynamic': (0.90, 0.56, 0.21),
+}
 
 
 class Style(NamedTuple):
@@ -40,8 +43,14 @@ class Batch:
     """
 
     def __init__(
-        self, server: viser.ViserServer, name: str, looks: Looks, parts: list[Part],
-        motions: list[str], style: Style, places: tuple[np.ndarray, np.ndarray],
+        self,
+        server: viser.ViserServer,
+        name: str,
+        looks: Looks,
+        parts: list[Part],
+        motions: list[str],
+        style: Style,
+        places: tuple[np.ndarray, np.ndarray],
     ):
         """Make the nodes; places: as of `move`."""
         self._server, self._name = server, name
@@ -50,30 +59,46 @@ class Batch:
         self._signs: Any = tuple(np.where(self._scales[0] < 0.0, -1.0, 1.0).tolist())
         self._scales *= np.array(self._signs, np.float32)
         self._asleep = np.zeros(len(parts), bool)
-        self._own = np.array([
-            (*MOTION_COLORS[motion], part.color[3]) if style.by_motion else part.color
-            for part, motion in zip(parts, motions, strict=True)])
+        self._own = np.array(
+            [
+                (*MOTION_COLORS[motion], part.color[3]) if style.by_motion else part.color
+                for part, motion in zip(parts, motions, strict=True)
+            ]
+        )
         self._twin: tuple[Any, np.ndarray] | None = None
         self._looks = looks
         self._model: Any = None
         self._plain: list[tuple[Any, np.ndarray]] = []
         is_model = len(looks.pieces) > 1 or any(
-            each.colors is not None or each.picture is not None for each in looks.pieces)
+            each.colors is not None or each.picture is not None for each in looks.pieces
+        )
         if is_model and style.is_plain:
             positions, wxyzs = places
             self._model = server.scene.add_batched_glb(
-                name, model_of(looks, parts[0].color, self._signs), wxyzs, positions,
-                batched_scales=self._scales, lod='off', cast_shadow=False, receive_shadow=False)
+                name,
+                model_of(looks, parts[0].color, self._signs),
+                wxyzs,
+                positions,
+                batched_scales=self._scales,
+                lod='off',
+                cast_shadow=False,
+                receive_shadow=False,
+            )
         else:
-            self._plain = [self._add_plain(f'{name}/{k}' if k else name, Looks((piece,)))
-                           for k, piece in enumerate(looks.pieces)]
+            self._plain = [
+                self._add_plain(f'{name}/{k}' if k else name, Looks((piece,)))
+                for k, piece in enumerate(looks.pieces)
+            ]
 
     @property
     def handles(self) -> list[Any]:
         """All nodes."""
         model = [] if self._model is None else [self._model]
-        return [*model, *(handle for handle, _ in self._plain),
-                *([] if self._twin is None else [self._twin[0]])]
+        return [
+            *model,
+            *(handle for handle, _ in self._plain),
+            *([] if self._twin is None else [self._twin[0]]),
+        ]
 
     def move(self, positions: np.ndarray, wxyzs: np.ndarray) -> None:
         """Put all parts to (n, 3) positions and (n, 4) quaternions, float32."""
@@ -92,12 +117,18 @@ class Batch:
         if self._twin is None:
             self._twin = self._add_plain(f'{self._name}/asleep', Looks((merged(self._looks),)))
             handle, colors = self._twin
-            update_node(self._server, handle, batched_colors=_bytes(
-                _dimmed(colors, np.ones(len(colors), bool))))
+            update_node(
+                self._server,
+                handle,
+                batched_colors=_bytes(_dimmed(colors, np.ones(len(colors), bool))),
+            )
         hidden = np.zeros_like(self._scales)
         for handle, is_drawn in ((self._model, ~asleep), (self._twin[0], asleep)):
-            update_node(self._server, handle, batched_scales=np.where(
-                is_drawn[:, None], self._scales, hidden))
+            update_node(
+                self._server,
+                handle,
+                batched_scales=np.where(is_drawn[:, None], self._scales, hidden),
+            )
 
     def remove(self) -> None:
         """Remove the nodes."""
@@ -114,11 +145,21 @@ class Batch:
         vertices, triangles = with_creases(*mirrored(piece, self._signs))
         positions, wxyzs = self._places
         return self._server.scene.add_batched_meshes_simple(
-            name, vertices, triangles, wxyzs, positions, batched_scales=self._scales,
-            batched_colors=_bytes(_dimmed(colors, self._asleep)), batched_opacities=opacities,
+            name,
+            vertices,
+            triangles,
+            wxyzs,
+            positions,
+            batched_scales=self._scales,
+            batched_colors=_bytes(_dimmed(colors, self._asleep)),
+            batched_opacities=opacities,
             opacity=None if (opacities == 1.0).all() else 1.0,
-            wireframe=self._style.is_wireframe, side='double', lod='off', cast_shadow=False,
-            receive_shadow=False), colors[:, :3]
+            wireframe=self._style.is_wireframe,
+            side='double',
+            lod='off',
+            cast_shadow=False,
+            receive_shadow=False,
+        ), colors[:, :3]
 
 
 def _dimmed(colors: np.ndarray, asleep: np.ndarray) -> np.ndarray:

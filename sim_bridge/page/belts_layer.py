@@ -44,9 +44,11 @@ class BeltsLayer(PlainLayer):
         super().__init__(context)
         with context.show:
             self._is_on = self.server.gui.add_checkbox(
-                'Stripes of belts', True, hint='They run with belts and tracks')
+                'Stripes of belts', True, hint='They run with belts and tracks'
+            )
         self._node = self.server.scene.add_line_segments(
-            f'{ROOT}/belts', _NO_LINES, _COLOR, thickness=2.0, thickness_units='screen')
+            f'{ROOT}/belts', _NO_LINES, _COLOR, thickness=2.0, thickness_units='screen'
+        )
         self._belts: list[_Belt] = []
         self._time = 0.0
         self._shown = _NO_LINES

@@ -38,7 +38,8 @@ class CameraLayer(PlainLayer):
         scene.configure_default_lights(cast_shadow=False)
         self._grid = add_grid(self.server, f'{ROOT}/grid')
         self._axes = scene.add_frame(
-            f'{ROOT}/axes_of_world', axes_length=0.3, axes_radius=0.006, visible=False)
+            f'{ROOT}/axes_of_world', axes_length=0.3, axes_radius=0.006, visible=False
+        )
         with context.show:
             self._followed = gui.add_dropdown('Follow', (_NOTHING,))
             save = gui.add_button('Save picture', hint='As PNG, as you see it')
@@ -53,8 +54,11 @@ class CameraLayer(PlainLayer):
         """List the links."""
         self._structure = structure
         self._names = [f'{link.robot}/{link.name}' for link in structure.links]
-        options = tuple(name for name, link in zip(
-            self._names, structure.links, strict=True) if link.motion != 'static')
+        options = tuple(
+            name
+            for name, link in zip(self._names, structure.links, strict=True)
+            if link.motion != 'static'
+        )
         followed = self._followed.value
         self._followed.options = (_NOTHING, *options)
         set_value(self._followed, followed if followed in options else _NOTHING)
@@ -106,7 +110,8 @@ class CameraLayer(PlainLayer):
         width = min(camera.image_width, _MOST_PIXELS)
         try:
             pixels = client.get_render(
-                height, width, transport_format='png', timeout=_PICTURE_TIMEOUT)
+                height, width, transport_format='png', timeout=_PICTURE_TIMEOUT
+            )
         except (TimeoutError, RuntimeError) as err:
             self._say(Notice('error', f'no picture: {err}'))
             return

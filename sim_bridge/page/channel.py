@@ -29,8 +29,19 @@ _ALIGNMENT = 64
 
 
 NUMBERS = (
-    'time', 'contacts', 'pushes', 'is_paused', 'wanted_speed', 'ticks', 'missed', 'lateness',
-    'tick_time', 'pivots', 'sweeps', 'residual')
+    'time',
+    'contacts',
+    'pushes',
+    'is_paused',
+    'wanted_speed',
+    'ticks',
+    'missed',
+    'lateness',
+    'tick_time',
+    'pivots',
+    'sweeps',
+    'residual',
+)
 """
 Names of `Frame.numbers`: simulated time [s], rows of contacts (all there are) and pushes, whether
 it is paused, the wanted ratio of simulated to real time (0: none), control steps taken and missed,
@@ -78,9 +89,25 @@ class Sizes(NamedTuple):
 def _shapes(sizes: Sizes) -> Frame:
     """Return the shapes of a frame's arrays."""
     links, positions, velocities, signals, readings, belts = sizes
-    return Frame(*((each,) if isinstance(each, int) else each for each in (  # type: ignore[arg-type]
-        len(NUMBERS), (links, 12), positions, velocities, velocities, links,
-        (CONTACTS, CONTACT_SIZE), (CONTACTS, 2), (PUSHES, 6), signals, readings, belts)))
+    return Frame(
+        *(
+            (each,) if isinstance(each, int) else each
+            for each in (  # type: ignore[arg-type]
+                len(NUMBERS),
+                (links, 12),
+                positions,
+                velocities,
+                velocities,
+                links,
+                (CONTACTS, CONTACT_SIZE),
+                (CONTACTS, 2),
+                (PUSHES, 6),
+                signals,
+                readings,
+                belts,
+            )
+        )
+    )
 
 
 def empty_frame(sizes: Sizes) -> Frame:
@@ -109,8 +136,7 @@ class Ring:
         self._frames: list[Frame] = []
         self._wholes: list[np.ndarray] = []
         for k in range(_SLOTS):
-            whole = np.frombuffer(
-                self._memory, float, sum(counts), _HEAD_BYTES + k * size)
+            whole = np.frombuffer(self._memory, float, sum(counts), _HEAD_BYTES + k * size)
             self._wholes.append(whole)
             self._frames.append(_split(whole, shapes))
         self._shapes, self._fence = shapes, threading.Lock()

@@ -24,7 +24,9 @@ _CLOSER = 0.6  # than `AWAY`, which is for pictures: the view of pages is wider
 
 
 def html(
-    tape: Tape, shows_forces: bool = False, progress: Callable[[float], None] = lambda time: None,
+    tape: Tape,
+    shows_forces: bool = False,
+    progress: Callable[[float], None] = lambda time: None,
     say: Callable[[Notice], None] = lambda notice: None,
 ) -> str:
     """
@@ -38,8 +40,13 @@ def html(
     try:
         tabs = server.gui.add_tab_group()
         root = server.scene.add_frame(ROOT, show_axes=False)
-        context = Context(server, lambda *_, **__: None, say, root, *(
-            tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')))
+        context = Context(
+            server,
+            lambda *_, **__: None,
+            say,
+            root,
+            *(tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')),
+        )
         shapes = ShapesLayer(context)
         forces = ForcesLayer(context)
         if shows_forces:
@@ -52,7 +59,8 @@ def html(
         server.scene.configure_default_lights(cast_shadow=False)
         fit_grid(add_grid(server, f'{ROOT}/grid'), size)
         label = server.scene.add_label(
-            f'{ROOT}/mark', '', position=(*center[:2], center[2] + 0.6 * size), visible=False)
+            f'{ROOT}/mark', '', position=(*center[:2], center[2] + 0.6 * size), visible=False
+        )
         recording = server.get_scene_serializer()
         before, told = tape.begin, ''
         for take in tape.takes:
@@ -67,8 +75,10 @@ def html(
                 fill(frame, moment)
                 poses = Poses(frame.poses)
                 text = '\n'.join(
-                    f'{mark.kind}: {mark.text}' for mark in tape.marks
-                    if mark.time <= moment.time < mark.time + _MARK_S)
+                    f'{mark.kind}: {mark.text}'
+                    for mark in tape.marks
+                    if mark.time <= moment.time < mark.time + _MARK_S
+                )
                 text = '\n'.join(text.split('\n')[-_MOST_SHOWN:])
                 with server.atomic():
                     for layer in layers:

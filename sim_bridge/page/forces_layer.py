@@ -29,19 +29,36 @@ class ForcesLayer(PlainLayer):
             self._forces_on = gui.add_checkbox('Contact forces', False)
             self._pushes_on = gui.add_checkbox('Pushes', True)
             self._scale = gui.add_number(
-                'Force scale', 0.01, min=0.0, step=0.001, hint='Length of arrows [m/N]')
+                'Force scale', 0.01, min=0.0, step=0.001, hint='Length of arrows [m/N]'
+            )
             self._least = gui.add_number(
-                'Least force', 0.0, min=0.0, step=0.1, hint='Smaller ones are not shown [N]')
+                'Least force', 0.0, min=0.0, step=0.1, hint='Smaller ones are not shown [N]'
+            )
         any_decimals(self._scale, self._least)
         self._points = scene.add_point_cloud(
-            f'{ROOT}/contacts', _NOWHERE, _POINT, point_size=0.02, point_shape='circle',
-            precision='float32')
+            f'{ROOT}/contacts',
+            _NOWHERE,
+            _POINT,
+            point_size=0.02,
+            point_shape='circle',
+            precision='float32',
+        )
         self._forces = scene.add_arrows(
-            f'{ROOT}/forces', _NO_ARROWS, _FORCE, shaft_radius=0.005, head_radius=0.012,
-            head_length=0.03)
+            f'{ROOT}/forces',
+            _NO_ARROWS,
+            _FORCE,
+            shaft_radius=0.005,
+            head_radius=0.012,
+            head_length=0.03,
+        )
         self._pushes = scene.add_arrows(
-            f'{ROOT}/pushes', _NO_ARROWS, _PUSH, shaft_radius=0.008, head_radius=0.02,
-            head_length=0.05)
+            f'{ROOT}/pushes',
+            _NO_ARROWS,
+            _PUSH,
+            shaft_radius=0.008,
+            head_radius=0.02,
+            head_length=0.05,
+        )
         self._was = [0, 0, 0]
 
     def show_contacts(self) -> None:
@@ -63,15 +80,19 @@ class ForcesLayer(PlainLayer):
         is_shown = np.linalg.norm(forces, axis=1) >= self._least.value
         # as they act on what moves
         signs = np.where(
-            self._is_ground[frame.contact_links[:count, 0].astype(int)], -scale, scale)[:, None]
+            self._is_ground[frame.contact_links[:count, 0].astype(int)], -scale, scale
+        )[:, None]
         points = contacts[is_shown, :3]
         tips = points + (signs * forces)[is_shown]
-        pushes = frame.pushes[:int(frame.numbers[_PUSHES])]
+        pushes = frame.pushes[: int(frame.numbers[_PUSHES])]
         self._set(0, points if self._points_on.value else _NOWHERE)
         self._set(1, np.stack([points, tips], 1) if self._forces_on.value else _NO_ARROWS)
-        self._set(2, np.stack(
-            [pushes[:, :3], pushes[:, :3] + scale * pushes[:, 3:]], 1)
-            if self._pushes_on.value else _NO_ARROWS)
+        self._set(
+            2,
+            np.stack([pushes[:, :3], pushes[:, :3] + scale * pushes[:, 3:]], 1)
+            if self._pushes_on.value
+            else _NO_ARROWS,
+        )
 
     def _set(self, which: int, points: np.ndarray) -> None:
         """Set the points of a node, unless there are none and were none."""

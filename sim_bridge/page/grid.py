@@ -11,9 +11,19 @@ _ABOVE = 0.004  # the ground, which would cover it in part [m]
 def add_grid(server: viser.ViserServer, name: str) -> viser.GridHandle:
     """Add a grid at the height 0, of cells of a metre."""
     return server.scene.add_grid(
-        name, 100.0, 100.0, cell_size=1.0, section_size=5.0, cell_thickness=0.6,
-        section_thickness=0.8, cell_color=(200, 204, 210), section_color=(165, 170, 178),
-        fade_distance=60.0, shadow_opacity=0.0, position=(0.0, 0.0, _ABOVE))
+        name,
+        100.0,
+        100.0,
+        cell_size=1.0,
+        section_size=5.0,
+        cell_thickness=0.6,
+        section_thickness=0.8,
+        cell_color=(200, 204, 210),
+        section_color=(165, 170, 178),
+        fade_distance=60.0,
+        shadow_opacity=0.0,
+        position=(0.0, 0.0, _ABOVE),
+    )
 
 
 def fit_grid(grid: viser.GridHandle, size: float) -> None:

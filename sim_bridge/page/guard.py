@@ -41,9 +41,9 @@ _PATIENCE = 5.0  # for the head of a request [s]
 _POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
     "connect-src 'self' blob: data:; "
-    "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*")
-_REFUSED = (
-    'This page needs the whole address that the simulator gave: it ends with ?token=…\n')
+    "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
+)
+_REFUSED = 'This page needs the whole address that the simulator gave: it ends with ?token=…\n'
 # goes on by itself, since no browser sends a strict cookie where another page led to this one
 _ENTRANCE = '<!doctype html><title>sim_bridge</title><script>location.replace("/")</script>'
 
@@ -83,9 +83,17 @@ class Guard:
                 return _response(HTTPStatus.FORBIDDEN, _REFUSED)
             return _with_policy(response)
 
-        return _serve(guarded, *args, **options | {
-            'process_request': process, 'max_size': _MOST_LENGTH, 'open_timeout': self._patience,
-            'create_connection': self._connection_class()})
+        return _serve(
+            guarded,
+            *args,
+            **options
+            | {
+                'process_request': process,
+                'max_size': _MOST_LENGTH,
+                'open_timeout': self._patience,
+                'create_connection': self._connection_class(),
+            },
+        )
 
     def _connection_class(self) -> type[websockets.asyncio.server.ServerConnection]:
         """Return the class of connections; beyond the most, new ones end at once."""
@@ -120,9 +128,14 @@ class Guard:
         if not self._role_of(token) if token else not self._role(request, port):
             return _response(HTTPStatus.FORBIDDEN, _REFUSED)
         if token:
-            return _response(HTTPStatus.OK, _ENTRANCE, Headers({
-                'Set-Cookie': f'{_cookie(port)}={token}; Path=/; HttpOnly; SameSite=Strict'}),
-                'text/html')
+            return _response(
+                HTTPStatus.OK,
+                _ENTRANCE,
+                Headers(
+                    {'Set-Cookie': f'{_cookie(port)}={token}; Path=/; HttpOnly; SameSite=Strict'}
+                ),
+                'text/html',
+            )
         return None
 
     def _role(self, request: Request | None, port: int) -> str:

@@ -31,8 +31,9 @@ class History:
             columns, rows = places.setdefault(array, ([], []))
             columns.append(column)
             rows.append(int(np.ravel_multi_index(place, getattr(frame, array).shape)))
-        self._places = [(array, np.array(columns), np.array(rows))
-                        for array, (columns, rows) in places.items()]
+        self._places = [
+            (array, np.array(columns), np.array(rows)) for array, (columns, rows) in places.items()
+        ]
         self._rows = min(_MOST_ROWS, _MOST_NUMBERS // max(1, len(values)))
         self._times = np.zeros(2 * self._rows)
         self._values = np.zeros((2 * self._rows, len(values)), np.float32)
@@ -46,7 +47,7 @@ class History:
             self._end = 0
         if self._end == len(self._times):
             for kept in (self._times, self._values):
-                kept[:self._rows] = kept[self._rows:]
+                kept[: self._rows] = kept[self._rows :]
             self._end = self._rows
         self._times[self._end] = time
         row = self._values[self._end]
@@ -58,8 +59,11 @@ class History:
         """Return (n,) times of the last seconds [s], and (names, n) values."""
         begin = max(0, self._end - self._rows)
         if self._end:
-            begin += int(np.searchsorted(
-                self._times[begin:self._end], self._times[self._end - 1] - seconds))
+            begin += int(
+                np.searchsorted(
+                    self._times[begin : self._end], self._times[self._end - 1] - seconds
+                )
+            )
         rows = slice(begin, self._end)
         values = self._values[rows][:, [self._columns[name] for name in names]]
         return self._times[rows].copy(), values.T.astype(float)

@@ -33,7 +33,8 @@ class JointsLayer(PlainLayer):
         with context.joints:
             self._robot = gui.add_dropdown('Robot', ('—',))
             self._control = gui.add_dropdown(
-                'Command', (_MEASURED,), hint='What the sliders say; measured: nothing')
+                'Command', (_MEASURED,), hint='What the sliders say; measured: nothing'
+            )
         self._robot.on_update(lambda _: self._renew())
         self._control.on_update(lambda _: self._choose())
         self._sliders: list[tuple[JointRecord, Any]] = []
@@ -47,8 +48,9 @@ class JointsLayer(PlainLayer):
         before = self._robot.value
         self._robot.options = robots
         set_value(self._robot, before if before in robots else robots[0])
-        controls = tuple(dict.fromkeys(
-            control for joint in structure.joints for control in joint.controls))
+        controls = tuple(
+            dict.fromkeys(control for joint in structure.joints for control in joint.controls)
+        )
         commands = controls if 'command' in structure.abilities else ()
         self._can_release = 'release' in structure.abilities
         self._control.options = (_MEASURED, *commands)
@@ -87,29 +89,43 @@ class JointsLayer(PlainLayer):
             if joint.robot != self._robot.value:
                 continue
             low, high = _range(joint, control)
-            value = float(frame.q[joint.row]) if control in (
-                _MEASURED, 'position', 'servo') else 0.0
+            value = (
+                float(frame.q[joint.row]) if control in (_MEASURED, 'position', 'servo') else 0.0
+            )
             low, high = min(low, value), max(high, value)
             with self._tab:
                 slider = self.server.gui.add_slider(
-                    joint.name, low, high, (high - low) / _STEPS, value,
-                    disabled=control == _MEASURED)
+                    joint.name,
+                    low,
+                    high,
+                    (high - low) / _STEPS,
+                    value,
+                    disabled=control == _MEASURED,
+                )
             slider.on_update(
-                self._explain if control == _MEASURED else partial(self._command, joint, control))
+                self._explain if control == _MEASURED else partial(self._command, joint, control)
+            )
             self._sliders.append((joint, slider))
 
     def _explain(self, event: viser.GuiEvent[Any]) -> None:
         """Say why nothing moves: numbers beside sliders can be typed at any time."""
         if event.client is not None:
-            self._say(Notice('warning', 'Sliders show what is measured. To move joints, choose '
-                                        'a command above them.'))
+            self._say(
+                Notice(
+                    'warning',
+                    'Sliders show what is measured. To move joints, choose a command above them.',
+                )
+            )
 
-    def _command(
-        self, joint: JointRecord, control: str, event: viser.GuiEvent[Any]
-    ) -> None:
+    def _command(self, joint: JointRecord, control: str, event: viser.GuiEvent[Any]) -> None:
         if event.client is not None:
-            self.ask('command', robot=joint.robot, joint=joint.name, control=control,
-                     value=float(event.target.value))
+            self.ask(
+                'command',
+                robot=joint.robot,
+                joint=joint.name,
+                control=control,
+                value=float(event.target.value),
+            )
 
 
 def _range(joint: JointRecord, control: str) -> tuple[float, float]:

@@ -20,8 +20,19 @@ from sim_bridge.page.records import Color
 _READER = 'sim_bridge.foreign.looks_reader'
 _LIMITS = Limits(seconds=60.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
 # a mesh file may name any other; these are read, and only the confined process sees them
-_BESIDE = ('.mtl', '.bin', '.png', '.jpg', '.jpeg', '.bmp', '.tga', '.gif', '.webp', '.tif',
-           '.tiff')
+_BESIDE = (
+    '.mtl',
+    '.bin',
+    '.png',
+    '.jpg',
+    '.jpeg',
+    '.bmp',
+    '.tga',
+    '.gif',
+    '.webp',
+    '.tif',
+    '.tiff',
+)
 _MOST_BESIDE = 64
 
 
@@ -67,9 +78,11 @@ def read_looks(path: str | Path) -> Looks:
     with sharing():
         files, missing = _beside(path, suffix, content)
         fields, answer = read_apart(
-            _READER, _LIMITS, {'suffix': suffix, 'files': [
-                (name, len(data)) for name, data in files.items()]},
-            b''.join([content, *files.values()]))
+            _READER,
+            _LIMITS,
+            {'suffix': suffix, 'files': [(name, len(data)) for name, data in files.items()]},
+            b''.join([content, *files.values()]),
+        )
     return Looks(tuple(_pieces(fields, answer)), missing)
 
 
@@ -129,10 +142,22 @@ def _pieces(fields: dict[str, object], data: bytes) -> Iterator[Piece]:
                 raise ValueError
             colors = take('u1', n, 4) if each['is_colored'] else None
             places = None if each['picture'] is None else take('f4', n, 2)
-            raw.append((Piece(vertices, triangles, None if color is None else _color(color),
-                              colors, places), each['picture']))
-        pictures = [take('u1', int(each['height']), int(each['width']), 4)
-                    for each in fields['pictures']]  # type: ignore[attr-defined]
+            raw.append(
+                (
+                    Piece(
+                        vertices,
+                        triangles,
+                        None if color is None else _color(color),
+                        colors,
+                        places,
+                    ),
+                    each['picture'],
+                )
+            )
+        pictures = [
+            take('u1', int(each['height']), int(each['width']), 4)
+            for each in fields['pictures']  # type: ignore[attr-defined]
+        ]
         for piece, number in raw:
             yield piece if number is None else piece._replace(picture=pictures[number])
     except (KeyError, ValueError, TypeError, IndexError) as err:

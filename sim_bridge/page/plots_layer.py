@@ -17,9 +17,15 @@ _EVERY = 6  # frames between two pictures
 _TIME = NUMBERS.index('time')
 _NARROWEST = 0.01  # half of the least range, as a part of the values
 _NOTHING, _SAME = 1e-9, 1e-3  # below which values, and their differences, are rounding
-_OF_RUN = {'contacts': 'contacts', 'time of a step [s]': 'tick_time', 'lateness [s]': 'lateness',
-           'missed deadlines': 'missed', 'pivots of the solver': 'pivots',
-           'sweeps of the solver': 'sweeps', 'residual of contacts [m/s]': 'residual'}
+_OF_RUN = {
+    'contacts': 'contacts',
+    'time of a step [s]': 'tick_time',
+    'lateness [s]': 'lateness',
+    'missed deadlines': 'missed',
+    'pivots of the solver': 'pivots',
+    'sweeps of the solver': 'sweeps',
+    'residual of contacts [m/s]': 'residual',
+}
 
 
 class PlotsLayer(PlainLayer):
@@ -40,7 +46,8 @@ class PlotsLayer(PlainLayer):
             self._window = gui.add_slider('Seconds', 1, 60, 1, 10)
             self._is_held = gui.add_checkbox('Hold still', False)
             self._plot = gui.add_uplot(
-                (np.zeros(1), np.zeros(1)), _series(self._labels), aspect=1.0, scales=_scales())
+                (np.zeros(1), np.zeros(1)), _series(self._labels), aspect=1.0, scales=_scales()
+            )
         add.on_click(lambda _: self._add(self._what.value))
         clear.on_click(lambda _: self._clear())
 
@@ -100,15 +107,20 @@ def _scales(values: np.ndarray | None = None) -> dict[str, uplot.Scale]:
         scales['y'] = uplot.Scale(range=(half * (number - 1), half * (number + 1)))
     elif known.size < values.size:
         step = 10.0 ** np.floor(np.log10(high - low))
-        scales['y'] = uplot.Scale(range=(
-            float(step * np.floor(low / step)), float(step * np.ceil(high / step))))
+        scales['y'] = uplot.Scale(
+            range=(float(step * np.floor(low / step)), float(step * np.ceil(high / step)))
+        )
     return scales
 
 
 def _series(names: list[str]) -> tuple[uplot.Series, ...]:
-    return (uplot.Series(label='time [s]'), *(
-        uplot.Series(label=name, stroke=_COLORS[k % len(_COLORS)], width=2)
-        for k, name in enumerate(names)))
+    return (
+        uplot.Series(label='time [s]'),
+        *(
+            uplot.Series(label=name, stroke=_COLORS[k % len(_COLORS)], width=2)
+            for k, name in enumerate(names)
+        ),
+    )
 
 
 def _values(structure: Structure) -> dict[str, Value]:

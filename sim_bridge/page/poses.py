@@ -16,7 +16,8 @@ class Poses:
     def points(self, links: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Return (k, 3) points in the world, given (k, 3) in the frames of links (k,)."""
         result: np.ndarray = self.positions[links] + np.einsum(
-            'kij,kj->ki', self.rotations[links], local)
+            'kij,kj->ki', self.rotations[links], local
+        )
         return result
 
     def turned(self, links: np.ndarray, local: np.ndarray) -> np.ndarray:
@@ -28,17 +29,24 @@ class Poses:
 def quaternions(rotations: np.ndarray) -> np.ndarray:
     """Return (n, 4) w x y z of rotations (n, 3, 3) (Shepperd, 1978)."""
     m = rotations
-    traces = np.array([
-        1.0 + m[:, 0, 0] + m[:, 1, 1] + m[:, 2, 2],
-        1.0 + m[:, 0, 0] - m[:, 1, 1] - m[:, 2, 2],
-        1.0 - m[:, 0, 0] + m[:, 1, 1] - m[:, 2, 2],
-        1.0 - m[:, 0, 0] - m[:, 1, 1] + m[:, 2, 2]]).T
+    traces = np.array(
+        [
+            1.0 + m[:, 0, 0] + m[:, 1, 1] + m[:, 2, 2],
+            1.0 + m[:, 0, 0] - m[:, 1, 1] - m[:, 2, 2],
+            1.0 - m[:, 0, 0] + m[:, 1, 1] - m[:, 2, 2],
+            1.0 - m[:, 0, 0] - m[:, 1, 1] + m[:, 2, 2],
+        ]
+    ).T
     products = np.empty((len(m), 4, 4))
     products[:, range(4), range(4)] = traces
     for row, column, value in (
-            (0, 1, m[:, 2, 1] - m[:, 1, 2]), (0, 2, m[:, 0, 2] - m[:, 2, 0]),
-            (0, 3, m[:, 1, 0] - m[:, 0, 1]), (1, 2, m[:, 0, 1] + m[:, 1, 0]),
-            (1, 3, m[:, 0, 2] + m[:, 2, 0]), (2, 3, m[:, 1, 2] + m[:, 2, 1])):
+        (0, 1, m[:, 2, 1] - m[:, 1, 2]),
+        (0, 2, m[:, 0, 2] - m[:, 2, 0]),
+        (0, 3, m[:, 1, 0] - m[:, 0, 1]),
+        (1, 2, m[:, 0, 1] + m[:, 1, 0]),
+        (1, 3, m[:, 0, 2] + m[:, 2, 0]),
+        (2, 3, m[:, 1, 2] + m[:, 2, 1]),
+    ):
         products[:, row, column] = products[:, column, row] = value
     # each row is the quaternion times one of its components: take that of the greatest
     best = products[np.arange(len(m)), traces.argmax(axis=1)]

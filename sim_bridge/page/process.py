@@ -49,12 +49,31 @@ class Page:
         self._inbox: deque[tuple[Scene | Reshaping | Notice, int | None]] = deque()
         tabs = self._server.gui.add_tab_group()
         root = self._server.scene.add_frame(ROOT, show_axes=False)
-        context = Context(self._server, self._ask, self._say, root, *(
-            tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')))
-        self._layers: list[Layer] = [each(context) for each in (
-            TimeLayer, TapeLayer, PushLayer, StatusLayer, CameraLayer, ShapesLayer,
-            BeltsLayer, ForcesLayer, FramesLayer, SensorsLayer, JointsLayer, TrajectoryLayer,
-            PlotsLayer)]
+        context = Context(
+            self._server,
+            self._ask,
+            self._say,
+            root,
+            *(tabs.add_tab(name) for name in ('Run', 'Show', 'Joints', 'Plots')),
+        )
+        self._layers: list[Layer] = [
+            each(context)
+            for each in (
+                TimeLayer,
+                TapeLayer,
+                PushLayer,
+                StatusLayer,
+                CameraLayer,
+                ShapesLayer,
+                BeltsLayer,
+                ForcesLayer,
+                FramesLayer,
+                SensorsLayer,
+                JointsLayer,
+                TrajectoryLayer,
+                PlotsLayer,
+            )
+        ]
         self._has_ended = threading.Event()
         address = f'http://{LOOPBACK}:{self._server.get_port()}/?token='
         self._ask('opened', url=address + guard.owner, visitor_url=address + guard.visitor)

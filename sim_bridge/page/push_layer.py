@@ -20,17 +20,26 @@ class PushLayer(PlainLayer):
         with self._folder:
             self._link = gui.add_dropdown('Link', ('—',))
             self._force = gui.add_vector3(
-                'Force [N]', (10.0, 0.0, 0.0), step=1.0, hint='At its centre of mass, world axes')
+                'Force [N]', (10.0, 0.0, 0.0), step=1.0, hint='At its centre of mass, world axes'
+            )
             self._seconds = gui.add_number(
-                'For seconds', 0.1, min=0.0, max=60.0, step=0.01,
-                hint='Simulated time; 0: one step')
+                'For seconds',
+                0.1,
+                min=0.0,
+                max=60.0,
+                step=0.01,
+                hint='Simulated time; 0: one step',
+            )
             push = gui.add_button('Push')
         push.on_click(lambda _: self._push())
 
     def show(self, structure: Structure) -> None:
         """List the links that can move."""
-        self._links = {f'{link.robot}/{link.name}': link for link in structure.links
-                       if link.is_movable and link.mass}
+        self._links = {
+            f'{link.robot}/{link.name}': link
+            for link in structure.links
+            if link.is_movable and link.mass
+        }
         before, names = self._link.value, tuple(self._links)
         self._link.options = names or ('—',)
         set_value(self._link, before if before in self._links else self._link.options[0])
@@ -39,5 +48,10 @@ class PushLayer(PlainLayer):
     def _push(self) -> None:
         link = self._links.get(self._link.value)
         if link is not None:
-            self.ask('push', robot=link.robot, link=link.name, force=list(self._force.value),
-                     seconds=float(self._seconds.value))
+            self.ask(
+                'push',
+                robot=link.robot,
+                link=link.name,
+                force=list(self._force.value),
+                seconds=float(self._seconds.value),
+            )

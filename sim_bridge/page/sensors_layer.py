@@ -26,23 +26,41 @@ class SensorsLayer(PlainLayer):
             self._places_on = gui.add_checkbox('Places of sensors', False)
             self._rays_on = gui.add_checkbox('Rays', True, hint='Of range sensors and lidars')
             self._wrenches_on = gui.add_checkbox(
-                'Force and torque', False, hint='Force blue, torque violet, as measured')
+                'Force and torque', False, hint='Force blue, torque violet, as measured'
+            )
             self._scale = gui.add_number(
-                'Scale of both', 0.01, min=0.0, step=0.001, hint='Length of arrows [m/N, m/(N m)]')
+                'Scale of both', 0.01, min=0.0, step=0.001, hint='Length of arrows [m/N, m/(N m)]'
+            )
         any_decimals(self._scale)
         self._axes = scene.add_batched_axes(
-            f'{ROOT}/sensors', np.zeros((0, 4)), np.zeros((0, 3)), axes_length=0.08,
-            axes_radius=0.004)
+            f'{ROOT}/sensors',
+            np.zeros((0, 4)),
+            np.zeros((0, 3)),
+            axes_length=0.08,
+            axes_radius=0.004,
+        )
         self._rays = scene.add_line_segments(
-            f'{ROOT}/rays', _NO_LINES, _RAY, thickness=1.0, thickness_units='screen')
+            f'{ROOT}/rays', _NO_LINES, _RAY, thickness=1.0, thickness_units='screen'
+        )
         self._hits = scene.add_point_cloud(
-            f'{ROOT}/hits', _NO_LINES[:, 0], _HIT, point_size=0.03, point_shape='circle',
-            precision='float32')
+            f'{ROOT}/hits',
+            _NO_LINES[:, 0],
+            _HIT,
+            point_size=0.03,
+            point_shape='circle',
+            precision='float32',
+        )
         self._arrows = {
             color: scene.add_arrows(
-                f'{ROOT}/{name}', _NO_LINES, color, shaft_radius=0.005, head_radius=0.012,
-                head_length=0.03)
-            for name, color in (('measured_force', _FORCE), ('measured_torque', _TORQUE))}
+                f'{ROOT}/{name}',
+                _NO_LINES,
+                color,
+                shaft_radius=0.005,
+                head_radius=0.012,
+                head_length=0.03,
+            )
+            for name, color in (('measured_force', _FORCE), ('measured_torque', _TORQUE))
+        }
         self._shown: dict[str, int] = {}
         self._sensors: tuple[SensorRecord, ...] = ()
 
@@ -58,12 +76,21 @@ class SensorsLayer(PlainLayer):
         """Show the newest samples."""
         places = poses.points(self._links, self._positions) if self._sensors else _NO_LINES[:, 0]
         if self._places_on.value and self._sensors:
-            self._set(self._axes, len(places), batched_positions=places.astype(np.float32),
-                      batched_wxyzs=quaternions(
-                          poses.turned(self._links, self._rotations)).astype(np.float32))
+            self._set(
+                self._axes,
+                len(places),
+                batched_positions=places.astype(np.float32),
+                batched_wxyzs=quaternions(poses.turned(self._links, self._rotations)).astype(
+                    np.float32
+                ),
+            )
         else:
-            self._set(self._axes, 0, batched_positions=_NO_LINES[:, 0],
-                      batched_wxyzs=np.zeros((0, 4), np.float32))
+            self._set(
+                self._axes,
+                0,
+                batched_positions=_NO_LINES[:, 0],
+                batched_wxyzs=np.zeros((0, 4), np.float32),
+            )
         lines = self._find_rays(frame, poses, places) if self._rays_on.value else _NO_LINES
         self._set(self._rays, len(lines), points=lines)
         self._set(self._hits, len(lines), points=np.ascontiguousarray(lines[:, 1]))
@@ -77,7 +104,7 @@ class SensorsLayer(PlainLayer):
         for sensor, place in zip(self._sensors, places, strict=True):
             if sensor.kind != 'rays':
                 continue
-            values = frame.readings[sensor.row:sensor.row + sensor.size]
+            values = frame.readings[sensor.row : sensor.row + sensor.size]
             distances = np.broadcast_to(values, len(sensor.directions))
             seen = np.isfinite(distances)
             ways = sensor.directions[seen] @ (poses.rotations[sensor.link] @ sensor.rotation).T
@@ -91,14 +118,21 @@ class SensorsLayer(PlainLayer):
         self, frame: Frame, poses: Poses, places: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return (n, 2, 3) arrows of forces, and of torques."""
-        felt = [(sensor, place) for sensor, place in zip(self._sensors, places, strict=True)
-                if sensor.kind == 'force' and np.isfinite(frame.readings[sensor.row])]
+        felt = [
+            (sensor, place)
+            for sensor, place in zip(self._sensors, places, strict=True)
+            if sensor.kind == 'force' and np.isfinite(frame.readings[sensor.row])
+        ]
         if not self._wrenches_on.value or not felt:
             return _NO_LINES, _NO_LINES
         starts = np.array([place for _, place in felt])
-        wrenches = np.array([
-            frame.readings[sensor.row:sensor.row + 6].reshape(2, 3)
-            @ (poses.rotations[sensor.link_of] @ sensor.rotation_of).T for sensor, _ in felt])
+        wrenches = np.array(
+            [
+                frame.readings[sensor.row : sensor.row + 6].reshape(2, 3)
+                @ (poses.rotations[sensor.link_of] @ sensor.rotation_of).T
+                for sensor, _ in felt
+            ]
+        )
         tips = starts[:, None] + self._scale.value * wrenches
         force, torque = (np.stack([starts, tips[:, k]], 1).astype(np.float32) for k in range(2))
         return force, torque

@@ -17,8 +17,11 @@ from sim_bridge.page.poses import Poses, quaternions
 from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Reshaping, Structure
 
 _VISUAL, _COLLISION, _BOTH = 'Visual', 'Collision', 'Both'
-_ROLES = {_VISUAL: {'visual', 'both'}, _COLLISION: {'collision', 'both'},
-          _BOTH: {'visual', 'collision', 'both'}}
+_ROLES = {
+    _VISUAL: {'visual', 'both'},
+    _COLLISION: {'collision', 'both'},
+    _BOTH: {'visual', 'collision', 'both'},
+}
 _LOOK = 0.01  # between two looks whether files have been read [s]
 _BETWEEN = 1.0  # two times when meshes that have been read appear [s]
 _OWN, _BY_MOTION = 'their own', 'by motion'
@@ -49,8 +52,10 @@ class ShapesLayer(PlainLayer):
         with context.show:
             self._what = gui.add_dropdown('Shapes', (_VISUAL, _COLLISION, _BOTH))
             self._colors = gui.add_dropdown(
-                'Colours', (_OWN, _BY_MOTION),
-                hint='By motion: dynamic orange, kinematic blue, static grey')
+                'Colours',
+                (_OWN, _BY_MOTION),
+                hint='By motion: dynamic orange, kinematic blue, static grey',
+            )
             self._opacity = gui.add_slider('Opacity', 0.05, 1.0, 0.05, 1.0)
             self._wireframe = gui.add_checkbox('Wireframe', False)
         for widget in (self._what, self._colors, self._opacity, self._wireframe):
@@ -99,8 +104,9 @@ class ShapesLayer(PlainLayer):
             return
         # what has changed is found for all at once: most of many batches have a single part
         asleep = frame.asleep[self._links] > 0.0
-        has_moved = ((positions != self._places_shown[0]).any(axis=1)
-                     | (wxyzs != self._places_shown[1]).any(axis=1))
+        has_moved = (positions != self._places_shown[0]).any(axis=1) | (
+            wxyzs != self._places_shown[1]
+        ).any(axis=1)
         for number in self._with_any(has_moved):
             rows = self._slices[number]
             self._batches[number].move(positions[rows], wxyzs[rows])
@@ -111,23 +117,30 @@ class ShapesLayer(PlainLayer):
     def _with_any(self, is_changed: np.ndarray) -> list[int]:
         """Return the numbers of the batches in which something has changed, (parts,)."""
         found: list[int] = np.flatnonzero(
-            np.logical_or.reduceat(is_changed, self._starts)).tolist()
+            np.logical_or.reduceat(is_changed, self._starts)
+        ).tolist()
         return found
 
     def _places(self, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
         """Return (n, 3) positions and (n, 4) quaternions of all parts, float32."""
-        return (poses.points(self._links, self._local).astype(np.float32),
-                quaternions(poses.turned(self._links, self._rotations)).astype(np.float32))
+        return (
+            poses.points(self._links, self._local).astype(np.float32),
+            quaternions(poses.turned(self._links, self._rotations)).astype(np.float32),
+        )
 
     def _choose(self, structure: Structure) -> None:
         """Group what is to be seen by its surface."""
         roles, library = _ROLES[self._what.value], self._library
         files = [mesh.path if isinstance(mesh, MeshFile) else '' for mesh in structure.meshes]
-        failed = {path for path in files if path and library.has(path)
-                  and library.get(path) is None}
+        failed = {
+            path for path in files if path and library.has(path) and library.get(path) is None
+        }
         # what cannot be seen otherwise
-        bare = {part.link for part in structure.parts
-                if part.role == 'visual' and files[part.mesh] in failed}
+        bare = {
+            part.link
+            for part in structure.parts
+            if part.role == 'visual' and files[part.mesh] in failed
+        }
         groups: dict[tuple[str, int, bytes], list[Part]] = {}
         for part in structure.parts:
             path = files[part.mesh]
@@ -151,7 +164,8 @@ class ShapesLayer(PlainLayer):
             batch.remove()
         self._batches = [
             self._batch(structure, group, rows, positions, wxyzs)
-            for group, rows in zip(self._groups, self._slices, strict=True)]
+            for group, rows in zip(self._groups, self._slices, strict=True)
+        ]
         self._places_shown = positions, wxyzs
         self._asleep_shown = np.zeros(len(positions), bool)
 
@@ -164,16 +178,23 @@ class ShapesLayer(PlainLayer):
                 self._asleep_shown[rows] = False
 
     def _batch(
-        self, structure: Structure, group: list[Part], rows: slice, positions: np.ndarray,
+        self,
+        structure: Structure,
+        group: list[Part],
+        rows: slice,
+        positions: np.ndarray,
         wxyzs: np.ndarray,
     ) -> Batch:
-        style = Style(
-            self._opacity.value, self._wireframe.value, self._colors.value == _BY_MOTION)
+        style = Style(self._opacity.value, self._wireframe.value, self._colors.value == _BY_MOTION)
         batch = Batch(
-            self.server, f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
-            self._looks(structure.meshes[group[0].mesh]), group,
-            [structure.links[part.link].motion for part in group], style,
-            (positions[rows], wxyzs[rows]))
+            self.server,
+            f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
+            self._looks(structure.meshes[group[0].mesh]),
+            group,
+            [structure.links[part.link].motion for part in group],
+            style,
+            (positions[rows], wxyzs[rows]),
+        )
         if 'drag' in structure.abilities:
             for handle in batch.handles:
                 handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
@@ -209,8 +230,13 @@ class ShapesLayer(PlainLayer):
             # in the link's frame, since what is shown lags behind
             R, p = poses.rotations[link], poses.positions[link]
             point = (R.T @ (np.array(event.start_position) - origin - p)).tolist()
-        self.ask('drag', robot=record.robot, link=record.name, point=point,
-                 target=(np.array(event.end_position) - origin).tolist())
+        self.ask(
+            'drag',
+            robot=record.robot,
+            link=record.name,
+            point=point,
+            target=(np.array(event.end_position) - origin).tolist(),
+        )
 
     def _leave(self, client: viser.ClientHandle) -> None:
         """Let go of what somebody holds whose connection ends."""

@@ -78,13 +78,17 @@ class StatusLayer(PlainLayer):
             lines.append(
                 f'{self._ticks / (now - self._since):.0f} control steps per second, of up to '
                 f'{1e3 * self._longest:.3f} ms; late by up to {1e3 * self._late:.3f} ms, '
-                f'{self._missed:.0f} missed')
+                f'{self._missed:.0f} missed'
+            )
         lines.append(
             f'{said["contacts"]:.0f} contacts; solver: {said["pivots"]:.0f} pivots, '
-            f'{said["sweeps"]:.0f} sweeps, residual {said["residual"]:.2g} m/s')
+            f'{said["sweeps"]:.0f} sweeps, residual {said["residual"]:.2g} m/s'
+        )
         sleepers = np.flatnonzero(asleep)
         named = ', '.join(self._names[k] for k in sleepers[:_NAMED])
         more = ' …' if len(sleepers) > _NAMED else ''
-        lines.append(f'asleep: {len(sleepers)} of {len(asleep)} links'
-                     + (f': {plain(named)}{more}' if named else ''))
+        lines.append(
+            f'asleep: {len(sleepers)} of {len(asleep)} links'
+            + (f': {plain(named)}{more}' if named else '')
+        )
         return lines

@@ -32,7 +32,8 @@ def with_creases(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarra
             break
         # the first corner that is left at each vertex, and those that are turned like it
         vertices_left, first, which = np.unique(
-            vertex[left], return_index=True, return_inverse=True)
+            vertex[left], return_index=True, return_inverse=True
+        )
         like = np.einsum('ij,ij->i', own[left], own[left[first]][which]) >= _CREASE
         like[first] = True
         cluster[left[like]] = count + which[like]
@@ -54,9 +55,12 @@ def model_of(looks: Looks, default: Color, signs: tuple[float, float, float]) ->
     for piece in looks.pieces:
         color = np.array(piece.color or default)
         material = trimesh.visual.material.PBRMaterial(
-            baseColorFactor=np.append(_linear(color[:3]), color[3]), metallicFactor=0.0,
-            roughnessFactor=0.8, doubleSided=True,
-            alphaMode='BLEND' if color[3] < 1.0 else 'OPAQUE')
+            baseColorFactor=np.append(_linear(color[:3]), color[3]),
+            metallicFactor=0.0,
+            roughnessFactor=0.8,
+            doubleSided=True,
+            alphaMode='BLEND' if color[3] < 1.0 else 'OPAQUE',
+        )
         if piece.picture is not None:
             picture = pictures.setdefault(id(piece.picture), Image.fromarray(piece.picture))
             material.baseColorTexture = picture
@@ -69,9 +73,9 @@ def model_of(looks: Looks, default: Color, signs: tuple[float, float, float]) ->
         if piece.colors is not None:
             shades = np.round(255.0 * _linear(np.arange(256) / 255.0)).astype(np.uint8)
             visual.vertex_attributes['color'] = np.column_stack(
-                [shades[piece.colors[:, :3]], piece.colors[:, 3:]])
-        scene.add_geometry(trimesh.Trimesh(
-            vertices, triangles, visual=visual, process=False))
+                [shades[piece.colors[:, :3]], piece.colors[:, 3:]]
+            )
+        scene.add_geometry(trimesh.Trimesh(vertices, triangles, visual=visual, process=False))
     content: bytes = scene.export(file_type='glb', include_normals=True)
     return content
 
@@ -81,13 +85,21 @@ def merged(looks: Looks) -> Piece:
     counts = np.cumsum([0, *(len(each.vertices) for each in looks.pieces[:-1])])
     colors = [(each.mean_color, len(each.triangles)) for each in looks.pieces]
     known = [(color, size) for color, size in colors if color is not None]
-    mean = np.average([each[0] for each in known], axis=0, weights=[each[1] for each in known]) \
-        if known else None
+    mean = (
+        np.average([each[0] for each in known], axis=0, weights=[each[1] for each in known])
+        if known
+        else None
+    )
     return Piece(
         np.concatenate([each.vertices for each in looks.pieces]),
-        np.concatenate([each.triangles + np.uint32(first) for each, first in zip(
-            looks.pieces, counts, strict=True)]),
-        None if mean is None else tuple(mean.tolist()))  # type: ignore[arg-type]
+        np.concatenate(
+            [
+                each.triangles + np.uint32(first)
+                for each, first in zip(looks.pieces, counts, strict=True)
+            ]
+        ),
+        None if mean is None else tuple(mean.tolist()),
+    )  # type: ignore[arg-type]
 
 
 def mirrored(piece: Piece, signs: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:

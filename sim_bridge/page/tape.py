@@ -54,9 +54,12 @@ class Tape(NamedTuple):
 
     def cut(self, begin: float, end: float) -> Tape | None:
         """Return what is between two times [s], None if there is nothing."""
-        takes = [take._replace(moments=[
-            moment for moment in take.moments if begin <= moment.time <= end])
-            for take in self.takes]
+        takes = [
+            take._replace(
+                moments=[moment for moment in take.moments if begin <= moment.time <= end]
+            )
+            for take in self.takes
+        ]
         kept = [take for take in takes if take.moments]
         marks = [mark for mark in self.marks if begin <= mark.time <= end]
         return Tape(self.title, kept, marks) if kept else None
@@ -94,9 +97,14 @@ def extent(tape: Tape) -> tuple[np.ndarray, float]:
             chosen = np.arange(len(take.structure.links))
         if len(chosen):
             reach = max(reach, *(_reach(take.structure, link) for link in chosen.tolist()))
-            points.append(np.concatenate([
-                moment.poses[chosen, 9:] for moment in take.moments[:: max(
-                    1, len(take.moments) // 50)]]))
+            points.append(
+                np.concatenate(
+                    [
+                        moment.poses[chosen, 9:]
+                        for moment in take.moments[:: max(1, len(take.moments) // 50)]
+                    ]
+                )
+            )
     if not points:
         return np.zeros(3), 1.0
     every = np.concatenate(points)
@@ -111,8 +119,9 @@ def _reach(structure: Structure, link: int) -> float:
         mesh = structure.meshes[part.mesh]
         if part.link == link and isinstance(mesh, Mesh):
             corners = np.array([mesh.vertices.min(0), mesh.vertices.max(0)]) * part.scale
-            found.append(float(np.linalg.norm(part.position)
-                               + np.linalg.norm(np.abs(corners).max(axis=0))))
+            found.append(
+                float(np.linalg.norm(part.position) + np.linalg.norm(np.abs(corners).max(axis=0)))
+            )
     return max(found)
 
 
@@ -138,30 +147,59 @@ def together(tapes: list[Tape], spacing: float = 0.0, opacity: float = 0.35) -> 
             if number and not spacing and is_still[part.link]:
                 continue
             fade = opacity if number and not spacing else 1.0
-            parts.append(part._replace(
-                link=part.link + first_link, mesh=part.mesh + first_mesh,
-                color=(*part.color[:3], part.color[3] * fade)))
+            parts.append(
+                part._replace(
+                    link=part.link + first_link,
+                    mesh=part.mesh + first_mesh,
+                    color=(*part.color[:3], part.color[3] * fade),
+                )
+            )
         links += [link._replace(robot=f'{tape.title}: {link.robot}') for link in structure.links]
-        joints += [joint._replace(
-            robot=f'{tape.title}: {joint.robot}', row=joint.row + q, v_row=joint.v_row + v,
-            link=joint.link + first_link) for joint in structure.joints]
+        joints += [
+            joint._replace(
+                robot=f'{tape.title}: {joint.robot}',
+                row=joint.row + q,
+                v_row=joint.v_row + v,
+                link=joint.link + first_link,
+            )
+            for joint in structure.joints
+        ]
         q, v = q + take.sizes.positions, v + take.sizes.velocities
     first = takes[0].structure
     structure = first._replace(
-        title=' | '.join(tape.title for tape in tapes), meshes=tuple(meshes), parts=tuple(parts),
-        links=tuple(links), joints=tuple(joints), signals=())
+        title=' | '.join(tape.title for tape in tapes),
+        meshes=tuple(meshes),
+        parts=tuple(parts),
+        links=tuple(links),
+        joints=tuple(joints),
+        signals=(),
+    )
     longest = max(tapes, key=lambda tape: tape.takes[0].moments[-1].time - tape.begin)
     moments = []
     for own in longest.takes[0].moments:
         passed = own.time - longest.begin
-        moments.append(_joined(
-            own.time, [take.moments[min(Tape('', [take], []).at(tape.begin + passed)[1],
-                                        len(take.moments) - 1)]
-                       for tape, take in zip(tapes, takes, strict=True)], spacing))
+        moments.append(
+            _joined(
+                own.time,
+                [
+                    take.moments[
+                        min(Tape('', [take], []).at(tape.begin + passed)[1], len(take.moments) - 1)
+                    ]
+                    for tape, take in zip(tapes, takes, strict=True)
+                ],
+                spacing,
+            )
+        )
     marks = sorted(
-        (mark._replace(time=mark.time - tape.begin + longest.begin,
-                       text=f'{tape.title}: {mark.text}')
-         for tape in tapes for mark in tape.marks), key=lambda mark: mark.time)
+        (
+            mark._replace(
+                time=mark.time - tape.begin + longest.begin, text=f'{tape.title}: {mark.text}'
+            )
+            for tape in tapes
+            for mark in tape.marks
+        ),
+        key=lambda mark: mark.time,
+    )
     sizes = Sizes(len(links), q, v, 0)
     return Tape(structure.title, [Take(structure, sizes, moments)], marks)
 
@@ -177,8 +215,17 @@ def _joined(time: float, moments: list[Moment], spacing: float) -> Moment:
         contacts.append(points)
         contact_links.append(moment.contact_links + first)
         first += len(own)
-    q, v, u, asleep = (np.concatenate([getattr(each, name) for each in moments])
-                       for name in ('q', 'v', 'u', 'asleep'))
+    q, v, u, asleep = (
+        np.concatenate([getattr(each, name) for each in moments])
+        for name in ('q', 'v', 'u', 'asleep')
+    )
     return Moment(
-        time, np.concatenate(poses), q, v, u, asleep, np.concatenate(contacts)[:CONTACTS],
-        np.concatenate(contact_links)[:CONTACTS])
+        time,
+        np.concatenate(poses),
+        q,
+        v,
+        u,
+        asleep,
+        np.concatenate(contacts)[:CONTACTS],
+        np.concatenate(contact_links)[:CONTACTS],
+    )

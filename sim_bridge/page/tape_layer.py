@@ -53,16 +53,23 @@ class TapeLayer(PlainLayer):
             gui.add_command('Next mark', hotkey='pagedown').on_trigger(lambda _: self._jump(1))
         self._bar.min, self._bar.max = tape.begin, max(tape.end, tape.begin + 1e-3)
         self._marks = [(mark.time, f'{mark.kind}: {mark.text}') for mark in tape.marks]
-        self._chosen.options = (_NONE, *(
-            f'{number}: {time:.3f} s {text}'
-            for number, (time, text) in enumerate(self._marks, 1)))
+        self._chosen.options = (
+            _NONE,
+            *(
+                f'{number}: {time:.3f} s {text}'
+                for number, (time, text) in enumerate(self._marks, 1)
+            ),
+        )
 
     def update(self, frame: Frame, poses: Poses) -> None:
         """Show the time, and what happened just before it."""
         self._now = float(frame.numbers[_TIME])
         set_value(self._bar, min(max(self._now, self._bar.min), self._bar.max))
-        told = [f'- {time:.3f} s {text.translate(_SPECIAL)}' for time, text in self._marks
-                if time <= self._now < time + _SHOWN_S]
+        told = [
+            f'- {time:.3f} s {text.translate(_SPECIAL)}'
+            for time, text in self._marks
+            if time <= self._now < time + _SHOWN_S
+        ]
         content = '\n'.join(told[-_MOST_SHOWN:])
         if content != self._said.content:
             self._said.content = content

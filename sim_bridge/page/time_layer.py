@@ -48,12 +48,14 @@ class TimeLayer(PlainLayer):
         with context.run:
             self._clock = gui.add_markdown('### —')
             self._hint = gui.add_markdown(
-                'Ctrl (or Cmd) and drag pulls a link; drag alone turns the view', visible=False)
+                'Ctrl (or Cmd) and drag pulls a link; drag alone turns the view', visible=False
+            )
             self._play = gui.add_button('Pause', hint='Space')
             self._step = gui.add_button('Step', hint='Right arrow')
             self._count = gui.add_number('Steps at once', 1, min=1, step=1)
             self._speed = gui.add_number(
-                'Speed', 1.0, min=0.0, step=0.1, hint='Simulated per real time; 0: unlimited')
+                'Speed', 1.0, min=0.0, step=0.1, hint='Simulated per real time; 0: unlimited'
+            )
             self._reset = gui.add_button('Reset', hint='R')
             with gui.add_folder('Snapshots', expand_by_default=False) as self._snapshots:
                 self._name = gui.add_text('Name', 'a')
@@ -76,9 +78,13 @@ class TimeLayer(PlainLayer):
     def show(self, structure: Structure) -> None:
         """Show what the simulator can do."""
         for widgets, ability in (
-                ((self._play,), 'pause'), ((self._step, self._count), 'step'),
-                ((self._speed,), 'speed'), ((self._reset,), 'reset'),
-                ((self._snapshots,), 'save'), ((self._forget,), 'forget')):
+            ((self._play,), 'pause'),
+            ((self._step, self._count), 'step'),
+            ((self._speed,), 'speed'),
+            ((self._reset,), 'reset'),
+            ((self._snapshots,), 'save'),
+            ((self._forget,), 'forget'),
+        ):
             for widget in widgets:
                 widget.visible = ability in structure.abilities
         self._hint.visible = 'drag' in structure.abilities

@@ -28,10 +28,14 @@ class TrajectoryLayer(PlainLayer):
             self._robot = gui.add_dropdown('Of robot', ('—',))
             self._names = gui.add_markdown('')
             self._seconds = gui.add_number(
-                'Seconds per point', 1.0, min=1e-3, step=0.1, hint='From the point before [s]')
+                'Seconds per point', 1.0, min=1e-3, step=0.1, hint='From the point before [s]'
+            )
             self._points = gui.add_text(
-                'Points', '', multiline=True,
-                hint='A point a line: time [s], then the position of each joint [rad or m]')
+                'Points',
+                '',
+                multiline=True,
+                hint='A point a line: time [s], then the position of each joint [rad or m]',
+            )
             add, follow = gui.add_button('Add point'), gui.add_button('Follow points')
             clear = gui.add_button('Clear points')
             self._error = gui.add_markdown('')
@@ -70,8 +74,10 @@ class TrajectoryLayer(PlainLayer):
             last = float(lines.splitlines()[-1].replace(',', ' ').split()[0]) if lines else 0.0
         except ValueError:
             last = 0.0
-        values = [last + self._seconds.value, *(
-            float(self._frame.q[joint.row]) for joint in self._joints[self._robot.value])]
+        values = [
+            last + self._seconds.value,
+            *(float(self._frame.q[joint.row]) for joint in self._joints[self._robot.value]),
+        ]
         line = ' '.join(f'{round(value, 6):g}' for value in values)
         set_value(self._points, f'{lines}\n{line}'.lstrip())
 
@@ -94,10 +100,15 @@ class TrajectoryLayer(PlainLayer):
             if len(values) != len(joints) + 1:
                 self._error.content = (
                     f'❌ line {number}: {plain(line[:80])}: expected a time and '
-                    f'{len(joints)} positions')
+                    f'{len(joints)} positions'
+                )
                 return
             points.append(values)
         self._error.content = ''
-        self.ask('trajectory', robot=self._robot.value, joints=[joint.name for joint in joints],
-                 times=[point[0] for point in points],
-                 positions=[point[1:] for point in points])
+        self.ask(
+            'trajectory',
+            robot=self._robot.value,
+            joints=[joint.name for joint in joints],
+            times=[point[0] for point in points],
+            positions=[point[1:] for point in points],
+        )

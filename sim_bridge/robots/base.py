@@ -27,8 +27,11 @@ class Base:
         p, quat = checked_pose(position, orientation, self._place)
         if slot.blueprint.mount is not None:
             raise InvalidValueError(
-                'base pose', (*p.tolist(), *quat.tolist()),
-                f'a robot that does not hang on joint {slot.blueprint.mount.name!r}', self._place)
+                'base pose',
+                (*p.tolist(), *quat.tolist()),
+                f'a robot that does not hang on joint {slot.blueprint.mount.name!r}',
+                self._place,
+            )
         if not slot.links:
             return
         before = self._pushed_origins()
@@ -68,8 +71,11 @@ class Base:
         w = finite_vector('angular velocity', angular, 3, self._place)
         if self._slot.blueprint.fixed_base or self._slot.blueprint.mount is not None:
             raise InvalidValueError(
-                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
-                self._place)
+                'base velocity',
+                (*v.tolist(), *w.tolist()),
+                'a robot with a free base',
+                self._place,
+            )
         _, state, at = self._slot.part
         state.v[at.v : at.v + 6] = [*v, *w]
 
@@ -78,7 +84,11 @@ class Base:
         motion = body_type(self._slot)
         if motion != 'kinematic':
             raise InvalidValueError(
-                'motion', motion, "'kinematic', for what is moved", self._place)
-        duration = self._simulation.time_step if dt is None else positive_number(
-            'dt', dt, 'a positive number [s]', self._place)
+                'motion', motion, "'kinematic', for what is moved", self._place
+            )
+        duration = (
+            self._simulation.time_step
+            if dt is None
+            else positive_number('dt', dt, 'a positive number [s]', self._place)
+        )
         self.set_velocity(*velocity_towards(self._slot, position, orientation, duration))

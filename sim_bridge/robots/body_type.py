@@ -54,7 +54,8 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
     if slot.blueprint.mount is not None:
         raise StateError(
             f'{place} hangs on joint {slot.blueprint.mount.name!r}, which moves its '
-            'base. Remove that first')
+            'base. Remove that first'
+        )
     if value == body_type(slot):
         return
     try:
@@ -62,10 +63,12 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
     except InvalidValueError as error:
         raise StateError(
             f'{place} cannot be dynamic: {error}. A body that begins static or kinematic has '
-            'the mass or density that add_body was given, or that link.m is set to') from error
+            'the mass or density that add_body was given, or that link.m is set to'
+        ) from error
     part, slot.initial, slot.added = (
         _with_other_base(slot.blueprint, source, blueprint)
-        for source in (slot.part, slot.initial, slot.added))
+        for source in (slot.part, slot.initial, slot.added)
+    )
     slot.rebuild(blueprint, None, part)
     simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
 

@@ -28,9 +28,7 @@ class Crawler(DeclaredAttributes):
 
     __slots__ = ('_geometries', 'description', 'link', 'name')
 
-    def __init__(
-        self, link: Link, geometries: list[Geometry], description: CrawlerDescription
-    ):
+    def __init__(self, link: Link, geometries: list[Geometry], description: CrawlerDescription):
         """Show a described crawler of a link; robots make them. geometries: of the link."""
         self.link: Final = link
         self.description: Final = description
@@ -80,7 +78,8 @@ class Crawler(DeclaredAttributes):
         if not self._geometries:
             raise StateError(
                 f'speed of {self.place}: link {self.link.name!r} touches nothing, since it has no '
-                "geometry. Give it a collision element, or load it with collisions='hull'")
+                "geometry. Give it a collision element, or load it with collisions='hull'"
+            )
         for geometry in self._geometries:
             self._tracks[geometry.index, TRACK_SPEED] = speed
         # wake what rests on it

@@ -26,6 +26,7 @@ from sim_bridge.simulation.slots import GeometrySlot
 
 def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
     """Return the property of a bit of a geometry's flags."""
+
     def read(geometry: Geometry) -> bool:
         return bool(geometry._arrays.flags[geometry.slot.index] & bit)
 
@@ -79,7 +80,8 @@ class Geometry(DeclaredAttributes):
         return f'robot {robot!r}, link {self.link.name!r}, geometry {self.name!r}'
 
     shape = ReadOnly[Shape](
-        'slot.present_shape', 'The shape; of a height field with its present heights.')
+        'slot.present_shape', 'The shape; of a height field with its present heights.'
+    )
 
     @property
     def p(self) -> FloatArray:
@@ -135,7 +137,8 @@ class Geometry(DeclaredAttributes):
 
     enabled = _flag('enabled', ENABLED, 'Whether it collides at all; can be set.')
     sensor = _flag(
-        'sensor', SENSOR, 'Whether its contacts are reported without forces; can be set.')
+        'sensor', SENSOR, 'Whether its contacts are reported without forces; can be set.'
+    )
 
     @property
     def mass(self) -> bool:
@@ -194,7 +197,7 @@ class Geometry(DeclaredAttributes):
         simulation.check_thread()
         arrays, present = self._arrays, self.slot.heights
         assert present is not None
-        present[row:row + len(block), column:column + block.shape[1]] = block
+        present[row : row + len(block), column : column + block.shape[1]] = block
         self.slot.fit(arrays)
         simulation.invalidate()
 

@@ -24,9 +24,7 @@ class JointCommands:
     Where anything is wrong nothing is set. Errors are those of `Robot.command_effort`.
     """
 
-    def __init__(
-        self, simulation: Simulation, slot: RobotSlot, joint: Callable[[str], AnyJoint]
-    ):
+    def __init__(self, simulation: Simulation, slot: RobotSlot, joint: Callable[[str], AnyJoint]):
         """Command the joints of a robot. joint: returns one by its name."""
         self._simulation, self._slot, self._joint = simulation, slot, joint
         self._names = slot.blueprint.joint_names
@@ -40,21 +38,22 @@ class JointCommands:
     def set_velocities(self, values: Vector, joints: Sequence[str] | None) -> None:
         """Set the target velocities [rad/s or m/s]."""
         rows, velocities = self._checked(
-            'velocity', 'velocities', '[rad/s or m/s]', values, joints)
+            'velocity', 'velocities', '[rad/s or m/s]', values, joints
+        )
         self._check_controls(VELOCITY, 'target_velocity', rows)
         self._slot.target[rows, VELOCITY] = velocities
         self._wake()
 
     def set_positions(
-        self, values: Vector, joints: Sequence[str] | None,
-        velocities: Vector | None,
+        self, values: Vector, joints: Sequence[str] | None, velocities: Vector | None
     ) -> None:
         """Set the target positions [rad or m], and the target velocities, zero if None."""
         rows, positions = self._checked('position', 'positions', '[rad or m]', values, joints)
         rates = np.zeros(len(rows))
         if velocities is not None:
             rows, rates = self._checked(
-                'velocity', 'velocities', '[rad/s or m/s]', velocities, joints)
+                'velocity', 'velocities', '[rad/s or m/s]', velocities, joints
+            )
         self._check_controls(POSITION, 'target_position', rows)
         self._slot.target[rows, POSITION], self._slot.target[rows, VELOCITY] = positions, rates
         self._wake()
@@ -93,22 +92,28 @@ class JointCommands:
             self._joint(name).axes[0].check_control(column, what)
 
     def _checked(
-        self, what: str, several: str, unit: str, values: Vector,
-        joints: Sequence[str] | None,
+        self, what: str, several: str, unit: str, values: Vector, joints: Sequence[str] | None
     ) -> tuple[list[int], FloatArray]:
         """Return the rows of known joints, all if None, and a finite number for each."""
         place = f'robot {self._slot.name!r}'
-        names = self._names if joints is None else items_of(
-            'joints', joints, str, 'names of joints', place)
+        names = (
+            self._names
+            if joints is None
+            else items_of('joints', joints, str, 'names of joints', place)
+        )
         numbers = real_array(several, values, f'numbers {unit}', place)
         if numbers.shape != (len(names),):
             raise InvalidValueError(
-                f'number of {several}', numbers.size,
-                f'{len(names)}, one for each of {", ".join(names)}', place)
+                f'number of {several}',
+                numbers.size,
+                f'{len(names)}, one for each of {", ".join(names)}',
+                place,
+            )
         for joint, number in zip(names, numbers.tolist(), strict=True):
             if joint not in self._index:
                 raise UnknownNameError('joint', joint, self._names, place)
             if not math.isfinite(number):
                 raise InvalidValueError(
-                    what, number, f'a finite number {unit}', f'{place}, joint {joint!r}')
+                    what, number, f'a finite number {unit}', f'{place}, joint {joint!r}'
+                )
         return [self._index[name] for name in names], numbers

@@ -57,13 +57,23 @@ class Link(MovingFrame):
     world axes. They are computed for the present state when they are read.
     """
 
-    __slots__ = ('children', 'crawler', 'description', 'geometries', 'joint', 'name', 'parent',
-                 'robot', 'slot')
+    __slots__ = (
+        'children',
+        'crawler',
+        'description',
+        'geometries',
+        'joint',
+        'name',
+        'parent',
+        'robot',
+        'slot',
+    )
     internal_names = MovingFrame.internal_names | {'connect', 'slot'}
     advice = dict.fromkeys(
         ('p', 'R'), "links are moved by their joints' q, and by set_base_pose of the robot"
     ) | dict.fromkeys(
-        ('v', 'w'), "links are moved by their joints' dq, and by set_base_velocity of the robot")
+        ('v', 'w'), "links are moved by their joints' dq, and by set_base_velocity of the robot"
+    )
 
     def __init__(self, robot: Robot, description: LinkDescription, slot: LinkSlot):
         """Show a slot of a robot; World makes links."""
@@ -75,9 +85,7 @@ class Link(MovingFrame):
         self.geometries: list[Geometry] = []
         """Its collision geometries."""
 
-    def connect(
-        self, parent: Link | None, joint: Joint | None, crawler: Crawler | None
-    ) -> None:
+    def connect(self, parent: Link | None, joint: Joint | None, crawler: Crawler | None) -> None:
         """Set its parent, the joint to that, and its crawler, if there are such; once."""
         self.parent: Link | None = parent
         self.joint: Joint | None = joint
@@ -103,9 +111,17 @@ class Link(MovingFrame):
         title = f'Link {self.name!r} of {self.robot.name!r}'
         if self.slot.robot.is_removed:
             return table(f'{title}, removed', (), ())
-        return table(title, (), (
-            ('mass m [kg]', self.m), ('position p [m]', self.p), ('velocity v [m/s]', self.v),
-            ('angular velocity w [rad/s]', self.w), ('shapes', len(self.geometries))))
+        return table(
+            title,
+            (),
+            (
+                ('mass m [kg]', self.m),
+                ('position p [m]', self.p),
+                ('velocity v [m/s]', self.v),
+                ('angular velocity w [rad/s]', self.w),
+                ('shapes', len(self.geometries)),
+            ),
+        )
 
     p = _observed(observe.SITE_POSITION, "(3,) position of the frame's origin [m], world.")
     v = _observed(observe.SITE_V, "(3,) velocity of the frame's origin [m/s], world axes.")
@@ -119,12 +135,14 @@ class Link(MovingFrame):
         return self._site()[_R].reshape(3, 3).copy()
 
     attitude = ReadOnly[FloatArray](
-        'R', '(3, 3) rotation of the frame: the same as R, as frames are those of the file.')
+        'R', '(3, 3) rotation of the frame: the same as R, as frames are those of the file.'
+    )
 
     # --- tree ------------------------------------------------------------------------------------
 
     is_root = ReadOnly[bool](
-        lambda link: link.parent is None, "Whether it is the root of its robot's tree.")
+        lambda link: link.parent is None, "Whether it is the root of its robot's tree."
+    )
 
     @property
     def child(self) -> Link | None:
@@ -145,40 +163,51 @@ class Link(MovingFrame):
         """
         return joints_of(self)
 
-    joint_id = ReadOnly[int](joint_number, """
+    joint_id = ReadOnly[int](
+        joint_number,
+        """
         Number of the joint to its parent, which `Robot.joint` and arrays as q go by.
 
         -1 if that has not one axis, and for a root.
-        """)
+        """,
+    )
     joint_type = ReadOnly[JointType](
         joint_type_of,
-        'Type of the joint to its parent; of a root FIXED or FLOATING, as its base is.')
+        'Type of the joint to its parent; of a root FIXED or FLOATING, as its base is.',
+    )
     is_fixed_joint = ReadOnly[bool](
-        lambda link: link.joint_type is JointType.FIXED, 'Whether nothing moves at the joint.')
+        lambda link: link.joint_type is JointType.FIXED, 'Whether nothing moves at the joint.'
+    )
     is_free_joint = ReadOnly[bool](
-        lambda link: link.joint_type is JointType.FLOATING, 'Whether all directions are free.')
+        lambda link: link.joint_type is JointType.FLOATING, 'Whether all directions are free.'
+    )
     is_rotational_joint = ReadOnly[bool](
-        lambda link: link.joint_type in _ROTATIONAL, 'Whether the joint turns about one axis.')
+        lambda link: link.joint_type in _ROTATIONAL, 'Whether the joint turns about one axis.'
+    )
     is_slide_joint = ReadOnly[bool](
-        lambda link: link.joint_type is JointType.PRISMATIC, 'Whether it slides along one.')
+        lambda link: link.joint_type is JointType.PRISMATIC, 'Whether it slides along one.'
+    )
     a = ReadOnly[FloatArray](
-        joint_axis,
-        "(3,) unit vector of the joint's axis, link axes; zero if it has not one axis.")
+        joint_axis, "(3,) unit vector of the joint's axis, link axes; zero if it has not one axis."
+    )
     d = ReadOnly[FloatArray]('a', '(3,) likewise, of a joint that slides.')
     b = ReadOnly[FloatArray](
-        joint_offset, "(3,) position of its joint in the parent's frame [m]; zero for a root.")
+        joint_offset, "(3,) position of its joint in the parent's frame [m]; zero for a root."
+    )
 
     q = of_joint('q', 'Position of the joint to its parent [rad or m]; as `Joint.q`.')
     dq = of_joint('dq', 'Velocity of that joint [rad/s or m/s].')
     u = of_joint('u', 'Applied effort of that joint [N m or N].')
     ddq = ReadOnly[Coordinates](
         lambda link: joint_above(link).ddq,
-        'Acceleration of the joint to its parent [rad/s² or m/s²]; a copy.')
+        'Acceleration of the joint to its parent [rad/s² or m/s²]; a copy.',
+    )
     q_lower = limit_of_joint('lower', -1.0, 'Lower position limit [rad or m]; -inf for none.')
     q_upper = limit_of_joint('upper', 1.0, 'Upper position limit [rad or m]; inf for none.')
     dq_upper = limit_of_joint('velocity_limit', 1.0, 'The velocity limit [rad/s or m/s].')
     dq_lower = ReadOnly[float](
-        lambda link: -link.dq_upper, 'The velocity limit backwards [rad/s or m/s].')
+        lambda link: -link.dq_upper, 'The velocity limit backwards [rad/s or m/s].'
+    )
 
     # --- mass and medium -------------------------------------------------------------------------
 
@@ -195,7 +224,8 @@ class Link(MovingFrame):
     def m(self, value: float) -> None:
         slot = self.slot
         self._set_inertial(
-            inertial_of(checked_mass(value, self._place), slot.center, slot.inertia))
+            inertial_of(checked_mass(value, self._place), slot.center, slot.inertia)
+        )
 
     @property
     def c(self) -> FloatArray:

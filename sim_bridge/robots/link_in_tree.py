@@ -18,8 +18,10 @@ from sim_bridge.robots.owners import Link
 def joint_above(link: Link) -> Joint:
     """Return the joint to the parent; raises StateError for a root."""
     if link.joint is None:
-        raise StateError(f'robot {link.robot.name!r}, link {link.name!r} is the root of its tree: '
-                         'no joint leads to it')
+        raise StateError(
+            f'robot {link.robot.name!r}, link {link.name!r} is the root of its tree: '
+            'no joint leads to it'
+        )
     return link.joint
 
 
@@ -27,11 +29,14 @@ def of_joint(name: str, doc: str) -> Settable[Coordinates, Number | Vector]:
     """Return the property of the joint to the parent; raises StateError where there is none."""
     return Settable(
         lambda link: getattr(joint_above(link), name),
-        lambda link, value: setattr(joint_above(link), name, value), doc=doc)
+        lambda link, value: setattr(joint_above(link), name, value),
+        doc=doc,
+    )
 
 
 def limit_of_joint(name: str, sign: float, doc: str) -> ReadOnly[float]:
     """Return the property of a limit of the joint; without one axis, `sign` times infinity."""
+
     def read(link: Link) -> float:
         axis = _only_axis(link)
         return sign * math.inf if axis is None else float(getattr(axis, name))
@@ -79,8 +84,7 @@ def joint_offset(link: Link) -> FloatArray:
 
 def joints_of(link: Link) -> list[Joint | ConstraintJoint]:
     """Return the joints of its robot and its world of which it is the first or second link."""
-    everyone = {id(each): each for each in (
-        *link.robot.joints, *link.robot.world.joints.values())}
+    everyone = {id(each): each for each in (*link.robot.joints, *link.robot.world.joints.values())}
     return [joint for joint in everyone.values() if joint.link1 is link or joint.link2 is link]
 
 

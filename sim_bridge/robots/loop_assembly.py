@@ -47,14 +47,17 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
         staying = f', with joints {", ".join(kept)} where they are' if kept else ''
         raise StateError(
             f'the loops of robot {robot.name!r} do not close{staying}: {problem}. Give '
-            'joint_positions near which they do, or correct the anchors')
+            'joint_positions near which they do, or correct the anchors'
+        )
 
 
 def _open_loop(robot: Robot, closed: bool) -> str | None:
     """Describe the loop joint that is farthest from closed, if any is open."""
     seats = robot.simulation.constraints
-    errors = {name: seats[str(joint.key)].error(of_rigid_rows=True)
-              for name, joint in robot.loop_joints.items()}
+    errors = {
+        name: seats[str(joint.key)].error(of_rigid_rows=True)
+        for name, joint in robot.loop_joints.items()
+    }
     gaps = {name: max(error) for name, error in errors.items() if max(error) > 0.0}
     if not gaps:
         return None
@@ -71,6 +74,8 @@ def _stop_passed(robot: Robot) -> str | None:
     for joint in robot.joints:
         for axis in joint.axes:
             if not axis.lower - _BEYOND <= axis.q <= axis.upper + _BEYOND:
-                return (f'{axis.place} would have to be at {axis.q:.6g}, outside its stops '
-                        f'{axis.lower:.6g} and {axis.upper:.6g}')
+                return (
+                    f'{axis.place} would have to be at {axis.q:.6g}, outside its stops '
+                    f'{axis.lower:.6g} and {axis.upper:.6g}'
+                )
     return None

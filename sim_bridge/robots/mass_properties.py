@@ -26,7 +26,8 @@ def update_from_shapes(
     """Compute a link's mass properties from its shapes; as `Link.update_mass_properties`."""
     if mass is not None:
         mass = checked_mass(mass, place)
-    shapes = [each.present(simulation.materials) for each in slot.robot.geometries
-              if each.link is slot]
+    shapes = [
+        each.present(simulation.materials) for each in slot.robot.geometries if each.link is slot
+    ]
     own = properties_of(shapes, mass, density, simulation.materials.take, place)
     set_inertial(simulation, slot, inertial_of(*own))

@@ -105,7 +105,8 @@ class MovingFrame(DeclaredAttributes):
         gain = self.dv - other.acceleration_at(self.p) - 2.0 * np.array(cross(w_other, moving))
         turned = self.dw - other.dw - cross(w_other, turning)
         return RelativeMotion(
-            apart @ R, R.T @ self.R, moving @ R, turning @ R, gain @ R, turned @ R)
+            apart @ R, R.T @ self.R, moving @ R, turning @ R, gain @ R, turned @ R
+        )
 
     @property
     def _place(self) -> str:
@@ -122,7 +123,8 @@ class MovingFrame(DeclaredAttributes):
             return None if point is None else self._vector('point', point)
         if point is not None:
             raise InvalidValueError(
-                'rel_point', rel_point, 'None beside point, which says the same', self._place)
+                'rel_point', rel_point, 'None beside point, which says the same', self._place
+            )
         return self.p + self.R @ self._vector('rel_point', rel_point)
 
     def _vector(self, what: str, value: object) -> FloatArray:

@@ -59,8 +59,9 @@ class ObserverFrame(MovingFrame):
 
     def __repr__(self) -> str:
         """Show name and link."""
-        return (f'<ObserverFrame {self.name!r} on link {self.link.name!r} of '
-                f'{self.link.robot.name!r}>')
+        return (
+            f'<ObserverFrame {self.name!r} on link {self.link.name!r} of {self.link.robot.name!r}>'
+        )
 
     @property
     def p(self) -> FloatArray:

@@ -27,8 +27,11 @@ class RobotParts:
     def __init__(self, robot: Robot, slot: RobotSlot, place: str):
         """Make the views of a slot's parts. place: the robot, for errors."""
         description = slot.description
-        self.links = ByName('link', place, {
-            key: Link(robot, link, slot.link(key)) for key, link in description.links.items()})
+        self.links = ByName(
+            'link',
+            place,
+            {key: Link(robot, link, slot.link(key)) for key, link in description.links.items()},
+        )
         self.joints: ByName[Joint] = ByName('joint', place)
         self.loop_joints: dict[str, ConstraintJoint] = {}
         above = self._connect_joints(robot)
@@ -44,8 +47,12 @@ class RobotParts:
         self.devices: ByName[Device] = ByName('sensor', place)
         for sensor in description.sensors:
             self.devices[sensor.name] = DEVICES[sensor.kind](
-                sensor, self.links[sensor.link], slot.name, robot.simulation.seed,
-                robot.simulation.time_step)
+                sensor,
+                self.links[sensor.link],
+                slot.name,
+                robot.simulation.seed,
+                robot.simulation.time_step,
+            )
         slot.devices[:] = self.devices.values()
 
     def _connect_joints(self, robot: Robot) -> Mapping[str, tuple[Link, Joint]]:

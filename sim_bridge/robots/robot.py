@@ -52,7 +52,8 @@ def _array(name: str, doc: str) -> Settable[FloatArray, Number | Vector]:
 def _limit(column: int, doc: str) -> ReadOnly[FloatArray]:
     """Return the property of a limit of `joint_names`; column: of the model's `limits`."""
     return ReadOnly(
-        lambda robot: robot.slot.part.model.limits[robot.slot.one_axis, column].copy(), doc)
+        lambda robot: robot.slot.part.model.limits[robot.slot.one_axis, column].copy(), doc
+    )
 
 
 class Robot(DeclaredAttributes):
@@ -67,16 +68,43 @@ class Robot(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_base', '_commands', '_parts', '_place', '_world', 'description', 'geometries',
-        'joint_names', 'loop_joints', 'name', 'simulation', 'slot')
+        '_base',
+        '_commands',
+        '_parts',
+        '_place',
+        '_world',
+        'description',
+        'geometries',
+        'joint_names',
+        'loop_joints',
+        'name',
+        'simulation',
+        'slot',
+    )
     internal_names = DeclaredAttributes.internal_names | {
-        'blueprint', 'leave', 'offsets', 'remember', 'set_commands', 'simulation', 'site', 'slot'}
+        'blueprint',
+        'leave',
+        'offsets',
+        'remember',
+        'set_commands',
+        'simulation',
+        'site',
+        'slot',
+    }
     advice = {
         'name': 'it is given where the robot is added',
         'world': 'add_copy of another world adds a robot like it',
-        **{name: f'set {own} of its joints' for name, own in (
-            ('lower', 'lower'), ('upper', 'upper'), ('effort_limits', 'effort_limit'),
-            ('lower_effort_limits', 'lower_effort_limit'), ('velocity_limits', 'velocity_limit'))}}
+        **{
+            name: f'set {own} of its joints'
+            for name, own in (
+                ('lower', 'lower'),
+                ('upper', 'upper'),
+                ('effort_limits', 'effort_limit'),
+                ('lower_effort_limits', 'lower_effort_limit'),
+                ('velocity_limits', 'velocity_limit'),
+            )
+        },
+    }
 
     def __init__(self, world: World, simulation: Simulation, slot: RobotSlot):
         """Show a slot of a simulation; World makes robots."""
@@ -109,8 +137,10 @@ class Robot(DeclaredAttributes):
 
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""
-        sizes = (f'{counted(len(self._parts.links), "link")}, '
-                 f'{counted(len(self.joint_names), "one-axis joint")}')
+        sizes = (
+            f'{counted(len(self._parts.links), "link")}, '
+            f'{counted(len(self.joint_names), "one-axis joint")}'
+        )
         base = f'base {self.motion}'
         if self.slot.is_removed:
             base = 'removed'
@@ -124,8 +154,15 @@ class Robot(DeclaredAttributes):
         if self.slot.is_removed:
             return table(title, (), ())
         rows = zip(
-            self.joint_names, self.q, self.dq, self.u, self.lower, self.upper, self.effort_limits,
-            strict=True)
+            self.joint_names,
+            self.q,
+            self.dq,
+            self.u,
+            self.lower,
+            self.upper,
+            self.effort_limits,
+            strict=True,
+        )
         return table(title, ('joint', 'q', 'dq', 'u', 'lower', 'upper', 'effort limit'), rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -152,7 +189,8 @@ class Robot(DeclaredAttributes):
     q = _array('q', 'Positions [rad or m]; a view to read and write.')
     dq = _array('dq', 'Velocities [rad/s or m/s]; a view to read and write.')
     u = _array(
-        'u', 'Applied efforts [N m or N], which steps clamp to the limits; a view to write, too.')
+        'u', 'Applied efforts [N m or N], which steps clamp to the limits; a view to write, too.'
+    )
 
     @property
     def ddq(self) -> FloatArray:
@@ -163,9 +201,11 @@ class Robot(DeclaredAttributes):
     upper = _limit(engine.UPPER, 'Upper position limits [rad or m], inf for none; a copy.')
     effort_limits = _limit(engine.EFFORT, 'Effort limits [N m or N], inf for none; a copy.')
     lower_effort_limits = _limit(
-        engine.LOWER_EFFORT, 'Least efforts [N m or N], -inf for none; a copy.')
+        engine.LOWER_EFFORT, 'Least efforts [N m or N], -inf for none; a copy.'
+    )
     velocity_limits = _limit(
-        engine.VELOCITY, 'Velocity limits of position control [rad/s or m/s], inf: none; a copy.')
+        engine.VELOCITY, 'Velocity limits of position control [rad/s or m/s], inf: none; a copy.'
+    )
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -180,9 +220,7 @@ class Robot(DeclaredAttributes):
         """
         self._commands.set_efforts(values, joints)
 
-    def command_velocity(
-        self, values: Vector, joints: Sequence[str] | None = None
-    ) -> None:
+    def command_velocity(self, values: Vector, joints: Sequence[str] | None = None) -> None:
         """
         Set the target velocities of joints whose control is not 'effort'.
 
@@ -191,10 +229,7 @@ class Robot(DeclaredAttributes):
         self._commands.set_velocities(values, joints)
 
     def command_position(
-        self,
-        values: Vector,
-        joints: Sequence[str] | None = None,
-        velocities: Vector | None = None,
+        self, values: Vector, joints: Sequence[str] | None = None, velocities: Vector | None = None
     ) -> None:
         """
         Set the target positions of joints whose control is 'position' or 'servo'.
@@ -226,7 +261,8 @@ class Robot(DeclaredAttributes):
     # --- base ------------------------------------------------------------------------------------
 
     fixed_base = ReadOnly[bool](
-        'slot.blueprint.fixed_base', 'Whether the root link is welded to the world.')
+        'slot.blueprint.fixed_base', 'Whether the root link is welded to the world.'
+    )
 
     @property
     def motion(self) -> str:
@@ -249,10 +285,7 @@ class Robot(DeclaredAttributes):
         set_body_type(self.simulation, self.slot, value)
 
     def move_to(
-        self,
-        position: Vector,
-        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
-        dt: float | None = None,
+        self, position: Vector, orientation: Vector = (0.0, 0.0, 0.0, 1.0), dt: float | None = None
     ) -> None:
         """
         Set the velocity of a kinematic base so that it reaches a pose after `dt` seconds.
@@ -275,10 +308,7 @@ class Robot(DeclaredAttributes):
         for link in self.links:
             link.gravity = gravity
 
-    def set_base_pose(
-        self, position: Vector,
-        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
-    ) -> None:
+    def set_base_pose(self, position: Vector, orientation: Vector = (0.0, 0.0, 0.0, 1.0)) -> None:
         """
         Set the pose of the root link's frame in the world.
 
@@ -287,10 +317,7 @@ class Robot(DeclaredAttributes):
         """
         self._base.set_pose(position, orientation)
 
-    def set_base_velocity(
-        self, linear: Vector,
-        angular: Vector = (0.0, 0.0, 0.0),
-    ) -> None:
+    def set_base_velocity(self, linear: Vector, angular: Vector = (0.0, 0.0, 0.0)) -> None:
         """
         Set the velocity of the root link.
 
@@ -301,7 +328,8 @@ class Robot(DeclaredAttributes):
 
     is_asleep = ReadOnly[bool](
         'slot.is_asleep',
-        'Whether it rests and is not simulated: it sleeps, until written to, or is disabled.')
+        'Whether it rests and is not simulated: it sleeps, until written to, or is disabled.',
+    )
 
     @property
     def sleep(self) -> OwnSleep:
@@ -509,18 +537,22 @@ class Robot(DeclaredAttributes):
             array = value
         else:
             array = real_array(
-                what, value, f'numbers, one for each of {counted(len(view), "joint")}',
-                self._place)
+                what, value, f'numbers, one for each of {counted(len(view), "joint")}', self._place
+            )
         if array.shape not in ((), view.shape):
             raise InvalidValueError(
-                f'shape of {what}', array.shape, f'{view.shape}, one for each joint', self._place)
+                f'shape of {what}', array.shape, f'{view.shape}, one for each joint', self._place
+            )
         are_finite = np.isfinite(array)
         # as `all`, which takes three times as long
         if b'\0' in are_finite.tobytes() and len(view):
             number = int(np.argmin(are_finite))
             raise InvalidValueError(
-                what, float(array.flat[number]), 'a finite number',
-                f'{self._place}, joint {self.joint_names[number]!r}')
+                what,
+                float(array.flat[number]),
+                'a finite number',
+                f'{self._place}, joint {self.joint_names[number]!r}',
+            )
         view[:] = array
 
 

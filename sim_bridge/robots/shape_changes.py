@@ -33,18 +33,24 @@ def add_shape(
     robot = link.robot
     if isinstance(placed.shape, (Plane, HeightField)) and not robot.immobile[link.placement.body]:
         raise InvalidValueError(
-            'shape', placed.shape,
-            f'one with an end, since a {type(placed.shape).__name__} does not move', place)
+            'shape',
+            placed.shape,
+            f'one with an end, since a {type(placed.shape).__name__} does not move',
+            place,
+        )
     taken = {geometry.name for geometry in robot.geometries if geometry.link is link}
     if placed.name in taken:
         raise InvalidValueError(
-            'name', placed.name, 'that of no other geometry of the link', place)
+            'name', placed.name, 'that of no other geometry of the link', place
+        )
     name = placed.name or free_name(f'{link.name}_collision_{len(taken)}', taken.__contains__)
     with all_or_nothing(simulation):
         own = simulation.materials.take(material if placed.material is None else placed.material)
         slot = robot.add_geometry(
-            LinkShape(link.name, replace(placed, name=name, material=own.name)), name,
-            simulation.materials)
+            LinkShape(link.name, replace(placed, name=name, material=own.name)),
+            name,
+            simulation.materials,
+        )
         # geometries behind it have other numbers from now on
         touching = simulation.state.contact_geometry[: simulation.contact_count]
         touching[touching >= slot.index] += 1
@@ -83,4 +89,5 @@ def check_present(slot: GeometrySlot) -> None:
     """Raise StateError for a geometry that was removed."""
     if slot.number < 0:
         raise StateError(
-            f'geometry {slot.name!r} of robot {slot.link.robot.name!r} was removed from its link')
+            f'geometry {slot.name!r} of robot {slot.link.robot.name!r} was removed from its link'
+        )

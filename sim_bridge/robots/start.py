@@ -15,7 +15,8 @@ def checked_positions(joint_positions: object) -> Mapping[str, float]:
     """Return positions of joints by name; raises InvalidValueError for what is no mapping."""
     if not isinstance(joint_positions, Mapping):
         raise InvalidValueError(
-            'joint_positions', joint_positions, 'a mapping of names of joints to positions')
+            'joint_positions', joint_positions, 'a mapping of names of joints to positions'
+        )
     return joint_positions
 
 
@@ -32,7 +33,8 @@ def put_at_start(
     for name in joint_positions:
         if name not in known and not of_any_type:
             raise UnknownNameError(
-                'one-axis joint', name, robot.joint_names, f'robot {robot.name!r}')
+                'one-axis joint', name, robot.joint_names, f'robot {robot.name!r}'
+            )
     for joint in robot.joints:
         for axis in joint.axes:
             if axis.lower <= axis.upper:

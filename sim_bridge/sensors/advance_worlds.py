@@ -32,8 +32,13 @@ TASK_SIZE = 4
 
 @entry
 def advance_worlds(
-    place: IntVector, words_inout: IntVector, first: int, result: int, rows: IntMatrix,
-    which: IntVector, task_inout: IntMatrix
+    place: IntVector,
+    words_inout: IntVector,
+    first: int,
+    result: int,
+    rows: IntMatrix,
+    which: IntVector,
+    task_inout: IntMatrix,
 ):
     """
     Advance worlds by the steps that are left to each.
@@ -60,8 +65,12 @@ def advance_worlds(
 
 @entry
 def observe_worlds(
-    observer: Table, place: IntVector, rows: IntMatrix, which: IntVector, task: IntMatrix,
-    time_step: float
+    observer: Table,
+    place: IntVector,
+    rows: IntMatrix,
+    which: IntVector,
+    task: IntMatrix,
+    time_step: float,
 ):
     """
     Observe worlds at their present states: write the rows of their sites.

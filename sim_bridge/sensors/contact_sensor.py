@@ -37,7 +37,8 @@ class ContactSensor(Device):
         """Watch those of the link's geometries, given with number and name, that are asked for."""
         names = self.description.collisions
         self._watched = np.array(
-            sorted(number for number, name in geometries if not names or name in names), np.int64)
+            sorted(number for number, name in geometries if not names or name in names), np.int64
+        )
 
     @property
     def scan(self) -> IntArray:  # type: ignore[override]

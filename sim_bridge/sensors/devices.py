@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 
 # the sample step, then each quantity's measured and true values and its noise
 _ATTRIBUTES = {
-    'f': 'force', 'tau': 'torque', 'w': 'angular_velocity', 'dv': 'linear_acceleration',
-    'ranges': 'range', 'B': 'magnetic_field'}
+    'f': 'force',
+    'tau': 'torque',
+    'w': 'angular_velocity',
+    'dv': 'linear_acceleration',
+    'ranges': 'range',
+    'B': 'magnetic_field',
+}
 
 # in steps: 35 years at 1 kHz; longer ones would be no integers of the machine
 _LONGEST_PERIOD = 1 << 40
@@ -72,7 +77,8 @@ class Reading(DeclaredAttributes):
     def __init__(self, sizes: Mapping[str, int], values: FloatArray, place: str):
         """Keep quantities of these sizes in an array, one after the other; place: for messages."""
         self._values = _Values(
-            lambda quantity: UnknownQuantityError('quantity', quantity, self._values, place))
+            lambda quantity: UnknownQuantityError('quantity', quantity, self._values, place)
+        )
         at = 0
         for quantity, size in sizes.items():
             self._values[quantity] = values[at : at + size]
@@ -85,8 +91,7 @@ class Reading(DeclaredAttributes):
 
     def __dir__(self) -> list[str]:
         """List the names that are for users, without the quantities that are not measured."""
-        missing = {
-            name for name, quantity in _ATTRIBUTES.items() if quantity not in self._values}
+        missing = {name for name, quantity in _ATTRIBUTES.items() if quantity not in self._values}
         return [name for name in super().__dir__() if name not in missing]
 
     def retire(self, reason: str) -> None:
@@ -102,10 +107,12 @@ class Reading(DeclaredAttributes):
     w = _quantity('angular_velocity', '(3,) angular velocity [rad/s], sensor frame.')
     dv = _quantity(
         'linear_acceleration',
-        '(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall.')
+        '(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall.',
+    )
     B = _quantity('magnetic_field', '(3,) magnetic flux density [T], sensor frame.')
     ranges = _quantity(
-        'range', '(n,) distances [m]; inf: nothing is within range, -inf: it is too close.')
+        'range', '(n,) distances [m]; inf: nothing is within range, -inf: it is too close.'
+    )
 
 
 class Memory(NamedTuple):
@@ -134,15 +141,37 @@ class Device(Reading):
     """
 
     __slots__ = (
-        '_noise', 'description', 'link', 'memory', 'name', 'noises', 'period', 'time_step',
-        'truth')
+        '_noise',
+        'description',
+        'link',
+        'memory',
+        'name',
+        'noises',
+        'period',
+        'time_step',
+        'truth',
+    )
     internal_names = Reading.internal_names | {
-        'is_silent', 'kind', 'memory', 'noises', 'period', 'prepare', 'prepare_noises', 'reset',
-        'restore', 'save', 'spans',
-        'scan', 'sign', 'size_of', 'time_step'}
+        'is_silent',
+        'kind',
+        'memory',
+        'noises',
+        'period',
+        'prepare',
+        'prepare_noises',
+        'reset',
+        'restore',
+        'save',
+        'spans',
+        'scan',
+        'sign',
+        'size_of',
+        'time_step',
+    }
     advice = {
         'update_rate': "it is the sensor's own, as described",
-        'name': "it is the sensor's own, as described"}
+        'name': "it is the sensor's own, as described",
+    }
 
     quantities: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[int]
@@ -181,12 +210,21 @@ class Device(Reading):
         least = 1.0 / (_LONGEST_PERIOD * time_step)
         self.period = max(1, round(1.0 / (max(rate, least) * time_step))) if rate > 0 else 1
         """How many steps there are from one sample to the next."""
-        self._noise = ByName('quantity', place, {
-            quantity: Noise(description.noise, quantity, seed=seed,
-                            names=(robot_name, self.name), sample_rate=self.update_rate,
-                            count=None if self.has_axes else width)
-            for quantity in self.quantities
-        })
+        self._noise = ByName(
+            'quantity',
+            place,
+            {
+                quantity: Noise(
+                    description.noise,
+                    quantity,
+                    seed=seed,
+                    names=(robot_name, self.name),
+                    sample_rate=self.update_rate,
+                    count=None if self.has_axes else width,
+                )
+                for quantity in self.quantities
+            },
+        )
         self.noises = self._list_noises()
         """What noise to add, and from which number of a sample on."""
 
@@ -204,13 +242,18 @@ class Device(Reading):
 
     def __repr__(self) -> str:
         """Show the name, the link, and how often it measures."""
-        return (f'<{type(self).__name__} {self.name!r} on {self.link.name!r}, '
-                f'{self.update_rate:.6g} Hz>')
+        return (
+            f'<{type(self).__name__} {self.name!r} on {self.link.name!r}, '
+            f'{self.update_rate:.6g} Hz>'
+        )
 
     def _repr_html_(self) -> str:
         """Return a table of the latest sample and its truth, for notebooks."""
-        return table(repr(self).strip('<>'), ('quantity', 'measured', 'truth'), [
-            (name, values, self.truth[name]) for name, values in self._values.items()])
+        return table(
+            repr(self).strip('<>'),
+            ('quantity', 'measured', 'truth'),
+            [(name, values, self.truth[name]) for name, values in self._values.items()],
+        )
 
     @property
     def is_silent(self) -> bool:
@@ -221,19 +264,23 @@ class Device(Reading):
         return [
             (noise, number * len(self[quantity]))
             for number, (quantity, noise) in enumerate(self._noise.items())
-            if not noise.is_silent]
+            if not noise.is_silent
+        ]
 
     @property
     def spans(self) -> dict[str, slice]:
         """Where each quantity is in a sample."""
         begin = address_of(self.memory.sample)
-        firsts = {name: (address_of(values) - begin) // values.itemsize
-                  for name, values in self._values.items()}
+        firsts = {
+            name: (address_of(values) - begin) // values.itemsize
+            for name, values in self._values.items()
+        }
         return {name: slice(first, first + len(self[name])) for name, first in firsts.items()}
 
     sample_step = ReadOnly[int](
         lambda device: int(device.memory.step[0]),
-        "The world's step count at the last sample, -1 before the first.")
+        "The world's step count at the last sample, -1 before the first.",
+    )
 
     def prepare(self, step: int) -> None:
         """Draw the random numbers for a sample at world step `step`."""
@@ -296,8 +343,11 @@ class Device(Reading):
     def save(self) -> Saved:
         """Return the samples and the state of the noise, for `restore`."""
         return self.sample_step, {
-            quantity: (self[quantity].copy(), self.truth[quantity].copy(),
-                       self._noise[quantity].state() if quantity in self._noise else None)
+            quantity: (
+                self[quantity].copy(),
+                self.truth[quantity].copy(),
+                self._noise[quantity].state() if quantity in self._noise else None,
+            )
             for quantity in (*self._noise, *self.exact)
         }
 
@@ -369,7 +419,11 @@ class ImuSensor(Device):
     kind = readings.IMU
 
     def __init__(
-        self, description: SensorDescription, link: Link, robot_name: str, seed: int,
+        self,
+        description: SensorDescription,
+        link: Link,
+        robot_name: str,
+        seed: int,
         time_step: float,
     ):
         """Set the device up, with the arguments of any device."""
@@ -379,13 +433,16 @@ class ImuSensor(Device):
         gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
         self.gyro: Final = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
         self.accelerometer: Final = AccelerationSensor(
-            *arguments, Memory(sample[:, accelerometer:], step))
+            *arguments, Memory(sample[:, accelerometer:], step)
+        )
         super().__init__(*arguments, memory)
         self._noise |= {**self.gyro._noise, **self.accelerometer._noise}
         for reading, row in ((self, sample[0]), (self.truth, sample[1])):
             reading._values.update(
-                orientation=row[:gyro], angular_velocity=row[gyro:accelerometer],
-                linear_acceleration=row[accelerometer:])
+                orientation=row[:gyro],
+                angular_velocity=row[gyro:accelerometer],
+                linear_acceleration=row[accelerometer:],
+            )
 
     @property
     def is_silent(self) -> bool:
@@ -393,9 +450,14 @@ class ImuSensor(Device):
         return False
 
     def _list_noises(self) -> list[tuple[Noise, int]]:
-        return [(noise, at) for device, at in (
-            (self.gyro, readings.IMU_GYRO), (self.accelerometer, readings.IMU_ACCELEROMETER))
-            for noise, _ in device.noises]
+        return [
+            (noise, at)
+            for device, at in (
+                (self.gyro, readings.IMU_GYRO),
+                (self.accelerometer, readings.IMU_ACCELEROMETER),
+            )
+            for noise, _ in device.noises
+        ]
 
     @property
     def orientation(self) -> FloatArray:

@@ -29,8 +29,7 @@ def has_draws(record, elapsed):
     if record[USED] < 0 or record[USED] >= record[ROWS]:
         return False
     end = NUMBER_ROWS * record[CHANNELS]
-    return (record[WIDTH] == record[CHANNELS]
-            or floats_at(record[NUMBERS], end + 1)[end] == elapsed)
+    return record[WIDTH] == record[CHANNELS] or floats_at(record[NUMBERS], end + 1)[end] == elapsed
 
 
 @kernel
@@ -45,7 +44,8 @@ def add_noise(record_inout, truth, truth_at, measured_out, measured_at):
         bias = numbers[BIAS * channels + k]
         if width > channels and numbers[end] > 0.0:
             bias = numbers[DECAY * channels + k] * bias + (
-                numbers[SHOCK * channels + k] * block[width * row + channels + k])
+                numbers[SHOCK * channels + k] * block[width * row + channels + k]
+            )
             numbers[BIAS * channels + k] = bias
         added = block[width * row + k] + (numbers[MEAN * channels + k] + bias)
         value = truth[truth_at + k] + added

@@ -105,7 +105,8 @@ class Noise:
                 'sample_rate', sample_rate, 'above 0 Hz, to turn a density into a stddev'
             )
         self._twin = partial(
-            Noise, channels, quantity, names=names, sample_rate=sample_rate, count=count)
+            Noise, channels, quantity, names=names, sample_rate=sample_rate, count=count
+        )
         self._names = (*names, quantity)
         self._models = models
         self._stddev = np.array([_sample_stddev(model, sample_rate) for model in models])
@@ -126,11 +127,13 @@ class Noise:
         self._numbers[draws.MEAN] = [model.mean for model in models]
         self._numbers[draws.DECAY] = 1.0
         self._numbers[draws.PRECISION] = [
-            model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models]
+            model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models
+        ]
         self._bias = self._numbers[draws.BIAS]
         self._decay_over(0.0)
         self.record = np.array(
-            [address_of(self._block), address_of(self._flat), rows, -1, width, size], np.int64)
+            [address_of(self._block), address_of(self._flat), rows, -1, width, size], np.int64
+        )
         """What kernels add it by."""
         self.reset(seed)
 
@@ -170,7 +173,8 @@ class Noise:
     def state(self) -> NoiseState:
         """Return the point in the stream."""
         return NoiseState(
-            dict(self._block_start), int(self.record[draws.USED]), tuple(self._bias.tolist()))
+            dict(self._block_start), int(self.record[draws.USED]), tuple(self._bias.tolist())
+        )
 
     def restore(self, state: NoiseState) -> None:
         """Go back to a point in the stream, of a noise with the same names and models."""
@@ -193,7 +197,8 @@ class Noise:
         for channel, stddev, tau in self._drifts:
             self._numbers[draws.DECAY, channel] = math.exp(-dt / tau)
             self._numbers[draws.SHOCK, channel] = math.sqrt(
-                -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau))
+                -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau)
+            )
 
 
 def _sample_stddev(model: NoiseDescription, sample_rate: float) -> float:

@@ -39,8 +39,17 @@ AIR_PRESSURE = 9
 POSE = 10
 
 SIZES = {
-    FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10, RANGE: 1, CONTACT: 7, MAGNETOMETER: 3,
-    ALTIMETER: 2, AIR_PRESSURE: 1, POSE: 7}
+    FORCE: 6,
+    GYRO: 3,
+    ACCELEROMETER: 3,
+    IMU: 10,
+    RANGE: 1,
+    CONTACT: 7,
+    MAGNETOMETER: 3,
+    ALTIMETER: 2,
+    AIR_PRESSURE: 1,
+    POSE: 7,
+}
 """How many numbers each measures; a lidar one for each ray."""
 
 # where an IMU's angular velocity and acceleration begin, behind its orientation
@@ -96,17 +105,21 @@ def into_axes(m, v):
     """Return mᵀ v."""
     # From 0 on, so that there is one way only to fuse the terms: that of BLAS, which readings once
     # came from.
-    return (0.0 + m[0][0] * v[0] + m[1][0] * v[1] + m[2][0] * v[2],
-            0.0 + m[0][1] * v[0] + m[1][1] * v[1] + m[2][1] * v[2],
-            0.0 + m[0][2] * v[0] + m[1][2] * v[1] + m[2][2] * v[2])
+    return (
+        0.0 + m[0][0] * v[0] + m[1][0] * v[1] + m[2][0] * v[2],
+        0.0 + m[0][1] * v[0] + m[1][1] * v[1] + m[2][1] * v[2],
+        0.0 + m[0][2] * v[0] + m[1][2] * v[1] + m[2][2] * v[2],
+    )
 
 
 @kernel
 def mul_tm(a, b):
     """Return aᵀ b."""
-    return (into_axes(b, (a[0][0], a[1][0], a[2][0])),
-            into_axes(b, (a[0][1], a[1][1], a[2][1])),
-            into_axes(b, (a[0][2], a[1][2], a[2][2])))
+    return (
+        into_axes(b, (a[0][0], a[1][0], a[2][0])),
+        into_axes(b, (a[0][1], a[1][1], a[2][1])),
+        into_axes(b, (a[0][2], a[1][2], a[2][2])),
+    )
 
 
 @kernel

@@ -57,5 +57,16 @@ def _row(mounted: Mounted) -> list[int]:
     nothing = [0] * (2 * len(NOISE) - len(noises))
     scan = [0, 0] if device.scan is None else [address_of(device.scan), device.scan.size]
     return [
-        device.period, device.is_silent, device.kind, site, turned_site, int(device.sign),
-        sample.shape[1], address_of(sample), address_of(step), *noises, *nothing, *scan]
+        device.period,
+        device.is_silent,
+        device.kind,
+        site,
+        turned_site,
+        int(device.sign),
+        sample.shape[1],
+        address_of(sample),
+        address_of(step),
+        *noises,
+        *nothing,
+        *scan,
+    ]

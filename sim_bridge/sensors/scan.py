@@ -65,8 +65,9 @@ def scan_all(
             values = floats_at(device[k, SAMPLE_AT], 2 * size)
             if device[k, KIND] == CONTACT:
                 watched = ints_at(device[k, SCAN_AT], device[k, SCAN_SIZE])
-                feel(world.state(table), world.options(table).time_step, watched, R, p, values,
-                     size)
+                feel(
+                    world.state(table), world.options(table).time_step, watched, R, p, values, size
+                )
                 continue
             if device[k, KIND] >= MAGNETOMETER:
                 scan = floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE])
@@ -79,8 +80,7 @@ def scan_all(
                 values[size] = math.inf
             for ray in range((device[k, SCAN_SIZE] - BEAMS) // 3):
                 way = scale(rays[GREATEST], mul_mv(R, load_v(rays, BEAMS + 3 * ray)))
-                g, share, _ = nearest(
-                    geometry, scratch, scene, p, way, allowed, CULLED)
+                g, share, _ = nearest(geometry, scratch, scene, p, way, allowed, CULLED)
                 distance = share * rays[GREATEST]
                 if g == NOTHING:
                     distance = math.inf

@@ -36,9 +36,14 @@ class _Scanner(Device):
     def directions(self) -> FloatArray:
         """(n, 3) unit vectors of the rays, sensor frame: row by row, from the lowest up."""
         elevation, angle = np.meshgrid(self.elevations, self.angles, indexing='ij')
-        return np.stack([
-            np.cos(elevation) * np.cos(angle), np.cos(elevation) * np.sin(angle),
-            np.sin(elevation)], axis=-1).reshape(-1, 3)
+        return np.stack(
+            [
+                np.cos(elevation) * np.cos(angle),
+                np.cos(elevation) * np.sin(angle),
+                np.sin(elevation),
+            ],
+            axis=-1,
+        ).reshape(-1, 3)
 
 
 class RangeSensor(_Scanner):

@@ -58,9 +58,20 @@ UNSAMPLED = -1
 
 @entry
 def advance(
-    table: Table, observer: Table, place: IntMatrix, device: IntMatrix, gravity: FloatVector,
-    site_row: FloatMatrix, step_inout: IntVector, smooth_inout: IntVector, scan_inout: IntVector,
-    progress_inout: IntVector, worst_inout: FloatVector, first: int, n: int, beginning: int
+    table: Table,
+    observer: Table,
+    place: IntMatrix,
+    device: IntMatrix,
+    gravity: FloatVector,
+    site_row: FloatMatrix,
+    step_inout: IntVector,
+    smooth_inout: IntVector,
+    scan_inout: IntVector,
+    progress_inout: IntVector,
+    worst_inout: FloatVector,
+    first: int,
+    n: int,
+    beginning: int,
 ):
     """
     Advance a world by n steps, and sample its devices whenever they are due.
@@ -99,13 +110,19 @@ def advance(
         stop, is_observed = next_stop(device, at, end), False
         while at < stop:
             status, done = step_some(
-                table, place, at, stop - at, step_inout, smooth_inout, progress_inout)
+                table, place, at, stop - at, step_inout, smooth_inout, progress_inout
+            )
             at += done
             if status != DONE and status != NOT_CONVERGED:
                 return status, at - first, is_observed
         is_sampling = True
-    note_worst(world.options(table), world.state(table), world.solution(table), progress_inout,
-               worst_inout)
+    note_worst(
+        world.options(table),
+        world.state(table),
+        world.solution(table),
+        progress_inout,
+        worst_inout,
+    )
     return DONE, n, is_observed
 
 
@@ -203,8 +220,17 @@ def sample(device, step, observer, gravity, site_row):
             size = device[k, SIZE]
             values = floats_at(device[k, SAMPLE_AT], 2 * size)
             if not scans(device[k, KIND]):
-                take_reading(device[k, KIND], device[k, SITE], device[k, TURNED_SITE],
-                             float(device[k, SIGN]), observer, gravity, site_row, values, size)
+                take_reading(
+                    device[k, KIND],
+                    device[k, SITE],
+                    device[k, TURNED_SITE],
+                    float(device[k, SIGN]),
+                    observer,
+                    gravity,
+                    site_row,
+                    values,
+                    size,
+                )
             if device[k, KIND] == IMU:
                 keep_sign(values, size)
             values[:size] = values[size:]
@@ -212,7 +238,8 @@ def sample(device, step, observer, gravity, site_row):
                 if device[k, column] != 0:
                     at = device[k, column + 1]
                     add_noise(
-                        ints_at(device[k, column], RECORD_SIZE), values, size + at, values, at)
+                        ints_at(device[k, column], RECORD_SIZE), values, size + at, values, at
+                    )
             if device[k, KIND] == RANGE or device[k, KIND] == LIDAR:
                 keep_in_range(values, size, floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE]))
             ints_at(device[k, STEP_AT], 1)[0] = step

@@ -16,7 +16,8 @@ DirectionLike = tuple[Any, Vector]
 
 _EXPECTED = (
     '(frame, axis): a link, geometry, robot or None for the world, or the names (robot, link); '
-    'and 3 numbers')
+    'and 3 numbers'
+)
 
 
 class FrictionDirection(NamedTuple):
@@ -53,8 +54,12 @@ def direction_of(value: Any, place: str) -> FrictionDirection:
         frame = frame.link
     names = (frame.robot.name, frame.name) if hasattr(frame, 'robot') else frame
     names = (names, None) if isinstance(names, str) else names
-    if (not isinstance(names, Sequence) or len(names) != 2 or not isinstance(names[0], str)
-            or not isinstance(names[1], str | None)):
+    if (
+        not isinstance(names, Sequence)
+        or len(names) != 2
+        or not isinstance(names[0], str)
+        or not isinstance(names[1], str | None)
+    ):
         raise InvalidValueError('direction', value, _EXPECTED, place)
     return FrictionDirection(names[0], names[1], axis)
 

@@ -35,8 +35,9 @@ class HalfEdges:
         self.triangles: IntArray = number.reshape(-1)[triangles]
         self.origins: IntArray = self.triangles.reshape(-1)
         self.ends: IntArray = np.roll(self.triangles, -1, axis=1).reshape(-1)
-        self.following: IntArray = np.arange(self.origins.size).reshape(-1, 3)[
-            :, [1, 2, 0]].reshape(-1)
+        self.following: IntArray = (
+            np.arange(self.origins.size).reshape(-1, 3)[:, [1, 2, 0]].reshape(-1)
+        )
         self.partners: IntArray = self._partners()
         for array in vars(self).values():
             array.flags.writeable = False
@@ -121,5 +122,6 @@ class HalfEdges:
     def _checked(self, edge: int) -> int:
         if not isinstance(edge, (int, np.integer)) or not 0 <= edge < len(self.origins):
             raise InvalidValueError(
-                'edge', edge, f'a half-edge from 0 to {len(self.origins) - 1}', 'half-edges')
+                'edge', edge, f'a half-edge from 0 to {len(self.origins) - 1}', 'half-edges'
+            )
         return int(edge)

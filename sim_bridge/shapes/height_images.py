@@ -29,7 +29,8 @@ def load_brightness(path: str | Path) -> FloatArray:
         raise InvalidValueError('image', path, 'a path')
     if importlib.util.find_spec('PIL') is None:
         raise MissingPackageError(
-            'a picture of heights', 'pip install "pillow>=10", of the extra `meshes`')
+            'a picture of heights', 'pip install "pillow>=10", of the extra `meshes`'
+        )
     try:
         data = read_file(path, DATA_BYTES)
     except OSError as err:

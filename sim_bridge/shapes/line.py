@@ -33,6 +33,7 @@ class Line(Shape):
     kind: ClassVar[int] = engine.HULL
 
     if TYPE_CHECKING:
+
         def __init__(self, start: Vector, end: Vector) -> None: ...
 
     def __post_init__(self) -> None:
@@ -42,7 +43,8 @@ class Line(Shape):
             object.__setattr__(self, name, tuple(vector.tolist()))
         if not 0.0 < math.dist(self.start, self.end) <= _LONGEST:
             raise InvalidValueError(
-                'end', self.end, f'a point apart from the start, {_LONGEST:g} m at most', 'Line')
+                'end', self.end, f'a point apart from the start, {_LONGEST:g} m at most', 'Line'
+            )
 
     @property
     def ends(self) -> FloatArray:

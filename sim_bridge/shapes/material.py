@@ -24,10 +24,18 @@ from sim_bridge.shapes.ranges import (
 
 DEFAULT = 'default'
 FRICTION_MODELS = {
-    'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT, 'box': law.CONSTANT,
-    'constant_normal_force': law.CONSTANT}
-SOLVERS = {'direct': law.DIRECT, 'iterative': law.ITERATIVE, 'split': law.SPLIT,
-           'direct_and_iterative': law.DIRECT_AND_ITERATIVE}
+    'cone': law.CONE,
+    'pyramid': law.PYRAMID,
+    'constant': law.CONSTANT,
+    'box': law.CONSTANT,
+    'constant_normal_force': law.CONSTANT,
+}
+SOLVERS = {
+    'direct': law.DIRECT,
+    'iterative': law.ITERATIVE,
+    'split': law.SPLIT,
+    'direct_and_iterative': law.DIRECT_AND_ITERATIVE,
+}
 # along each dimension of the space in which contact points are reduced
 _BINS = range(2, 11)
 
@@ -87,7 +95,8 @@ class Material:
         truth('reduce', self.reduce, f'material {self.name!r}')
         if self.kind is not None and (not isinstance(self.kind, str) or not self.kind):
             raise InvalidValueError(
-                'kind', self.kind, 'None or a text that is not empty', f'material {self.name!r}')
+                'kind', self.kind, 'None or a text that is not empty', f'material {self.name!r}'
+            )
 
     @property
     def second_friction(self) -> float:
@@ -202,22 +211,27 @@ class ContactMaterial:
         is_given = self.friction_model == 'constant_normal_force'
         if is_given != (self.normal_force is not None):
             raise InvalidValueError(
-                'normal_force', self.normal_force,
+                'normal_force',
+                self.normal_force,
                 f'a number with friction_model {"constant_normal_force"!r}, and only with it',
-                place)
+                place,
+            )
         if self.depth_factor is not None and not is_given:
             raise InvalidValueError(
-                'depth_factor', self.depth_factor, 'None without a normal_force', place)
+                'depth_factor', self.depth_factor, 'None without a normal_force', place
+            )
         for name in ('reduce', 'contact_area'):
             if getattr(self, name) is not None:
                 truth(name, getattr(self, name), place)
         if self.bins is not None and whole_number('bins', self.bins) not in _BINS:
             raise InvalidValueError(
-                'bins', self.bins, f'a whole number from {_BINS[0]} to {_BINS[-1]}', place)
+                'bins', self.bins, f'a whole number from {_BINS[0]} to {_BINS[-1]}', place
+            )
         least, most = self.min_rest_length, self.max_rest_length
         if least is not None and most is not None and least > most:
             raise InvalidValueError(
-                'min_rest_length', least, f'at most max_rest_length, {most:g}', place)
+                'min_rest_length', least, f'at most max_rest_length, {most:g}', place
+            )
         if self.direction is not None:
             object.__setattr__(self, 'direction', direction_of(self.direction, place))
 
@@ -238,8 +252,17 @@ class ContactMaterial:
 
 
 ODE_NAMES = {
-    'mu': 'friction', 'mu2': 'friction2', 'rho': 'rolling_friction', 'rhoN': 'spinning_friction',
-    'bounce': 'restitution', 'bounce_vel': 'bounce_velocity', 'soft_erp': 'erp',
-    'soft_cfm': 'cfm', 'motion1': 'motion', 'motion2': 'motion2', 'motionN': 'motion_normal',
-    'slip1': 'slip', 'slip2': 'slip2',
+    'mu': 'friction',
+    'mu2': 'friction2',
+    'rho': 'rolling_friction',
+    'rhoN': 'spinning_friction',
+    'bounce': 'restitution',
+    'bounce_vel': 'bounce_velocity',
+    'soft_erp': 'erp',
+    'soft_cfm': 'cfm',
+    'motion1': 'motion',
+    'motion2': 'motion2',
+    'motionN': 'motion_normal',
+    'slip1': 'slip',
+    'slip2': 'slip2',
 }

@@ -47,9 +47,13 @@ Locate = Callable[[FrictionDirection], tuple[int, Sequence[float]]]
 _ERP = 0.2
 # what a contact cannot have by itself
 _OF_PAIRS = {
-    'adhesion': law.ADHERES, 'direction': law.DIRECTED,
+    'adhesion': law.ADHERES,
+    'direction': law.DIRECTED,
     'friction_model': law.WEIGHED | law.CUSTOM,
-    'depth_factor': law.DEEP, 'reduce': law.REDUCED, 'contact_area': law.SPREADS}
+    'depth_factor': law.DEEP,
+    'reduce': law.REDUCED,
+    'contact_area': law.SPREADS,
+}
 _NO_LAWS = np.zeros((0, law.SURFACE_LAW_SIZE))
 # of contact reduction, and of the contact area approach [m]
 _BINS, _REST_LENGTHS = 3, (0.0005, 0.05)
@@ -59,9 +63,7 @@ _GRAVITY = 9.80665
 _STICKS = 1e6
 
 
-def combine(
-    a: Material, b: Material, erp: float = _ERP, cfm: float = 0.0
-) -> ContactMaterial:
+def combine(a: Material, b: Material, erp: float = _ERP, cfm: float = 0.0) -> ContactMaterial:
     """Return the contact material of two materials by the implicit rules."""
     overlaps = [m.adhesive_overlap for m in (a, b) if m.adhesive_overlap is not None]
     adhesion = a.adhesion + b.adhesion
@@ -75,20 +77,36 @@ def combine(
         friction_model='cone',
         rolling_friction=_mean(a.rolling_friction, b.rolling_friction),
         spinning_friction=_mean(a.spinning_friction, b.spinning_friction),
-        restitution=_mean(a.restitution, b.restitution), bounce_velocity=0.0,
-        erp=erp, cfm=cfm, slip=slip, slip2=slip, motion=0.0, motion2=0.0, motion_normal=0.0,
-        surface_layer=max(a.surface_layer, b.surface_layer), adhesive_overlap=overlap,
+        restitution=_mean(a.restitution, b.restitution),
+        bounce_velocity=0.0,
+        erp=erp,
+        cfm=cfm,
+        slip=slip,
+        slip2=slip,
+        motion=0.0,
+        motion2=0.0,
+        motion_normal=0.0,
+        surface_layer=max(a.surface_layer, b.surface_layer),
+        adhesive_overlap=overlap,
         max_correcting_velocity=min(a.max_correcting_velocity, b.max_correcting_velocity),
-        adhesion=adhesion, stiffness=stiffness,
+        adhesion=adhesion,
+        stiffness=stiffness,
         damping=time * stiffness if math.isfinite(stiffness) else 0.0,
-        reduce=a.reduce and b.reduce, bins=_BINS, contact_area=False,
-        min_rest_length=_REST_LENGTHS[0], max_rest_length=_REST_LENGTHS[1])
+        reduce=a.reduce and b.reduce,
+        bins=_BINS,
+        contact_area=False,
+        min_rest_length=_REST_LENGTHS[0],
+        max_rest_length=_REST_LENGTHS[1],
+    )
 
 
 def _overridden(complete: ContactMaterial, by: ContactMaterial) -> ContactMaterial:
     """Return a complete contact material with what another one says instead."""
-    values = {each.name: getattr(by, each.name) for each in fields(by)
-              if getattr(by, each.name) is not None}
+    values = {
+        each.name: getattr(by, each.name)
+        for each in fields(by)
+        if getattr(by, each.name) is not None
+    }
     for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
         if one in values:
             values.setdefault(other, values[one])
@@ -115,14 +133,26 @@ def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]
 class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     """The materials of a world by name, and the contact materials of pairs of them."""
 
-    __slots__ = (
-        '_explicit', '_functions', '_locate', '_materials', '_on_change', '_softness')
+    __slots__ = ('_explicit', '_functions', '_locate', '_materials', '_on_change', '_softness')
     internal_names = DeclaredAttributes.internal_names | {
-        'are_directed', 'forget_frames', 'friction_functions', 'law_of', 'may_yield', 'number',
-        'restore', 'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
+        'are_directed',
+        'forget_frames',
+        'friction_functions',
+        'law_of',
+        'may_yield',
+        'number',
+        'restore',
+        'save',
+        'surfaces',
+        'take',
+        'take_back',
+        'under_free_name',
+    }
 
     def __init__(
-        self, on_change: Callable[[], None] = lambda: None, locate: Locate = _of_world_alone,
+        self,
+        on_change: Callable[[], None] = lambda: None,
+        locate: Locate = _of_world_alone,
         softness: Callable[[], tuple[float, float]] = lambda: (_ERP, 0.0),
     ):
         """
@@ -193,8 +223,10 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         known = self._materials.get(material.name)
         if known is not None and known != material:
             raise InvalidValueError(
-                'material', material,
-                f'another name, since {known} is in this world; or `materials.add` to replace it')
+                'material',
+                material,
+                f'another name, since {known} is in this world; or `materials.add` to replace it',
+            )
         return material
 
     def number(self, material: Material | str | None) -> int:
@@ -204,6 +236,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     def under_free_name(self, material: Material) -> Material:
         """Return the material, renamed with a number if its name is taken by a different one."""
+
         def is_taken(name: str) -> bool:
             return self._materials.get(name) not in (None, replace(material, name=name))
 
@@ -238,7 +271,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """
         if contact_material is not None and not isinstance(contact_material, ContactMaterial):
             raise InvalidValueError(
-                'contact_material', contact_material, 'a ContactMaterial or None')
+                'contact_material', contact_material, 'a ContactMaterial or None'
+            )
         if contact_material is not None and contact_material.direction is not None:
             self._locate(_direction(contact_material))
         first, second = self._meant(a), self._meant(b)
@@ -282,8 +316,11 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         only_of_pairs += ['solver'] if complete.solver is not None else []
         for name in only_of_pairs:
             raise InvalidValueError(
-                name, getattr(complete, name), 'nothing, of a contact that is made',
-                'contact material')
+                name,
+                getattr(complete, name),
+                'nothing, of a contact that is made',
+                'contact material',
+            )
         return _law_row(complete)
 
     @property
@@ -294,10 +331,12 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     @property
     def may_yield(self) -> bool:
         """Whether contacts of any two of the materials can be compliant."""
-        return (self._softness()[1] > 0.0
-                or any(math.isfinite(each.youngs_modulus) for each in self._materials.values())
-                or any(each.contacts for each in self._materials.values())
-                or any(bool(each.cfm) or _is_elastic(each) for each in self._explicit.values()))
+        return (
+            self._softness()[1] > 0.0
+            or any(math.isfinite(each.youngs_modulus) for each in self._materials.values())
+            or any(each.contacts for each in self._materials.values())
+            or any(bool(each.cfm) or _is_elastic(each) for each in self._explicit.values())
+        )
 
     @property
     def friction_functions(self) -> Mapping[int, FrictionFunction]:
@@ -325,8 +364,10 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 pair[i, j] = rows.setdefault((contact, side), len(rows))
                 pair[j, i] = rows.setdefault((contact, -side), len(rows))
         self._functions = {
-            row: contact.friction_model for row, (contact, _) in enumerate(rows)
-            if callable(contact.friction_model)}
+            row: contact.friction_model
+            for row, (contact, _) in enumerate(rows)
+            if callable(contact.friction_model)
+        }
         refined = np.zeros((len(rows), law.REFINED_SIZE))
         refined[:, law.SIDE] = [side for _, side in rows]
         refined[:, law.OVERLAP] = [contact.adhesive_overlap for contact, _ in rows]
@@ -340,17 +381,23 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 body[row], axis = self._locate(_direction(contact))
                 refined[row, law.AXIS : law.AXIS + 3] = axis
         table = law.Surfaces(
-            pair, np.array([_law_row(contact) for contact, _ in rows]),
-            np.array([_refinements(contact) for contact, _ in rows], np.int64), refined, body,
-            np.array([SOLVERS.get(contact.solver or '', -1) for contact, _ in rows], np.int64))
+            pair,
+            np.array([_law_row(contact) for contact, _ in rows]),
+            np.array([_refinements(contact) for contact, _ in rows], np.int64),
+            refined,
+            body,
+            np.array([SOLVERS.get(contact.solver or '', -1) for contact, _ in rows], np.int64),
+        )
         if len(more) == 0:
             return table
         return law.Surfaces(
-            pair, np.concatenate([table.law, more]),
+            pair,
+            np.concatenate([table.law, more]),
             np.concatenate([table.refine, np.zeros(len(more), np.int64)]),
             np.concatenate([refined, np.zeros((len(more), law.REFINED_SIZE))]),
             np.concatenate([body, np.full(len(more), -1)]),
-            np.concatenate([table.solver, np.full(len(more), -1)]))
+            np.concatenate([table.solver, np.full(len(more), -1)]),
+        )
 
 
 def _moves(contact: ContactMaterial) -> bool:
@@ -360,13 +407,16 @@ def _moves(contact: ContactMaterial) -> bool:
 
 def _refinements(contact: ContactMaterial) -> int:
     """Return the bits of what a complete contact material takes beside its law."""
-    return (law.MOVES * _moves(contact) | law.ADHERES * ((contact.adhesion or 0.0) > 0.0)
-            | law.DIRECTED * (contact.direction is not None)
-            | law.WEIGHED * (contact.friction_model == 'box')
-            | law.DEEP * (contact.depth_factor is not None)
-            | law.CUSTOM * callable(contact.friction_model)
-            | law.REDUCED * bool(contact.reduce)
-            | law.SPREADS * (bool(contact.contact_area) and _is_elastic(contact)))
+    return (
+        law.MOVES * _moves(contact)
+        | law.ADHERES * ((contact.adhesion or 0.0) > 0.0)
+        | law.DIRECTED * (contact.direction is not None)
+        | law.WEIGHED * (contact.friction_model == 'box')
+        | law.DEEP * (contact.depth_factor is not None)
+        | law.CUSTOM * callable(contact.friction_model)
+        | law.REDUCED * bool(contact.reduce)
+        | law.SPREADS * (bool(contact.contact_area) and _is_elastic(contact))
+    )
 
 
 def _direction(contact: ContactMaterial) -> FrictionDirection:

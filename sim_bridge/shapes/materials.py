@@ -33,12 +33,19 @@ from sim_bridge.shapes.material import ContactMaterial, Material
 _PRESETS = Path(__file__).with_name('materials.json')
 _LIBRARY_KEYS = ('materials', 'contact_materials', 'source')
 _MATERIAL_KEYS = (
-    *(each.name for each in fields(Material) if each.name not in ('name', 'contacts')), 'source')
+    *(each.name for each in fields(Material) if each.name not in ('name', 'contacts')),
+    'source',
+)
 # what has an order, a frame or a function belongs to a world
 _CONTACT_KEYS = (
-    *(each.name for each in fields(ContactMaterial)
-      if each.name not in ('motion', 'motion2', 'motion_normal', 'direction')),
-    'between', 'source')
+    *(
+        each.name
+        for each in fields(ContactMaterial)
+        if each.name not in ('motion', 'motion2', 'motion_normal', 'direction')
+    ),
+    'between',
+    'source',
+)
 
 
 class MaterialLibrary(Mapping[str, Material]):
@@ -100,7 +107,9 @@ class MaterialLibrary(Mapping[str, Material]):
             kind = values.get('kind', name)
             contacts = tuple(
                 (next(iter(pair - {kind}), kind), contact)
-                for pair, contact in self._pairs.items() if kind in pair)
+                for pair, contact in self._pairs.items()
+                if kind in pair
+            )
             made[name] = Material(name, **values | {'kind': kind, 'contacts': contacts})
         return made
 
@@ -112,12 +121,12 @@ class MaterialLibrary(Mapping[str, Material]):
             place = f'{label}, materials.{name}'
             values = _mapping('material', values, place)
             _check_keys(values, _MATERIAL_KEYS, 'argument of a material', place)
-            self._raw[name] = {
-                key: value for key, value in values.items() if key != 'source'}
+            self._raw[name] = {key: value for key, value in values.items() if key != 'source'}
             _made(lambda name=name: Material(name, **self._raw[name]), place)
         kinds = {values.get('kind', name) for name, values in self._raw.items()}
         pairs = instance_of(
-            'contact_materials', content.get('contact_materials', []), list, 'a list', label)
+            'contact_materials', content.get('contact_materials', []), list, 'a list', label
+        )
         for number, values in enumerate(pairs):
             place = f'{label}, contact_materials[{number}]'
             values = _mapping('contact material', values, place)
@@ -169,9 +178,7 @@ def _mapping(what: str, value: Any, place: str) -> Mapping[str, Any]:
     return value
 
 
-def _check_keys(
-    values: Mapping[str, Any], known: tuple[str, ...], what: str, place: str
-) -> None:
+def _check_keys(values: Mapping[str, Any], known: tuple[str, ...], what: str, place: str) -> None:
     for key in values:
         if key not in known:
             raise UnknownNameError(what, key, known, place)

@@ -69,10 +69,18 @@ def _colored(path: str, part: str, _: tuple[int, int]) -> tuple[ColoredSurface, 
     found = []
     for color, pieces in by_color.items():
         starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces[:-1])])
-        found.append(ColoredSurface(
-            np.concatenate([vertices for vertices, _ in pieces]).astype(np.float32),
-            np.concatenate([triangles + start for (_, triangles), start in zip(
-                pieces, starts, strict=True)]).astype(np.uint32), color))
+        found.append(
+            ColoredSurface(
+                np.concatenate([vertices for vertices, _ in pieces]).astype(np.float32),
+                np.concatenate(
+                    [
+                        triangles + start
+                        for (_, triangles), start in zip(pieces, starts, strict=True)
+                    ]
+                ).astype(np.uint32),
+                color,
+            )
+        )
     return tuple(each for each in found if len(each.triangles))
 
 
@@ -89,9 +97,7 @@ def _hull(path: Path, scale: tuple[float, ...], part: str, _: tuple[int, int]) -
 
 
 @lru_cache(maxsize=_SHAPES_KEPT)
-def _mesh(
-    path: Path, scale: tuple[float, ...], part: str, _: tuple[int, int]
-) -> TriangleMesh:
+def _mesh(path: Path, scale: tuple[float, ...], part: str, _: tuple[int, int]) -> TriangleMesh:
     return TriangleMesh.from_file(path, scale, part=part)
 
 

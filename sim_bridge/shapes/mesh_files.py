@@ -43,9 +43,7 @@ def start_reading(path: str | Path) -> None:
         start(_READER, LIMITS)
 
 
-def load_mesh(
-    path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = ''
-) -> MeshArrays:
+def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = '') -> MeshArrays:
     """
     Read a mesh file; all its parts become one surface.
 
@@ -64,18 +62,21 @@ def load_mesh(
         raise InvalidValueError('mesh file', str(path), f'one of {", ".join(FORMATS)}')
     if part and suffix != VRML_SUFFIX:
         raise InvalidValueError(
-            'part', part, f'none: only {VRML_SUFFIX} files have such', f'mesh {path}')
+            'part', part, f'none: only {VRML_SUFFIX} files have such', f'mesh {path}'
+        )
     try:
         if suffix == VRML_SUFFIX:
             mesh = _of_vrml(path, part)
         else:
             counts, arrays = read_apart(
-                _READER, LIMITS, {'suffix': suffix}, read_file(path, DATA_BYTES))
+                _READER, LIMITS, {'suffix': suffix}, read_file(path, DATA_BYTES)
+            )
             mesh = _arrays(counts, arrays)
     except OSError as err:
         reason = f' ({err.strerror})' if err.strerror else ''
         raise InvalidValueError(
-            'mesh file', str(path), f'a file that can be read{reason}') from err
+            'mesh file', str(path), f'a file that can be read{reason}'
+        ) from err
     except ReadingError as err:
         raise InvalidValueError('mesh file', str(path), f'a sound mesh file ({err})') from err
     if not len(mesh.triangles):
@@ -98,8 +99,11 @@ def _of_vrml(path: Path, part: str) -> MeshArrays:
 
 def _arrays(counts: Mapping[str, object], data: bytes) -> MeshArrays:
     """Return the arrays in a reader's answer; raises ReadingError if they are no surface."""
-    sizes = [size for size in map(counts.get, ('vertices', 'triangles'))
-             if type(size) is int and size >= 0]
+    sizes = [
+        size
+        for size in map(counts.get, ('vertices', 'triangles'))
+        if type(size) is int and size >= 0
+    ]
     if len(sizes) != 2 or len(data) != _ROW_BYTES * sum(sizes):
         raise ReadingError('its reader gave no arrays')
     middle = _ROW_BYTES * sizes[0]
@@ -115,7 +119,8 @@ def _scaled(mesh: MeshArrays, scale: Vector, path: Path) -> MeshArrays:
     factors = finite_vector('scale', scale, 3, f'mesh {path}', '3 finite numbers other than 0')
     if not factors.all():
         raise InvalidValueError(
-            'scale', tuple(factors.tolist()), '3 finite numbers other than 0', f'mesh {path}')
+            'scale', tuple(factors.tolist()), '3 finite numbers other than 0', f'mesh {path}'
+        )
     if (factors == 1.0).all():
         return mesh
     triangles = mesh.triangles if factors.prod() > 0.0 else mesh.triangles[:, ::-1]

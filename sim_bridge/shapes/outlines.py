@@ -9,9 +9,23 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 
 _CORNERS = np.stack(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0], indexing='ij'), -1)
-_FACES = np.array([
-    (0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1),
-    (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)], np.int64)
+_FACES = np.array(
+    [
+        (0, 1, 3),
+        (0, 3, 2),
+        (4, 6, 7),
+        (4, 7, 5),
+        (0, 4, 5),
+        (0, 5, 1),
+        (2, 3, 7),
+        (2, 7, 6),
+        (0, 2, 6),
+        (0, 6, 4),
+        (1, 5, 7),
+        (1, 7, 3),
+    ],
+    np.int64,
+)
 
 
 class Surface(NamedTuple):
@@ -38,7 +52,8 @@ def revolved(profile: FloatArray, sides: int) -> Surface:
     first = np.stack([low + i, low + following, high + following], axis=1)[profile[k, 0] > 0.0]
     second = np.stack([low + i, high + following, high + i], axis=1)[profile[k + 1, 0] > 0.0]
     return Surface(
-        np.concatenate([ring, height], axis=-1).reshape(-1, 3), np.concatenate([first, second]))
+        np.concatenate([ring, height], axis=-1).reshape(-1, 3), np.concatenate([first, second])
+    )
 
 
 def arc(start: float, end: float, count: int) -> FloatArray:

@@ -56,11 +56,20 @@ class Placed:
     mass: bool = True
 
     if TYPE_CHECKING:
+
         def __init__(
-            self, shape: Shape, position: Vector = ..., orientation: Vector = ...,
-            name: str = '', material: Material | str | None = None, sensor: bool = False,
-            enabled: bool = True, groups: Iterable[str] = ..., surface_velocity: Vector = ...,
-            friction_direction: Vector | None = None, mass: bool = True,
+            self,
+            shape: Shape,
+            position: Vector = ...,
+            orientation: Vector = ...,
+            name: str = '',
+            material: Material | str | None = None,
+            sensor: bool = False,
+            enabled: bool = True,
+            groups: Iterable[str] = ...,
+            surface_velocity: Vector = ...,
+            friction_direction: Vector | None = None,
+            mass: bool = True,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -72,7 +81,8 @@ class Placed:
             raise InvalidValueError('shape', self.shape, 'a shape such as Box((1, 1, 1))', place)
         if self.material is not None and not isinstance(self.material, (Material, str)):
             raise InvalidValueError(
-                'material', self.material, 'a Material, the name of one, or None', place)
+                'material', self.material, 'a Material, the name of one, or None', place
+            )
         values = {
             'position': finite_vector('position', self.position, 3, place),
             'orientation': unit_quaternion(self.orientation, place),
@@ -83,7 +93,8 @@ class Placed:
             length = float(np.linalg.norm(direction))
             if length <= 0.0:
                 raise InvalidValueError(
-                    'friction_direction', tuple(direction), 'a vector of some length', place)
+                    'friction_direction', tuple(direction), 'a vector of some length', place
+                )
             values['friction_direction'] = direction / length
         for name, vector in values.items():
             object.__setattr__(self, name, tuple(vector.tolist()))
@@ -133,8 +144,12 @@ def combined_mass_properties(
         moment += own.mass * center
     if not parts:
         raise InvalidValueError(
-            'shapes', (), 'at least one that weighs (enabled, no sensor, of mass=True), or a mass '
-            'and an inertia', place)
+            'shapes',
+            (),
+            'at least one that weighs (enabled, no sensor, of mass=True), or a mass '
+            'and an inertia',
+            place,
+        )
     middle, inertia = moment / total, np.zeros((3, 3))
     for mass, center, own_inertia in parts:
         arm = center - middle

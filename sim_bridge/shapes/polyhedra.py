@@ -41,6 +41,7 @@ class _SetOnce(Shape):
     """A shape whose arrays are set once, since what was computed from them is kept."""
 
     if not TYPE_CHECKING:
+
         def __setattr__(self, name: str, value: object) -> None:
             if not hasattr(type(self), name) and name not in _ATTRIBUTES:
                 raise unknown_attribute(self, name)
@@ -90,13 +91,17 @@ class ConvexHull(_Polyhedron):
         finite.
         """
         corners = np.unique(
-            _finite_rows('points', points, 'float (n, 3), finite [m]', 'ConvexHull'), axis=0)
+            _finite_rows('points', points, 'float (n, 3), finite [m]', 'ConvexHull'), axis=0
+        )
         extents, axes = np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)[1:]
         thickness = np.resize(extents / max(extents[0], _TINY), 3)
         if len(corners) < 3 or thickness[1] <= _FLAT:
             raise InvalidValueError(
-                'points', f'{len(corners)} on one line',
-                'at least three points that are not all on one line', 'ConvexHull')
+                'points',
+                f'{len(corners)} on one line',
+                'at least three points that are not all on one line',
+                'ConvexHull',
+            )
         if len(corners) == 3 or thickness[2] <= _FLAT:
             kept, triangles = _hull_in_plane(corners @ axes[:2].T), np.zeros((0, 3), np.int64)
         else:
@@ -123,7 +128,8 @@ class ConvexHull(_Polyhedron):
     def mass_properties(self, density: float) -> MassProperties:
         if not len(self.triangles):
             raise InvalidValueError(
-                'shape', self, 'a solid with a volume, or a mass and an inertia for a flat one')
+                'shape', self, 'a solid with a volume, or a mass and an inertia for a flat one'
+            )
         return solid_mass_properties(self.vertices, self.triangles, density)
 
 
@@ -139,9 +145,7 @@ class TriangleMesh(_Polyhedron):
 
     kind: ClassVar[int] = engine.MESH
 
-    def __init__(
-        self, vertices: Matrix, triangles: Matrix, bottom_margin: float | None = None
-    ):
+    def __init__(self, vertices: Matrix, triangles: Matrix, bottom_margin: float | None = None):
         """
         Check the arrays.
 
@@ -149,7 +153,8 @@ class TriangleMesh(_Polyhedron):
         positive, and for one of a closed surface.
         """
         self.vertices = _read_only(
-            _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
+            _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh')
+        )
         expected = f'(m, 3) integers from 0 to {len(self.vertices) - 1}, at least one row'
         corners = numbers('triangles', triangles, expected, 'TriangleMesh')
         is_shaped = corners.ndim == 2 and corners.shape[1] == 3 and len(corners) > 0
@@ -163,17 +168,24 @@ class TriangleMesh(_Polyhedron):
         expected = 'a positive number [m], of an open surface only'
         if bottom_margin is not None:
             bottom_margin = positive_number(
-                'bottom_margin', bottom_margin, expected, 'TriangleMesh')
+                'bottom_margin', bottom_margin, expected, 'TriangleMesh'
+            )
             if self.is_closed:
                 raise InvalidValueError(
-                    'bottom_margin', bottom_margin, f'{expected}; this one is closed',
-                    'TriangleMesh')
+                    'bottom_margin',
+                    bottom_margin,
+                    f'{expected}; this one is closed',
+                    'TriangleMesh',
+                )
         self.bottom_margin = bottom_margin
 
     @classmethod
     def from_file(
-        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0),
-        bottom_margin: float | None = None, part: str = '',
+        cls,
+        path: str | Path,
+        scale: Vector = (1.0, 1.0, 1.0),
+        bottom_margin: float | None = None,
+        part: str = '',
     ) -> TriangleMesh:
         """Return the mesh of a file; see `mesh_files.load_mesh`."""
         return cls(*load_mesh(path, scale, part), bottom_margin)
@@ -181,8 +193,11 @@ class TriangleMesh(_Polyhedron):
     @property
     def bottom(self) -> float | None:
         """The height of terrain's underside [m]; None for what is no terrain."""
-        return None if self.bottom_margin is None else float(
-            self.vertices[:, 2].min() - self.bottom_margin)
+        return (
+            None
+            if self.bottom_margin is None
+            else float(self.vertices[:, 2].min() - self.bottom_margin)
+        )
 
     @cached_property
     def is_closed(self) -> bool:
@@ -202,7 +217,8 @@ class TriangleMesh(_Polyhedron):
         """
         if not self.is_closed:
             raise InvalidValueError(
-                'shape', self, 'a closed surface, a convex hull instead, or a mass and an inertia')
+                'shape', self, 'a closed surface, a convex hull instead, or a mass and an inertia'
+            )
         triangles = self.triangles
         if _signed_volume(self.vertices, triangles) < 0.0:
             # the whole surface is inside out
@@ -237,7 +253,8 @@ class HeightField(_SetOnce):
             raise InvalidValueError('heights', f'shape {grid.shape}', expected, 'HeightField')
         self.heights = _read_only(grid)
         lengths = positive_vector(
-            'size', size, 2, 'HeightField', 'lengths along x and y, positive [m]')
+            'size', size, 2, 'HeightField', 'lengths along x and y, positive [m]'
+        )
         self.size = tuple(lengths.tolist())
         if bottom is not None:
             expected = f'a number up to the least height, {grid.min():.9g} [m]'
@@ -257,7 +274,8 @@ class HeightField(_SetOnce):
         `heightmap`. The middles of its pixels are the grid; its upper border is at the greatest y.
         """
         x, y, z = positive_vector(
-            'size', size, 3, 'HeightField', 'lengths along x, y and z, positive [m]').tolist()
+            'size', size, 3, 'HeightField', 'lengths along x, y and z, positive [m]'
+        ).tolist()
         return cls(z * load_brightness(path), (x, y), bottom)
 
     def __repr__(self) -> str:
@@ -291,15 +309,21 @@ class HeightField(_SetOnce):
                 raise InvalidValueError(name, value, f'a whole number below {count}', place)
         expected = (
             f'float (m, n) of at most ({rows - row}, {columns - column}), finite'
-            + ('' if self.bottom is None else f', not below {self.bottom:.9g}') + ' [m]')
+            + ('' if self.bottom is None else f', not below {self.bottom:.9g}')
+            + ' [m]'
+        )
         block = real_array('heights', heights, expected, place)
-        fits = block.ndim == 2 and block.size > 0 and (
-            row + len(block) <= rows and column + block.shape[1] <= columns)
+        fits = (
+            block.ndim == 2
+            and block.size > 0
+            and (row + len(block) <= rows and column + block.shape[1] <= columns)
+        )
         if not fits:
             raise InvalidValueError('heights', f'shape {block.shape}', expected, place)
         if not (np.isfinite(block).all() and block.min() >= least):
             raise InvalidValueError(
-                'heights', f'{block.min():.9g} to {block.max():.9g}', expected, place)
+                'heights', f'{block.min():.9g} to {block.max():.9g}', expected, place
+            )
         return block
 
     def mass_properties(self, density: float) -> MassProperties:
@@ -311,22 +335,32 @@ class HeightField(_SetOnce):
         """
         if self.bottom is None:
             raise InvalidValueError(
-                'shape', self, 'one of finite volume, such as a HeightField with a bottom, where '
-                'a mass is asked for')
-        return solid_mass_properties(
-            *closed_down(*field_surface(self), self.bottom), density)
+                'shape',
+                self,
+                'one of finite volume, such as a HeightField with a bottom, where '
+                'a mass is asked for',
+            )
+        return solid_mass_properties(*closed_down(*field_surface(self), self.bottom), density)
 
 
 def field_surface(field: HeightField) -> tuple[FloatArray, IntArray]:
     """Return vertices and triangles of a height field, counter-clockwise seen from above."""
     rows, columns = field.heights.shape
-    x, y = np.meshgrid(*(np.linspace(-0.5 * length, 0.5 * length, count)
-                         for length, count in zip(field.size, (columns, rows), strict=True)))
+    x, y = np.meshgrid(
+        *(
+            np.linspace(-0.5 * length, 0.5 * length, count)
+            for length, count in zip(field.size, (columns, rows), strict=True)
+        )
+    )
     number = np.arange(rows * columns).reshape(rows, columns)
-    a, b, c, d = (part.ravel() for part in (
-        number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]))
-    return (np.stack([x, y, field.heights], axis=-1).reshape(-1, 3),
-            np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]))
+    a, b, c, d = (
+        part.ravel()
+        for part in (number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1])
+    )
+    return (
+        np.stack([x, y, field.heights], axis=-1).reshape(-1, 3),
+        np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]),
+    )
 
 
 def closed_down(
@@ -338,10 +372,14 @@ def closed_down(
     edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     both = edges @ np.array([(down, 1), (1, down)])
     start, end = edges[~np.isin(both[:, 0], both[:, 1])].T
-    return np.concatenate([vertices, below]), np.concatenate([
-        triangles, triangles[:, ::-1] + down,
-        np.stack([start, start + down, end + down], axis=1),
-        np.stack([start, end + down, end], axis=1)])
+    return np.concatenate([vertices, below]), np.concatenate(
+        [
+            triangles,
+            triangles[:, ::-1] + down,
+            np.stack([start, start + down, end + down], axis=1),
+            np.stack([start, end + down, end], axis=1),
+        ]
+    )
 
 
 def solid_mass_properties(
@@ -362,7 +400,8 @@ def solid_mass_properties(
     volume = sixfold.sum() / 6
     if volume <= 0.0:
         raise InvalidValueError(
-            'volume', float(volume), 'a surface around a positive volume, seen from outside')
+            'volume', float(volume), 'a surface around a positive volume, seen from outside'
+        )
     total = a + b + c
     center = sixfold @ total / 24 / volume
     second = sum(np.einsum('i,ij,ik->jk', sixfold, corner, corner) for corner in (a, b, c, total))

@@ -21,13 +21,16 @@ def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
     polyhedron = shape if isinstance(shape, (ConvexHull, TriangleMesh)) else None
     has_triangles = polyhedron is not None and len(polyhedron.triangles) > 0
     return GeometryRecord(
-        shape=shape.kind, size=shape.engine_size,
+        shape=shape.kind,
+        size=shape.engine_size,
         bore=shape.bore if isinstance(shape, (HollowCone, HollowCylinder)) else (0.0, 0.0),
         vertices=None if polyhedron is None else polyhedron.vertices,
         triangles=polyhedron.triangles if polyhedron is not None and has_triangles else None,
         polytope=shape.polytope if isinstance(shape, ConvexHull) else None,
         heights=shape.heights if isinstance(shape, HeightField) else None,
-        bottom=shape.bottom if isinstance(shape, (HeightField, TriangleMesh)) else None, **others)
+        bottom=shape.bottom if isinstance(shape, (HeightField, TriangleMesh)) else None,
+        **others,
+    )
 
 
 def pose_row(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:

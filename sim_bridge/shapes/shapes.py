@@ -99,10 +99,12 @@ class _Symmetric(Shape):
         mass = density * volume
         # what is less has lost its digits
         is_sound = mass >= sys.float_info.min and all(
-            math.isfinite(mass * moment) for moment in (1.0, *moments))
+            math.isfinite(mass * moment) for moment in (1.0, *moments)
+        )
         if not is_sound:
             raise InvalidValueError(
-                'shape', self, 'one whose mass and inertia are finite, and not nearly 0')
+                'shape', self, 'one whose mass and inertia are finite, and not nearly 0'
+            )
         return MassProperties(mass, np.array([0.0, 0.0, height]), mass * np.diag(moments))
 
 
@@ -114,6 +116,7 @@ class Box(_Symmetric):
     kind: ClassVar[int] = engine.BOX
 
     if TYPE_CHECKING:
+
         def __init__(self, size: Vector) -> None: ...
 
     def __post_init__(self) -> None:
@@ -295,12 +298,16 @@ class HollowCone(_Tapered):
         _set_number(self, 'inner_radius', self.inner_radius)
         _set_number_or_zero(self, 'top_inner_radius', self.top_inner_radius)
         for name, inner, outer in (
-                ('inner_radius', self.inner_radius, self.radius),
-                ('top_inner_radius', self.top_inner_radius, self.top_radius)):
+            ('inner_radius', self.inner_radius, self.radius),
+            ('top_inner_radius', self.top_inner_radius, self.top_radius),
+        ):
             if inner >= outer > 0.0 or inner > outer:
                 raise InvalidValueError(
-                    name, inner, f'less than the outer radius there, {outer:.9g} m',
-                    type(self).__name__)
+                    name,
+                    inner,
+                    f'less than the outer radius there, {outer:.9g} m',
+                    type(self).__name__,
+                )
 
     @property
     def bore(self) -> tuple[float, float]:
@@ -325,8 +332,11 @@ class HollowCylinder(_Round):
         _set_number(self, 'inner_radius', self.inner_radius)
         if self.inner_radius >= self.radius:
             raise InvalidValueError(
-                'inner_radius', self.inner_radius, f'less than the radius, {self.radius:.9g} m',
-                'HollowCylinder')
+                'inner_radius',
+                self.inner_radius,
+                f'less than the radius, {self.radius:.9g} m',
+                'HollowCylinder',
+            )
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
@@ -367,6 +377,7 @@ class Ellipsoid(_Symmetric):
     kind: ClassVar[int] = engine.ELLIPSOID
 
     if TYPE_CHECKING:
+
         def __init__(self, radii: Vector) -> None: ...
 
     def __post_init__(self) -> None:
@@ -434,7 +445,13 @@ def _set_number_or_zero(shape: Shape, name: str, value: object) -> None:
     object.__setattr__(shape, name, number)
 
 
-PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType({
-    'box': lambda x, y, z: Box((x, y, z)), 'sphere': Sphere, 'cylinder': Cylinder,
-    'capsule': Capsule, 'cone': Cone})
+PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType(
+    {
+        'box': lambda x, y, z: Box((x, y, z)),
+        'sphere': Sphere,
+        'cylinder': Cylinder,
+        'capsule': Capsule,
+        'cone': Cone,
+    }
+)
 """What makes the shapes of descriptions, by the names of their kinds, from their sizes."""

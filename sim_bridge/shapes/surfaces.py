@@ -50,8 +50,10 @@ def surface(shape: Shape, sides: int = 32) -> Surface:
     if isinstance(shape, (HollowCone, HollowCylinder)):
         bottom, half, upper = shape.engine_size
         low, high = shape.bore
-        return revolved(np.array(
-            [(low, -half), (bottom, -half), (upper, half), (high, half), (low, -half)]), sides)
+        return revolved(
+            np.array([(low, -half), (bottom, -half), (upper, half), (high, half), (low, -half)]),
+            sides,
+        )
     if isinstance(shape, HeightField):
         return _terrain(*field_surface(shape), shape.bottom)
     if isinstance(shape, TriangleMesh):

@@ -21,10 +21,14 @@ ALONG_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 _MOST_FILES = 8
 _SIDES = 32
 # with VRML's defaults [m]
-_SIZES: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType({
-    'Box': {'size': (2.0, 2.0, 2.0)}, 'Sphere': {'radius': (1.0,)},
-    'Cylinder': {'radius': (1.0,), 'height': (2.0,)},
-    'Cone': {'bottomRadius': (1.0,), 'height': (2.0,)}})
+_SIZES: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
+    {
+        'Box': {'size': (2.0, 2.0, 2.0)},
+        'Sphere': {'radius': (1.0,)},
+        'Cylinder': {'radius': (1.0,), 'height': (2.0,)},
+        'Cone': {'bottomRadius': (1.0,), 'height': (2.0,)},
+    }
+)
 
 
 def nodes_of_file(path: Path, inside: int = 0) -> list[Node]:
@@ -33,6 +37,7 @@ def nodes_of_file(path: Path, inside: int = 0) -> list[Node]:
 
     inside: in how many files it is. Raises VrmlError and OSError.
     """
+
     def read_inline(url: str) -> list[Node]:
         if inside == _MOST_FILES:
             raise VrmlError(f'files are inside each other more than {_MOST_FILES} times')
@@ -60,8 +65,11 @@ def colored_surfaces(
         if found is None:
             known = names_in(nodes)
             close = close_match(part, known)
-            hint = f'did you mean {close!r}?' if close else (
-                f'names are {", ".join(known) or "none"}')
+            hint = (
+                f'did you mean {close!r}?'
+                if close
+                else (f'names are {", ".join(known) or "none"}')
+            )
             raise VrmlError(f'no node is called {brief(part)} (DEF); {hint}')
         node, frame = found
         # the frame is that of what is in a group

@@ -41,7 +41,11 @@ class Sites(NamedTuple):
 
 
 def assemble(
-    robots: Sequence[RobotSlot], gravity: np.ndarray, contacts: int, loops: int, axes: int,
+    robots: Sequence[RobotSlot],
+    gravity: np.ndarray,
+    contacts: int,
+    loops: int,
+    axes: int,
     samples: int,
 ) -> tuple[Model, State, list[Part]]:
     """
@@ -57,8 +61,12 @@ def assemble(
     for robot in in_order:
         if robot.carrier is not None:
             link = robot.carrier
-            _hang(model, place[robot.name].body, len(robot.blueprint.model.parent),
-                  place[link.robot.name].body + link.placement.body)
+            _hang(
+                model,
+                place[robot.name].body,
+                len(robot.blueprint.model.parent),
+                place[link.robot.name].body + link.placement.body,
+            )
     state = make_state(model, contacts, loops, axes, samples)
     parts = [Part(model, state, place[robot.name]) for robot in robots]
     for robot, part in zip(robots, parts, strict=True):
@@ -113,7 +121,7 @@ def copy_contacts(source: State, target: State) -> None:
 
 
 def forget_contacts(
-    state: State, first: int, end: int, geometries: Sequence[GeometrySlot], time_step: float,
+    state: State, first: int, end: int, geometries: Sequence[GeometrySlot], time_step: float
 ) -> None:
     """
     Remove the last step's contacts of geometries from a state, and renumber the others.
@@ -189,8 +197,10 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
             turned = -1
             if isinstance(device, ContactSensor):
                 device.watch(
-                    (geometry.index, geometry.name) for geometry in robot.geometries
-                    if geometry.link is carrier)
+                    (geometry.index, geometry.name)
+                    for geometry in robot.geometries
+                    if geometry.link is carrier
+                )
             if device.description.frame == 'parent' and parent is not None:
                 turned = link_of[parent.name].site
             devices.append(Mounted(device, len(frames), turned))
@@ -216,9 +226,15 @@ def initial_state(
 
     present: a state with as many loops, axes and samples.
     """
-    initial, state = with_own_parameters(model), make_state(
-        model, loops=len(present.loop_wrench), axes=len(present.axis_q),
-        samples=len(present.sample))
+    initial, state = (
+        with_own_parameters(model),
+        make_state(
+            model,
+            loops=len(present.loop_wrench),
+            axes=len(present.axis_q),
+            samples=len(present.sample),
+        ),
+    )
     for robot in robots:
         carry_over(robot.blueprint.model, robot.initial, Part(initial, state, robot.part.at))
     return state, initial.frame

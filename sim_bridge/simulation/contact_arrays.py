@@ -42,14 +42,19 @@ class ContactArrays:
         self.kept_pairs = np.zeros(1, np.int64)
 
     def build_geometry(
-        self, slots: Mapping[str, RobotSlot], exclusions: Exclusions, materials: MaterialTable,
+        self,
+        slots: Mapping[str, RobotSlot],
+        exclusions: Exclusions,
+        materials: MaterialTable,
         groups: CollisionGroups,
     ) -> None:
         """Build the arrays of all geometries, carrying over what was set."""
         geometries = [geometry for slot in slots.values() for geometry in slot.geometries]
         self.geometry = build_geometry(
-            [geometry.record(materials) for geometry in geometries], exclusions.bodies(slots),
-            [(one.index, other.index) for one, other in exclusions.geometries])
+            [geometry.record(materials) for geometry in geometries],
+            exclusions.bodies(slots),
+            [(one.index, other.index) for one, other in exclusions.geometries],
+        )
         self.write_groups(geometries, groups)
         for slot in slots.values():
             slot.bind_geometries(self.geometry)
@@ -65,14 +70,26 @@ class ContactArrays:
         self.surfaces = materials.surfaces(self.made.laws)
 
     def connect(
-        self, robots: RobotArrays, options: Options, fields: Fields, listeners: ContactListeners,
+        self,
+        robots: RobotArrays,
+        options: Options,
+        fields: Fields,
+        listeners: ContactListeners,
         geometries: Sequence[GeometrySlot],
     ) -> None:
         """Pass all arrays to the engine."""
         state = robots.state
         self.handles = make_contact_handles(
-            robots.model, options, state, self.geometry, self.surfaces, robots.loops, fields,
-            listeners.part(geometries, len(state.contact_gap)), self.made.contacts)
+            robots.model,
+            options,
+            state,
+            self.geometry,
+            self.surfaces,
+            robots.loops,
+            fields,
+            listeners.part(geometries, len(state.contact_gap)),
+            self.made.contacts,
+        )
         counts = self.handles.probe.part(CollisionScratch).counts
         self.kept_pairs = counts[PairCount.IS_KEPT : PairCount.IS_KEPT + 1]
         listeners.connect(self.handles.probe.part(Contacts), fields.time)
@@ -83,8 +100,7 @@ class ContactArrays:
 
     def stop_tracks(self, geometries: Sequence[GeometrySlot]) -> bool:
         """Stop the surfaces of crawlers; return whether any moved."""
-        rows = [geometry.index for geometry in geometries
-                if geometry.link.track_axis is not None]
+        rows = [geometry.index for geometry in geometries if geometry.link.track_axis is not None]
         if not rows or not self.geometry.track[rows, columns.TRACK_SPEED].any():
             return False
         self.geometry.track[rows, columns.TRACK_SPEED] = 0.0

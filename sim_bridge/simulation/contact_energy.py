@@ -24,7 +24,10 @@ def energy_in_contacts(handles: ContactHandles) -> float:
     contacts = make_contacts(count)
     contacts.size[COUNT] = count
     contacts.geometry[:], contacts.gap[:], contacts.normal[:] = (
-        found.pairs, found.gaps, found.normals)
+        found.pairs,
+        found.gaps,
+        found.normals,
+    )
     contacts.point[:] = 0.5 * (found.points_a + found.points_b)
     handle = probe.replaced(make_workspace(model), contacts, *make_problem(model, count, 0))
     return float(contact_energy(handle))

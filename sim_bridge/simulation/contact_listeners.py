@@ -59,9 +59,13 @@ class Listener:
 
     def sides(self, geometries: Sequence[GeometrySlot]) -> np.ndarray:
         """Return (n,) on which sides the geometries are, as bits."""
-        return np.array([
-            FIRST * _is_on(self.first, each) + SECOND * _is_on(self.second, each)
-            for each in geometries], np.int64)
+        return np.array(
+            [
+                FIRST * _is_on(self.first, each) + SECOND * _is_on(self.second, each)
+                for each in geometries
+            ],
+            np.int64,
+        )
 
 
 class ContactListeners:
@@ -101,7 +105,8 @@ class ContactListeners:
         gone: set[object] = set(geometries)
         gone |= {part for each in geometries for part in (each.link, each.link.robot)}
         self.listeners = [
-            each for each in self.listeners if each.first not in gone and each.second not in gone]
+            each for each in self.listeners if each.first not in gone and each.second not in gone
+        ]
 
     def _tell(self, phase: int) -> None:
         part, contacts, time = self._part, self._contacts, float(self._time[NOW])
@@ -113,7 +118,8 @@ class ContactListeners:
                 last += 1
             a, b = pairs[first].tolist()
             for heard, listener in self._hearing(
-                    int(part.event[first]), a, b, slice(first, last), time):
+                int(part.event[first]), a, b, slice(first, last), time
+            ):
                 kept = listener.hear(heard)
                 if kept is not None:
                     keep[first:last] &= kept

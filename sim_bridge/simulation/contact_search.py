@@ -97,7 +97,8 @@ class ContactSearch:
         if len(pairs):
             measurer_of(self._geometry.shape[pairs])(self._handle, pairs, measured)
         return FoundPoints(
-            pairs, measured[:, 1:4], measured[:, 4:7], measured[:, 7:], measured[:, 0])
+            pairs, measured[:, 1:4], measured[:, 4:7], measured[:, 7:], measured[:, 0]
+        )
 
     def boxes(self) -> np.ndarray:
         """Return (ng, 6) least and greatest corners of the boxes around all geometries [m]."""
@@ -132,15 +133,19 @@ class ContactSearch:
         if HOLLOW in shapes:
             stages['detect_hollow'] = DETECT_HOLLOW
         options = self._probe.part(Options)._replace(
-            **{field: stage.address for field, stage in stages.items()})
+            **{field: stage.address for field, stage in stages.items()}
+        )
         model = self._probe.part(Model)
         return self._probe.replaced(
-            options, make_workspace(model), *make_problem(model, 0, 0), *self._scratch(0, 0))
+            options, make_workspace(model), *make_problem(model, 0, 0), *self._scratch(0, 0)
+        )
 
     def _scratch(self, points: int, pairs: int) -> tuple[CollisionScratch, Contacts]:
         points, pairs = max(points, _LEAST_ROOM), max(pairs, _LEAST_ROOM)
-        return (make_collision_scratch(self._geometry, points, pairs, MOST_POINTS),
-                make_contacts(points))
+        return (
+            make_collision_scratch(self._geometry, points, pairs, MOST_POINTS),
+            make_contacts(points),
+        )
 
     def _make_room(self, pairs: int, least_points: int | None = None) -> None:
         """
@@ -157,7 +162,8 @@ class ContactSearch:
             wanted = 0 if grown > room else 2 * points
         if grown > room or wanted > points:
             self.__dict__['_handle'] = self._handle.replaced(
-                *self._scratch(max(points, wanted), grown))
+                *self._scratch(max(points, wanted), grown)
+            )
 
 
 def measurer_of(shapes: np.ndarray) -> Entry:

@@ -87,8 +87,13 @@ class ContactTerms:
     """
 
     def __init__(
-        self, simulation: Simulation, indices: np.ndarray, points: tuple[np.ndarray, np.ndarray],
-        normals: np.ndarray, gaps: np.ndarray, time_step: float,
+        self,
+        simulation: Simulation,
+        indices: np.ndarray,
+        points: tuple[np.ndarray, np.ndarray],
+        normals: np.ndarray,
+        gaps: np.ndarray,
+        time_step: float,
     ):
         """
         Compute what does not depend on the free velocity.
@@ -111,12 +116,15 @@ class ContactTerms:
         contacts.point[:] = 0.5 * (points[0] + points[1])
         self._calls, self._friction = simulation.calls, simulation.friction_calls()
         options = probe.part(Options)._replace(
-            time_step=time_step, custom=0 if self._friction is None else self._friction.address)
+            time_step=time_step, custom=0 if self._friction is None else self._friction.address
+        )
         self._handle = probe.replaced(
             with_stages(options, refining_stages(probe.part(Surfaces))),
-            make_workspace(self._model, bool(len(self._loops.kind))), contacts,
+            make_workspace(self._model, bool(len(self._loops.kind))),
+            contacts,
             *make_problem(self._model, count, 0),
-            make_loop_work(self._model, self._loops))
+            make_loop_work(self._model, self._loops),
+        )
         self.mass, unforced, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
         present_dynamics(self._handle, self.mass, unforced)
         self.bias = -self.mass @ unforced
@@ -159,10 +167,15 @@ class ContactTerms:
         friction[:, 1] *= np.where(is_cone, ratio, 1.0)
         has_law = laws.law != NO_LAW
         return ContactLaws(
-            has_law, np.stack([x, sign * y, sign * z], axis=2),
-            np.where(has_law[:, None], targets, 0.0), softness, friction, laws.model.copy(),
-            laws.pull.copy(), np.where(
-                has_law[:, None], laws.radius[:, [Bound.ROLL, Bound.SPIN]], 0.0))
+            has_law,
+            np.stack([x, sign * y, sign * z], axis=2),
+            np.where(has_law[:, None], targets, 0.0),
+            softness,
+            friction,
+            laws.model.copy(),
+            laws.pull.copy(),
+            np.where(has_law[:, None], laws.radius[:, [Bound.ROLL, Bound.SPIN]], 0.0),
+        )
 
     def contact_rows(self, axes: np.ndarray, turning: np.ndarray | None = None) -> np.ndarray:
         """
@@ -175,9 +188,13 @@ class ContactTerms:
         rows = np.zeros((len(directions), len(self.velocity)))
         for side, sign in enumerate((1.0, -1.0)):
             force_rows(
-                self._handle, np.repeat(self._bodies[which, side], 3),
-                np.repeat(self._points[side][which], 3, axis=0), sign * directions,
-                int(turning is not None), rows)
+                self._handle,
+                np.repeat(self._bodies[which, side], 3),
+                np.repeat(self._points[side][which], 3, axis=0),
+                sign * directions,
+                int(turning is not None),
+                rows,
+            )
         return rows
 
     def joint_rows(self) -> JointRows:
@@ -192,11 +209,16 @@ class ContactTerms:
         yields = loops.cfm > 0.0
         is_mimic = loops.kind == MIMIC
         holds = is_mimic | (self._state.loop_broken[loops.joint] == 0)
-        names = ['mimic' if mimic else self._names[joint]
-                 for joint, mimic in zip(loops.joint.tolist(), is_mimic, strict=True)]
+        names = [
+            'mimic' if mimic else self._names[joint]
+            for joint, mimic in zip(loops.joint.tolist(), is_mimic, strict=True)
+        ]
         return JointRows(
-            [name for name, held in zip(names, holds, strict=True) if held], rows[holds],
-            np.where(yields, -loops.erp / h * error, 0.0)[holds], (loops.cfm / h)[holds])
+            [name for name, held in zip(names, holds, strict=True) if held],
+            rows[holds],
+            np.where(yields, -loops.erp / h * error, 0.0)[holds],
+            (loops.cfm / h)[holds],
+        )
 
     def joint_laws(self, names: list[str]) -> JointLaws:
         """Return the laws of joints in trees; names: (nv) of coordinates. To be called last."""
@@ -205,8 +227,13 @@ class ContactTerms:
         has_axis = np.zeros(len(names), bool)
         has_axis[model.v_index[(model.kind > WELD) & (model.kind < FREE)]] = True
         return joint_law_rows(
-            work.law, work.mode, model.passive, self.velocity, self.time_step,
-            [name if has else '' for name, has in zip(names, has_axis, strict=True)])
+            work.law,
+            work.mode,
+            model.passive,
+            self.velocity,
+            self.time_step,
+            [name if has else '' for name, has in zip(names, has_axis, strict=True)],
+        )
 
     def left_out(self) -> list[str]:
         """Return what acts in a step and is in none of these terms, in words."""

@@ -38,14 +38,18 @@ class Dirty(IntFlag):
 
 # Plain integers, since operations on flags are slow.
 PARTS, MEDIUM, GEOMETRY, SURFACES, CONTACTS, OBSERVER, STEPPER = (
-    each.value for each in list(Dirty)[:7])
+    each.value for each in list(Dirty)[:7]
+)
 JOINT_VELOCITIES, OBSERVATION, INITIAL, LOOP_FORCES, PUSHES, APPLIED = (
-    each.value for each in list(Dirty)[7:])
+    each.value for each in list(Dirty)[7:]
+)
 ROBOT_ARRAYS = PARTS | MEDIUM
 ALL_ARRAYS = ROBOT_ARRAYS | GEOMETRY | SURFACES | CONTACTS
 TO_OBSERVE = ROBOT_ARRAYS | OBSERVER | OBSERVATION
 TO_STEP = ALL_ARRAYS | STEPPER | JOINT_VELOCITIES
 AT_FIRST = sum(
-    each.value for each in Dirty
-    if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES, Dirty.APPLIED))
+    each.value
+    for each in Dirty
+    if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES, Dirty.APPLIED)
+)
 """What is out of date in a simulation that has nothing yet."""

@@ -59,31 +59,52 @@ class ForceFields:
     @property
     def functions(self) -> list[tuple[str, Any]]:
         """The functions of Python with their names."""
-        named = [(f'force field {name!r}', each.field) for name, each in self.placed.items()
-                 if not _is_declared(each.field)]
+        named = [
+            (f'force field {name!r}', each.field)
+            for name, each in self.placed.items()
+            if not _is_declared(each.field)
+        ]
         return named + ([] if self.gravity is None else [('gravity', self.gravity)])
 
     def save(self) -> SavedFields:
         """Return what `restore` takes."""
-        return SavedFields(tuple(
-            (name, field, None if links is None else tuple(
-                (link.robot.name, link.name) for link in links))
-            for name, (field, links) in self.placed.items()), self.gravity)
+        return SavedFields(
+            tuple(
+                (
+                    name,
+                    field,
+                    None
+                    if links is None
+                    else tuple((link.robot.name, link.name) for link in links),
+                )
+                for name, (field, links) in self.placed.items()
+            ),
+            self.gravity,
+        )
 
     def restore(self, saved: SavedFields, slots: Any) -> None:
         """Take what `save` returned; slots: the robots' by name."""
         self.gravity = saved.gravity
         self.placed = {
-            name: Placement(field, None if links is None else tuple(
-                slots[robot].link(link) for robot, link in links))
-            for name, field, links in saved.placed}
+            name: Placement(
+                field,
+                None if links is None else tuple(slots[robot].link(link) for robot, link in links),
+            )
+            for name, field, links in saved.placed
+        }
 
     def digest(self, part: Fields) -> list[Any]:
         """Return what decides the future, of functions their names; nothing without fields."""
         if not self.placed and self.gravity is None:
             return []
-        return [part.kind, part.law, part.of, part.body, part.link,
-                [(what, name_of(function)) for what, function in self.functions]]
+        return [
+            part.kind,
+            part.law,
+            part.of,
+            part.body,
+            part.link,
+            [(what, name_of(function)) for what, function in self.functions],
+        ]
 
     def forget(self, links: Iterable[LinkSlot]) -> None:
         """Let no field act on links that are removed."""
@@ -99,7 +120,8 @@ class ForceFields:
             return True
         rows = self._rows(links, model)[1]
         return [link.body for _, link in rows] == part.body.tolist() and np.array_equal(
-            _mass_rows(rows), part.link)
+            _mass_rows(rows), part.link
+        )
 
     def _rows(
         self, links: Sequence[LinkSlot], model: Model
@@ -107,36 +129,50 @@ class ForceFields:
         """Return the fields, each with what it is and its links; and one row for each of these."""
         immobile = immobile_bodies(model)
         movable = [link for link in links if link.mass > 0.0 and not immobile[link.body]]
-        placed = [(f'force field {name!r}', field, movable if own is None else [
-            link for link in movable if link in own])
-            for name, (field, own) in self.placed.items()]
+        placed = [
+            (
+                f'force field {name!r}',
+                field,
+                movable if own is None else [link for link in movable if link in own],
+            )
+            for name, (field, own) in self.placed.items()
+        ]
         if self.gravity is not None:
             own_gravity = self.gravity
             pulled = [link for link in movable if link.medium.gravity]
             placed.append(('gravity', _as_force(own_gravity), pulled))
         return placed, [
-            (number, link) for number, (_, _, own) in enumerate(placed) for link in own]
+            (number, link) for number, (_, _, own) in enumerate(placed) for link in own
+        ]
 
     def parts(self, links: Sequence[LinkSlot], model: Model) -> tuple[Fields, Fields]:
         """Return the engine's part to step with, and that to observe with."""
         placed, rows = self._rows(links, model)
         sizes = {'nf': len(placed), 'pushed': len(rows)}
-        made = [make(
-            Fields, sizes, kind=np.array([_kind(field) for _, field, _ in placed], np.int64),
-            law=np.array([_law(field) for _, field, _ in placed]).reshape(-1, FIELD_SIZE),
-            of=np.array([number for number, _ in rows], np.int64),
-            body=np.array([link.body for _, link in rows], np.int64),
-            link=_mass_rows(rows))
-            for _ in range(2)]
-        called = [(row, placed[number][0], placed[number][1], link.mass)
-                  for row, (number, link) in enumerate(rows)
-                  if not _is_declared(placed[number][1])]
+        made = [
+            make(
+                Fields,
+                sizes,
+                kind=np.array([_kind(field) for _, field, _ in placed], np.int64),
+                law=np.array([_law(field) for _, field, _ in placed]).reshape(-1, FIELD_SIZE),
+                of=np.array([number for number, _ in rows], np.int64),
+                body=np.array([link.body for _, link in rows], np.int64),
+                link=_mass_rows(rows),
+            )
+            for _ in range(2)
+        ]
+        called = [
+            (row, placed[number][0], placed[number][1], link.mass)
+            for row, (number, link) in enumerate(rows)
+            if not _is_declared(placed[number][1])
+        ]
         for part, caller in zip(made, (self.stepping, self.observing), strict=True):
             caller.take(part, called)
             part.call[:] = (
                 FIELDS.address if rows else 0,
                 caller.callback.address if called or self.gravity is not None else 0,
-                self.gravity is not None)
+                self.gravity is not None,
+            )
         return made[0], made[1]
 
 
@@ -170,13 +206,17 @@ class _Caller:
         for row, what, function, mass in self._rows:
             sample = part.sample[row]
             force = function(
-                sample[: columns.MOTION].copy(), sample[columns.MOTION : columns.PUSH].copy(),
-                mass, time)
+                sample[: columns.MOTION].copy(),
+                sample[columns.MOTION : columns.PUSH].copy(),
+                mass,
+                time,
+            )
             sample[columns.PUSH :] = vector_from(function, 'force', force, what)
 
 
 def _as_force(gravity: GravityFunction) -> ForceField:
     """Return a function of gravity as one of a force."""
+
     def weight(position: Any, velocity: Any, mass: float, time: float) -> Any:
         return mass * vector_from(gravity, 'acceleration', gravity(position), 'gravity')
 
@@ -200,11 +240,21 @@ def _law(field: ForceField) -> np.ndarray:
     if isinstance(field, UniformField):
         row[:6] = *field.force, *field.acceleration
     elif isinstance(field, (PointField, PointGravity)):
-        row[:6] = (*field.center, field.strength, field.exponent,
-                   float(isinstance(field, PointGravity)))
+        row[:6] = (
+            *field.center,
+            field.strength,
+            field.exponent,
+            float(isinstance(field, PointGravity)),
+        )
     elif isinstance(field, Drag):
-        row[:] = (*field.wind, *field.gust, field.gust_rate,
-                  field.linear, field.quadratic, field.angular)
+        row[:] = (
+            *field.wind,
+            *field.gust,
+            field.gust_rate,
+            field.linear,
+            field.quadratic,
+            field.angular,
+        )
     return row
 
 

@@ -47,8 +47,7 @@ class FrictionCalls:
     """
 
     def __init__(
-        self, functions: Mapping[int, FrictionFunction], names: Sequence[Names],
-        calls: PythonCalls,
+        self, functions: Mapping[int, FrictionFunction], names: Sequence[Names], calls: PythonCalls
     ):
         """
         Keep the functions.
@@ -95,8 +94,17 @@ class FrictionCalls:
             a, b, normals, velocities = b, a, -normals, -velocities
         mu, mu2 = self._surfaces.law[law, [MU, MU2]].tolist()
         return TouchingPair(
-            a, b, points, -self._contacts.gap[rows], normals, velocities, self._last_forces(rows),
-            mu, mu2, self._time_step)
+            a,
+            b,
+            points,
+            -self._contacts.gap[rows],
+            normals,
+            velocities,
+            self._last_forces(rows),
+            mu,
+            mu2,
+            self._time_step,
+        )
 
     def _velocities(self, body: int, points: np.ndarray) -> np.ndarray:
         """Return (n, 3) the velocities of a body at points, at the start of the step."""
@@ -114,21 +122,23 @@ class FrictionCalls:
             return np.zeros((len(rows), 3))
         stretch = (frame[:, 2] ** 2).sum(axis=1, keepdims=True)
         second = np.divide(frame[:, 2], stretch, out=np.zeros_like(frame[:, 2]), where=stretch > 0)
-        return np.asarray(target[:, [Row.TANGENT]] * frame[:, 1]
-                          + target[:, [Row.TANGENT2]] * second)
+        return np.asarray(
+            target[:, [Row.TANGENT]] * frame[:, 1] + target[:, [Row.TANGENT2]] * second
+        )
 
     def _last_forces(self, rows: np.ndarray) -> np.ndarray:
         """Return (n,) the normal forces of the last step, 0 for contacts that are new [N]."""
         state = self._state
         count = int(state.contact_size[COUNT])
         same = np.flatnonzero(
-            (state.contact_geometry[:count] == self._contacts.geometry[rows[0]]).all(axis=1))
+            (state.contact_geometry[:count] == self._contacts.geometry[rows[0]]).all(axis=1)
+        )
         impulses = state.contact_impulse[same, LINEAR_IMPULSE : LINEAR_IMPULSE + 3]
         forces = (impulses * state.contact_normal[same]).sum(axis=1) / self._time_step
-        by_feature = dict(zip(
-            state.contact_feature[same].tolist(), forces.tolist(), strict=True))
-        return np.array([
-            by_feature.get(each, 0.0) for each in self._contacts.feature[rows].tolist()])
+        by_feature = dict(zip(state.contact_feature[same].tolist(), forces.tolist(), strict=True))
+        return np.array(
+            [by_feature.get(each, 0.0) for each in self._contacts.feature[rows].tolist()]
+        )
 
     def _set(self, rows: np.ndarray, pair: TouchingPair, found: PairFriction) -> None:
         """Set the laws of contacts to what a function has returned."""
@@ -171,9 +181,7 @@ def _numbers(what: str, value: Any, count: int, place: str) -> np.ndarray:
     return np.broadcast_to(array, (count,))
 
 
-def _directions(
-    value: Any, normal: np.ndarray, otherwise: np.ndarray, place: str
-) -> np.ndarray:
+def _directions(value: Any, normal: np.ndarray, otherwise: np.ndarray, place: str) -> np.ndarray:
     """Return (n, 3) unit vectors along the surface; what is along the normal leaves the others."""
     expected = f'3 finite numbers, or {len(normal)} times 3, one for each point'
     array = real_array('direction', value, expected, place)

@@ -59,11 +59,13 @@ class CollisionGroups:
         """
         distinct = sorted({frozenset(names) for names in memberships}, key=sorted)
         partners = {
-            names: tuple(self.collide(names, other) for other in distinct) for names in distinct}
+            names: tuple(self.collide(names, other) for other in distinct) for names in distinct
+        }
         number = {row: k for k, row in enumerate(dict.fromkeys(partners.values()))}
         if len(number) > _MOST:
             raise InvalidValueError(
-                'number of different sets of collision groups', len(number), f'at most {_MOST}')
+                'number of different sets of collision groups', len(number), f'at most {_MOST}'
+            )
         bit = {names: 1 << number[partners[names]] for names in distinct}
         masks = dict.fromkeys(distinct, 0)
         for names, row in partners.items():

@@ -114,8 +114,14 @@ class Probe(NamedTuple):
 
 
 def make_options(
-    time_step: float, solver: int = DIRECT, margin: float = 1e-4, *, sleeps: bool = False,
-    is_smooth: bool = False, keeps_momentum: bool = False, iterations: int | None = None,
+    time_step: float,
+    solver: int = DIRECT,
+    margin: float = 1e-4,
+    *,
+    sleeps: bool = False,
+    is_smooth: bool = False,
+    keeps_momentum: bool = False,
+    iterations: int | None = None,
     budget: int | None = None,
 ) -> Options:
     """
@@ -129,15 +135,35 @@ def make_options(
     jammed bodies would exceed.
     """
     return Options(
-        time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
-        solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
+        time_step=time_step,
+        is_smooth=int(is_smooth),
+        velocity_passes=2,
+        max_pivots=100,
+        solver=solver,
+        touching=_TOUCHING[solver],
+        contact_tolerance=_TOLERANCE[solver],
         max_sweeps=iterations or _SWEEPS[solver],
-        newton_rows=0 if iterations else _NEWTON_ROWS, step_budget=budget or MOST_WORK,
+        newton_rows=0 if iterations else _NEWTON_ROWS,
+        step_budget=budget or MOST_WORK,
         contact_margin=margin,
-        detect=0, narrow=0, detect_convex=0, detect_surface=0, detect_hollow=0, detect_line=0,
+        detect=0,
+        narrow=0,
+        detect_convex=0,
+        detect_surface=0,
+        detect_hollow=0,
+        detect_line=0,
         contact=0,
-        refine=0, custom=0, hybrid=0, made=0, newton=0, share=0, loops=0,
-        keeps_momentum=int(keeps_momentum), momentum=0, sleeps=int(sleeps))
+        refine=0,
+        custom=0,
+        hybrid=0,
+        made=0,
+        newton=0,
+        share=0,
+        loops=0,
+        keeps_momentum=int(keeps_momentum),
+        momentum=0,
+        sleeps=int(sleeps),
+    )
 
 
 def needed_stages(
@@ -180,21 +206,60 @@ def switched_units() -> list[Unit]:
 def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [
-        DETECT_HOLLOW, DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, NARROW, NEWTON, DETECT,
+        DETECT_HOLLOW,
+        DETECT_SURFACE,
+        LOOPS,
+        CONTACT,
+        DETECT_CONVEX,
+        NARROW,
+        NEWTON,
+        DETECT,
         DETECT_LINE,
-        SHARE, REFINE, HYBRID, MADE_CONTACTS, MOMENTUM, FIELDS, LISTEN]
+        SHARE,
+        REFINE,
+        HYBRID,
+        MADE_CONTACTS,
+        MOMENTUM,
+        FIELDS,
+        LISTEN,
+    ]
     entries = [
-        measure_hollow_pairs, step, step_smoothly, measure_pairs, observe,
-        measure_convex_pairs, solve_given,
-        locate, advance, advance_worlds, observe_worlds, energy, momentum, contact_energy,
-        loop_energy, run_stage, search_near,
-        search_pairs, mark_collidable,
-        constraint_rows, present_dynamics, present_laws, present_response, present_efforts,
-        force_rows, cast_nearest, cast_all, scan_all,
-        bound]
-    entries += [each for module in (rigid_body, frames, configurations)
-                for each in vars(module).values()
-                if isinstance(each, Entry) and each not in entries]
+        measure_hollow_pairs,
+        step,
+        step_smoothly,
+        measure_pairs,
+        observe,
+        measure_convex_pairs,
+        solve_given,
+        locate,
+        advance,
+        advance_worlds,
+        observe_worlds,
+        energy,
+        momentum,
+        contact_energy,
+        loop_energy,
+        run_stage,
+        search_near,
+        search_pairs,
+        mark_collidable,
+        constraint_rows,
+        present_dynamics,
+        present_laws,
+        present_response,
+        present_efforts,
+        force_rows,
+        cast_nearest,
+        cast_all,
+        scan_all,
+        bound,
+    ]
+    entries += [
+        each
+        for module in (rigid_body, frames, configurations)
+        for each in vars(module).values()
+        if isinstance(each, Entry) and each not in entries
+    ]
     return [*(stage.unit for stage in stages), *(entry.unit for entry in entries)]
 
 
@@ -203,9 +268,21 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
     room, loops = len(state.contact_gap), make_loops([], model)
     scratch = make_collision_scratch(geometry, room, 0)
     handle = Handle(
-        model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
-        make_contacts(room), *make_problem(model, room, 0), loops, make_loop_work(model, loops),
-        no_fields(), no_listening(), make_made_contacts(0))
+        model,
+        make_options(0.0),
+        state,
+        make_workspace(model),
+        geometry,
+        _NO_SURFACES,
+        scratch,
+        make_contacts(room),
+        *make_problem(model, room, 0),
+        loops,
+        make_loop_work(model, loops),
+        no_fields(),
+        no_listening(),
+        make_made_contacts(0),
+    )
     return Probe(handle, scratch.pose)
 
 
@@ -216,13 +293,24 @@ def make_observer(
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
     nothing = make_made_contacts(0)
     options = options._replace(keeps_momentum=0)  # of steps alone
-    options = with_stages(
-        options, needed_stages(options, geometry, _NO_SURFACES, loops, nothing))
+    options = with_stages(options, needed_stages(options, geometry, _NO_SURFACES, loops, nothing))
     work = make_loop_work(model, loops)
     handle = Handle(
-        model, options, state, workspace, geometry, _NO_SURFACES,
-        make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0),
-        loops, work, fields, no_listening(), nothing)
+        model,
+        options,
+        state,
+        workspace,
+        geometry,
+        _NO_SURFACES,
+        make_collision_scratch(geometry, 0, 0),
+        make_contacts(0),
+        *make_problem(model, 0, 0),
+        loops,
+        work,
+        fields,
+        no_listening(),
+        nothing,
+    )
     return Observer(handle, workspace, work)
 
 
@@ -242,19 +330,37 @@ def make_contact_handles(
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
     yielding = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
     problem = make_problem(
-        model, room, 6 * room, loops.body.tolist(), yielding, len(loops.axis_joint))
+        model, room, 6 * room, loops.body.tolist(), yielding, len(loops.axis_joint)
+    )
     workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(
-        model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
-        loops, make_loop_work(model, loops), fields, listening, made)
+        model,
+        options,
+        state,
+        workspace,
+        geometry,
+        surfaces,
+        scratch,
+        contacts,
+        *problem,
+        loops,
+        make_loop_work(model, loops),
+        fields,
+        listening,
+        made,
+    )
     return ContactHandles(probe, problem, ContactSearch(probe), RaySearch(probe))
 
 
 def stages_of(probe: Handle) -> dict[str, Stage]:
     """Return the stages that steps of what a handle of `make_contact_handles` holds can need."""
     return needed_stages(
-        probe.part(Options), probe.part(Geometry), probe.part(Surfaces), probe.part(Loops),
-        probe.part(MadeContacts))
+        probe.part(Options),
+        probe.part(Geometry),
+        probe.part(Surfaces),
+        probe.part(Loops),
+        probe.part(MadeContacts),
+    )
 
 
 def stepping_units(probe: Handle, stages: dict[str, Stage]) -> list[Unit]:

@@ -56,9 +56,14 @@ class JointLaws(NamedTuple):
         """Return the rows of a mask (k,)."""
         kept = np.flatnonzero(mask).tolist()
         return JointLaws(
-            [self.types[row] for row in kept], [self.names[row] for row in kept],
-            self.jacobian[mask], self.target[mask], self.softness[mask], self.least[mask],
-            self.most[mask])
+            [self.types[row] for row in kept],
+            [self.names[row] for row in kept],
+            self.jacobian[mask],
+            self.target[mask],
+            self.softness[mask],
+            self.least[mask],
+            self.most[mask],
+        )
 
     @property
     def is_bounded(self) -> np.ndarray:
@@ -74,8 +79,13 @@ class _Rows:
         self._parts: list[np.ndarray] = []
 
     def add(
-        self, kind: str, at: np.ndarray, target: np.ndarray, softness: np.ndarray | float = 0.0,
-        least: np.ndarray | float = -np.inf, most: np.ndarray | float = np.inf,
+        self,
+        kind: str,
+        at: np.ndarray,
+        target: np.ndarray,
+        softness: np.ndarray | float = 0.0,
+        least: np.ndarray | float = -np.inf,
+        most: np.ndarray | float = np.inf,
         sign: np.ndarray | float = 1.0,
     ) -> None:
         """Add rows of a type; each array has an entry for each coordinate of `at`."""
@@ -94,11 +104,16 @@ class _Rows:
         jacobian = np.zeros((len(at), nv))
         jacobian[np.arange(len(at)), at] = sign
         return JointLaws(
-            self.types, [names[k] for k in at], jacobian, target, softness, least, most)
+            self.types, [names[k] for k in at], jacobian, target, softness, least, most
+        )
 
 
 def joint_law_rows(
-    law: np.ndarray, mode: np.ndarray, passive: np.ndarray, velocity: np.ndarray, h: float,
+    law: np.ndarray,
+    mode: np.ndarray,
+    passive: np.ndarray,
+    velocity: np.ndarray,
+    h: float,
     names: list[str],
 ) -> JointLaws:
     """
@@ -117,17 +132,34 @@ def joint_law_rows(
         rows.add(STOP_ROW, at, sign * law[at, bound], least=0.0, sign=sign)
     at = np.flatnonzero(acts & (law[:, STOP] != 0.0))
     inwards = -law[at, STOP]
-    rows.add(STOP_ROW, at, inwards * _unloaded(law[at], velocity[at], STOP_EFFORT, STOP_SLOPE),
-             1.0 / (h * law[at, STOP_SLOPE]), least=0.0, sign=inwards)
+    rows.add(
+        STOP_ROW,
+        at,
+        inwards * _unloaded(law[at], velocity[at], STOP_EFFORT, STOP_SLOPE),
+        1.0 / (h * law[at, STOP_SLOPE]),
+        least=0.0,
+        sign=inwards,
+    )
     at = np.flatnonzero(acts & ((law[:, COULOMB] > 0.0) | (law[:, BACK_COULOMB] > 0.0)))
-    rows.add(FRICTION_ROW, at, np.zeros(len(at)), least=-h * law[at, COULOMB],
-             most=h * law[at, BACK_COULOMB])
+    rows.add(
+        FRICTION_ROW,
+        at,
+        np.zeros(len(at)),
+        least=-h * law[at, COULOMB],
+        most=h * law[at, BACK_COULOMB],
+    )
     at = np.flatnonzero(acts & (law[:, MOTOR] == HARD))
     rows.add(MOTOR_ROW, at, law[at, TARGET], least=h * law[at, LEAST], most=h * law[at, MOST])
     is_servo = acts & (law[:, MOTOR] == SERVO) & (law[:, SERVO_SLOPE] > 0.0)
     at = np.flatnonzero(is_servo)
-    rows.add(MOTOR_ROW, at, _unloaded(law[at], velocity[at], SERVO_EFFORT, SERVO_SLOPE),
-             1.0 / (h * law[at, SERVO_SLOPE]), h * law[at, LEAST], h * law[at, MOST])
+    rows.add(
+        MOTOR_ROW,
+        at,
+        _unloaded(law[at], velocity[at], SERVO_EFFORT, SERVO_SLOPE),
+        1.0 / (h * law[at, SERVO_SLOPE]),
+        h * law[at, LEAST],
+        h * law[at, MOST],
+    )
     implicit = _implicit_inertia(law, passive, is_servo, h)
     at = np.flatnonzero(acts & (implicit > 0.0))
     rows.add(PASSIVE_ROW, at, velocity[at], 1.0 / implicit[at])
@@ -146,6 +178,10 @@ def _implicit_inertia(
     own = h * passive[:, DAMPING]
     all_dampers = own + h * np.where(is_servo, law[:, SERVO_DAMPING], 0.0)
     inertia = law[:, INERTIA]
-    weight = np.divide(3.0 * inertia + all_dampers, 6.0 * inertia + all_dampers,
-                       out=np.zeros_like(own), where=all_dampers > 0.0)
+    weight = np.divide(
+        3.0 * inertia + all_dampers,
+        6.0 * inertia + all_dampers,
+        out=np.zeros_like(own),
+        where=all_dampers > 0.0,
+    )
     return own * weight + 0.25 * h * h * passive[:, STIFFNESS]

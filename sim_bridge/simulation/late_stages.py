@@ -49,8 +49,12 @@ def compiled_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
 def close_units(stages: Mapping[str, Stage], handle: Handle) -> list[Unit]:
     """Return the units of the late stages that the pairs found by the last step call."""
     counts = handle.part(CollisionScratch).counts
-    return [stage.unit for count, group in _groups(stages) if counts[count] > 0
-            for stage in group.values()]
+    return [
+        stage.unit
+        for count, group in _groups(stages)
+        if counts[count] > 0
+        for stage in group.values()
+    ]
 
 
 def _groups(stages: Mapping[str, Stage]) -> Iterator[tuple[PairCount, dict[str, Stage]]]:

@@ -20,8 +20,11 @@ def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     The arrays are others where other links are concerned than before. A single body that the
     medium resists, or that gravity acts on in part only, is left to the general integrator.
     """
-    links = [link for link in links
-             if link.mass > 0.0 and (link.medium.resists or not link.medium.gravity)]
+    links = [
+        link
+        for link in links
+        if link.mass > 0.0 and (link.medium.resists or not link.medium.gravity)
+    ]
     bodies = np.array([link.body for link in links], np.int64)
     rows = np.zeros((len(links), columns.MEDIUM_SIZE))
     for row, link in zip(rows, links, strict=True):
@@ -36,8 +39,9 @@ def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     single[model.parent[model.parent >= 0]] = False
     model.kind[single] = FREE_SINGLE
     in_general = part.copy()
-    in_general[[body for body, link in zip(bodies, links, strict=True)
-                if link.medium.resists]] = True
+    in_general[[body for body, link in zip(bodies, links, strict=True) if link.medium.resists]] = (
+        True
+    )
     model.kind[single & in_general] = FREE
     if not np.array_equal(bodies, model.medium_body):
         return model._replace(medium_body=bodies, medium=rows)
@@ -52,11 +56,13 @@ def _describe(link: LinkSlot, row: np.ndarray) -> None:
     row[columns.LIFTED] = 0.0 if own.gravity else link.mass
     pairs = (
         (columns.ADDED, own.mass_coefficients, own.inertia_coefficients),
-        (columns.DRAG, own.linear_velocity_damping, own.angular_velocity_damping))
+        (columns.DRAG, own.linear_velocity_damping, own.angular_velocity_damping),
+    )
     for at, linear, angular in pairs:
         roots = np.sqrt(angular)
         for start, matrix in (
-                (at, np.diag(linear) * link.mass),
-                (at + 6, roots[:, None] * link.inertia * roots)):
+            (at, np.diag(linear) * link.mass),
+            (at + 6, roots[:, None] * link.inertia * roots),
+        ):
             row[start : start + 6] = (place.rotation @ matrix @ place.rotation.T)[_UPPER]
     row[columns.FASTEST] = max(*own.linear_velocity_damping, *own.angular_velocity_damping)

@@ -71,8 +71,11 @@ class MadeRoom:
         own.geometry[:count] = pair = pair[order]
         is_first = np.ones(count, bool)
         is_first[1:] = (pair[1:] != pair[:-1]).any(axis=1)
-        own.feature[:count] = MADE + np.arange(count) - np.maximum.accumulate(
-            np.where(is_first, np.arange(count), 0))
+        own.feature[:count] = (
+            MADE
+            + np.arange(count)
+            - np.maximum.accumulate(np.where(is_first, np.arange(count), 0))
+        )
         own.law[:count] = first + made.law[order]
         own.point[:count], own.gap[:count] = made.point[order], made.gap[order]
         # the second direction, normal × first, stays, and the velocity along it turns around
@@ -90,9 +93,16 @@ def made_impulses(state: State, pairs: Sequence[tuple[int, int]]) -> FloatArray:
     pairs: geometries of the contacts, in the order in which they were handed to the step.
     """
     count = int(state.contact_size[COUNT])
-    places = {(*pair, feature): place for place, (pair, feature) in enumerate(zip(
-        state.contact_geometry[:count].tolist(), state.contact_feature[:count].tolist(),
-        strict=True))}
+    places = {
+        (*pair, feature): place
+        for place, (pair, feature) in enumerate(
+            zip(
+                state.contact_geometry[:count].tolist(),
+                state.contact_feature[:count].tolist(),
+                strict=True,
+            )
+        )
+    }
     impulses, ranks = np.zeros((len(pairs), 6)), Counter[tuple[int, int]]()
     for number, (a, b) in enumerate(pairs):
         pair = min(a, b), max(a, b)

@@ -20,8 +20,10 @@ _OF_ROBOT = ('nb', 'nq', 'nv')
 """Dimensions along which a robot's numbers are a stretch of the world's."""
 _STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
 _PARAMETERS = {
-    field: along for field, along in rows_of(Model).items()
-    if arrays_of(Model)[field].dims.is_parameter}
+    field: along
+    for field, along in rows_of(Model).items()
+    if arrays_of(Model)[field].dims.is_parameter
+}
 
 
 class Part(NamedTuple):
@@ -56,11 +58,15 @@ def view_part(part: Part, own: Model) -> Part:
     def views(fields: Mapping[str, str], source: NamedTuple) -> dict[str, Any]:
         return {
             field: getattr(source, field)[part.at.along(along) :][: counts[along]]
-            for field, along in fields.items() if along in _OF_ROBOT}
+            for field, along in fields.items()
+            if along in _OF_ROBOT
+        }
 
     return Part(
         own._replace(**views(_PARAMETERS, part.model)),
-        make_state(own)._replace(**views(_STATE, part.state)), Offsets(0, 0, 0))
+        make_state(own)._replace(**views(_STATE, part.state)),
+        Offsets(0, 0, 0),
+    )
 
 
 def carry_over(own: Model, source: Part, target: Part) -> None:
@@ -68,7 +74,8 @@ def carry_over(own: Model, source: Part, target: Part) -> None:
     counts = model_sizes(own)
     stretches = {
         along: (source.at.along(along), target.at.along(along), counts[along])
-        for along in _OF_ROBOT}
+        for along in _OF_ROBOT
+    }
     _carry(_STATE, source.state, target.state, stretches)
     _carry(_PARAMETERS, source.model, target.model, stretches)
 
@@ -80,7 +87,9 @@ def carry_bodies(own: Model, source: Part, target: Part) -> None:
 
 
 def _carry(
-    fields: Mapping[str, str], source: NamedTuple, target: NamedTuple,
+    fields: Mapping[str, str],
+    source: NamedTuple,
+    target: NamedTuple,
     stretches: Mapping[str, tuple[int, int, int]],
 ) -> None:
     """Copy slices of arrays; stretches: by dimension first target row, source row and count."""
@@ -99,7 +108,8 @@ def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
     part, counts = own_part(new.model), model_sizes(new.model)
     stretches = {
         'nq': (source.at.q + old.first_q, new.first_q, counts['nq'] - new.first_q),
-        'nv': (source.at.v + old.first_v, new.first_v, counts['nv'] - new.first_v)}
+        'nv': (source.at.v + old.first_v, new.first_v, counts['nv'] - new.first_v),
+    }
     _carry(_STATE, source.state, part.state, stretches)
     _carry(_PARAMETERS, source.model, part.model, stretches)
     return part

@@ -28,6 +28,7 @@ class PythonCalls:
 
         The kernels get -1 where it raises: they are to end early, and `raise_error` follows.
         """
+
         def call(phase: int) -> int:
             closed = self.is_closed
             try:
@@ -59,7 +60,8 @@ class PythonCalls:
                 'a function runs in the middle of a step: a listener to contacts, a friction '
                 'function, or one of gravity or a force field. It must not step, change or save '
                 'the world; World.before_step and after_step are for that. Only a listener may '
-                'read the world, any other uses its arguments alone')
+                'read the world, any other uses its arguments alone'
+            )
 
     def raise_error(self) -> None:
         """Raise the first error since this was called last."""

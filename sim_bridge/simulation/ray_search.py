@@ -61,8 +61,13 @@ class Struck(NamedTuple):
     def taken(self, rows: slice) -> Struck:
         """Return some rows."""
         return Struck(
-            self.rays[rows], self.geometries[rows], self.points[rows], self.normals[rows],
-            self.distances[rows], self.depths[rows])
+            self.rays[rows],
+            self.geometries[rows],
+            self.points[rows],
+            self.normals[rows],
+            self.distances[rows],
+            self.depths[rows],
+        )
 
 
 class SingleCast:
@@ -76,8 +81,14 @@ class SingleCast:
         self._normal = numbers[_HIT_NORMAL:_HIT_LENGTHS]
         self._allowed = _NONE
         self._call = search.prepare(
-            numbers[:3].reshape(1, 3), numbers[3:6].reshape(1, 3), self._found,
-            self._point.reshape(1, 3), self._normal.reshape(1, 3), numbers[12:13], numbers[13:14])
+            numbers[:3].reshape(1, 3),
+            numbers[3:6].reshape(1, 3),
+            self._found,
+            self._point.reshape(1, 3),
+            self._normal.reshape(1, 3),
+            numbers[12:13],
+            numbers[13:14],
+        )
         self._options_at = self._call.word_of(_OPTIONS)
 
     def cast(
@@ -132,12 +143,19 @@ class RaySearch:
         `ray.cast.FARTHEST`.
         """
         results = (
-            np.empty(count, np.int64), np.empty((count, 3)), np.empty((count, 3)),
-            np.empty(count), np.empty(count))
+            np.empty(count, np.int64),
+            np.empty((count, 3)),
+            np.empty((count, 3)),
+            np.empty(count),
+            np.empty(count),
+        )
         call = self._many
         for number, array in (
-                (_START, starts), (_END, ends), (_ALLOWED, allowed),
-                *enumerate(results, _RESULTS)):
+            (_START, starts),
+            (_END, ends),
+            (_ALLOWED, allowed),
+            *enumerate(results, _RESULTS),
+        ):
             call.replace(number, array)
         call.words[call.word_of(_OPTIONS)] = options
         return Struck(np.arange(count), *results) if call() else None
@@ -148,13 +166,30 @@ class RaySearch:
         return self.prepare(points, points, _NONE, points, points, lengths, lengths)
 
     def prepare(
-        self, starts: FloatArray, ends: FloatArray, struck: IntArray, points: FloatArray,
-        normals: FloatArray, distances: FloatArray, depths: FloatArray,
+        self,
+        starts: FloatArray,
+        ends: FloatArray,
+        struck: IntArray,
+        points: FloatArray,
+        normals: FloatArray,
+        distances: FloatArray,
+        depths: FloatArray,
     ) -> Call:
         """Prepare a call of `ray.cast.cast_nearest`."""
         return cast_nearest.prepare(
-            self.handle, starts, ends, _NONE, 0, self._kept, self._place, struck, points, normals,
-            distances, depths)
+            self.handle,
+            starts,
+            ends,
+            _NONE,
+            0,
+            self._kept,
+            self._place,
+            struck,
+            points,
+            normals,
+            distances,
+            depths,
+        )
 
     def every(
         self, starts: FloatArray, ends: FloatArray, count: int, allowed: IntArray, options: int
@@ -169,7 +204,8 @@ class RaySearch:
         while True:
             found, hit = np.zeros((room, 2), np.int64), np.zeros((room, HIT_SIZE))
             total = cast_all(
-                self.handle, segments, allowed, options, self._kept, self._place, found, hit)
+                self.handle, segments, allowed, options, self._kept, self._place, found, hit
+            )
             if total <= room:
                 break
             room = total
@@ -180,15 +216,19 @@ class RaySearch:
         # in the order in which `nearest` adds, to have its bits
         shares, lengths = hit[:, SHARE], np.sqrt(x * x + y * y + z * z)
         return Struck(
-            found[:, 0].copy(), found[:, 1].copy(), hit[:, POINT:NORMAL].copy(),
-            hit[:, NORMAL:].copy(), shares * lengths, (1.0 - shares) * lengths)
+            found[:, 0].copy(),
+            found[:, 1].copy(),
+            hit[:, POINT:NORMAL].copy(),
+            hit[:, NORMAL:].copy(),
+            shares * lengths,
+            (1.0 - shares) * lengths,
+        )
 
     @cached_property
     def handle(self) -> Handle:
         """The handle with own scratch."""
         model, geometry = self._probe.part(Model), self._probe.part(Geometry)
-        return self._probe.replaced(
-            make_workspace(model), make_collision_scratch(geometry, 0, 0))
+        return self._probe.replaced(make_workspace(model), make_collision_scratch(geometry, 0, 0))
 
 
 def options_of(is_culled: bool, sees_sensors: bool) -> int:

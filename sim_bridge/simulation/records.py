@@ -134,8 +134,18 @@ def report_of(
     residual, complementarity, penetration = solution.residual.tolist()
     taken, pivots, unconverged = (int(progress[at]) for at in (TAKEN, PIVOTS, UNCONVERGED))
     return StepReport(
-        taken, pivots, unconverged == 0 and residual <= tolerance, contacts, islands, sweeps,
-        newtons, residual, complementarity, penetration, tolerance)
+        taken,
+        pivots,
+        unconverged == 0 and residual <= tolerance,
+        contacts,
+        islands,
+        sweeps,
+        newtons,
+        residual,
+        complementarity,
+        penetration,
+        tolerance,
+    )
 
 
 def take_worst(worst_inout: FloatArray) -> Worst:

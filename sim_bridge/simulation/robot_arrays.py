@@ -38,7 +38,11 @@ class RobotArrays:
         self.sites: Sites
 
     def join(
-        self, slots: Sequence[RobotSlot], joints: Sequence[Constraint], sleep: Sleep | None, *,
+        self,
+        slots: Sequence[RobotSlot],
+        joints: Sequence[Constraint],
+        sleep: Sleep | None,
+        *,
         keeps_loop_forces: bool,
     ) -> None:
         """
@@ -56,7 +60,8 @@ class RobotArrays:
         room = max(room, assembly.contact_room(before))
         axes = sum(joint.axis_count for joint in joints)
         model, self.state, parts = assembly.assemble(
-            slots, self._gravity, room, len(joints), axes, sample_count(slots, sleep))
+            slots, self._gravity, room, len(joints), axes, sample_count(slots, sleep)
+        )
         assembly.copy_contacts(before, self.state)
         if keeps_loop_forces:
             self.state.loop_wrench[:] = before.loop_wrench

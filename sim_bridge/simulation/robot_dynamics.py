@@ -45,9 +45,16 @@ class Operation:
     compute: Callable[..., Any]
 
     def __init__(
-        self, owner: RobotDynamics, entry: Entry, shape: tuple[int, ...],
-        inputs: Mapping[str, FloatArray | None], *, rows: tuple[int, ...] = (),
-        arguments: Sequence[Any], constants: Sequence[FloatArray] = (), place: str = '',
+        self,
+        owner: RobotDynamics,
+        entry: Entry,
+        shape: tuple[int, ...],
+        inputs: Mapping[str, FloatArray | None],
+        *,
+        rows: tuple[int, ...] = (),
+        arguments: Sequence[Any],
+        constants: Sequence[FloatArray] = (),
+        place: str = '',
     ) -> None:
         """
         Prepare the calls; this compiles the entry.
@@ -66,11 +73,19 @@ class Operation:
         result = np.zeros((1, *self._rows))
         at_one, self._at_many = (
             entry.prepare(*arguments, *given, *constants, result, is_short=is_short)
-            for is_short in (True, False))
+            for is_short in (True, False)
+        )
         self._direct = Direct(
-            at_one, [Operand(number, owner.sizes[name], default)
-                     for number, (name, default) in enumerate(inputs.items(), self._first)],
-            result, shape, (self._simulation.thread_guard, 'holder'), self._compute_rows)
+            at_one,
+            [
+                Operand(number, owner.sizes[name], default)
+                for number, (name, default) in enumerate(inputs.items(), self._first)
+            ],
+            result,
+            shape,
+            (self._simulation.thread_guard, 'holder'),
+            self._compute_rows,
+        )
         self.compute = self._direct.run
 
     def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray | float:
@@ -80,8 +95,11 @@ class Operation:
         count = max(counts.values(), default=1)
         if any(each not in (1, count) for each in counts.values()):
             raise InvalidValueError(
-                'rows', ', '.join(f'{number} of {name}' for name, number in counts.items()),
-                'as many of each, or one', self._place)
+                'rows',
+                ', '.join(f'{number} of {name}' for name, number in counts.items()),
+                'as many of each, or one',
+                self._place,
+            )
         shape = (count, *self._shape) if counts else self._shape
         is_given = out is not None
         if out is None:
@@ -89,7 +107,8 @@ class Operation:
         else:
             check_out(out, shape, self._place)
         fits = out.flags.c_contiguous and not any(
-            np.may_share_memory(out, array) for array in rows.values())
+            np.may_share_memory(out, array) for array in rows.values()
+        )
         result = out if fits else np.empty(shape)
         call = self._at_many
         # other threads would write into the same arrays
@@ -118,8 +137,8 @@ class Operation:
                 array = array.reshape(1)
             if array.ndim not in (1, 2) or array.shape[-1] != size:
                 raise InvalidValueError(
-                    f'shape of {name}', np.shape(value), f'({size},) or (N, {size})',
-                    self._place)
+                    f'shape of {name}', np.shape(value), f'({size},) or (N, {size})', self._place
+                )
             rows[name] = array
         return rows
 
@@ -130,8 +149,11 @@ class Operation:
             if len(wrong):
                 at = tuple(wrong[0].tolist())
                 raise InvalidValueError(
-                    f'{name}[{", ".join(map(str, at))}]', float(array[at]), 'a finite number',
-                    self._place)
+                    f'{name}[{", ".join(map(str, at))}]',
+                    float(array[at]),
+                    'a finite number',
+                    self._place,
+                )
         for name in self._inputs.keys() & {'q', 'q2'}:
             for row in np.atleast_2d(self._input_rows(*values)[name]):
                 for at in self._owner.quaternions:
@@ -141,8 +163,12 @@ class Operation:
 
 def check_out(out: Any, shape: tuple[int, ...], place: str) -> None:
     """Raise InvalidValueError unless a result of a shape can be written into `out`."""
-    if not isinstance(out, np.ndarray) or out.dtype != _FLOAT or out.shape != shape or (
-            not out.flags.writeable):
+    if (
+        not isinstance(out, np.ndarray)
+        or out.dtype != _FLOAT
+        or out.shape != shape
+        or (not out.flags.writeable)
+    ):
         found = out
         if isinstance(out, np.ndarray):
             access = '' if out.flags.writeable else 'read-only '
@@ -164,14 +190,23 @@ class RobotDynamics:
         self.simulation, self.place, self.slot = simulation, f'robot {slot.name!r}', slot
         own, state, _ = view_part(slot.part, slot.blueprint.model)
         self.model = with_pulled(
-            own._replace(gravity=simulation.gravity), slot.links, slot.part.at.body)
+            own._replace(gravity=simulation.gravity), slot.links, slot.part.at.body
+        )
         self.nq, self.nv = position_count(own), velocity_count(own)
-        self.sizes = {'q': self.nq, 'q2': self.nq, 'dq': self.nv, 'ddq': self.nv, 'u': self.nv,
-                      'point': 3}
+        self.sizes = {
+            'q': self.nq,
+            'q2': self.nq,
+            'dq': self.nv,
+            'ddq': self.nv,
+            'u': self.nv,
+            'point': 3,
+        }
         self.state = {'q': state.q.reshape(1, -1), 'dq': state.v.reshape(1, -1)}
         self.quaternions = [
-            at + 3 * (kind >= FREE) for kind, at in zip(own.kind, own.q_index, strict=True)
-            if kind == BALL or kind >= FREE]
+            at + 3 * (kind >= FREE)
+            for kind, at in zip(own.kind, own.q_index, strict=True)
+            if kind == BALL or kind >= FREE
+        ]
         self.neutral = make_state(own).q
         workspace = make_workspace(own)
         self._parts = self.model, workspace, make_coordinates(own)
@@ -181,13 +216,24 @@ class RobotDynamics:
         self._site_frame = np.zeros((len(placements), FRAME_SIZE))
         for row, each in zip(self._site_frame, placements, strict=True):
             row[:] = pose_row(each.rotation, each.position)
-        self.jacobian = _EachLink(lambda link: self._of_site(
-            frames.jacobian, (6, self.nv), link, {'point': self._origin, **self._present('q')}))
-        self.jacobian_rate = _EachLink(lambda link: self._of_site(
-            frames.jacobian_rate, (6, self.nv), link,
-            {'point': self._origin, **self._present('q dq')}))
-        self.placement = _EachLink(lambda link: self._of_site(
-            frames.placements, (4, 4), link, self._present('q'), rows=(1, 16)))
+        self.jacobian = _EachLink(
+            lambda link: self._of_site(
+                frames.jacobian, (6, self.nv), link, {'point': self._origin, **self._present('q')}
+            )
+        )
+        self.jacobian_rate = _EachLink(
+            lambda link: self._of_site(
+                frames.jacobian_rate,
+                (6, self.nv),
+                link,
+                {'point': self._origin, **self._present('q dq')},
+            )
+        )
+        self.placement = _EachLink(
+            lambda link: self._of_site(
+                frames.placements, (4, 4), link, self._present('q'), rows=(1, 16)
+            )
+        )
 
     @cached_property
     def mass_matrix(self) -> Operation:
@@ -213,7 +259,8 @@ class RobotDynamics:
     def bias_forces(self) -> Operation:
         """(nv,) at q, dq."""
         return self._operation(
-            rigid_body.inverse_dynamics, (self.nv,), 'q dq', constants=[self._zero])
+            rigid_body.inverse_dynamics, (self.nv,), 'q dq', constants=[self._zero]
+        )
 
     @cached_property
     def gravity_forces(self) -> Operation:
@@ -280,28 +327,42 @@ class RobotDynamics:
         """(number of links, 4, 4) at q."""
         count = len(self._site_body)
         return self._of_site(
-            frames.placements, (count, 4, 4), 0, self._present('q'), rows=(count, 16))
+            frames.placements, (count, 4, 4), 0, self._present('q'), rows=(count, 16)
+        )
 
     @cached_property
     def integrate(self) -> Operation:
         """(nq,) from q by dq."""
         return Operation(
-            self, configurations.integrate, (self.nq,), {**self._present('q'), 'dq': None},
-            arguments=self._parts[:2])
+            self,
+            configurations.integrate,
+            (self.nq,),
+            {**self._present('q'), 'dq': None},
+            arguments=self._parts[:2],
+        )
 
     @cached_property
     def difference(self) -> Operation:
         """(nv,) from q to q2."""
         return Operation(
-            self, configurations.difference, (self.nv,), {**self._present('q'), 'q2': None},
-            arguments=self._parts[:1])
+            self,
+            configurations.difference,
+            (self.nv,),
+            {**self._present('q'), 'q2': None},
+            arguments=self._parts[:1],
+        )
 
     @cached_property
     def integration_derivatives(self) -> Operation:
         """(2, nv, nv) of `integrate` by dq."""
         return Operation(
-            self, configurations.integration_derivatives, (2, self.nv, self.nv), {'dq': None},
-            rows=(2 * self.nv, self.nv), arguments=self._parts[:1])
+            self,
+            configurations.integration_derivatives,
+            (2, self.nv, self.nv),
+            {'dq': None},
+            rows=(2 * self.nv, self.nv),
+            arguments=self._parts[:1],
+        )
 
     def _operation(
         self, entry: Entry, shape: tuple[int, ...], inputs: str, x: str = '', **options: Any
@@ -317,21 +378,31 @@ class RobotDynamics:
 
     def _total(self, shape: tuple[int, ...], first: int, inputs: str) -> Operation:
         return Operation(
-            self, rigid_body.totals, shape, self._present(inputs), rows=shape or (1,),
-            arguments=[*self._parts, first], constants=[] if 'dq' in inputs else [self._zero])
+            self,
+            rigid_body.totals,
+            shape,
+            self._present(inputs),
+            rows=shape or (1,),
+            arguments=[*self._parts, first],
+            constants=[] if 'dq' in inputs else [self._zero],
+        )
 
     def _derivatives(self, entry: Entry, x: str) -> Operation:
         return self._operation(
-            entry, (3, self.nv, self.nv), 'q dq', x, rows=(3 * self.nv, self.nv))
+            entry, (3, self.nv, self.nv), 'q dq', x, rows=(3 * self.nv, self.nv)
+        )
 
     def _of_site(
-        self, entry: Entry, shape: tuple[int, ...], first: int,
-        inputs: dict[str, FloatArray | None], **options: Any,
+        self,
+        entry: Entry,
+        shape: tuple[int, ...],
+        first: int,
+        inputs: dict[str, FloatArray | None],
+        **options: Any,
     ) -> Operation:
         arguments = [*self._parts, self._site_body, self._site_frame, first]
         place = f'{self.place}, link {self.slot.links[first].name!r}'
-        return Operation(
-            self, entry, shape, inputs, arguments=arguments, place=place, **options)
+        return Operation(self, entry, shape, inputs, arguments=arguments, place=place, **options)
 
 
 class _EachLink(dict[int, Operation]):

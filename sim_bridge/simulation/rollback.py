@@ -22,15 +22,24 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     simulation.check_thread()
     simulation.settle()
     objects = [
-        simulation, *simulation.parts, *simulation.slots.values(), *simulation.links,
+        simulation,
+        *simulation.parts,
+        *simulation.slots.values(),
+        *simulation.links,
         *simulation.geometries,
-        *simulation.constraints.values(), simulation.fields, simulation.listeners,
-        *(each for each in others if not isinstance(each, dict))]
+        *simulation.constraints.values(),
+        simulation.fields,
+        simulation.listeners,
+        *(each for each in others if not isinstance(each, dict)),
+    ]
     tables: list[dict[Any, Any]] = [
-        simulation.slots, simulation.constraints, simulation.exclusions.links,
+        simulation.slots,
+        simulation.constraints,
+        simulation.exclusions.links,
         simulation.exclusions.geometries,
         simulation.fields.placed,
-        *(each for each in others if isinstance(each, dict))]
+        *(each for each in others if isinstance(each, dict)),
+    ]
     arrays = [*simulation.state, *simulation.model, *parameters(simulation.loops).values()]
     if not simulation.is_dirty(Dirty.GEOMETRY):
         arrays += parameters(simulation.geometry).values()

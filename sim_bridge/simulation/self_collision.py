@@ -56,22 +56,36 @@ def _overlapping_bodies(blueprint: Blueprint, added: Part, known: Pairs) -> Pair
     """
     shapes = [shape for shape in blueprint.shapes if _is_bounded(shape)]
     model, state, _ = added
-    geometry = build_geometry([
-        shape_record(_hull_of(shape.placed.shape), body=shape.body, rotation=shape.rotation,
-                     position=shape.position) for shape in shapes])
+    geometry = build_geometry(
+        [
+            shape_record(
+                _hull_of(shape.placed.shape),
+                body=shape.body,
+                rotation=shape.rotation,
+                position=shape.position,
+            )
+            for shape in shapes
+        ]
+    )
     probe = make_probe(model, state, geometry)
     locate(probe.handle)
-    pairs = np.array([
-        (i, j) for i, j in combinations(range(len(shapes)), 2)
-        if shapes[i].body != shapes[j].body and _bodies_of(shapes[i], shapes[j]) not in known
-    ], np.int64).reshape(-1, 2)
+    pairs = np.array(
+        [
+            (i, j)
+            for i, j in combinations(range(len(shapes)), 2)
+            if shapes[i].body != shapes[j].body and _bodies_of(shapes[i], shapes[j]) not in known
+        ],
+        np.int64,
+    ).reshape(-1, 2)
     pairs = pairs[_boxes_meet(probe.pose, geometry.bounds, pairs)]
     measured = np.empty((len(pairs), 10))
     if len(pairs):
         measure_convex_pairs(probe.handle, pairs, measured)
     return frozenset(
         _bodies_of(shapes[i], shapes[j])
-        for (i, j), gap in zip(pairs.tolist(), measured[:, 0], strict=True) if gap <= _TOUCHING)
+        for (i, j), gap in zip(pairs.tolist(), measured[:, 0], strict=True)
+        if gap <= _TOUCHING
+    )
 
 
 def _bodies_of(a: BodyShape, b: BodyShape) -> tuple[int, int]:

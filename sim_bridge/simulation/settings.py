@@ -14,7 +14,8 @@ from sim_bridge.foundation.validation import number_from, one_of, truth, whole_n
 from sim_bridge.simulation.records import Sleep
 
 SOLVERS: Mapping[str, int] = MappingProxyType(
-    {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT})
+    {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
+)
 _INTEGRATORS = ('midpoint', 'momentum', 'rk5')
 _MOST_ITERATIONS = 1_000_000
 _LEAST_BUDGET = 1000
@@ -74,7 +75,8 @@ def _iterations(value: object) -> int | None:
     number = whole_number('iterations', value)
     if not 1 <= number <= _MOST_ITERATIONS:
         raise InvalidValueError(
-            'iterations', value, f'a whole number from 1 to {_MOST_ITERATIONS}, or None')
+            'iterations', value, f'a whole number from 1 to {_MOST_ITERATIONS}, or None'
+        )
     return number
 
 
@@ -84,22 +86,26 @@ def _budget(value: object) -> int | None:
     number = whole_number('step_budget', value)
     if not _LEAST_BUDGET <= number <= MOST_WORK:
         raise InvalidValueError(
-            'step_budget', value,
-            f'a whole number from {_LEAST_BUDGET} to {MOST_WORK}, or None for no bound')
+            'step_budget',
+            value,
+            f'a whole number from {_LEAST_BUDGET} to {MOST_WORK}, or None for no bound',
+        )
     return number
 
 
-_CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({
-    'time_step_ns': _time_step_ns,
-    'seed': lambda value: whole_number('seed', value),
-    'solver': lambda value: one_of('solver', value, SOLVERS),
-    'integrator': lambda value: one_of('integrator', value, _INTEGRATORS),
-    'contact_margin': _margin,
-    'sleep': _sleep,
-    'iterations': _iterations,
-    'erp': lambda value: number_from('erp', value, 0.0, 1.0, '', 'a share from 0 to 1'),
-    'cfm': lambda value: number_from(
-        'cfm', value, 0.0, math.inf, '',
-        'a finite number of at least 0 [m/(N s), rad/(N m s)]'),
-    'step_budget': _budget,
-})
+_CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {
+        'time_step_ns': _time_step_ns,
+        'seed': lambda value: whole_number('seed', value),
+        'solver': lambda value: one_of('solver', value, SOLVERS),
+        'integrator': lambda value: one_of('integrator', value, _INTEGRATORS),
+        'contact_margin': _margin,
+        'sleep': _sleep,
+        'iterations': _iterations,
+        'erp': lambda value: number_from('erp', value, 0.0, 1.0, '', 'a share from 0 to 1'),
+        'cfm': lambda value: number_from(
+            'cfm', value, 0.0, math.inf, '', 'a finite number of at least 0 [m/(N s), rad/(N m s)]'
+        ),
+        'step_budget': _budget,
+    }
+)

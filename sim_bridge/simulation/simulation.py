@@ -167,8 +167,10 @@ class Simulation:
         self.constraints: dict[str, Constraint] = {}
         self.exclusions = Exclusions()
         self.materials = MaterialTable(
-            lambda: self.mark(Dirty.SURFACES), partial(body_of_direction, self.slots),
-            lambda: (self.settings.erp, self.settings.cfm))
+            lambda: self.mark(Dirty.SURFACES),
+            partial(body_of_direction, self.slots),
+            lambda: (self.settings.erp, self.settings.cfm),
+        )
         self.groups = CollisionGroups(self.regroup)
         self.calls = PythonCalls()
         self.fields = ForceFields(self.calls)
@@ -213,19 +215,19 @@ class Simulation:
 
     def forget_contacts(self, first: int, count: int) -> None:
         """Remove the last step's contacts of geometries that go, by their numbers."""
-        assembly.forget_contacts(
-            self.state, first, first + count, self.geometries, self.time_step)
+        assembly.forget_contacts(self.state, first, first + count, self.geometries, self.time_step)
         self.exclusions.forget_geometries(self.geometries[first : first + count])
 
     def addition_mark(self) -> AdditionMark:
         """Return what `take_back` goes back to."""
         idle = None if self._dirty & PARTS else self._robots.state.idle.copy()
         return AdditionMark(
-            len(self.slots), self.admitted, len(self.materials), self.layout, self._dirty, idle)
+            len(self.slots), self.admitted, len(self.materials), self.layout, self._dirty, idle
+        )
 
     def take_back(self, mark: AdditionMark) -> None:
         """Remove the robots and materials that were added since a mark, as if they never were."""
-        for name in list(self.slots)[mark.robots:]:
+        for name in list(self.slots)[mark.robots :]:
             del self.slots[name]
         self.admitted = mark.admitted
         self.materials.take_back(mark.materials)
@@ -275,8 +277,9 @@ class Simulation:
 
     def _set_sleep(self) -> bool:
         """Write when bodies fall asleep; return whether `options` are others now."""
-        sleeps = int(self._robots.set_sleep(
-            list(self.slots.values()), self.settings.sleep, self.time_step))
+        sleeps = int(
+            self._robots.set_sleep(list(self.slots.values()), self.settings.sleep, self.time_step)
+        )
         is_other = sleeps != self.options.sleeps
         self.options = self.options._replace(sleeps=sleeps)
         return is_other
@@ -299,19 +302,26 @@ class Simulation:
 
     model = UpToDate[Model](ROBOT_ARRAYS, '_robots.model', 'The constant arrays of all robots.')
     state = UpToDate[State](
-        ROBOT_ARRAYS, '_robots.state', 'The arrays that steps change; replaced after an addition.')
+        ROBOT_ARRAYS, '_robots.state', 'The arrays that steps change; replaced after an addition.'
+    )
     loops = UpToDate[Loops](ROBOT_ARRAYS, '_robots.loops', 'The arrays of all constraints.')
     sites = UpToDate[Sites](ROBOT_ARRAYS, '_robots.sites', 'The frames that are observed.')
     geometry = UpToDate[collision.Geometry](
-        ALL_ARRAYS, '_contacts.geometry',
-        'The arrays of all geometries; replaced after an addition or exclusion.')
+        ALL_ARRAYS,
+        '_contacts.geometry',
+        'The arrays of all geometries; replaced after an addition or exclusion.',
+    )
     surfaces = UpToDate[Surfaces](
-        ALL_ARRAYS, '_contacts.surfaces', 'The contact laws of pairs of materials.')
+        ALL_ARRAYS, '_contacts.surfaces', 'The contact laws of pairs of materials.'
+    )
     handles = UpToDate[ContactHandles](
-        ALL_ARRAYS, '_contacts.handles',
-        "The handle for contact queries, and the solver's reports.")
+        ALL_ARRAYS,
+        '_contacts.handles',
+        "The handle for contact queries, and the solver's reports.",
+    )
     stepper = UpToDate[Stepper](
-        ALL_ARRAYS | STEPPER, '_stepper', 'The step call; making it compiles missing units.')
+        ALL_ARRAYS | STEPPER, '_stepper', 'The step call; making it compiles missing units.'
+    )
     devices = ReadOnly[list[Device]]('sites.sampling.devices', 'The devices of all robots.')
 
     def is_dirty(self, what: Dirty) -> bool:
@@ -361,8 +371,12 @@ class Simulation:
     @property
     def calls_python(self) -> bool:
         """Whether steps may call functions of Python."""
-        return (self.is_guarded or bool(self.listeners.listeners)
-                or bool(self.materials.friction_functions) or bool(self._dirty & SURFACES))
+        return (
+            self.is_guarded
+            or bool(self.listeners.listeners)
+            or bool(self.materials.friction_functions)
+            or bool(self._dirty & SURFACES)
+        )
 
     # --- keeping up to date ----------------------------------------------------------------------
 
@@ -520,8 +534,10 @@ class Simulation:
         What has no such assembly stays where it is, and is pulled in the steps.
         """
         self.settle_contact()
-        if any(joint.spec.gathers and max(joint.error(of_rigid_rows=True)) > _OPEN
-               for joint in self.constraints.values()):
+        if any(
+            joint.spec.gathers and max(joint.error(of_rigid_rows=True)) > _OPEN
+            for joint in self.constraints.values()
+        ):
             observer = self.observed()
             observer.workspace.q[:] = self._robots.state.q
             observer.workspace.mode[:] = LOOSE
@@ -665,16 +681,26 @@ class Simulation:
     def _units_with(self, stages: dict[str, Stage]) -> list[Unit]:
         smooth = [step_smoothly.unit] if self.options.is_smooth else []
         yielding = [contact_energy.unit] if self.materials.may_yield else []
-        return [*handles.stepping_units(self.handles.probe, stages), *self.sites.sampling.units,
-                observe.unit, *smooth, energy.unit, momentum.unit, *yielding]
+        return [
+            *handles.stepping_units(self.handles.probe, stages),
+            *self.sites.sampling.units,
+            observe.unit,
+            *smooth,
+            energy.unit,
+            momentum.unit,
+            *yielding,
+        ]
 
     @property
     def report(self) -> StepReport:
         """How the last `step` call went."""
         solution = self.handles.problem.solution
         return records.report_of(
-            self._progress(), solution, int(self._robots.state.contact_size[0]),
-            self.options.contact_tolerance)
+            self._progress(),
+            solution,
+            int(self._robots.state.contact_size[0]),
+            self.options.contact_tolerance,
+        )
 
     def take_worst(self) -> Worst:
         """Sum up the reports of all calls of `step` since this was called last."""
@@ -705,8 +731,11 @@ class Simulation:
     def _join(self) -> None:
         """Join the robots' arrays, carrying over what they hold."""
         self._robots.join(
-            list(self.slots.values()), list(self.constraints.values()), self.settings.sleep,
-            keeps_loop_forces=not self._dirty & LOOP_FORCES)
+            list(self.slots.values()),
+            list(self.constraints.values()),
+            self.settings.sleep,
+            keeps_loop_forces=not self._dirty & LOOP_FORCES,
+        )
         self._dirty &= ~(ROBOT_ARRAYS | LOOP_FORCES)
         self._set_sleep()
         self._connect()
@@ -728,8 +757,7 @@ class Simulation:
     def _build_contacts(self) -> None:
         """Build the arrays of geometries and materials that are not up to date."""
         if self._dirty & GEOMETRY:
-            self._contacts.build_geometry(
-                self.slots, self.exclusions, self.materials, self.groups)
+            self._contacts.build_geometry(self.slots, self.exclusions, self.materials, self.groups)
         if self._dirty & SURFACES or self.materials.are_directed:
             # bodies have other numbers where robots were added or removed
             self._contacts.renew_surfaces(self.materials)
@@ -739,7 +767,8 @@ class Simulation:
     def _connect_contacts(self) -> None:
         """Pass all arrays to the engine."""
         self._contacts.connect(
-            self._robots, self.options, self._fields[0], self.listeners, self.geometries)
+            self._robots, self.options, self._fields[0], self.listeners, self.geometries
+        )
         self._dirty = self._dirty & ~CONTACTS | STEPPER
 
     def _prepare_observation(self) -> None:
@@ -767,9 +796,15 @@ class Simulation:
         observation = self._observation
         handle = handles.make_stepping_handle(self._contacts.handles.probe, self._friction)
         self._stepper = Stepper(
-            handle, observation.observer.handle, observation.run, observation.readings,
-            self._robots.sites.sampling, self.gravity, self.worst,
-            is_smooth=bool(self.options.is_smooth))
+            handle,
+            observation.observer.handle,
+            observation.run,
+            observation.readings,
+            self._robots.sites.sampling,
+            self.gravity,
+            self.worst,
+            is_smooth=bool(self.options.is_smooth),
+        )
         self._dirty &= ~STEPPER
 
     def friction_calls(self) -> FrictionCalls | None:
@@ -805,8 +840,7 @@ class Simulation:
             elif status == NO_DRAWS:
                 self._robots.sites.sampling.prepare(self.step_count)
             beginning = SAMPLE if status == NO_DRAWS else GO_ON
-            status, done, is_observed = self._stepper.advance(
-                self.step_count, left, beginning)
+            status, done, is_observed = self._stepper.advance(self.step_count, left, beginning)
             dirty = self._dirty
             self._dirty = dirty & _OBSERVED | APPLIED if is_observed else dirty | _STEPPED
             self.step_count += done
@@ -833,7 +867,11 @@ class Simulation:
 
 def _options_of(settings: Settings) -> Options:
     return handles.make_options(
-        settings.time_step_ns * 1e-9, SOLVERS[settings.solver], settings.contact_margin,
+        settings.time_step_ns * 1e-9,
+        SOLVERS[settings.solver],
+        settings.contact_margin,
         is_smooth=settings.integrator == 'rk5',
-        keeps_momentum=settings.integrator == 'momentum', iterations=settings.iterations,
-        budget=settings.step_budget)
+        keeps_momentum=settings.integrator == 'momentum',
+        iterations=settings.iterations,
+        budget=settings.step_budget,
+    )

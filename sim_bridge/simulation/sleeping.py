@@ -19,8 +19,10 @@ OwnSleep = Sleep | Literal[False] | None
 def sample_count(slots: Sequence[RobotSlot], default: Sleep | None) -> int:
     """Return how many velocities are kept of all bodies that sleep by a mean of some steps."""
     return sum(
-        len(slot.blueprint.model.kind) * sleep.average_samples for slot in slots
-        if (sleep := _of(slot, default)) and sleep.average_samples > 1)
+        len(slot.blueprint.model.kind) * sleep.average_samples
+        for slot in slots
+        if (sleep := _of(slot, default)) and sleep.average_samples > 1
+    )
 
 
 def sleep_rows(

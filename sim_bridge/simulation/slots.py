@@ -69,8 +69,14 @@ class LinkMedium:
     @property
     def resists(self) -> bool:
         """Whether the medium adds mass or drags."""
-        return any((*self.linear_velocity_damping, *self.angular_velocity_damping,
-                    *self.mass_coefficients, *self.inertia_coefficients))
+        return any(
+            (
+                *self.linear_velocity_damping,
+                *self.angular_velocity_damping,
+                *self.mass_coefficients,
+                *self.inertia_coefficients,
+            )
+        )
 
     def with_rates(self, what: str, value: object, unit: str, place: str) -> LinkMedium:
         """Return it with other rates or coefficients `what`; raises InvalidValueError."""
@@ -179,7 +185,8 @@ class GeometrySlot:
         """Where it is on its link now."""
         placed, friction_link = self.shape.placed, self.on_link.friction_link
         return GeometryPlace(
-            placed.position, placed.orientation, placed.friction_direction, friction_link)
+            placed.position, placed.orientation, placed.friction_direction, friction_link
+        )
 
     @property
     def on_link(self) -> LinkShape:
@@ -193,15 +200,21 @@ class GeometrySlot:
         if known is None:
             return placed
         return replace(
-            placed, material=list(materials)[known.material[row]],
-            enabled=bool(known.flags[row] & ENABLED), sensor=bool(known.flags[row] & SENSOR))
+            placed,
+            material=list(materials)[known.material[row]],
+            enabled=bool(known.flags[row] & ENABLED),
+            sensor=bool(known.flags[row] & SENSOR),
+        )
 
     @property
     def present_shape(self) -> Shape:
         """The shape as it is now: the heights of a height field can be changed."""
         shape = self.shape.placed.shape
-        if (self.heights is None or not isinstance(shape, HeightField)
-                or np.array_equal(self.heights, shape.heights)):
+        if (
+            self.heights is None
+            or not isinstance(shape, HeightField)
+            or np.array_equal(self.heights, shape.heights)
+        ):
             return shape
         return HeightField(self.heights, shape.size, shape.bottom)
 
@@ -234,13 +247,20 @@ class GeometrySlot:
             flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
             belt, speed = known.belt[row].copy(), known.track[row, TRACK_SPEED]
         return shape_record(
-            self.present_shape, rotation=shape.rotation, position=shape.position,
-            body=robot.part.at.body + shape.body, material=int(material),
-            flags=int(flags) | motion, belt=belt,
-            track=(*axis, speed), direction=shape.direction,
-            direction_body=-1 if shape.direction_body < 0 else (
-                robot.part.at.body + shape.direction_body),
-            name=self.name)
+            self.present_shape,
+            rotation=shape.rotation,
+            position=shape.position,
+            body=robot.part.at.body + shape.body,
+            material=int(material),
+            flags=int(flags) | motion,
+            belt=belt,
+            track=(*axis, speed),
+            direction=shape.direction,
+            direction_body=-1
+            if shape.direction_body < 0
+            else (robot.part.at.body + shape.direction_body),
+            name=self.name,
+        )
 
 
 class RobotSlot:
@@ -271,7 +291,10 @@ class RobotSlot:
     """Its `robot_dynamics.RobotDynamics`, once that was asked for, else None."""
 
     def __init__(
-        self, name: str, description: RobotDescription, blueprint: Blueprint,
+        self,
+        name: str,
+        description: RobotDescription,
+        blueprint: Blueprint,
         collisions: Collisions,
     ):
         """Begin with arrays of its own, at rest."""
@@ -283,8 +306,9 @@ class RobotSlot:
         self.carrier: LinkSlot | None = None
         self.first_site = self.first_geometry = 0
         self.geometry_settings: GeometrySettings | None = None
-        self.links = [LinkSlot(self, number, link)
-                      for number, link in enumerate(description.links.values())]
+        self.links = [
+            LinkSlot(self, number, link) for number, link in enumerate(description.links.values())
+        ]
         self._link_of = {link.name: link for link in self.links}
         for crawler in description.crawlers:
             self.link(crawler.link).track_axis = np.array(crawler.axis)
@@ -333,7 +357,8 @@ class RobotSlot:
         """Which pairs of its bodies never touch, by the state that it was added in."""
         if self.known_excluded is None:
             self.known_excluded = excluded_bodies(
-                self.description, self.blueprint, self.collisions, self.added)
+                self.description, self.blueprint, self.collisions, self.added
+            )
         return self.known_excluded
 
     @excluded.setter
@@ -375,9 +400,12 @@ class RobotSlot:
                 if other.link is slot.link:
                     track[TRACK_SPEED] = self.geometry_settings.track[other.number, TRACK_SPEED]
             rows = record.flags & (ENABLED | SENSOR), record.material, record.belt, track
-            self.geometry_settings = GeometrySettings(*(
-                np.concatenate([known, [row]])
-                for known, row in zip(self.geometry_settings, rows, strict=True)))
+            self.geometry_settings = GeometrySettings(
+                *(
+                    np.concatenate([known, [row]])
+                    for known, row in zip(self.geometry_settings, rows, strict=True)
+                )
+            )
         return slot
 
     def remove_geometry(self, slot: GeometrySlot) -> None:
@@ -393,15 +421,23 @@ class RobotSlot:
         self.blueprint = replace(self.blueprint, shapes=tuple(on_bodies))
         if self.geometry_settings is not None:
             self.geometry_settings = GeometrySettings(
-                *(np.delete(known, number, axis=0) for known in self.geometry_settings))
+                *(np.delete(known, number, axis=0) for known in self.geometry_settings)
+            )
         slot.number = -1
 
     def change_geometry(self, number: int, place: GeometryPlace) -> BodyShape:
         """Place a geometry otherwise; returns the shape on its body."""
         known = self.geometries[number]
-        shape = LinkShape(known.link.name, replace(
-            known.shape.placed, position=place.position, orientation=place.orientation,
-            friction_direction=place.friction_direction), place.friction_link)
+        shape = LinkShape(
+            known.link.name,
+            replace(
+                known.shape.placed,
+                position=place.position,
+                orientation=place.orientation,
+                friction_direction=place.friction_direction,
+            ),
+            place.friction_link,
+        )
         own = on_body(shape, self.blueprint.links)
         shapes, on_bodies = list(self.collisions.shapes), list(self.blueprint.shapes)
         self._keep_exclusions()
@@ -419,20 +455,25 @@ class RobotSlot:
         """Set the arrays that its geometries have rows of, from `first_geometry` on."""
         rows = slice(self.first_geometry, self.first_geometry + len(self.geometries))
         self.geometry_settings = GeometrySettings(
-            *(getattr(geometry, field)[rows] for field in GeometrySettings._fields))
+            *(getattr(geometry, field)[rows] for field in GeometrySettings._fields)
+        )
         for slot in self.geometries:
             slot.bind(geometry)
 
     def compiled(
-        self, fixed_base: bool, *, is_kinematic: bool = False,
+        self,
+        fixed_base: bool,
+        *,
+        is_kinematic: bool = False,
         mount: JointDescription | None = None,
     ) -> Blueprint:
         """Return it compiled with another base, with its present masses; as `compile_robot`."""
-        links = {link.name: replace(self.description.links[link.name], inertial=link.inertial)
-                 for link in self.links}
+        links = {
+            link.name: replace(self.description.links[link.name], inertial=link.inertial)
+            for link in self.links
+        }
         description = replace(self.description, links=MappingProxyType(links))
-        return compile_robot(
-            description, fixed_base, self.collisions.shapes, is_kinematic, mount)
+        return compile_robot(description, fixed_base, self.collisions.shapes, is_kinematic, mount)
 
     def rebuild(
         self, blueprint: Blueprint, carrier: LinkSlot | None, part: Part | None = None
@@ -496,8 +537,10 @@ def body_of_direction(
 
 def removed(name: str) -> str:
     """Return why a robot that was removed does not have something."""
-    return (f'robot {name!r} was removed from its world, by World.remove; what is needed of it '
-            'is to be taken before')
+    return (
+        f'robot {name!r} was removed from its world, by World.remove; what is needed of it '
+        'is to be taken before'
+    )
 
 
 def with_pulled(
@@ -511,9 +554,12 @@ def with_pulled(
     """
     heavy = [link for link in links if link.mass > 0.0]
     bodies = np.array([link.body - first_body for link in heavy], np.int64)
-    masses = np.array([
-        (link.mass, *link.placement.position + link.placement.rotation @ link.center)
-        for link in heavy]).reshape(-1, 4)
+    masses = np.array(
+        [
+            (link.mass, *link.placement.position + link.placement.rotation @ link.center)
+            for link in heavy
+        ]
+    ).reshape(-1, 4)
     if np.array_equal(bodies, model.pulled_body):
         model.pulled[:] = masses
         return model

@@ -83,11 +83,15 @@ def save(simulation: Simulation) -> Snapshot:
     simulation.check_thread()
     simulation.settle_contact()
     return Snapshot(
-        simulation.step_count, simulation.time_step_ns, simulation.census(),
+        simulation.step_count,
+        simulation.time_step_ns,
+        simulation.census(),
         present_state(simulation.state),
         [array.copy() for array in _parameters(simulation)],
-        [device.save() for device in simulation.devices], _structure(simulation),
-        _settings(simulation))
+        [device.save() for device in simulation.devices],
+        _structure(simulation),
+        _settings(simulation),
+    )
 
 
 def restore(simulation: Simulation, snapshot: Snapshot) -> None:
@@ -138,13 +142,25 @@ def state_hash(simulation: Simulation) -> str:
     # as the integrator says
     del options['keeps_momentum'], options['momentum'], options['newton_rows']
     _digest_into(
-        [simulation.step_count, simulation.settings.integrator, *options.values(),
-         *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
-         _joint_settings(simulation), model.medium_body, model.medium, model.sleep,
-         simulation.geometry.excluded, laws, *refined,
-         [device.save() for device in simulation.devices],
-         *simulation.fields.digest(simulation.field_arrays)],
-        digest)
+        [
+            simulation.step_count,
+            simulation.settings.integrator,
+            *options.values(),
+            *present_state(simulation.state),
+            *_parameters(simulation),
+            *_structure(simulation),
+            _joint_settings(simulation),
+            model.medium_body,
+            model.medium,
+            model.sleep,
+            simulation.geometry.excluded,
+            laws,
+            *refined,
+            [device.save() for device in simulation.devices],
+            *simulation.fields.digest(simulation.field_arrays),
+        ],
+        digest,
+    )
     return digest.hexdigest()
 
 
@@ -163,18 +179,28 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
     model, loops, geometry = simulation.model, simulation.loops, simulation.geometry
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
-    return [model.parent, kind, loops.body, loops.frame, loops.axis_kind, loops.axis_vector,
-            geometry.body, geometry.shape, geometry.size]
+    return [
+        model.parent,
+        kind,
+        loops.body,
+        loops.frame,
+        loops.axis_kind,
+        loops.axis_vector,
+        geometry.body,
+        geometry.shape,
+        geometry.size,
+    ]
 
 
 def _check_kind(simulation: Simulation, snapshot: object) -> None:
     """Raise InvalidValueError for what is no snapshot, or one of another time step."""
-    snapshot = instance_of(
-        'snapshot', snapshot, Snapshot, 'a Snapshot, which World.save returns')
+    snapshot = instance_of('snapshot', snapshot, Snapshot, 'a Snapshot, which World.save returns')
     if snapshot.time_step_ns != simulation.time_step_ns:
         raise InvalidValueError(
-            'snapshot', f'of a world with a time step of {snapshot.time_step_ns * 1e-9:.9g} s',
-            f'one of a world with the same time step, {simulation.time_step:.9g} s')
+            'snapshot',
+            f'of a world with a time step of {snapshot.time_step_ns * 1e-9:.9g} s',
+            f'one of a world with the same time step, {simulation.time_step:.9g} s',
+        )
 
 
 def _check(simulation: Simulation, snapshot: Snapshot) -> None:
@@ -183,32 +209,46 @@ def _check(simulation: Simulation, snapshot: Snapshot) -> None:
         then = ', '.join(name for name, _ in snapshot.census) or 'none'
         now = ', '.join(simulation.slots) or 'none'
         raise InvalidValueError(
-            'snapshot', f'of robots {then}',
-            f'one taken since robots were last added or removed; there are now: {now}')
+            'snapshot',
+            f'of robots {then}',
+            f'one taken since robots were last added or removed; there are now: {now}',
+        )
     structure = _structure(simulation)
     fits = len(structure) == len(snapshot.structure) and all(
-        map(np.array_equal, structure, snapshot.structure))
+        map(np.array_equal, structure, snapshot.structure)
+    )
     shapes = [array.shape for array in _parameters(simulation)]
     if not fits or shapes != [array.shape for array in snapshot.parameters]:
         raise InvalidValueError(
-            'snapshot', f'of step {snapshot.step_count}',
+            'snapshot',
+            f'of step {snapshot.step_count}',
             'one of this world as it is: the same robots, of the same `motion`, and the same '
-            'geometries and joints')
+            'geometries and joints',
+        )
 
 
 def _settings(simulation: Simulation) -> UserSettings:
     """Return what users set beside the arrays: materials, filters, media and joints."""
     return UserSettings(
-        simulation.materials.save(), simulation.groups.save(),
-        tuple((geometry.groups, geometry.weighs, geometry.place)
-              for geometry in simulation.geometries),
-        tuple(simulation.exclusions.links), tuple(link.medium for link in simulation.links),
+        simulation.materials.save(),
+        simulation.groups.save(),
+        tuple(
+            (geometry.groups, geometry.weighs, geometry.place)
+            for geometry in simulation.geometries
+        ),
+        tuple(simulation.exclusions.links),
+        tuple(link.medium for link in simulation.links),
         tuple(link.inertial for link in simulation.links),
-        _joint_settings(simulation), simulation.settings,
+        _joint_settings(simulation),
+        simulation.settings,
         tuple(slot.sleep for slot in simulation.slots.values()),
-        tuple(frozenset(geometry.index for geometry in pair)
-              for pair in simulation.exclusions.geometries),
-        simulation.fields.save(), simulation.last_applied.save(simulation.links))
+        tuple(
+            frozenset(geometry.index for geometry in pair)
+            for pair in simulation.exclusions.geometries
+        ),
+        simulation.fields.save(),
+        simulation.last_applied.save(simulation.links),
+    )
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
@@ -219,8 +259,20 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    (materials, groups, members, separated, media, inertials, joints, run, sleeps, apart, fields,
-     applied) = saved
+    (
+        materials,
+        groups,
+        members,
+        separated,
+        media,
+        inertials,
+        joints,
+        run,
+        sleeps,
+        apart,
+        fields,
+        applied,
+    ) = saved
     for slot, sleep in zip(simulation.slots.values(), sleeps, strict=True):
         slot.sleep = sleep
     simulation.configure(run)

@@ -20,7 +20,11 @@ class StepHook(DeclaredAttributes):
     internal_names = DeclaredAttributes.internal_names | {'slot'}
 
     def __init__(
-        self, hooks: StepHooks, when: str, function: Callable[[Any], object], target: Any,
+        self,
+        hooks: StepHooks,
+        when: str,
+        function: Callable[[Any], object],
+        target: Any,
         slot: RobotSlot | None,
     ):
         """Belong to a simulation; made by `World.before_step` and its like."""
@@ -62,7 +66,10 @@ class StepHooks:
         self._on_change = on_change
 
     def add(
-        self, when: str, function: Callable[[Any], object], target: Any,
+        self,
+        when: str,
+        function: Callable[[Any], object],
+        target: Any,
         slot: RobotSlot | None = None,
     ) -> StepHook:
         """

@@ -51,8 +51,16 @@ class Stepper:
     """
 
     def __init__(
-        self, handle: Handle, observer: Handle, observe: Call, site_row: np.ndarray,
-        sampling: Sampling, gravity: np.ndarray, worst: np.ndarray, *, is_smooth: bool,
+        self,
+        handle: Handle,
+        observer: Handle,
+        observe: Call,
+        site_row: np.ndarray,
+        sampling: Sampling,
+        gravity: np.ndarray,
+        worst: np.ndarray,
+        *,
+        is_smooth: bool,
     ) -> None:
         """
         Prepare; all units that it takes have been compiled.
@@ -75,24 +83,37 @@ class Stepper:
         self._scans: list[Call] = []
         if sampling.has_scans:
             seen = _seen_by_scans(handle, observer)
-            scan = scan_all.prepare(
-                seen, 0, sampling.table, site_row, np.zeros(0, np.int64))
+            scan = scan_all.prepare(seen, 0, sampling.table, site_row, np.zeros(0, np.int64))
             places[-1] = scan.place
             words[-1] = np.frombuffer(memoryview(scan.words), np.int64)
             self._scans.append(scan)
             self._handles.append(seen)
         self._run, self._run_short = (
             advance.prepare(
-                handle, observer, np.array(places, np.int64), sampling.table, gravity, site_row,
-                *words, self.progress, worst, 0, 0, ANEW, is_short=is_short)
-            for is_short in (False, True))
+                handle,
+                observer,
+                np.array(places, np.int64),
+                sampling.table,
+                gravity,
+                site_row,
+                *words,
+                self.progress,
+                worst,
+                0,
+                0,
+                ANEW,
+                is_short=is_short,
+            )
+            for is_short in (False, True)
+        )
         # contacts may take any time
         is_bounded = cast('Options', world.options(handle)).detect == 0
         size = velocity_count(cast('Model', world.model(handle)))
         self._most_short = _SHORT // max(size, 1) * is_bounded
         end = self._run.argument_words
         self._first, self._count, self._beginning = (
-            end + place for place in (_FIRST, _COUNT, _BEGINNING))
+            end + place for place in (_FIRST, _COUNT, _BEGINNING)
+        )
         self._select(1, ANEW)
 
     @property
@@ -100,15 +121,22 @@ class Stepper:
         """The call for any number of steps and that which observes, to be run by their places."""
         words = np.frombuffer(memoryview(self._run.words), np.int64)
         return StepperCalls(
-            self._run.place, words, self._first, self._run.argument_words,
-            self._calls[-1].place, self._handles[1])
+            self._run.place,
+            words,
+            self._first,
+            self._run.argument_words,
+            self._calls[-1].place,
+            self._handles[1],
+        )
 
     @property
     def memory(self) -> list[np.ndarray]:
         """All words that calls find arrays by: tables of handles, and arguments of calls."""
         calls = [*self._calls, *self._scans, self._run]
-        return [*(handle.table.reshape(-1) for handle in self._handles),
-                *(np.frombuffer(memoryview(call.words), np.int64) for call in calls)]
+        return [
+            *(handle.table.reshape(-1) for handle in self._handles),
+            *(np.frombuffer(memoryview(call.words), np.int64) for call in calls),
+        ]
 
     def advance(self, first: int, n: int, beginning: int = ANEW) -> tuple[int, int, bool]:
         """Take n steps and the samples between them; as `sensors.step_and_sample`."""

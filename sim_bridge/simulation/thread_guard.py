@@ -33,7 +33,8 @@ class ThreadGuard:
             present, other = (repr(names.get(each, each)) for each in (own, inside))
             raise StateError(
                 f'thread {present} uses a world while thread {other} steps or changes it. Let one '
-                'thread at a time do so, by a lock, or give each its own by World.copy')
+                'thread at a time do so, by a lock, or give each its own by World.copy'
+            )
         self._calls.check()
 
     @contextmanager

@@ -58,13 +58,18 @@ class Situation:
         """Return a node's parameters in files beside the robot and the scene, and the user's."""
         full = '/'.join(filter(None, ('', self.namespace, node)))
         return values_nearby(
-            full if full.startswith('/') else f'/{full}', self.world, self.robot,
-            params=self.params)
+            full if full.startswith('/') else f'/{full}',
+            self.world,
+            self.robot,
+            params=self.params,
+        )
 
 
 _TABLES: Mapping[str, Any] = {
-    'pd': PdParameters, 'computed_torque': ComputedTorqueParameters,
-    'velocity': VelocityParameters}
+    'pd': PdParameters,
+    'computed_torque': ComputedTorqueParameters,
+    'velocity': VelocityParameters,
+}
 
 
 def make_controller(plan: ControllerPlan, situation: Situation) -> Controller:
@@ -109,15 +114,19 @@ class FunctionController:
         except TypeError as err:
             known = list(inspect.signature(make).parameters)[1:]
             raise InvalidValueError(
-                plan.call, arguments, 'arguments that it takes beside the joints, '
-                f'{", ".join(known) or "none"}: {err}') from err
+                plan.call,
+                arguments,
+                f'arguments that it takes beside the joints, {", ".join(known) or "none"}: {err}',
+            ) from err
         self._function = make(self._joints, **arguments)
         if not callable(self._function):
             raise InvalidValueError(
-                plan.call, self._function, 'a function that it returns, of time, q and dq')
+                plan.call, self._function, 'a function that it returns, of time, q and dq'
+            )
         n = len(self._joints)
         self._message = PreparedMessage(
-            JointState(name=self._joints, **{field: marks(0, n)}), (n,))
+            JointState(name=self._joints, **{field: marks(0, n)}), (n,)
+        )
         self._reader = JointStateReader()
         self._names: list[str] = []
         self._places = np.zeros(0, int)
@@ -132,7 +141,8 @@ class FunctionController:
             self._names = state.names
             self._places = np.array([state.names.index(name) for name in self._joints], int)
         given = self._function(
-            state.time_ns * 1e-9, state.position[self._places], state.velocity[self._places])
+            state.time_ns * 1e-9, state.position[self._places], state.velocity[self._places]
+        )
         try:
             found = np.asarray(given, float)
             given = found.tolist()
@@ -140,7 +150,9 @@ class FunctionController:
             found = np.array(np.nan)
         if found.shape != (len(self._joints),) or not np.isfinite(found).all():
             raise InvalidValueError(
-                f'what {self._call} returns', given,
-                f'{len(self._joints)} finite numbers, one for each of {", ".join(self._joints)}')
+                f'what {self._call} returns',
+                given,
+                f'{len(self._joints)} finite numbers, one for each of {", ".join(self._joints)}',
+            )
         self._message.blocks[0][:] = found
         return self._message.stamped(pack_stamp(state.time_ns))

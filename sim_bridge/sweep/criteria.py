@@ -18,17 +18,30 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
 _EXPECTED = (
     'comparisons of measures, inputs and numbers by < <= > >= == !=, with and, or, not, + - * / '
-    '**, abs, min, max and parentheses, such as overshoot < 0.1 and settled < 1')
+    '**, abs, min, max and parentheses, such as overshoot < 0.1 and settled < 1'
+)
 _MOST_CHARACTERS = 2000
 
 _BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.Pow: math.pow}
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,
+}
 _UNARY: Mapping[type, Callable[[Any], Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_}
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
 _COMPARED: Mapping[type, Callable[[Any, Any], bool]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne}
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {'abs': abs, 'min': min, 'max': max}
 _CONSTANTS = {'pi': math.pi, 'inf': math.inf, 'true': True, 'false': False}
 
@@ -50,8 +63,9 @@ class Criterion:
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Return whether it is so; never where a value that it names is not a number (NaN)."""
-        named = [values.get(each.id) for each in ast.walk(self._tree)
-                 if isinstance(each, ast.Name)]
+        named = [
+            values.get(each.id) for each in ast.walk(self._tree) if isinstance(each, ast.Name)
+        ]
         if any(isinstance(each, float) and math.isnan(each) for each in named):
             return False
         try:
@@ -72,13 +86,26 @@ class Criterion:
             elif isinstance(node, ast.Name):
                 if id(node) not in called and node.id not in names and node.id not in _CONSTANTS:
                     raise UnknownNameError(
-                        'measure or input', node.id, [*names, *_CONSTANTS], self.text)
+                        'measure or input', node.id, [*names, *_CONSTANTS], self.text
+                    )
             elif isinstance(node, ast.Constant):
                 if not isinstance(node.value, (int, float, str)):
                     raise _wrong(self.text)
-            elif not isinstance(node, (
-                    ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.Load, ast.UnaryOp, ast.BinOp,
-                    *_BINARY, *_UNARY, *_COMPARED)):
+            elif not isinstance(
+                node,
+                (
+                    ast.BoolOp,
+                    ast.And,
+                    ast.Or,
+                    ast.Compare,
+                    ast.Load,
+                    ast.UnaryOp,
+                    ast.BinOp,
+                    *_BINARY,
+                    *_UNARY,
+                    *_COMPARED,
+                ),
+            ):
                 raise _wrong(self.text)
 
     def _check_truth(self, tree: ast.expr) -> None:
@@ -89,7 +116,8 @@ class Criterion:
         elif isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
             self._check_truth(tree.operand)
         elif not isinstance(tree, (ast.Compare, ast.Name)) and not (
-                isinstance(tree, ast.Constant) and isinstance(tree.value, bool)):
+            isinstance(tree, ast.Constant) and isinstance(tree.value, bool)
+        ):
             raise _wrong(self.text)
 
     def _value(self, node: ast.expr, values: Mapping[str, Any]) -> Any:
@@ -101,7 +129,8 @@ class Criterion:
             return _UNARY[type(node.op)](self._value(node.operand, values))
         if isinstance(node, ast.BinOp):
             return _BINARY[type(node.op)](
-                self._value(node.left, values), self._value(node.right, values))
+                self._value(node.left, values), self._value(node.right, values)
+            )
         if isinstance(node, ast.BoolOp):
             found = [bool(self._value(each, values)) for each in node.values]
             return all(found) if isinstance(node.op, ast.And) else any(found)
@@ -109,7 +138,8 @@ class Criterion:
             parts = [self._value(each, values) for each in (node.left, *node.comparators)]
             return all(
                 _COMPARED[type(compare)](a, b)
-                for compare, a, b in zip(node.ops, parts[:-1], parts[1:], strict=True))
+                for compare, a, b in zip(node.ops, parts[:-1], parts[1:], strict=True)
+            )
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         return _FUNCTIONS[node.func.id](*(self._value(each, values) for each in node.args))
 

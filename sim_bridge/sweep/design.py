@@ -32,8 +32,13 @@ class Design:
     """The inputs of every run; `count` is how many runs there are."""
 
     def __init__(
-        self, kind: str, inputs: Mapping[str, Distribution], seed: int, samples: int = 0,
-        repeats: int = 1, is_noise_same: bool = False,
+        self,
+        kind: str,
+        inputs: Mapping[str, Distribution],
+        seed: int,
+        samples: int = 0,
+        repeats: int = 1,
+        is_noise_same: bool = False,
     ) -> None:
         """
         Prepare.
@@ -44,9 +49,11 @@ class Design:
         """
         self.kind, self.inputs, self.seed = kind, dict(inputs), seed
         self.samples, self.repeats, self._is_noise_same = samples, repeats, is_noise_same
-        self._listed = [
-            name for name, each in self.inputs.items() if isinstance(each, Values)
-        ] if kind in (GRID, LIST) else []
+        self._listed = (
+            [name for name, each in self.inputs.items() if isinstance(each, Values)]
+            if kind in (GRID, LIST)
+            else []
+        )
 
     @cached_property
     def count(self) -> int:
@@ -67,7 +74,8 @@ class Design:
             shares = self._draw(run, _INPUTS).random(len(self.inputs))
         found = {
             name: each.quantile(float(u))
-            for (name, each), u in zip(self.inputs.items(), shares, strict=True)}
+            for (name, each), u in zip(self.inputs.items(), shares, strict=True)
+        }
         point = run // self.repeats
         for name in reversed(self._listed):
             values = self._values(name)
@@ -118,7 +126,7 @@ class Design:
         sequence = qmc.Sobol(d, scramble=True, bits=53, **{name: source})
         # the sequence is balanced over powers of 2
         points: FloatArray = sequence.random_base2(max(self.samples - 1, 0).bit_length())
-        return points[:self.samples]
+        return points[: self.samples]
 
 
 def most_inputs(kind: str) -> float:

@@ -108,9 +108,11 @@ def read_distribution(section: Section) -> Distribution | None:
         section.knows(key)
     if len(given) != 1:
         section.error(
-            given[1] if given else 'values', '' if not given else section.peek(given[1]),
+            given[1] if given else 'values',
+            '' if not given else section.peek(given[1]),
             f'one of {", ".join(READERS)} says what the input is'
-            + (f'; {given[0]} is given too' if given else ''))
+            + (f'; {given[0]} is given too' if given else ''),
+        )
         return None
     return READERS[given[0]](section, given[0])
 
@@ -131,8 +133,11 @@ def _range(section: Section, key: str) -> Distribution | None:
     first, last, count = numbers
     is_log = key == 'log_range'
     if count < 1 or count != int(count) or count > 1e6 or is_log and min(first, last) <= 0.0:
-        section.error(key, section.peek(key), 'must be first, last and how many'
-                      + (', the first two above 0' if is_log else ''))
+        section.error(
+            key,
+            section.peek(key),
+            'must be first, last and how many' + (', the first two above 0' if is_log else ''),
+        )
         return None
     space: Callable[..., Any] = np.geomspace if is_log else np.linspace
     return Values(tuple(space(first, last, int(count)).tolist()))
@@ -145,8 +150,11 @@ def _uniform(section: Section, key: str) -> Distribution | None:
         return None
     is_log = key == 'log_uniform'
     if not ends[0] < ends[1] or is_log and ends[0] <= 0.0:
-        section.error(key, section.peek(key), 'must be two numbers, the lesser first'
-                      + (', both above 0' if is_log else ''))
+        section.error(
+            key,
+            section.peek(key),
+            'must be two numbers, the lesser first' + (', both above 0' if is_log else ''),
+        )
         return None
     return Uniform(ends[0], ends[1], is_log)
 
@@ -172,9 +180,13 @@ def _normal(section: Section, key: str) -> Distribution | None:
         return None
     low, high = (-math.inf, math.inf) if ends is None else ends
     if not low < high or ndtr((high - numbers[0]) / numbers[1]) == ndtr(
-            (low - numbers[0]) / numbers[1]):
-        section.error('within', section.peek('within'), 'must be two numbers, the lesser first, '
-                      'between which the distribution has values')
+        (low - numbers[0]) / numbers[1]
+    ):
+        section.error(
+            'within',
+            section.peek('within'),
+            'must be two numbers, the lesser first, between which the distribution has values',
+        )
         return None
     return Normal(numbers[0], numbers[1], low, high)
 
@@ -185,8 +197,14 @@ def _note_missing(section: Section, key: str, what: str) -> None:
 
 
 READERS: Mapping[str, Callable[[Section, str], Distribution | None]] = {
-    'values': _values, 'range': _range, 'log_range': _range, 'uniform': _uniform,
-    'log_uniform': _uniform, 'integers': _integers, 'normal': _normal}
+    'values': _values,
+    'range': _range,
+    'log_range': _range,
+    'uniform': _uniform,
+    'log_uniform': _uniform,
+    'integers': _integers,
+    'normal': _normal,
+}
 """What reads an input's distribution, by its key."""
 
 

@@ -84,14 +84,21 @@ def find(study: Study, rows: Sequence[Row], by: str = '', count: int = 10) -> Sw
         if row.status != DONE:
             reasons.setdefault(f'{row.status}: {row.reason}', []).append(row.run)
     return SweepFindings(
-        study, rows, Counter(row.status for row in rows), _share(study, rows),
+        study,
+        rows,
+        Counter(row.status for row in rows),
+        _share(study, rows),
         {name: sum(row.criteria.get(name) is False for row in rows) for name in study.criteria},
-        sorted(((text, len(runs), runs[0]) for text, runs in reasons.items()),
-               key=lambda each: -each[1]),
+        sorted(
+            ((text, len(runs), runs[0]) for text, runs in reasons.items()),
+            key=lambda each: -each[1],
+        ),
         {name: _distribution(values, rows) for name, values in measures.items()},
-        _indices(study, rows), correlations(
-            {name: [row.inputs[name] for row in rows] for name in study.inputs}, ranked),
-        _worst(rows, by, count), by)
+        _indices(study, rows),
+        correlations({name: [row.inputs[name] for row in rows] for name in study.inputs}, ranked),
+        _worst(rows, by, count),
+        by,
+    )
 
 
 def replay_page(folder: Path, run: int) -> Path:
@@ -112,8 +119,8 @@ def _distribution(values: FloatArray, rows: Sequence[Row]) -> Distribution:
     is_there = np.array([bool(row.measures) for row in rows], bool)
     kept = np.isfinite(values)
     return Distribution(
-        values[kept], np.array([row.run for row in rows], int)[kept],
-        int((is_there & ~kept).sum()))
+        values[kept], np.array([row.run for row in rows], int)[kept], int((is_there & ~kept).sum())
+    )
 
 
 def _share(study: Study, rows: Sequence[Row]) -> tuple[float, float, float] | None:
@@ -144,7 +151,10 @@ def _worst(rows: Sequence[Row], by: str, count: int) -> list[Row]:
 
     def badness(row: Row) -> tuple[bool, bool, float]:
         value = row.measures.get(name, math.nan)
-        return (row.status != DONE, row.success is False,
-                math.inf if math.isnan(value) else sign * value)
+        return (
+            row.status != DONE,
+            row.success is False,
+            math.inf if math.isnan(value) else sign * value,
+        )
 
     return sorted(rows, key=badness, reverse=True)[:count]

@@ -57,19 +57,19 @@ class MemorySink:
         """Keep no messages until the next step begins, as a bag does; listeners get them."""
         self.is_paused = True
 
-    def series(
-        self, references: Collection[Reference] | None = None
-    ) -> dict[Reference, Series]:
+    def series(self, references: Collection[Reference] | None = None) -> dict[Reference, Series]:
         """Return the values of references, all if None; raises as `Gathering.series`."""
         gathering = Gathering(
-            self._references if references is None else list(references), self._place)
+            self._references if references is None else list(references), self._place
+        )
         # that there were none is told of these, too
         for name in self._opened:
             gathering.know(name)
         for each in self._kept:
             for time_ns, data in each.messages:
                 gathering.take(
-                    Message(each.topic, each.kind, time_ns, time_ns, data), time_ns * 1e-9)
+                    Message(each.topic, each.kind, time_ns, time_ns, data), time_ns * 1e-9
+                )
         return gathering.series()
 
 
@@ -77,7 +77,11 @@ class _Kept:
     """An outlet into memory."""
 
     def __init__(
-        self, sink: MemorySink, topic: str, kind: str, is_measured: bool,
+        self,
+        sink: MemorySink,
+        topic: str,
+        kind: str,
+        is_measured: bool,
         listener: Callable[[bytes], None] | None,
     ) -> None:
         self.topic, self.kind = topic, kind

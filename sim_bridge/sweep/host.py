@@ -60,15 +60,27 @@ class Host:
             self.connection = Connection(ours.detach())
             environment = {
                 # matrices are small, and each run has a processor
-                'OPENBLAS_NUM_THREADS': '1', **os.environ,
+                'OPENBLAS_NUM_THREADS': '1',
+                **os.environ,
                 'PYTHONPATH': os.pathsep.join(each or os.getcwd() for each in sys.path),
-                'PYTHONFAULTHANDLER': '1'}
+                'PYTHONFAULTHANDLER': '1',
+            }
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, '-m', _WORKER, str(theirs.fileno()),
-                     str(study.source.resolve())],
-                    env=environment, stdin=subprocess.DEVNULL, stdout=self._output,
-                    stderr=self._output, pass_fds=[theirs.fileno()], start_new_session=True)
+                    [
+                        sys.executable,
+                        '-m',
+                        _WORKER,
+                        str(theirs.fileno()),
+                        str(study.source.resolve()),
+                    ],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._output,
+                    stderr=self._output,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
             except BaseException:
                 self.connection.close()
                 self._output.close()
@@ -151,11 +163,17 @@ class Host:
         self.close()
         study = self._study
         return Row(
-            job.run, status, shortened(f'{reason}{said}', 2 * _TAIL),
-            False if study.criteria else None, study.design.of(job.run),
-            noise_seed=study.design.noise_seed(job.run), attempts=job.attempt,
-            wall_s=time.monotonic() - self._begun, host=socket.gethostname(),
-            processor=processor())
+            job.run,
+            status,
+            shortened(f'{reason}{said}', 2 * _TAIL),
+            False if study.criteria else None,
+            study.design.of(job.run),
+            noise_seed=study.design.noise_seed(job.run),
+            attempts=job.attempt,
+            wall_s=time.monotonic() - self._begun,
+            host=socket.gethostname(),
+            processor=processor(),
+        )
 
     def _end(self) -> str:
         """Return how the process ended."""
@@ -200,4 +218,3 @@ def run_apart(study: Study, run: int, timeout_s: float, bag: str = '') -> Row:
                 return row
     finally:
         host.close()
-

@@ -20,8 +20,11 @@ class Link:
     """
 
     def __init__(
-        self, controller: Controller, take: Callable[[bytes], None],
-        faults: Sequence[Disturbance], draw: np.random.Generator,
+        self,
+        controller: Controller,
+        take: Callable[[bytes], None],
+        faults: Sequence[Disturbance],
+        draw: np.random.Generator,
     ) -> None:
         """
         Prepare.
@@ -69,4 +72,4 @@ class Link:
             return state
         if self._frozen is None:
             self._frozen = self._before or state
-        return self._frozen[:STAMP.start] + state[STAMP] + self._frozen[STAMP.stop:]
+        return self._frozen[: STAMP.start] + state[STAMP] + self._frozen[STAMP.stop :]

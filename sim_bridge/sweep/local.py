@@ -74,8 +74,7 @@ class LocalExecutor:
                 if not busy:
                     return
                 soonest = min(host.left_s for host in busy)
-                wait([host.connection for host in busy],
-                     max(min(soonest, _LONGEST_WAIT_S), 0.0))
+                wait([host.connection for host in busy], max(min(soonest, _LONGEST_WAIT_S), 0.0))
                 found = []
                 for host in busy:
                     job = host.job

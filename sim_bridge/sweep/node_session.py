@@ -60,10 +60,13 @@ class NodeSession:
             os.environ.update(discovery_defaults(os.environ))
             domain = enter(any_domain(self._told, os.environ))
             self._environment = {
-                **os.environ, 'ROS_DOMAIN_ID': str(domain), ENDS_WITH_STDIN: '1',
-                'PYTHONPATH': os.pathsep.join(filter(None, sys.path)), 'PYTHONUNBUFFERED': '1'}
-            rclpy.init(
-                args=[], domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
+                **os.environ,
+                'ROS_DOMAIN_ID': str(domain),
+                ENDS_WITH_STDIN: '1',
+                'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
+                'PYTHONUNBUFFERED': '1',
+            }
+            rclpy.init(args=[], domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
             self._stack.callback(rclpy.try_shutdown)
             self._node = PollingNode('sim_bridge')
             self._stack.callback(self._node.destroy_node)
@@ -81,8 +84,12 @@ class NodeSession:
         """End the processes, and leave."""
         self._stack.close()
 
-    def start(self, plans: Mapping[str, ControllerPlan], situations: Mapping[str, Situation],
-              simulator: Simulator) -> None:
+    def start(
+        self,
+        plans: Mapping[str, ControllerPlan],
+        situations: Mapping[str, Situation],
+        simulator: Simulator,
+    ) -> None:
         """Start the nodes, by namespace, and take their commands. Raises InvalidValueError."""
         simulator.listen(self._node)
         for namespace, plan in plans.items():
@@ -100,20 +107,29 @@ class NodeSession:
             else:
                 # one that ends with this process, whatever ends that
                 words = [sys.executable, '-S', leash.__file__, *words]
-            given = [item for name, value in {**values, **own}.items()
-                     for item in ('-p', f'{name}:={_as_yaml(value)}')]
+            given = [
+                item
+                for name, value in {**values, **own}.items()
+                for item in ('-p', f'{name}:={_as_yaml(value)}')
+            ]
             space = ['-r', f'__ns:=/{namespace}'] if namespace else []
             output = tempfile.TemporaryFile(prefix='sim_bridge_sweep_')  # noqa: SIM115
             self._stack.callback(output.close)
             self._outputs[namespace] = output
             try:
                 process = subprocess.Popen(
-                    [*words, '--ros-args', *space, *given], env=self._environment,
-                    cwd=situation.folder, stdin=subprocess.PIPE, stdout=output,
-                    stderr=output, start_new_session=True)
+                    [*words, '--ros-args', *space, *given],
+                    env=self._environment,
+                    cwd=situation.folder,
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
             except OSError as err:
                 raise InvalidValueError(
-                    'command', words, f'one that can be started: {err.strerror}') from err
+                    'command', words, f'one that can be started: {err.strerror}'
+                ) from err
             self._processes[namespace] = process
             self._patience[namespace] = plan.patience
 
@@ -130,8 +146,10 @@ class NodeSession:
         """
         begun = time.monotonic()
         while not simulator.is_ready():
-            missing = {each.rpartition('joint_commands')[0].strip('/')
-                       for each in simulator.lockstep.missing}
+            missing = {
+                each.rpartition('joint_commands')[0].strip('/')
+                for each in simulator.lockstep.missing
+            }
             waiting = [name for name in self._processes if name in missing]
             if missing and not waiting:
                 return
@@ -140,12 +158,14 @@ class NodeSession:
                 if process.poll() is not None:
                     raise StateError(
                         f'the controller{_of(name)} ended with exit code {process.returncode}'
-                        f'{said_by(self._outputs[name])}')
+                        f'{said_by(self._outputs[name])}'
+                    )
                 if time.monotonic() - begun > self._patience[name]:
                     raise StateError(
                         f'the controller{_of(name)} has not answered for '
                         f'{self._patience[name]:g} s. It must answer each joint_states with a '
-                        'command on joint_commands that has its stamp (docs/lockstep.md)')
+                        'command on joint_commands that has its stamp (docs/lockstep.md)'
+                    )
             self._executor.spin_once(timeout_sec=_SPIN_S)
 
     def _end(self) -> None:
@@ -178,4 +198,3 @@ def _as_yaml(value: Any) -> str:
         value = list(value)
     text: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
     return text.removesuffix('\n').removesuffix('\n...')
-

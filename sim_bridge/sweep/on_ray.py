@@ -76,8 +76,11 @@ class RayExecutor:
 
     def describe(self) -> str:
         """Return which cluster it is."""
-        return 'a Ray cluster here' if self._address == LOCAL else (
-            f'the Ray cluster {self._address}')
+        return (
+            'a Ray cluster here'
+            if self._address == LOCAL
+            else (f'the Ray cluster {self._address}')
+        )
 
     def rows(self, study: Study, runs: Iterable[int]) -> Generator[list[Row], None, None]:
         """Yield rows, as `Executor`; raises StateError where the cluster cannot make any."""
@@ -121,17 +124,23 @@ class RayExecutor:
         try:
             _look_for(self._address)
             ray.init(
-                address=self._address, runtime_env=environment or None, log_to_driver=False,
-                logging_level=logging.ERROR, configure_logging=False)
+                address=self._address,
+                runtime_env=environment or None,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                configure_logging=False,
+            )
         except (OSError, RuntimeError, ValueError) as err:
             said = str(err).splitlines()[0].rstrip('.')
             if _asks_for_token(err):
                 raise StateError(
                     f'the Ray cluster {self._address!r} asks for a token: set RAY_AUTH_MODE=token '
-                    "and give it the cluster's, as `ray start` and Ray's documents say") from err
+                    "and give it the cluster's, as `ray start` and Ray's documents say"
+                ) from err
             raise StateError(
                 f'there is no Ray cluster at {self._address!r}: {said}. '
-                'Start one by `ray start --head`, or let --ray local start one here') from err
+                'Start one by `ray start --head`, or let --ray local start one here'
+            ) from err
 
     def _processors(self) -> int:
         """Return how many processors the cluster has now."""
@@ -140,9 +149,7 @@ class RayExecutor:
             self._capacity = max(1, int(ray.cluster_resources().get('CPU', 1)))
         return self._capacity
 
-    def _next(
-        self, study: Study, source: str, pending: Iterator[int], left: int
-    ) -> Batch | None:
+    def _next(self, study: Study, source: str, pending: Iterator[int], left: int) -> Batch | None:
         """Return the next batch; None where no runs are left. left: an upper bound of these."""
         # one run, until it is known how long they take
         size = min(_LARGEST_BATCH, int(_BATCH_S / self._run_s)) if self._run_s > 0.0 else 1
@@ -165,7 +172,8 @@ class RayExecutor:
             # of a worker or a node: nothing is known of its runs
             if batch.attempt < _ATTEMPTS:
                 again.extend(
-                    batch._replace(runs=(run,), attempt=batch.attempt + 1) for run in batch.runs)
+                    batch._replace(runs=(run,), attempt=batch.attempt + 1) for run in batch.runs
+                )
                 return []
             return [_lost(study, run, batch.attempt, err) for run in batch.runs]
         for row in rows:
@@ -179,7 +187,8 @@ def _asks_for_token(error: BaseException | None) -> bool:
     """Return whether an error, or what it is from, is that of a token that is missing."""
     while error is not None:
         if isinstance(error, ray.exceptions.AuthenticationError) or (
-                'InvalidAuthToken' in str(error)):
+            'InvalidAuthToken' in str(error)
+        ):
             return True
         error = error.__cause__ or error.__context__
     return False
@@ -196,10 +205,16 @@ def _lost(study: Study, run: int, attempt: int, error: Exception) -> Row:
     """Return the row of a run that no worker has made to its end."""
     kind, said = type(error).__name__, (str(error).splitlines() or [''])[0]
     return Row(
-        run, CRASHED, f'{attempt} workers of Ray were lost with it, the last by {kind}: {said}',
-        False if study.criteria else None, study.design.of(run),
-        noise_seed=study.design.noise_seed(run), attempts=attempt, host=socket.gethostname(),
-        processor=processor())
+        run,
+        CRASHED,
+        f'{attempt} workers of Ray were lost with it, the last by {kind}: {said}',
+        False if study.criteria else None,
+        study.design.of(run),
+        noise_seed=study.design.noise_seed(run),
+        attempts=attempt,
+        host=socket.gethostname(),
+        processor=processor(),
+    )
 
 
 _kept: dict[tuple[str, str, float], tuple[Study, LocalExecutor]] = {}
@@ -221,7 +236,8 @@ def make_batch(batch: Batch) -> list[Row]:
         if study.digest != batch.digest:
             raise StateError(
                 f'the study {batch.source} on {socket.gethostname()} is another one: share files '
-                'between nodes, or send them by --ship')
+                'between nodes, or send them by --ship'
+            )
         _kept[key] = study, LocalExecutor(1, batch.timeout_s, keeps=True)
     study, executor = _kept[key]
     return [row for rows in executor.rows(study, batch.runs) for row in rows]

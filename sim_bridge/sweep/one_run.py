@@ -80,9 +80,16 @@ def make_run(
     """
     begun = time.perf_counter()
     inputs = study.design.of(run)
-    row = Row(run, FAILED, success=False if study.criteria else None, inputs=inputs,
-              noise_seed=study.design.noise_seed(run), versions=versions(),
-              host=socket.gethostname(), processor=processor())
+    row = Row(
+        run,
+        FAILED,
+        success=False if study.criteria else None,
+        inputs=inputs,
+        noise_seed=study.design.noise_seed(run),
+        versions=versions(),
+        host=socket.gethostname(),
+        processor=processor(),
+    )
     try:
         _Run(study, run, row, bag).make(loaded)
         row.status = DONE
@@ -108,7 +115,8 @@ class _Run:
         self._study, self._row, self._bag = study, row, bag
         self._faults = study.design.faults(run)
         self._measures = {
-            name: Expression(text, MEASURING) for name, text in study.measures.items()}
+            name: Expression(text, MEASURING) for name, text in study.measures.items()
+        }
         self._stack = contextlib.ExitStack()
         self._links: dict[str, Link] = {}
         self._session: NodeSession | None = None
@@ -135,7 +143,8 @@ class _Run:
         world, robot = _scene_file(plan.scene, study.folder), _robot_file(plan, study.folder)
         params = str(study.folder / plan.params) if plan.params else None
         self._parameters = parameters = _parameters(
-            plan, world, robot, params, self._row.noise_seed, self._bag, study.folder)
+            plan, world, robot, params, self._row.noise_seed, self._bag, study.folder
+        )
         loaded = load_world(parameters)
         self._loaded = loaded
         plans = _plans_by_namespace(plan, loaded)
@@ -146,45 +155,68 @@ class _Run:
         disturbances = _addressed(plan.disturbances, loaded, plans)
         measured = self._sink = MemorySink(
             [each for expression in self._measures.values() for each in expression.references],
-            'the run')
+            'the run',
+        )
         situations = {
             each.namespace: Situation(
-                each.namespace, each.joints or each.robot.actuated_joints, world, robot, params,
-                study.folder)
-            for each in loaded.robots}
+                each.namespace,
+                each.joints or each.robot.actuated_joints,
+                world,
+                robot,
+                params,
+                study.folder,
+            )
+            for each in loaded.robots
+        }
         takers: dict[str, Callable[[bytes], None]] = {}
         for name, each in plans.items():
             if each.kind not in (NODE, NO_CONTROLLER):
                 self._links[name] = self._link(
-                    each, situations[name], takers, loaded, measured,
-                    [what for what in disturbances if what.robot == name and
-                     DISTURBANCES[what.kind].of == 'controller'])
+                    each,
+                    situations[name],
+                    takers,
+                    loaded,
+                    measured,
+                    [
+                        what
+                        for what in disturbances
+                        if what.robot == name and DISTURBANCES[what.kind].of == 'controller'
+                    ],
+                )
         sink: Sink = measured
         if nodes:
             # imported here, since few runs need a graph
             from sim_bridge.sweep.node_session import NodeSession
 
             session = self._session = self._stack.enter_context(
-                NodeSession(str(study.source.name)))
+                NodeSession(str(study.source.name))
+            )
             sink = Tee(session.sink, measured)
         simulator = self._open(sink, loaded, parameters)
-        takers.update({
-            topic.name: topic.take for interface in simulator.interfaces
-            for topic in interface.command_topics})
+        takers.update(
+            {
+                topic.name: topic.take
+                for interface in simulator.interfaces
+                for topic in interface.command_topics
+            }
+        )
         if self._session is not None:
             self._session.start(nodes, situations, simulator)
         if plan.changes:
             simulator.change(_yaml(plan.changes))
         self._disturbances = [
-            each for each in disturbances
-            if DISTURBANCES[each.kind].of != 'controller' or each.kind == 'death']
+            each
+            for each in disturbances
+            if DISTURBANCES[each.kind].of != 'controller' or each.kind == 'death'
+        ]
         self._nodes = nodes
-        return simulator, parameters.tick_ns, max(
-            1, round(plan.duration * 1e9 / parameters.tick_ns))
+        return (
+            simulator,
+            parameters.tick_ns,
+            max(1, round(plan.duration * 1e9 / parameters.tick_ns)),
+        )
 
-    def _open(
-        self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters
-    ) -> Simulator:
+    def _open(self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters) -> Simulator:
         """Open the topics, also in a bag if one is asked for."""
         recorder = None
         try:
@@ -205,8 +237,12 @@ class _Run:
             raise
 
     def _link(
-        self, plan: ControllerPlan, situation: Situation,
-        takers: Mapping[str, Callable[[bytes], None]], loaded: LoadedWorld, sink: MemorySink,
+        self,
+        plan: ControllerPlan,
+        situation: Situation,
+        takers: Mapping[str, Callable[[bytes], None]],
+        loaded: LoadedWorld,
+        sink: MemorySink,
         faults: Sequence[Disturbance],
     ) -> Link:
         """Return the link to a controller in this process, whose topics it listens to."""
@@ -214,8 +250,11 @@ class _Run:
         prefix = own.prefix
         commands = f'{prefix}{STAMPED_TOPIC}'
         link = Link(
-            make_controller(plan, situation), lambda data: takers[commands](data), faults,
-            self._faults)
+            make_controller(plan, situation),
+            lambda data: takers[commands](data),
+            faults,
+            self._faults,
+        )
         states = hardware_of(own.robot, prefix).states_topic or f'{prefix}joint_states'
         sink.listen(absolute(states), link.show)
         sink.listen(absolute(f'{prefix}robot_description'), partial(_describe, link))
@@ -269,17 +308,29 @@ class _Run:
         found = dict(fingerprints(loaded, parameters))
         for each in plan.controllers.values():
             file = file_of(each.call, folder) if each.kind == FUNCTION else None
-            files = [file] if file is not None else [
-                folder / word for word in each.command if (folder / word).is_file()]
-            found.update({str(path.resolve()): _digest(path.read_bytes()) for path in files
-                          if path.is_file()})
+            files = (
+                [file]
+                if file is not None
+                else [folder / word for word in each.command if (folder / word).is_file()]
+            )
+            found.update(
+                {
+                    str(path.resolve()): _digest(path.read_bytes())
+                    for path in files
+                    if path.is_file()
+                }
+            )
         if plan.params:
             path = folder / plan.params
             found[str(path.resolve())] = _digest(path.read_bytes())
         # what xacro, for one, read is in the description itself
-        found.update({
-            f'description of {each.robot.name}': _digest(each.robot.description.xml.encode())
-            for each in loaded.robots if each.robot.description is not None})
+        found.update(
+            {
+                f'description of {each.robot.name}': _digest(each.robot.description.xml.encode())
+                for each in loaded.robots
+                if each.robot.description is not None
+            }
+        )
         return {_relative(path, folder): value for path, value in sorted(found.items())}
 
     def _measure(self) -> None:
@@ -289,7 +340,8 @@ class _Run:
             try:
                 data = sink.series()
                 row.measures = {
-                    name: expression.number(data) for name, expression in self._measures.items()}
+                    name: expression.number(data) for name, expression in self._measures.items()
+                }
             except SimBridgeError:
                 # which of them it is of is worth a second reading
                 for name, expression in self._measures.items():
@@ -297,8 +349,7 @@ class _Run:
                         expression.number(sink.series(expression.references))
                 raise
         known = {**row.inputs, **row.measures}
-        row.criteria = {
-            name: each.holds(known) for name, each in self._study.criteria.items()}
+        row.criteria = {name: each.holds(known) for name, each in self._study.criteria.items()}
         row.success = all(row.criteria.values()) if row.criteria else None
 
 
@@ -344,13 +395,15 @@ def _parameters(
         elif given.get(name):
             given[name] = [str(folder / path) for path in given[name]]
     values: dict[str, Any] = {'seed': seed, **project_parameters(world)}
-    values.update(values_nearby(
-        '/sim_bridge', world, robot, given.get('package_paths', ()), params))
+    values.update(
+        values_nearby('/sim_bridge', world, robot, given.get('package_paths', ()), params)
+    )
     values.update(given)
     values.update({'world': world, 'robot': robot, 'lockstep': [], 'record': bag})
     if plan.world_values:
-        values['world_values'] = _yaml({
-            path_text(path): value for path, value in plan.world_values.items()})
+        values['world_values'] = _yaml(
+            {path_text(path): value for path, value in plan.world_values.items()}
+        )
     return from_flat(SimulatorParameters, values, lambda text: None)
 
 
@@ -358,9 +411,14 @@ def _in_lockstep(
     parameters: SimulatorParameters, plans: Mapping[str, ControllerPlan]
 ) -> SimulatorParameters:
     """Return parameters with which each step waits for all controllers."""
-    return replace(parameters, lockstep=tuple(
-        f'{name}/{STAMPED_TOPIC}' if name else STAMPED_TOPIC
-        for name, each in plans.items() if each.kind != NO_CONTROLLER))
+    return replace(
+        parameters,
+        lockstep=tuple(
+            f'{name}/{STAMPED_TOPIC}' if name else STAMPED_TOPIC
+            for name, each in plans.items()
+            if each.kind != NO_CONTROLLER
+        ),
+    )
 
 
 def _plans_by_namespace(plan: Plan, loaded: LoadedWorld) -> dict[str, ControllerPlan]:
@@ -371,8 +429,12 @@ def _plans_by_namespace(plan: Plan, loaded: LoadedWorld) -> dict[str, Controller
         moved = [name for name, each in robots.items() if each.robot.actuated_joints]
         if len(moved) != 1:
             raise InvalidValueError(
-                'controller', 'one', f'controllers, by namespace: {", ".join(moved)}'
-                if moved else 'none: no robot has a joint to control')
+                'controller',
+                'one',
+                f'controllers, by namespace: {", ".join(moved)}'
+                if moved
+                else 'none: no robot has a joint to control',
+            )
         plans = {moved[0]: plans['']}
     for name in plans:
         if name not in robots:
@@ -381,8 +443,7 @@ def _plans_by_namespace(plan: Plan, loaded: LoadedWorld) -> dict[str, Controller
 
 
 def _addressed(
-    disturbances: Sequence[Disturbance], loaded: LoadedWorld,
-    plans: Mapping[str, ControllerPlan],
+    disturbances: Sequence[Disturbance], loaded: LoadedWorld, plans: Mapping[str, ControllerPlan]
 ) -> list[Disturbance]:
     """Return disturbances with the entity or controller that each concerns."""
     found = []
@@ -392,20 +453,27 @@ def _addressed(
         if of == 'world':
             found.append(each)
             continue
-        known = list(loaded.world.robots) if of == 'entity' else [
-            name for name, plan in plans.items() if plan.kind != NO_CONTROLLER]
+        known = (
+            list(loaded.world.robots)
+            if of == 'entity'
+            else [name for name, plan in plans.items() if plan.kind != NO_CONTROLLER]
+        )
         robot = each.robot
         if not robot and robot not in known:
             if len(known) != 1:
                 raise InvalidValueError(
-                    'robot', 'none', f'one of {", ".join(known)}' if known else
-                    'a run with a controller', place)
+                    'robot',
+                    'none',
+                    f'one of {", ".join(known)}' if known else 'a run with a controller',
+                    place,
+                )
             robot = known[0]
         if robot not in known:
             raise UnknownNameError('robot', robot, known, place)
         if of == 'controller' and plans[robot].kind == NODE and each.kind != 'death':
             raise InvalidValueError(
-                'kind', each.kind, 'death, for a node: it is waited for in lockstep', place)
+                'kind', each.kind, 'death, for a node: it is waited for in lockstep', place
+            )
         found.append(replace(each, robot=robot))
     return found
 
@@ -415,18 +483,23 @@ def _move(simulator: Simulator, what: Disturbance) -> None:
     values, root = what.values, simulator.world.robots[what.robot].root_link
     pose = twist = None
     if values['position'] or values['orientation']:
-        pose = (values['position'] or root.p.tolist(),
-                values['orientation'] or quaternion_from_matrix(root.R).tolist())
+        pose = (
+            values['position'] or root.p.tolist(),
+            values['orientation'] or quaternion_from_matrix(root.R).tolist(),
+        )
     if values['linear_velocity'] or values['angular_velocity']:
-        twist = (values['linear_velocity'] or root.v.tolist(),
-                 values['angular_velocity'] or root.w.tolist())
+        twist = (
+            values['linear_velocity'] or root.v.tolist(),
+            values['angular_velocity'] or root.w.tolist(),
+        )
     simulator.move(what.robot, pose, twist)
 
 
 def _yaml(value: Any) -> str:
     """Return a value as YAML in one line."""
     text: str = yaml.safe_dump(
-        _plain(value), default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False)
+        _plain(value), default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False
+    )
     return text.strip()
 
 
@@ -446,4 +519,4 @@ def _digest(data: bytes) -> str:
 def _relative(path: str, folder: Path) -> str:
     """Return a path as the study would name it, where it is in its folder."""
     start = f'{folder}{os.sep}'
-    return path[len(start):] if path.startswith(start) else path
+    return path[len(start) :] if path.startswith(start) else path

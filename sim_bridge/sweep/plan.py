@@ -38,9 +38,16 @@ KINDS = (*LAWS, FUNCTION, NODE, NO_CONTROLLER)
 
 # what the study itself says, or what runs without a graph have not
 _REFUSED = {
-    'world': 'the key scene', 'robot': 'the key robot', 'world_values': 'inputs of world.…',
-    'lockstep': 'a controller of kind node', 'changes': 'the key changes', 'paused': '',
-    'real_time_factor': '', 'view': '', 'view_port': '', 'diagnostics_rate': '',
+    'world': 'the key scene',
+    'robot': 'the key robot',
+    'world_values': 'inputs of world.…',
+    'lockstep': 'a controller of kind node',
+    'changes': 'the key changes',
+    'paused': '',
+    'real_time_factor': '',
+    'view': '',
+    'view_port': '',
+    'diagnostics_rate': '',
 }
 
 
@@ -121,10 +128,20 @@ def read_plan(
             run.error('duration', duration, 'must be a time above 0 [s]')
         duration = 1.0
     plan = Plan(
-        robot, scene, duration, run.text('params', ''), _parameters(run), in_scene,
-        run.mapping('changes'), _controllers(run), tuple(
-            found for each in run.sections('disturbances')
-            if (found := _disturbance(each)) is not None))
+        robot,
+        scene,
+        duration,
+        run.text('params', ''),
+        _parameters(run),
+        in_scene,
+        run.mapping('changes'),
+        _controllers(run),
+        tuple(
+            found
+            for each in run.sections('disturbances')
+            if (found := _disturbance(each)) is not None
+        ),
+    )
     run.close()
     return plan
 
@@ -135,8 +152,11 @@ def _parameters(run: Section) -> Mapping[str, Any]:
         assert section is not None
         if name in _REFUSED or name.startswith('record'):
             instead = _REFUSED.get(name, '')
-            section.error(name, section.peek(name), 'is not a parameter of runs'
-                          + (f': it is {instead}' if instead else ''))
+            section.error(
+                name,
+                section.peek(name),
+                'is not a parameter of runs' + (f': it is {instead}' if instead else ''),
+            )
     return {} if section is None else run.mapping('parameters')
 
 
@@ -165,8 +185,11 @@ def _controller(section: Section) -> ControllerPlan:
         is_word = isinstance(command, str) and bool(command)
         words = (command,) if is_word else section.texts('command') or ()
         if not words:
-            section.error('command', command, 'must be pd, computed_torque or velocity, or the '
-                          'words of a command')
+            section.error(
+                'command',
+                command,
+                'must be pd, computed_torque or velocity, or the words of a command',
+            )
         patience = section.number('patience', ControllerPlan.patience)
         if not patience > 0.0:
             section.error('patience', patience, 'must be a time above 0 [s]')
@@ -185,7 +208,6 @@ def _controller(section: Section) -> ControllerPlan:
     return ControllerPlan(kind, call, (), parameters)
 
 
-
 def _push(section: Section) -> Mapping[str, Any]:
     return {'link': section.text('link', None), 'force': _needed(section, 'force', 3)}
 
@@ -198,8 +220,12 @@ def _change(section: Section) -> Mapping[str, Any]:
 
 
 def _settings(section: Section) -> Mapping[str, Any]:
-    given = {'gravity': section.vector('gravity', 3, None), 'solver': section.text('solver', None),
-             'integrator': section.text('integrator', None), 'sleep': section.flag('sleep', None)}
+    given = {
+        'gravity': section.vector('gravity', 3, None),
+        'solver': section.text('solver', None),
+        'integrator': section.text('integrator', None),
+        'sleep': section.flag('sleep', None),
+    }
     found = {key: value for key, value in given.items() if value is not None}
     if not found:
         section.error('gravity', '', f'missing; or one of {", ".join(given)}')
@@ -214,8 +240,15 @@ def _fields(section: Section) -> Mapping[str, Any]:
 
 
 def _move(section: Section) -> Mapping[str, Any]:
-    return {key: section.vector(key, size, None) for key, size in (
-        ('position', 3), ('orientation', 4), ('linear_velocity', 3), ('angular_velocity', 3))}
+    return {
+        key: section.vector(key, size, None)
+        for key, size in (
+            ('position', 3),
+            ('orientation', 4),
+            ('linear_velocity', 3),
+            ('angular_velocity', 3),
+        )
+    }
 
 
 def _delay(section: Section) -> Mapping[str, Any]:
@@ -289,8 +322,7 @@ def _disturbance(section: Section) -> Disturbance | None:
         is_needed = kind_name == 'push'
         duration = section.number('duration', math.inf)
         if not duration > 0.0 or is_needed and duration == math.inf:
-            section.error(
-                'duration', section.peek('duration'), 'must be a time above 0 [s]')
+            section.error('duration', section.peek('duration'), 'must be a time above 0 [s]')
     robot = '' if kind.of == 'world' else section.text('robot', '')
     values = kind.read(section)
     section.close()

@@ -22,13 +22,15 @@ def _column(series: Series, what: str) -> FloatArray:
     if series.values.shape[1] != 1:
         raise StateError(
             f'{what} takes one value over time, and this one has {len(series.labels)}: '
-            f'{", ".join(series.labels)}. Name one in brackets, or take norm(…)')
+            f'{", ".join(series.labels)}. Name one in brackets, or take norm(…)'
+        )
     column: FloatArray = series.values[:, 0]
     return column
 
 
 def _of_all(reduce: Callable[[FloatArray], float], name: str) -> Function:
     """Return a function of all values of a series, of whichever column."""
+
     def value(series: Series) -> np.float64:
         _need(series, name)
         number: np.float64 = np.float64(reduce(series.values))
@@ -37,15 +39,18 @@ def _of_all(reduce: Callable[[FloatArray], float], name: str) -> Function:
     return Function(range(1, 2), over_time=value)
 
 
-def _of_one(
-    reduce: Callable[..., float], name: str, arguments: int = 0
-) -> Function:
+def _of_one(reduce: Callable[..., float], name: str, arguments: int = 0) -> Function:
     """Return a function of times, values and some numbers."""
+
     def value(series: Series, *more: Series | np.float64) -> np.float64:
         _need(series, name)
-        number: np.float64 = np.float64(reduce(
-            series.times, _column(series, name),
-            *(_number(each, f'argument of {name}') for each in more)))
+        number: np.float64 = np.float64(
+            reduce(
+                series.times,
+                _column(series, name),
+                *(_number(each, f'argument of {name}') for each in more),
+            )
+        )
         return number
 
     return Function(range(1 + arguments, 2 + arguments), over_time=value)
@@ -55,9 +60,8 @@ def _extreme(
     reduce: Callable[[FloatArray], float], between: Callable[..., FloatArray], name: str
 ) -> Function:
     """Return max or min: of all values of one series, or between two, at each time."""
-    def value(
-        first: Series | np.float64, *second: Series | np.float64
-    ) -> Series | np.float64:
+
+    def value(first: Series | np.float64, *second: Series | np.float64) -> Series | np.float64:
         if second:
             return applied(between, [first, *second], _same)
         if not isinstance(first, Series):
@@ -71,12 +75,16 @@ def _extreme(
 
 def _part(name: str, count: int, keeps: Callable[..., np.ndarray]) -> Function:
     """Return a function that keeps the part of a series that a function of its times says."""
+
     def part(series: Series, *more: Series | np.float64) -> Series:
         kept = keeps(series.times, *(_number(each, f'argument of {name}') for each in more))
         if not kept.any():
             raise StateError(
                 f'{name} leaves nothing: there are values from {series.times[0]:.6g} to '
-                f'{series.times[-1]:.6g} s' if len(series.times) else f'{name} of no values')
+                f'{series.times[-1]:.6g} s'
+                if len(series.times)
+                else f'{name} of no values'
+            )
         return Series(series.times[kept], series.values[kept], series.labels, series.units)
 
     return Function(range(1 + count, 2 + count), over_time=part)
@@ -111,7 +119,8 @@ def at(times: FloatArray, values: FloatArray, time: float) -> float:
     if not times[0] <= time <= times[-1]:
         raise StateError(
             f'there is no value at {time:g} s: the first is at {times[0]:.6g} s, the last at '
-            f'{times[-1]:.6g} s')
+            f'{times[-1]:.6g} s'
+        )
     return float(np.interp(time, times, values))
 
 
@@ -133,19 +142,21 @@ def _need(series: Series, name: str) -> None:
 _same = FUNCTIONS['min'].of_units
 
 REDUCTIONS: Mapping[str, Function] = {
-    'max': _extreme(np.max, np.maximum, 'max'), 'min': _extreme(np.min, np.minimum, 'min'),
-    'mean': _of_all(np.mean, 'mean'), 'rms': _of_all(_rms, 'rms'),
+    'max': _extreme(np.max, np.maximum, 'max'),
+    'min': _extreme(np.min, np.minimum, 'min'),
+    'mean': _of_all(np.mean, 'mean'),
+    'rms': _of_all(_rms, 'rms'),
     'std': _of_all(np.std, 'std'),
     'first': _of_one(lambda times, values: float(values[0]), 'first'),
     'last': _of_one(lambda times, values: float(values[-1]), 'last'),
-    'at': _of_one(at, 'at', 1), 'percentile': _of_one(_percentile, 'percentile', 1),
+    'at': _of_one(at, 'at', 1),
+    'percentile': _of_one(_percentile, 'percentile', 1),
     'settling_time': _of_one(settling_time, 'settling_time', 2),
     'crossing': _of_one(crossing, 'crossing', 1),
     'time_above': _of_one(time_above, 'time_above', 1),
     'after': _part('after', 1, lambda times, begin: times >= begin),
     'before': _part('before', 1, lambda times, end: times <= end),
-    'between': _part(
-        'between', 2, lambda times, begin, end: (times >= begin) & (times <= end)),
+    'between': _part('between', 2, lambda times, begin, end: (times >= begin) & (times <= end)),
 }
 """Of what changes over time: numbers, and parts."""
 

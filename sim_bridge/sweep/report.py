@@ -39,44 +39,63 @@ def write_report(findings: SweepFindings, folder: Path, file: Path) -> None:
     """
     study = findings.study
     parts = [
-        f'<h1>{escape(study.source.name)}</h1>', f'<p>{escape(study.description)}</p>',
-        _summary(findings), '<h2>Distributions</h2>', _distributions_table(findings),
-        _figure(_histograms(findings), is_first=True), '<h2>Worst cases</h2>',
-        _worst(findings, folder, file), '<h2>Sensitivity</h2>', _sensitivity(findings),
-        '<h2>Measures over inputs</h2>', _figure(_scatter(findings)),
-        '<h2>Study</h2>', f'<pre>{escape(study.source.read_text(encoding="utf-8"))}</pre>']
+        f'<h1>{escape(study.source.name)}</h1>',
+        f'<p>{escape(study.description)}</p>',
+        _summary(findings),
+        '<h2>Distributions</h2>',
+        _distributions_table(findings),
+        _figure(_histograms(findings), is_first=True),
+        '<h2>Worst cases</h2>',
+        _worst(findings, folder, file),
+        '<h2>Sensitivity</h2>',
+        _sensitivity(findings),
+        '<h2>Measures over inputs</h2>',
+        _figure(_scatter(findings)),
+        '<h2>Study</h2>',
+        f'<pre>{escape(study.source.read_text(encoding="utf-8"))}</pre>',
+    ]
     page = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<title>{escape(study.source.stem)}</title><style>{_STYLE}</style></head><body>\n'
-        + '\n'.join(parts) + '\n</body></html>\n')
+        + '\n'.join(parts)
+        + '\n</body></html>\n'
+    )
     file.write_text(page, encoding='utf-8')
 
 
 def _summary(findings: SweepFindings) -> str:
     study, rows = findings.study, findings.rows
     total = study.design.count
-    lines = [f'{len(rows)} of {total} runs, design {study.design.kind}, seed {study.design.seed}. '
-             + ', '.join(f'{count} {name}' for name, count in findings.statuses.items()) + '.']
+    lines = [
+        f'{len(rows)} of {total} runs, design {study.design.kind}, seed {study.design.seed}. '
+        + ', '.join(f'{count} {name}' for name, count in findings.statuses.items())
+        + '.'
+    ]
     if findings.share is not None:
         share, low, high = findings.share
         lines.append(
             f'<b>{100 * share:.1f} %</b> succeeded (95 % interval: {100 * low:.1f} to '
-            f'{100 * high:.1f} %).')
+            f'{100 * high:.1f} %).'
+        )
         lines += [
             f'<code>{escape(name)}: {escape(study.criteria[name].text)}</code> does not hold in '
-            f'{count} runs.' for name, count in findings.failing.items()]
+            f'{count} runs.'
+            for name, count in findings.failing.items()
+        ]
     wall = [row.wall_s for row in rows]
     if wall:
         steps = sum(row.steps for row in rows)
         lines.append(
             f'{sum(wall):.1f} s of processes, {sum(row.simulated_s for row in rows):.1f} s '
-            f'simulated, {steps} control steps.')
+            f'simulated, {steps} control steps.'
+        )
     html = ''.join(f'<p>{line}</p>' for line in lines)
     if findings.reasons:
         html += '<h3>Runs without measures</h3>' + _table(
             ['why', 'runs', 'the first'],
             [[escape(text), str(count), str(run)] for text, count, run in findings.reasons[:20]],
-            texts={0})
+            texts={0},
+        )
     return html
 
 
@@ -84,15 +103,38 @@ def _distributions_table(findings: SweepFindings) -> str:
     rows = []
     for name, each in findings.measures.items():
         values = each.values
-        rows.append([
-            f'{escape(name)} <code>{escape(findings.study.measures[name])}</code>',
-            str(len(values)), str(each.never),
-            *(_number(value) for value in (
-                (float(values.mean()), float(values.std())) if len(values)
-                else (math.nan, math.nan))),
-            *(_number(each.quantile(share)) for share in (0.0, 0.05, 0.5, 0.95, 1.0))])
-    return _table(['measure', 'values', 'never', 'mean', 'deviation', 'least', '5 %', 'median',
-                   '95 %', 'greatest'], rows, texts={0})
+        rows.append(
+            [
+                f'{escape(name)} <code>{escape(findings.study.measures[name])}</code>',
+                str(len(values)),
+                str(each.never),
+                *(
+                    _number(value)
+                    for value in (
+                        (float(values.mean()), float(values.std()))
+                        if len(values)
+                        else (math.nan, math.nan)
+                    )
+                ),
+                *(_number(each.quantile(share)) for share in (0.0, 0.05, 0.5, 0.95, 1.0)),
+            ]
+        )
+    return _table(
+        [
+            'measure',
+            'values',
+            'never',
+            'mean',
+            'deviation',
+            'least',
+            '5 %',
+            'median',
+            '95 %',
+            'greatest',
+        ],
+        rows,
+        texts={0},
+    )
 
 
 def _histograms(findings: SweepFindings) -> Any:
@@ -110,14 +152,28 @@ def _histograms(findings: SweepFindings) -> Any:
         bins = min(max(round(math.sqrt(len(each.values))), 8), _MOST_BINS)
         edges = np.histogram_bin_edges(each.values, bins)
         for is_good, name, color in (
-                (True, 'succeeded', _GOOD), (False, 'did not', _BAD), (None, 'runs', _PLAIN)):
-            own = [float(value) for value, run in zip(each.values, each.runs, strict=True)
-                   if success[int(run)] is is_good]
+            (True, 'succeeded', _GOOD),
+            (False, 'did not', _BAD),
+            (None, 'runs', _PLAIN),
+        ):
+            own = [
+                float(value)
+                for value, run in zip(each.values, each.runs, strict=True)
+                if success[int(run)] is is_good
+            ]
             if own:
                 counts, _ = np.histogram(own, edges)
-                figure.add_trace(Bar(
-                    x=(0.5 * (edges[1:] + edges[:-1])).tolist(), y=counts.tolist(), name=name,
-                    legendgroup=name, showlegend=k == 0, marker_color=color), **place)
+                figure.add_trace(
+                    Bar(
+                        x=(0.5 * (edges[1:] + edges[:-1])).tolist(),
+                        y=counts.tolist(),
+                        name=name,
+                        legendgroup=name,
+                        showlegend=k == 0,
+                        marker_color=color,
+                    ),
+                    **place,
+                )
     figure.update_layout(barmode='stack', bargap=0.02, height=90 + 260 * lines)
     return figure
 
@@ -129,9 +185,13 @@ def _scatter(findings: SweepFindings) -> Any:
     study = findings.study
     inputs, measures = list(study.inputs), list(findings.measures)
     figure = make_subplots(
-        rows=len(measures), cols=len(inputs), shared_xaxes=True, shared_yaxes=True,
+        rows=len(measures),
+        cols=len(inputs),
+        shared_xaxes=True,
+        shared_yaxes=True,
         horizontal_spacing=0.3 / max(len(inputs), 8),
-        vertical_spacing=0.25 / max(len(measures), 6))
+        vertical_spacing=0.25 / max(len(measures), 6),
+    )
     stride = max(1, -(-len(findings.rows) // _MOST_POINTS))
     rows = [row for row in findings.rows if row.status == DONE][::stride]
     for i, measure in enumerate(measures, 1):
@@ -139,15 +199,29 @@ def _scatter(findings: SweepFindings) -> Any:
             kind = study.inputs[name].distribution.kind
             values = [row.measures.get(measure) for row in rows]
             if kind not in (FLOAT, INTEGER):
-                figure.add_trace(Box(
-                    x=[str(row.inputs[name]) for row in rows], y=values, showlegend=False,
-                    marker_color=_PLAIN), row=i, col=j)
+                figure.add_trace(
+                    Box(
+                        x=[str(row.inputs[name]) for row in rows],
+                        y=values,
+                        showlegend=False,
+                        marker_color=_PLAIN,
+                    ),
+                    row=i,
+                    col=j,
+                )
             else:
-                figure.add_trace(Scattergl(
-                    x=[row.inputs[name] for row in rows], y=values, mode='markers',
-                    showlegend=False, text=[f'run {row.run}' for row in rows],
-                    marker={'size': 4, 'opacity': 0.6, 'color': [_color(row) for row in rows]}),
-                    row=i, col=j)
+                figure.add_trace(
+                    Scattergl(
+                        x=[row.inputs[name] for row in rows],
+                        y=values,
+                        mode='markers',
+                        showlegend=False,
+                        text=[f'run {row.run}' for row in rows],
+                        marker={'size': 4, 'opacity': 0.6, 'color': [_color(row) for row in rows]},
+                    ),
+                    row=i,
+                    col=j,
+                )
             if i == len(measures):
                 figure.update_xaxes(title_text=name, row=i, col=j)
         figure.update_yaxes(title_text=measure, row=i, col=1)
@@ -165,25 +239,33 @@ def _sensitivity(findings: SweepFindings) -> str:
     if study.design.kind == SALTELLI:
         html += (
             '<p>Sobol indices: the share of the variance of a measure that an input alone '
-            'explains (first), and together with all others (total).</p>')
+            'explains (first), and together with all others (total).</p>'
+        )
         for name, shares in findings.indices.items():
             html += f'<h3>{escape(name)}, of {shares[0].used} samples</h3>' + _table(
                 ['input', 'first', 'total'],
-                [[escape(own), f'{share.first:.3f}', f'{share.total:.3f}']
-                 for own, share in zip(study.inputs, shares, strict=True)])
+                [
+                    [escape(own), f'{share.first:.3f}', f'{share.total:.3f}']
+                    for own, share in zip(study.inputs, shares, strict=True)
+                ],
+            )
     measures = [*findings.measures, *([SUCCESS] if study.criteria else [])]
     html += (
         '<p>Rank correlation of inputs and measures, from -1 to 1, of texts from 0 to 1; grey '
         'where chance alone gives as much in one of twenty studies. What goes up and down again '
-        'has none: see the charts, or the indices of the design saltelli.</p>')
+        'has none: see the charts, or the indices of the design saltelli.</p>'
+    )
     lines = []
     for own in study.inputs:
         cells = [escape(own)]
         for measure in measures:
             found = findings.correlations[own, measure]
             text = '–' if found is None else f'{found.value:+.2f}'
-            cells.append(f'<span style="color:#aaa">{text}</span>'
-                         if found is None or found.p > 0.05 else f'<b>{text}</b>')
+            cells.append(
+                f'<span style="color:#aaa">{text}</span>'
+                if found is None or found.p > 0.05
+                else f'<b>{text}</b>'
+            )
         lines.append(cells)
     return html + _table(['input', *map(escape, measures)], lines)
 
@@ -194,18 +276,37 @@ def _worst(findings: SweepFindings, folder: Path, file: Path) -> str:
     order = f'least {by[1:]}' if by.startswith('-') else f'greatest {by}'
     lines = []
     for row in findings.worst:
-        state = row.status if row.status != DONE else (
-            '' if row.success is None else 'succeeded' if row.success else 'did not succeed')
+        state = (
+            row.status
+            if row.status != DONE
+            else ('' if row.success is None else 'succeeded' if row.success else 'did not succeed')
+        )
         kind = 'bad' if row.status != DONE or row.success is False else 'good'
-        lines.append([
-            str(row.run), f'<span class="{kind}">{state}</span>',
-            *(_value(row.inputs.get(name)) for name in study.inputs),
-            *(_value(row.measures.get(name)) for name in study.measures),
-            f'<code>{row.state_hash[:12]}</code>', _replay(row.run, folder, file, study.source)])
+        lines.append(
+            [
+                str(row.run),
+                f'<span class="{kind}">{state}</span>',
+                *(_value(row.inputs.get(name)) for name in study.inputs),
+                *(_value(row.measures.get(name)) for name in study.measures),
+                f'<code>{row.state_hash[:12]}</code>',
+                _replay(row.run, folder, file, study.source),
+            ]
+        )
     return (
         f'<p>Those that did not end or succeed first, then by the {escape(order)}.</p>'
-        + _table(['run', '', *map(escape, study.inputs), *map(escape, study.measures), 'hash',
-                  'replay'], lines, texts={1, 2 + len(study.inputs) + len(study.measures) + 1}))
+        + _table(
+            [
+                'run',
+                '',
+                *map(escape, study.inputs),
+                *map(escape, study.measures),
+                'hash',
+                'replay',
+            ],
+            lines,
+            texts={1, 2 + len(study.inputs) + len(study.measures) + 1},
+        )
+    )
 
 
 def _replay(run: int, folder: Path, file: Path, study: Path) -> str:
@@ -213,7 +314,9 @@ def _replay(run: int, folder: Path, file: Path, study: Path) -> str:
     page, bag = replay_page(folder, run), replay_bag(folder, run)
     links = [
         f'<a href="{escape(_relative(path, file))}">{text}</a>'
-        for path, text in ((page, 'play'), (bag, 'bag')) if path.exists()]
+        for path, text in ((page, 'play'), (bag, 'bag'))
+        if path.exists()
+    ]
     command = f'sim_bridge sweep replay {study} --run {run}'
     return ', '.join(links) or f'<code>{escape(command)}</code>'
 
@@ -229,22 +332,34 @@ def _relative(path: Path, file: Path) -> str:
 def _figure(figure: Any, is_first: bool = False) -> str:
     """Return a figure for the page; the first brings plotly."""
     figure.update_layout(template='plotly_white', margin={'l': 60, 'r': 20, 't': 50, 'b': 50})
-    return str(figure.to_html(
-        full_html=False, include_plotlyjs=is_first,
-        config={'displaylogo': False, 'plotlyServerURL': '', 'showSendToCloud': False}))
+    return str(
+        figure.to_html(
+            full_html=False,
+            include_plotlyjs=is_first,
+            config={'displaylogo': False, 'plotlyServerURL': '', 'showSendToCloud': False},
+        )
+    )
 
 
 def _table(
     head: Sequence[str], rows: Sequence[Sequence[str]], texts: set[int] | None = None
 ) -> str:
     """Return a table; texts: columns that are aligned to the left."""
-    def line(cells: Sequence[str], tag: str) -> str:
-        return '<tr>' + ''.join(
-            f'<{tag}{" class=text" if texts and k in texts else ""}>{cell}</{tag}>'
-            for k, cell in enumerate(cells)) + '</tr>'
 
-    return (f'<div class="wide"><table>{line(head, "th")}'
-            f'{"".join(line(row, "td") for row in rows)}</table></div>')
+    def line(cells: Sequence[str], tag: str) -> str:
+        return (
+            '<tr>'
+            + ''.join(
+                f'<{tag}{" class=text" if texts and k in texts else ""}>{cell}</{tag}>'
+                for k, cell in enumerate(cells)
+            )
+            + '</tr>'
+        )
+
+    return (
+        f'<div class="wide"><table>{line(head, "th")}'
+        f'{"".join(line(row, "td") for row in rows)}</table></div>'
+    )
 
 
 def _value(value: Any) -> str:
@@ -256,5 +371,8 @@ def _value(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    return f'{value:.5g}' if math.isfinite(value) else {
-        math.inf: '∞', -math.inf: '-∞'}.get(value, '–')
+    return (
+        f'{value:.5g}'
+        if math.isfinite(value)
+        else {math.inf: '∞', -math.inf: '-∞'}.get(value, '–')
+    )

@@ -61,14 +61,19 @@ class Row:
 OF_THE_MACHINE = ('attempts', 'wall_s', 'load_s', 'host', 'processor')
 """Fields of rows that tell of the machine and of chance."""
 
+
 @cache
 def versions() -> Mapping[str, str]:
     """Return the versions of what bits depend on."""
     import llvmlite
 
     return {
-        'sim_bridge': __version__, 'hash': str(HASH_VERSION), 'python': platform.python_version(),
-        'numpy': np.__version__, 'llvmlite': str(llvmlite.__version__)}
+        'sim_bridge': __version__,
+        'hash': str(HASH_VERSION),
+        'python': platform.python_version(),
+        'numpy': np.__version__,
+        'llvmlite': str(llvmlite.__version__),
+    }
 
 
 @cache

@@ -41,10 +41,15 @@ def sobol(values: FloatArray, inputs: int) -> list[Share] | None:
     if count < 2 or np.ptp(used[:, :2]) == 0.0:
         return None
     found = sobol_indices(
-        func={'f_A': used[None, :, 0], 'f_B': used[None, :, 1],
-              'f_AB': used[:, 2:].T[:, None, :]}, n=count)
-    return [Share(float(first), float(total), count) for first, total in zip(
-        np.ravel(found.first_order), np.ravel(found.total_order), strict=True)]
+        func={'f_A': used[None, :, 0], 'f_B': used[None, :, 1], 'f_AB': used[:, 2:].T[:, None, :]},
+        n=count,
+    )
+    return [
+        Share(float(first), float(total), count)
+        for first, total in zip(
+            np.ravel(found.first_order), np.ravel(found.total_order), strict=True
+        )
+    ]
 
 
 class Correlation(NamedTuple):
@@ -80,13 +85,16 @@ def correlation(inputs: Sequence[Any], values: FloatArray) -> Correlation | None
         groups.setdefault(repr(each), []).append(float(rank))
     result = kruskal(*groups.values())
     return Correlation(
-        float(np.sqrt(min(result.statistic / (len(own) - 1), 1.0))), float(result.pvalue),
-        len(own))
+        float(np.sqrt(min(result.statistic / (len(own) - 1), 1.0))), float(result.pvalue), len(own)
+    )
 
 
 def correlations(
     inputs: Mapping[str, Sequence[Any]], measures: Mapping[str, FloatArray]
 ) -> dict[tuple[str, str], Correlation | None]:
     """Return the correlation of each input with each measure, by their names."""
-    return {(name, measure): correlation(own, values)
-            for measure, values in measures.items() for name, own in inputs.items()}
+    return {
+        (name, measure): correlation(own, values)
+        for measure, values in measures.items()
+        for name, own in inputs.items()
+    }

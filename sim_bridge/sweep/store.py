@@ -69,7 +69,8 @@ class Store:
         except OSError as err:
             self._stack.close()
             raise StateError(
-                f'results cannot be written to {str(self.folder)!r}: {err.strerror}') from err
+                f'results cannot be written to {str(self.folder)!r}: {err.strerror}'
+            ) from err
         except BaseException:
             self._stack.close()
             raise
@@ -121,9 +122,9 @@ class Store:
         tables = [read_table(file) for file in self._part_files()]
         if self._latest:
             tables.append(table_of(self.study, self._latest, self._schema))
-        return pa.concat_tables([
-            *(each.cast(self._schema) for each in tables), self._schema.empty_table()
-        ]).sort_by('run')
+        return pa.concat_tables(
+            [*(each.cast(self._schema) for each in tables), self._schema.empty_table()]
+        ).sort_by('run')
 
     def _lock(self) -> None:
         file = self._stack.enter_context((self.folder / _LOCK).open('w'))
@@ -132,7 +133,8 @@ class Store:
         except BlockingIOError:
             raise StateError(
                 f'another sweep is writing to {str(self.folder)!r}: wait for its end, or name '
-                'another folder by --results') from None
+                'another folder by --results'
+            ) from None
         except OSError:
             # a file system without locks
             return
@@ -147,7 +149,8 @@ class Store:
             if strangers:
                 raise StateError(
                     f'{str(self.folder)!r} holds other files, such as {shortened(strangers[0])}: '
-                    'name a folder that is empty, or not there yet, by --results')
+                    'name a folder that is empty, or not there yet, by --results'
+                )
             shutil.copyfile(self.study.source, self.folder / STUDY)
             self._write_about()
         for file in self._part_files():
@@ -155,7 +158,8 @@ class Store:
         self._parts = len(self._part_files())
         self._read_latest()
         self._journal = self._stack.enter_context(
-            (self.folder / _LATEST).open('a', encoding='utf-8'))
+            (self.folder / _LATEST).open('a', encoding='utf-8')
+        )
         self._is_finished = self._is_whole()
 
     def _is_whole(self) -> bool:
@@ -181,8 +185,10 @@ class Store:
 
     def _close_part(self) -> None:
         """Make a part of the latest rows."""
-        write_table(table_of(self.study, self._latest, self._schema),
-                    self.folder / f'part-{self._parts:06}.parquet')
+        write_table(
+            table_of(self.study, self._latest, self._schema),
+            self.folder / f'part-{self._parts:06}.parquet',
+        )
         self._parts += 1
         self._latest.clear()
         self._journal.truncate(0)
@@ -192,12 +198,14 @@ class Store:
 
     def _check(self, row: Row) -> None:
         """Raise StateError for a row made from other files or by other versions; note its own."""
-        changed = [path for path, own in row.files.items()
-                   if self._files.setdefault(path, own) != own]
+        changed = [
+            path for path, own in row.files.items() if self._files.setdefault(path, own) != own
+        ]
         if changed:
             raise StateError(
                 f'files have changed since the first runs: {shortened(", ".join(changed))}. '
-                'Results of both would not belong together')
+                'Results of both would not belong together'
+            )
         if not row.versions:
             # its process told nothing in the end
             return
@@ -208,7 +216,8 @@ class Store:
             raise StateError(
                 f'run {row.run} was made by {_differing(row.versions, self._versions)}, those '
                 f'before it by {_differing(self._versions, row.versions)}: hashes would not '
-                'compare. Let all machines have the same')
+                'compare. Let all machines have the same'
+            )
         if is_first or any(path not in self._written for path in row.files):
             self._write_about()
 
@@ -218,28 +227,44 @@ class Store:
         advice = 'name another folder by --results, or delete this one'
         if about.get('format') != _FORMAT:
             raise StateError(
-                f'{where!r} holds results in a format that this version does not know: {advice}')
+                f'{where!r} holds results in a format that this version does not know: {advice}'
+            )
         if about['digest'] != self.study.digest:
             raise StateError(
                 f'the study {str(self.study.source)!r} has changed since results were written to '
-                f'{where!r}; a copy of what it was is {STUDY} there: {advice}')
+                f'{where!r}; a copy of what it was is {STUDY} there: {advice}'
+            )
         self._files, self._versions = dict(about['files']), dict(about['versions'])
         self._written = dict(self._files)
         folder = self.study.folder
-        changed = [path for path, known in self._files.items()
-                   if not path.startswith(OF_DESCRIPTIONS) and sha256(folder / path) != known]
+        changed = [
+            path
+            for path, known in self._files.items()
+            if not path.startswith(OF_DESCRIPTIONS) and sha256(folder / path) != known
+        ]
         if changed:
             raise StateError(
                 f'files have changed since results were written to {where!r}: '
-                f'{shortened(", ".join(changed))}: {advice}')
+                f'{shortened(", ".join(changed))}: {advice}'
+            )
 
     def _write_about(self) -> None:
         self._written = dict(self._files)
         partial = self.folder / f'.{_ABOUT}'
-        partial.write_text(json.dumps({
-            'format': _FORMAT, 'digest': self.study.digest,
-            'study': str(self.study.source.resolve()), 'runs': self.study.design.count,
-            'files': self._files, 'versions': self._versions}, indent=1), encoding='utf-8')
+        partial.write_text(
+            json.dumps(
+                {
+                    'format': _FORMAT,
+                    'digest': self.study.digest,
+                    'study': str(self.study.source.resolve()),
+                    'runs': self.study.design.count,
+                    'files': self._files,
+                    'versions': self._versions,
+                },
+                indent=1,
+            ),
+            encoding='utf-8',
+        )
         partial.replace(self.folder / _ABOUT)
 
 
@@ -264,7 +289,8 @@ def _read_about(folder: Path) -> dict[str, Any]:
     except ValueError as err:
         raise StateError(
             f'{str(file)!r} is damaged ({err}): bring it back from a copy, or name another folder '
-            'by --results') from err
+            'by --results'
+        ) from err
     return about
 
 
@@ -279,7 +305,8 @@ def read_results(study: Study, folder: Path) -> list[Row]:
     if about['digest'] != study.digest:
         raise StateError(
             f'the study {str(study.source)!r} has changed since {str(folder)!r} was written; a '
-            f'copy of what it was is {STUDY} there')
+            f'copy of what it was is {STUDY} there'
+        )
     found = {row.run: row for row in _latest_rows(folder / _LATEST)[0]}
     for file in _parts_of(folder):
         found.update({row.run: row for row in rows_of(read_table(file), study)})

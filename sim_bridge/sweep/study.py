@@ -56,8 +56,16 @@ from sim_bridge.sweep.plan import Plan, read_plan
 from sim_bridge.sweep.reductions import MEASURING
 
 _FIRST_KEYS = (
-    'robot', 'scene', 'duration', 'parameters', 'changes', 'controller', 'controllers',
-    'disturbances', 'world')
+    'robot',
+    'scene',
+    'duration',
+    'parameters',
+    'changes',
+    'controller',
+    'controllers',
+    'disturbances',
+    'world',
+)
 _MOST_RUNS = 100_000_000
 
 
@@ -138,8 +146,11 @@ def _study(source: Path, section: Section) -> Study | None:
     if not 0.0 <= seed < 2**63 or seed != int(seed):
         section.error('seed', section.peek('seed'), 'must be a whole number, 0 or more')
         seed = 0.0
-    inputs = {each.name: found for each in section.sections('vary')
-              if (found := _input(each)) is not None}
+    inputs = {
+        each.name: found
+        for each in section.sections('vary')
+        if (found := _input(each)) is not None
+    }
     design = _design(section, inputs, int(seed))
     description = section.text('description', '')
     measures = _measures(section)
@@ -153,8 +164,16 @@ def _study(source: Path, section: Section) -> Study | None:
     if run is None or design is None:
         return None
     run.rename('run')
-    study = Study(source, description, design, inputs, measures, criteria, content, {
-        key: section.peek(key) for key in section.names()})
+    study = Study(
+        source,
+        description,
+        design,
+        inputs,
+        measures,
+        criteria,
+        content,
+        {key: section.peek(key) for key in section.names()},
+    )
     _check_plan(section, study, run.line)
     return study
 
@@ -182,14 +201,22 @@ def _input(section: Section) -> Input | None:
         try:
             steps = read_path(text, 'path')
         except InvalidValueError as err:
-            section.error('path', text, f'expected {err.expected}' if text is not None else
-                          'missing: where in `run` the value goes')
+            section.error(
+                'path',
+                text,
+                f'expected {err.expected}'
+                if text is not None
+                else 'missing: where in `run` the value goes',
+            )
             continue
         if steps[0] not in _FIRST_KEYS:
             section.error('path', text, f'must begin with one of {", ".join(_FIRST_KEYS)}')
         paths.append(steps)
-    return None if distribution is None or not paths else Input(
-        section.name, tuple(paths), distribution)
+    return (
+        None
+        if distribution is None or not paths
+        else Input(section.name, tuple(paths), distribution)
+    )
 
 
 def _design(section: Section, inputs: Mapping[str, Input], seed: int) -> Design | None:
@@ -210,19 +237,30 @@ def _design(section: Section, inputs: Mapping[str, Input], seed: int) -> Design 
         section.error('vary', '', f'the design {kind} takes 1 to {most_inputs(kind):.0f} inputs')
         return None
     if kind == SALTELLI and count & (count - 1):
-        section.error('samples', count, 'must be a power of 2 for Sobol indices, such as '
-                      f'{1 << count.bit_length()}')
+        section.error(
+            'samples',
+            count,
+            f'must be a power of 2 for Sobol indices, such as {1 << count.bit_length()}',
+        )
     if kind == SALTELLI and any(
-            each.kind not in (FLOAT, INTEGER) for each in distributions.values()):
+        each.kind not in (FLOAT, INTEGER) for each in distributions.values()
+    ):
         section.error('design', kind, 'takes inputs that are numbers')
     sizes = {len(each.values) for each in distributions.values() if isinstance(each, Values)}
     if kind == LIST and len(sizes) > 1:
-        section.error('vary', '', 'the lists of the design list must be equally long; these have '
-                      f'{", ".join(map(str, sorted(sizes)))} values')
+        section.error(
+            'vary',
+            '',
+            'the lists of the design list must be equally long; these have '
+            f'{", ".join(map(str, sorted(sizes)))} values',
+        )
     if kind in (GRID, LIST) and not sizes:
         section.error('vary', '', f'the design {kind} needs an input with values or a range')
-    design = (Design(kind, distributions, seed, count, is_noise_same=is_same) if kind in SAMPLED
-              else Design(kind, distributions, seed, repeats=count, is_noise_same=is_same))
+    design = (
+        Design(kind, distributions, seed, count, is_noise_same=is_same)
+        if kind in SAMPLED
+        else Design(kind, distributions, seed, repeats=count, is_noise_same=is_same)
+    )
     if design.count > _MOST_RUNS:
         section.error(name, design.count, f'must be at most {_MOST_RUNS} runs')
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sim_bridge.description.report import Findings, Report
@@ -30,16 +31,24 @@ def files_report(study: Study) -> Report:
     if plan.robot and '://' not in plan.robot and not (folder / plan.robot).is_file():
         _note(run, 'robot', plan.robot, lambda: find_robot(plan.robot))
     if plan.scene:
-        _note(run, 'scene', plan.scene, lambda: (
-            find_scene(plan.scene) if names_gallery_scene(plan.scene)
-            else _need_file(folder / plan.scene)))
+        _note(
+            run,
+            'scene',
+            plan.scene,
+            lambda: (
+                find_scene(plan.scene)
+                if names_gallery_scene(plan.scene)
+                else _need_file(folder / plan.scene)
+            ),
+        )
     if plan.params:
         _note(run, 'params', plan.params, lambda: _need_file(folder / plan.params))
     for name, each in plan.controllers.items():
         file = file_of(each.call, folder) if each.kind == FUNCTION else None
         if file is not None:
-            _note(run, 'controllers' if name else 'controller', each.call,
-                  lambda path=file: _need_file(path))  # type: ignore[misc]
+            _note(
+                run, 'controllers' if name else 'controller', each.call, partial(_need_file, file)
+            )
     return findings.report(str(study.source))
 
 
@@ -56,4 +65,5 @@ def _note(run: Section, key: str, value: str, find: Callable[[], object]) -> Non
 def _need_file(path: Path) -> None:
     if not path.is_file():
         raise InvalidValueError(
-            'file', str(path), f'a file that exists; {path} does not{path_meant(path) or ""}')
+            'file', str(path), f'a file that exists; {path} does not{path_meant(path) or ""}'
+        )

@@ -43,8 +43,7 @@ class Progress:
 
 
 def sweep(
-    store: Store, executor: Executor, tell: Callable[[Progress], None],
-    keeps_going: bool = False,
+    store: Store, executor: Executor, tell: Callable[[Progress], None], keeps_going: bool = False
 ) -> Progress:
     """
     Make all runs that have no row, and write the results.
@@ -98,9 +97,10 @@ def outcome(store: Store) -> Outcome:
     for number, status in enumerate(statuses):
         if status != DONE and status not in first:
             first[status] = (
-                table.column('run')[number].as_py(), table.column('reason')[number].as_py())
-    return Outcome(
-        Counter(statuses), first, sum(map(bool, table.column('success').to_pylist())))
+                table.column('run')[number].as_py(),
+                table.column('reason')[number].as_py(),
+            )
+    return Outcome(Counter(statuses), first, sum(map(bool, table.column('success').to_pylist())))
 
 
 def _need_one(progress: Progress, store: Store) -> None:
@@ -113,7 +113,8 @@ def _need_one(progress: Progress, store: Store) -> None:
         f'all {"" if is_all else "of the first "}{counted(progress.made, "run")} failed, run '
         f'{run} by: {shortened(reason).rstrip(".")}. Delete {str(store.folder)!r} once that is '
         'mended, since rows are not made again'
-        + ('' if is_all else '; with --keep-going the other runs are made nevertheless'))
+        + ('' if is_all else '; with --keep-going the other runs are made nevertheless')
+    )
 
 
 def _clock(progress: Progress, latest: deque[tuple[float, int]]) -> None:

@@ -20,14 +20,28 @@ INPUT, MEASURE, CRITERION, VERSION = 'input.', 'measure.', 'criterion.', 'versio
 """Prefixes of columns."""
 
 _TYPES: Mapping[str, Any] = {
-    FLOAT: pa.float64(), INTEGER: pa.int64(), FLAG: pa.bool_(), TEXT: pa.string(),
-    JSON: pa.string()}
+    FLOAT: pa.float64(),
+    INTEGER: pa.int64(),
+    FLAG: pa.bool_(),
+    TEXT: pa.string(),
+    JSON: pa.string(),
+}
 _VERSIONS = ('sim_bridge', 'hash', 'python', 'numpy', 'llvmlite')
 _PLAIN: Mapping[str, Any] = {
-    'run': pa.int64(), 'status': pa.string(), 'reason': pa.string(), 'success': pa.bool_(),
-    'state_hash': pa.string(), 'steps': pa.int64(), 'simulated_s': pa.float64(),
-    'noise_seed': pa.int64(), 'attempts': pa.int64(), 'wall_s': pa.float64(),
-    'load_s': pa.float64(), 'host': pa.string(), 'processor': pa.string()}
+    'run': pa.int64(),
+    'status': pa.string(),
+    'reason': pa.string(),
+    'success': pa.bool_(),
+    'state_hash': pa.string(),
+    'steps': pa.int64(),
+    'simulated_s': pa.float64(),
+    'noise_seed': pa.int64(),
+    'attempts': pa.int64(),
+    'wall_s': pa.float64(),
+    'load_s': pa.float64(),
+    'host': pa.string(),
+    'processor': pa.string(),
+}
 _FILES = 'files'
 # which study the rows are of, in the metadata of the schema
 _DIGEST, _STUDY = b'study_digest', b'study'
@@ -40,12 +54,12 @@ def schema_of(study: Study) -> pa.Schema:
         *((INPUT + name, _TYPES[each.distribution.kind]) for name, each in study.inputs.items()),
         *((MEASURE + name, pa.float64()) for name in study.measures),
         *((CRITERION + name, pa.bool_()) for name in study.criteria),
-        *((name, _PLAIN[name]) for name in (
-            'state_hash', 'steps', 'simulated_s', 'noise_seed')),
+        *((name, _PLAIN[name]) for name in ('state_hash', 'steps', 'simulated_s', 'noise_seed')),
         # SHA-256, by path, of what the run was made from; few different texts in many rows
         (_FILES, pa.string()),
         *((VERSION + name, pa.string()) for name in _VERSIONS),
-        *((name, _PLAIN[name]) for name in ('attempts', 'wall_s', 'load_s', 'host', 'processor'))]
+        *((name, _PLAIN[name]) for name in ('attempts', 'wall_s', 'load_s', 'host', 'processor')),
+    ]
     text = study.source.read_text(encoding='utf-8')
     return pa.schema(columns, metadata={_DIGEST: study.digest.encode(), _STUDY: text.encode()})
 
@@ -59,9 +73,12 @@ def table_of(study: Study, rows: Sequence[Row], schema: pa.Schema | None = None)
 
 def _record(row: Row, is_json: set[str]) -> dict[str, Any]:
     record: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
-    record.update({
-        INPUT + name: json.dumps(value, ensure_ascii=False) if name in is_json else value
-        for name, value in row.inputs.items()})
+    record.update(
+        {
+            INPUT + name: json.dumps(value, ensure_ascii=False) if name in is_json else value
+            for name, value in row.inputs.items()
+        }
+    )
     record.update({MEASURE + name: value for name, value in row.measures.items()})
     record.update({CRITERION + name: value for name, value in row.criteria.items()})
     record.update({VERSION + name: value for name, value in row.versions.items()})
@@ -77,14 +94,24 @@ def rows_of(table: pa.Table, study: Study) -> list[Row]:
 
 def _row(record: Mapping[str, Any], is_json: set[str]) -> Row:
     def part(prefix: str) -> dict[str, Any]:
-        return {name[len(prefix):]: value for name, value in record.items()
-                if name.startswith(prefix) and value is not None}
+        return {
+            name[len(prefix) :]: value
+            for name, value in record.items()
+            if name.startswith(prefix) and value is not None
+        }
 
-    inputs = {name: json.loads(value) if name in is_json else value
-              for name, value in part(INPUT).items()}
+    inputs = {
+        name: json.loads(value) if name in is_json else value
+        for name, value in part(INPUT).items()
+    }
     return Row(
-        **{name: record[name] for name in _PLAIN}, inputs=inputs, measures=part(MEASURE),
-        criteria=part(CRITERION), versions=part(VERSION), files=json.loads(record[_FILES]))
+        **{name: record[name] for name in _PLAIN},
+        inputs=inputs,
+        measures=part(MEASURE),
+        criteria=part(CRITERION),
+        versions=part(VERSION),
+        files=json.loads(record[_FILES]),
+    )
 
 
 def write_table(table: pa.Table, file: Path) -> None:

@@ -56,8 +56,9 @@ def _watch(descriptor: int) -> None:
     poll = select.poll()
     # an event of every socket, which needs not be asked for
     poll.register(descriptor, select.POLLRDHUP)
-    while not any(events & (select.POLLHUP | select.POLLRDHUP | select.POLLERR)
-                  for _, events in poll.poll()):
+    while not any(
+        events & (select.POLLHUP | select.POLLRDHUP | select.POLLERR) for _, events in poll.poll()
+    ):
         pass
     os.killpg(os.getpgid(0), signal.SIGKILL)
 

@@ -65,7 +65,8 @@ class Gains:
             number_from('i_clamp', self.i_clamp, 0.0, math.inf, 'gains', 'a number of at least 0')
         if self.ff_velocity_scale is not None:
             finite_number(
-                'ff_velocity_scale', self.ff_velocity_scale, 'gains', 'a finite number, or None')
+                'ff_velocity_scale', self.ff_velocity_scale, 'gains', 'a finite number, or None'
+            )
 
 
 class SavedFollower(NamedTuple):
@@ -104,11 +105,32 @@ class TrajectoryFollower(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_controls', '_drives_any', '_gains', '_holds', '_index', '_integral', '_lent', '_mine',
-        '_others', '_robot', '_runs', '_turning', '_waiting', '_wanted')
+        '_controls',
+        '_drives_any',
+        '_gains',
+        '_holds',
+        '_index',
+        '_integral',
+        '_lent',
+        '_mine',
+        '_others',
+        '_robot',
+        '_runs',
+        '_turning',
+        '_waiting',
+        '_wanted',
+    )
     internal_names = DeclaredAttributes.internal_names | {
-        'columns', 'give_way', 'is_aside', 'refresh', 'restart', 'restore', 'save', 'shift',
-        'take_rest'}
+        'columns',
+        'give_way',
+        'is_aside',
+        'refresh',
+        'restart',
+        'restore',
+        'save',
+        'shift',
+        'take_rest',
+    }
 
     def __init__(
         self, robot: Robot, joints: Sequence[str] = (), gains: Mapping[str, Gains] | None = None
@@ -122,8 +144,7 @@ class TrajectoryFollower(DeclaredAttributes):
         instance_of('robot', robot, Robot, 'a robot of a world', 'trajectory follower')
         self._robot, place = robot, f'robot {robot.name!r}'
         names = list(robot.joint_names)
-        self._index = ByName(
-            'joint', place, {name: k for k, name in enumerate(names)})
+        self._index = ByName('joint', place, {name: k for k, name in enumerate(names)})
         n = len(names)
         self._holds = np.zeros(n, bool)
         self._holds[self.columns(joints)] = True
@@ -132,10 +153,14 @@ class TrajectoryFollower(DeclaredAttributes):
             raise InvalidValueError('gains', gains, 'Gains by joint', place)
         for name, gain in (gains or {}).items():
             self._gains[self._index[name]] = instance_of(
-                'gains', gain, Gains, 'Gains', f'{place}, joint {name!r}')
+                'gains', gain, Gains, 'Gains', f'{place}, joint {name!r}'
+            )
         parameters = [robot.joint(name) for name in names]
-        self._turning = np.isinf(robot.lower) & np.isinf(robot.upper) & np.array(
-            [not joint.axes[0].is_linear for joint in parameters], bool)
+        self._turning = (
+            np.isinf(robot.lower)
+            & np.isinf(robot.upper)
+            & np.array([not joint.axes[0].is_linear for joint in parameters], bool)
+        )
         self._runs: list[Run] = []
         self._waiting: list[Run] = []
         # where joints are to be, at the latest step: position, velocity, acceleration
@@ -191,8 +216,10 @@ class TrajectoryFollower(DeclaredAttributes):
         instance_of('tolerances', tolerances, Tolerances, 'Tolerances or None')
         if tolerances.path.shape[1] != len(columns):
             raise InvalidValueError(
-                'number of tolerances', tolerances.path.shape[1],
-                f'{len(columns)}, one for each joint of the trajectory')
+                'number of tolerances',
+                tolerances.path.shape[1],
+                f'{len(columns)}, one for each joint of the trajectory',
+            )
         run = Run(trajectory, columns, start_ns, tolerances)
         for other in [each for each in self._waiting if each.start_ns >= start_ns]:
             if np.isin(other.columns, columns).any():
@@ -247,8 +274,14 @@ class TrajectoryFollower(DeclaredAttributes):
     def save(self, time_ns: int) -> SavedFollower:
         """Return a state for `restore`; time_ns: now."""
         return SavedFollower(
-            self._mine.copy(), self._others.copy(), self._lent.copy(), self._wanted.copy(),
-            self._integral.copy(), tuple(run.later(0) for run in self.runs), time_ns)
+            self._mine.copy(),
+            self._others.copy(),
+            self._lent.copy(),
+            self._wanted.copy(),
+            self._integral.copy(),
+            tuple(run.later(0) for run in self.runs),
+            time_ns,
+        )
 
     def restore(self, saved: SavedFollower, time_ns: int) -> None:
         """
@@ -330,7 +363,8 @@ class TrajectoryFollower(DeclaredAttributes):
             begin_ns = min(time_ns, run.start_ns + int(run.trajectory.times_ns[-1]))
             q, dq, ddq = self._wanted[:, columns]
             run.spline = run.trajectory.spline(
-                run.start_ns, begin_ns, q, dq, ddq, self._turning[columns])
+                run.start_ns, begin_ns, q, dq, ddq, self._turning[columns]
+            )
             self._runs.append(run)
 
     def _judge(self, run: Run, time_ns: int) -> None:
@@ -385,7 +419,8 @@ class TrajectoryFollower(DeclaredAttributes):
             self._rest(np.flatnonzero(joints))
             # efforts of joints with motors are commands in addition to the trajectory
             self._robot.set_commands(
-                effort=np.where(joints & (self._controls == 'effort'), 0.0, np.nan))
+                effort=np.where(joints & (self._controls == 'effort'), 0.0, np.nan)
+            )
             self._borrow(joints)
 
     def _borrow(self, joints: np.ndarray) -> None:
@@ -441,8 +476,11 @@ class TrajectoryFollower(DeclaredAttributes):
             integral = self._integral[k] + step * error[POSITION]
             self._integral[k] = min(max(integral, -most), most)
         return float(
-            velocity * scale + gains.p * error[POSITION] + gains.d * error[VELOCITY]
-            + gains.i * self._integral[k])
+            velocity * scale
+            + gains.p * error[POSITION]
+            + gains.d * error[VELOCITY]
+            + gains.i * self._integral[k]
+        )
 
 
 def _instant(what: str, time_ns: int) -> int:

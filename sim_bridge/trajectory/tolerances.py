@@ -16,7 +16,12 @@ from sim_bridge.trajectory.trajectory import Spline, Trajectory
 
 # how a run ended
 REACHED, PATH_VIOLATED, GOAL_VIOLATED, CANCELED, REPLACED = (
-    'reached', 'path violated', 'goal violated', 'canceled', 'replaced')
+    'reached',
+    'path violated',
+    'goal violated',
+    'canceled',
+    'replaced',
+)
 
 _QUANTITIES = ('position', 'velocity', 'acceleration')
 _TABLE = 'a row each of positions, velocities and accelerations, of at least 0'
@@ -39,6 +44,7 @@ class Tolerances:
     goal_time: float = 0.0
 
     if TYPE_CHECKING:
+
         def __init__(self, path: Matrix, goal: Matrix, goal_time: float = 0.0) -> None: ...
 
     def __post_init__(self) -> None:
@@ -51,10 +57,20 @@ class Tolerances:
             object.__setattr__(self, name, table)
         if self.path.shape != self.goal.shape:
             raise InvalidValueError(
-                'shape of goal tolerances', self.goal.shape, f'{self.path.shape}, that of path')
-        object.__setattr__(self, 'goal_time', number_from(
-            'goal_time', self.goal_time, 0.0, math.inf, 'tolerances',
-            'a number of at least 0 [s]'))
+                'shape of goal tolerances', self.goal.shape, f'{self.path.shape}, that of path'
+            )
+        object.__setattr__(
+            self,
+            'goal_time',
+            number_from(
+                'goal_time',
+                self.goal_time,
+                0.0,
+                math.inf,
+                'tolerances',
+                'a number of at least 0 [s]',
+            ),
+        )
 
 
 def unlimited(size: int) -> Tolerances:
@@ -102,9 +118,12 @@ class Run:
         """Return the rest of it for some of its joints; left: (n,) mask of these joints."""
         tolerances = self.tolerances
         return Run(
-            self.trajectory.of(left), self.columns[left], self.start_ns,
+            self.trajectory.of(left),
+            self.columns[left],
+            self.start_ns,
             Tolerances(tolerances.path[:, left], tolerances.goal[:, left], tolerances.goal_time),
-            self.motion.of(left))
+            self.motion.of(left),
+        )
 
 
 def excess(joints: Sequence[str], error: FloatArray, bounds: FloatArray) -> str:
@@ -115,4 +134,5 @@ def excess(joints: Sequence[str], error: FloatArray, bounds: FloatArray) -> str:
     return '; '.join(
         f'joint {joints[k]!r}: {_QUANTITIES[row]} off by {abs(error[row, k]):.3g} '
         f'(tolerance {bounds[row, k]:.3g} {_UNITS[row]})'
-        for row, k in zip(*np.nonzero(beyond), strict=True))
+        for row, k in zip(*np.nonzero(beyond), strict=True)
+    )

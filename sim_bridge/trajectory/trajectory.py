@@ -37,10 +37,13 @@ LATEST_NS = 1 << 62
 _BLOCK = 64
 
 # derivatives, rows, of the powers 0 to 5 of time, columns: factor and remaining power
-_FACTORS = np.array([
-    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
-    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
-    [0.0, 0.0, 2.0, 6.0, 12.0, 20.0]])
+_FACTORS = np.array(
+    [
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        [0.0, 0.0, 2.0, 6.0, 12.0, 20.0],
+    ]
+)
 _POWERS = np.maximum(np.arange(6) - np.arange(3).reshape(3, 1), 0)
 
 
@@ -59,7 +62,11 @@ class Trajectory(DeclaredAttributes):
 
     __slots__ = ('accelerations', 'joints', 'positions', 'times_ns', 'velocities')
     internal_names = DeclaredAttributes.internal_names | {
-        'check_end', 'check_not_over', 'of', 'spline'}
+        'check_end',
+        'check_not_over',
+        'of',
+        'spline',
+    }
 
     def __init__(
         self,
@@ -80,21 +87,28 @@ class Trajectory(DeclaredAttributes):
         Raises InvalidValueError, naming point and joint.
         """
         self.joints: tuple[str, ...] = items_of(
-            'joints of trajectory', joints, str, 'names of joints')
+            'joints of trajectory', joints, str, 'names of joints'
+        )
         if not self.joints or len(set(self.joints)) != len(self.joints):
             raise InvalidValueError(
-                'joints of trajectory', self.joints, 'at least one joint, each once')
+                'joints of trajectory', self.joints, 'at least one joint, each once'
+            )
         self.times_ns = _times_ns(times)
         values = [
             _values(name, given, len(self.times_ns), self.joints, unit, may_lack=name != _NAMES[0])
             for name, given, unit in zip(
-                _NAMES, (positions, velocities, accelerations), _UNITS, strict=True)]
+                _NAMES, (positions, velocities, accelerations), _UNITS, strict=True
+            )
+        ]
         self.positions, self.velocities, self.accelerations = values
         lacking = ~np.isnan(self.accelerations[:, 0]) & np.isnan(self.velocities[:, 0])
         if lacking.any():
             raise InvalidValueError(
-                'velocities of trajectory', None, 'velocities where there are accelerations',
-                f'point {int(np.argmax(lacking))}')
+                'velocities of trajectory',
+                None,
+                'velocities where there are accelerations',
+                f'point {int(np.argmax(lacking))}',
+            )
 
     @property
     def duration(self) -> float:
@@ -117,16 +131,21 @@ class Trajectory(DeclaredAttributes):
         if moving.any():
             joint = int(np.argmax(moving))
             raise InvalidValueError(
-                'velocities of trajectory', float(last[joint]), '0 at the last point [rad/s or '
-                'm/s]', f'point {len(self.times_ns) - 1}, joint {self.joints[joint]!r}')
+                'velocities of trajectory',
+                float(last[joint]),
+                '0 at the last point [rad/s or m/s]',
+                f'point {len(self.times_ns) - 1}, joint {self.joints[joint]!r}',
+            )
 
     def check_not_over(self, start_ns: int, now_ns: int) -> None:
         """Raise InvalidValueError if a trajectory with this start time [ns] is over now [ns]."""
         end_ns = start_ns + int(self.times_ns[-1])
         if end_ns < now_ns:
             raise InvalidValueError(
-                'end of trajectory', end_ns * _NANO,
-                f'a time not yet over: it is {now_ns * _NANO:.9g} s')
+                'end of trajectory',
+                end_ns * _NANO,
+                f'a time not yet over: it is {now_ns * _NANO:.9g} s',
+            )
 
     def spline(
         self,
@@ -222,7 +241,8 @@ class Spline:
         begin = block * _BLOCK
         end = begin + _BLOCK
         self._coefficients = _coefficients(
-            self._durations[begin:end], *(values[begin : end + 1] for values in self._points))
+            self._durations[begin:end], *(values[begin : end + 1] for values in self._points)
+        )
         self._block = block
 
 
@@ -240,18 +260,31 @@ def _coefficients(
     zero = np.zeros_like(begin)
     line = [begin, way / t, zero, zero, zero, zero]
     cubic = [
-        begin, v0, (3.0 * way - (2.0 * v0 + v1) * t) / t**2, ((v0 + v1) * t - 2.0 * way) / t**3,
-        zero, zero]
+        begin,
+        v0,
+        (3.0 * way - (2.0 * v0 + v1) * t) / t**2,
+        ((v0 + v1) * t - 2.0 * way) / t**3,
+        zero,
+        zero,
+    ]
     quintic = [
-        begin, v0, 0.5 * a0,
+        begin,
+        v0,
+        0.5 * a0,
         (20.0 * way - (8.0 * v1 + 12.0 * v0) * t + (a1 - 3.0 * a0) * t**2) / (2.0 * t**3),
         (-30.0 * way + (14.0 * v1 + 16.0 * v0) * t + (3.0 * a0 - 2.0 * a1) * t**2) / (2.0 * t**4),
-        (12.0 * way - 6.0 * (v0 + v1) * t + (a1 - a0) * t**2) / (2.0 * t**5)]
+        (12.0 * way - 6.0 * (v0 + v1) * t + (a1 - a0) * t**2) / (2.0 * t**5),
+    ]
     knows_v, knows_a = (
-        ~np.isnan(x0 + x1).any(axis=1, keepdims=True) for x0, x1 in ((v0, v1), (a0, a1)))
-    return np.stack([
-        np.where(knows_v, np.where(knows_a, fifth, third), first)
-        for first, third, fifth in zip(line, cubic, quintic, strict=True)], axis=1)
+        ~np.isnan(x0 + x1).any(axis=1, keepdims=True) for x0, x1 in ((v0, v1), (a0, a1))
+    )
+    return np.stack(
+        [
+            np.where(knows_v, np.where(knows_a, fifth, third), first)
+            for first, third, fifth in zip(line, cubic, quintic, strict=True)
+        ],
+        axis=1,
+    )
 
 
 def _times_ns(times: Vector) -> IntArray:
@@ -267,33 +300,40 @@ def _times_ns(times: Vector) -> IntArray:
     grows[1:] &= times_ns[1:] > times_ns[:-1]
     if not grows.all():
         point = int(np.argmin(grows))
-        expected = f'more than that of the point before, {seconds[point - 1]:g} s' if point else (
-            'at least 0 [s]')
+        expected = (
+            f'more than that of the point before, {seconds[point - 1]:g} s'
+            if point
+            else ('at least 0 [s]')
+        )
         raise InvalidValueError(
-            'time of trajectory', float(seconds[point]), expected, f'point {point}')
+            'time of trajectory', float(seconds[point]), expected, f'point {point}'
+        )
     if times_ns[-1] > LATEST_NS:
         raise InvalidValueError(
-            'time of trajectory', float(seconds[-1]), f'at most {LATEST_NS * _NANO:g} s',
-            f'point {len(seconds) - 1}')
+            'time of trajectory',
+            float(seconds[-1]),
+            f'at most {LATEST_NS * _NANO:g} s',
+            f'point {len(seconds) - 1}',
+        )
     return times_ns.astype(np.int64)
 
 
 def _values(
-    name: str,
-    given: _Rows | None,
-    count: int,
-    joints: Sequence[str],
-    unit: str,
-    may_lack: bool,
+    name: str, given: _Rows | None, count: int, joints: Sequence[str], unit: str, may_lack: bool
 ) -> FloatArray:
     """Check the points' values of one quantity; return (count, n), nan where a point has none."""
     rows = [None] * count if given is None and may_lack else given
     if not isinstance(rows, RaggedArray):
-        rows = items_of(f'{name} of trajectory', () if rows is None else rows, object,
-                        f'{count} rows, one for each time')
+        rows = items_of(
+            f'{name} of trajectory',
+            () if rows is None else rows,
+            object,
+            f'{count} rows, one for each time',
+        )
     if len(rows) != count:
         raise InvalidValueError(
-            f'number of {name} of trajectory', len(rows), f'{count}, one row for each time')
+            f'number of {name} of trajectory', len(rows), f'{count}, one row for each time'
+        )
 
     def checked(point: int) -> FloatArray:
         place = f'point {point}'
@@ -305,13 +345,19 @@ def _values(
             return np.full(len(joints), np.nan)
         if values.shape != (len(joints),):
             raise InvalidValueError(
-                f'number of {what}', values.size,
-                f'{len(joints)}, one for each of {", ".join(joints)}', place)
+                f'number of {what}',
+                values.size,
+                f'{len(joints)}, one for each of {", ".join(joints)}',
+                place,
+            )
         if not np.isfinite(values).all():
             joint = int(np.argmin(np.isfinite(values)))
             raise InvalidValueError(
-                what, float(values[joint]), f'a finite number [{unit}]',
-                f'{place}, joint {joints[joint]!r}')
+                what,
+                float(values[joint]),
+                f'a finite number [{unit}]',
+                f'{place}, joint {joints[joint]!r}',
+            )
         return values
 
     if isinstance(rows, RaggedArray):

@@ -32,8 +32,11 @@ class Candidates:
         self._robot = _robot(self._world, tuning)
         names = self._robot.joint_names
         self.ranges = tuple(_ranges(tuning, tuple(names)))
-        for kind, given in (('start', tuning.start), ('targets', tuning.targets),
-                            ('gains', tuning.gains)):
+        for kind, given in (
+            ('start', tuning.start),
+            ('targets', tuning.targets),
+            ('gains', tuning.gains),
+        ):
             for name in given:
                 if name not in names:
                     raise UnknownNameError('joint', name, names, f'{tuning.place}, {kind}')
@@ -43,19 +46,28 @@ class Candidates:
                     raise UnknownNameError('joint', name, names, measure.place)
         for name, position in tuning.start.items():
             self._robot.joint(name).q = position
-        servos = {joint for each in self.ranges if each.attribute in ('kp', 'kd')
-                  for joint in each.joints} | set(tuning.gains)
+        servos = {
+            joint
+            for each in self.ranges
+            if each.attribute in ('kp', 'kd')
+            for joint in each.joints
+        } | set(tuning.gains)
         for name in tuning.targets:
             if name not in servos:
                 raise InvalidValueError(
-                    'targets', name, f'a joint with a servo: {", ".join(sorted(servos)) or "none"}'
-                    '; gains, or p and d under vary, give it one', tuning.place)
+                    'targets',
+                    name,
+                    f'a joint with a servo: {", ".join(sorted(servos)) or "none"}'
+                    '; gains, or p and d under vary, give it one',
+                    tuning.place,
+                )
         for name in servos:
             joint = self._robot.joint(name)
             joint.control = 'servo'
             joint.kp, joint.kd = tuning.gains.get(name, (joint.kp, joint.kd))
             joint.target_position = float(
-                tuning.targets[name][0, 1] if name in tuning.targets else joint.q)
+                tuning.targets[name][0, 1] if name in tuning.targets else joint.q
+            )
         self._batch = Batch(self._world, count, raises=False)
         self._work = self._world.copy()
 
@@ -78,17 +90,21 @@ class Candidates:
         every = max(round(tuning.period / tuning.time_step), 1)
         steps = max(round(tuning.duration / tuning.time_step), every)
         times = tuning.time_step * np.arange(steps // every + 1) * every
-        found = {kind: np.zeros((len(names), len(values), len(times)))
-                 for kind in ('position', 'velocity', 'effort', 'target')}
-        moving = {names.index(name): points for name, points in tuning.targets.items()
-                  if len(points) > 1}
+        found = {
+            kind: np.zeros((len(names), len(values), len(times)))
+            for kind in ('position', 'velocity', 'effort', 'target')
+        }
+        moving = {
+            names.index(name): points for name, points in tuning.targets.items() if len(points) > 1
+        }
         count = len(values)
         for sample in range(len(times)):
             if sample:
                 for step in range((sample - 1) * every, sample * every):
                     for column, points in moving.items():
                         robot.target_position[:, column] = np.interp(
-                            tuning.time_step * (step + 1), points[:, 0], points[:, 1])
+                            tuning.time_step * (step + 1), points[:, 0], points[:, 1]
+                        )
                     if moving:
                         batch.step(1, where)
                 if not moving:
@@ -100,9 +116,11 @@ class Candidates:
         # before the first step no motor has acted
         found['effort'][:, :, 0] = found['effort'][:, :, 1]
         signals: dict[str, Any] = {
-            kind: dict(zip(names, values, strict=True)) for kind, values in found.items()}
+            kind: dict(zip(names, values, strict=True)) for kind, values in found.items()
+        }
         signals['error'] = {
-            name: signals['target'][name] - signals['position'][name] for name in names}
+            name: signals['target'][name] - signals['position'][name] for name in names
+        }
         signals['time'] = times
         return signals, batch.failed[:count].copy()
 
@@ -121,7 +139,8 @@ def _robot(world: World, tuning: Tuning) -> Robot:
         return world.robots[tuning.robot]
     if len(robots) != 1:
         raise InvalidValueError(
-            'robot', 'missing', f'one of {", ".join(names) or "none"} in the scene', tuning.place)
+            'robot', 'missing', f'one of {", ".join(names) or "none"} in the scene', tuning.place
+        )
     return robots[0]
 
 
@@ -138,7 +157,8 @@ def _ranges(tuning: Tuning, names: tuple[str, ...]) -> list[Range]:
         place = f'{tuning.place}, vary'
         if short not in ATTRIBUTES or not pattern:
             raise UnknownNameError(
-                'parameter', written, [f'JOINT.{name}' for name in ATTRIBUTES], place)
+                'parameter', written, [f'JOINT.{name}' for name in ATTRIBUTES], place
+            )
         joints = tuple(name for name in names if fnmatchcase(name, pattern))
         if not joints:
             raise UnknownNameError('joint', pattern, names, place)

@@ -24,10 +24,16 @@ TIME = 'time'
 
 _LONGEST = 2000
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.Pow: operator.pow}
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
 _SIGNS: dict[type[ast.AST], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos, ast.USub: operator.neg}
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
 _COMPARISONS = {ast.LtE: '<=', ast.GtE: '>='}
 
 Signals = Mapping[str, Any]
@@ -43,7 +49,7 @@ def _settling(values: FloatArray, band: FloatArray, times: FloatArray) -> FloatA
 
 
 _ALONG_TIME: dict[str, Callable[[FloatArray], FloatArray]] = {
-    'rms': lambda x: np.sqrt(np.mean(x ** 2, axis=-1)),
+    'rms': lambda x: np.sqrt(np.mean(x**2, axis=-1)),
     'mean': lambda x: np.mean(x, axis=-1),
     'peak': lambda x: np.max(np.abs(x), axis=-1),
     'max': lambda x: np.max(x, axis=-1),
@@ -51,7 +57,11 @@ _ALONG_TIME: dict[str, Callable[[FloatArray], FloatArray]] = {
     'final': lambda x: x[..., -1],
 }
 _EACH: dict[str, Callable[[Any], Any]] = {
-    'abs': np.abs, 'sqrt': np.sqrt, 'exp': np.exp, 'log': np.log}
+    'abs': np.abs,
+    'sqrt': np.sqrt,
+    'exp': np.exp,
+    'log': np.log,
+}
 FUNCTIONS = (*_ALONG_TIME, 'integral', 'settling', *_EACH)
 
 
@@ -78,8 +88,12 @@ class Measure:
             return np.full(worlds, float(value))
         if value.shape != (worlds,):
             raise InvalidValueError(
-                'measure', self.text, 'one number of a motion: reduce signals by '
-                + ', '.join((*_ALONG_TIME, 'integral', 'settling')), self.place)
+                'measure',
+                self.text,
+                'one number of a motion: reduce signals by '
+                + ', '.join((*_ALONG_TIME, 'integral', 'settling')),
+                self.place,
+            )
         return value
 
     def _check(self, node: ast.AST) -> None:
@@ -93,7 +107,8 @@ class Measure:
         elif isinstance(node, ast.Name):
             if node.id in SIGNALS:
                 raise InvalidValueError(
-                    'measure', self.text, f'a joint in brackets: {node.id}[JOINT]', self.place)
+                    'measure', self.text, f'a joint in brackets: {node.id}[JOINT]', self.place
+                )
             if node.id != TIME:
                 raise UnknownNameError('signal', node.id, (TIME, *SIGNALS), self.place)
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
@@ -106,14 +121,21 @@ class Measure:
             wanted = 2 if node.func.id == 'settling' else 1
             if len(node.args) != wanted or node.keywords:
                 raise InvalidValueError(
-                    'measure', self.text, f'{node.func.id} of '
-                    + ('a signal and a band' if wanted == 2 else 'one signal'), self.place)
+                    'measure',
+                    self.text,
+                    f'{node.func.id} of '
+                    + ('a signal and a band' if wanted == 2 else 'one signal'),
+                    self.place,
+                )
             for each in node.args:
                 self._check(each)
         else:
             raise InvalidValueError(
-                'measure', ast.unparse(node), 'numbers, signals as position[JOINT], + - * / ** '
-                f'and {", ".join(FUNCTIONS)}', self.place)
+                'measure',
+                ast.unparse(node),
+                f'numbers, signals as position[JOINT], + - * / ** and {", ".join(FUNCTIONS)}',
+                self.place,
+            )
 
     def _joint(self, node: ast.Subscript) -> str:
         index = node.slice
@@ -122,8 +144,11 @@ class Measure:
         if isinstance(index, ast.Constant) and isinstance(index.value, str):
             return index.value
         raise InvalidValueError(
-            'joint', ast.unparse(index), 'a name, quoted if it has other signs than letters, '
-            'digits and _', self.place)
+            'joint',
+            ast.unparse(index),
+            'a name, quoted if it has other signs than letters, digits and _',
+            self.place,
+        )
 
     def _value(self, node: ast.AST, signals: Signals) -> Any:
         if isinstance(node, ast.BinOp):
@@ -148,13 +173,15 @@ class Measure:
             return _EACH[name](values[0])
         if np.ndim(values[0]) != 2:
             raise InvalidValueError(
-                'measure', ast.unparse(node), f'{name} of a signal over time', self.place)
+                'measure', ast.unparse(node), f'{name} of a signal over time', self.place
+            )
         if name == 'integral':
             return trapezoid(values[0], signals[TIME], axis=-1)
         if name == 'settling':
             band = np.asarray(values[1])
-            return _settling(values[0], band[:, np.newaxis] if band.ndim == 1 else band,
-                             signals[TIME])
+            return _settling(
+                values[0], band[:, np.newaxis] if band.ndim == 1 else band, signals[TIME]
+            )
         return _ALONG_TIME[name](values[0])
 
 
@@ -171,8 +198,11 @@ class Constraint:
         sign = 1.0
         if isinstance(bound, ast.UnaryOp) and isinstance(bound.op, ast.USub):
             sign, bound = -1.0, bound.operand
-        if kind is None or not isinstance(bound, ast.Constant) or type(
-                bound.value) not in (int, float):
+        if (
+            kind is None
+            or not isinstance(bound, ast.Constant)
+            or type(bound.value) not in (int, float)
+        ):
             raise InvalidValueError('constraint', text, expected, place)
         self.text = text
         self.measure = Measure(ast.unparse(root.left), place)
@@ -196,4 +226,5 @@ def _parsed(text: str, place: str) -> ast.expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as err:
         reason = err.msg if isinstance(err, SyntaxError) else type(err).__name__
         raise InvalidValueError(
-            'measure', text, f'an expression such as rms(error[JOINT]) ({reason})', place) from err
+            'measure', text, f'an expression such as rms(error[JOINT]) ({reason})', place
+        ) from err

@@ -64,20 +64,33 @@ class Tuned:
     def as_plain(self) -> dict[str, Any]:
         """Return all of it as plain data, for JSON."""
         return {
-            'values': self.values, 'cost': self.cost,
+            'values': self.values,
+            'cost': self.cost,
             'constraints': [each._asdict() for each in self.limits],
-            'evaluations': self.evaluations, 'converged': self.is_converged,
-            'at_limit': list(self.at_limit), 'gains': self.gains}
+            'evaluations': self.evaluations,
+            'converged': self.is_converged,
+            'at_limit': list(self.at_limit),
+            'gains': self.gains,
+        }
 
     def parameters(self) -> str:
         """Return gains as a parameter file of the node: control modes and gains of its joints."""
-        content = {'/**/sim_bridge': {'ros__parameters': {
-            'control': dict.fromkeys(self.gains, 'servo'), 'gains': self.gains}}}
+        content = {
+            '/**/sim_bridge': {
+                'ros__parameters': {
+                    'control': dict.fromkeys(self.gains, 'servo'),
+                    'gains': self.gains,
+                }
+            }
+        }
         return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
 def optimise(
-    tuning: str | Path | Mapping[str, Any], *, seed: int = 0, rounds: int = 60,
+    tuning: str | Path | Mapping[str, Any],
+    *,
+    seed: int = 0,
+    rounds: int = 60,
     population: int | None = None,
     progress: Callable[[int, float], None] = lambda done, cost: None,
 ) -> Tuned:
@@ -102,10 +115,17 @@ def optimise(
     elif whole_number('population', population) < 5:
         raise InvalidValueError('population', population, 'at least 5 candidates')
     search = _Search(read, population)
-    limits = [NonlinearConstraint(
-        search.measures, [-np.inf if each.is_upper else each.bound for each in read.constraints],
-        [each.bound if each.is_upper else np.inf for each in read.constraints])
-    ] if read.constraints else ()
+    limits = (
+        [
+            NonlinearConstraint(
+                search.measures,
+                [-np.inf if each.is_upper else each.bound for each in read.constraints],
+                [each.bound if each.is_upper else np.inf for each in read.constraints],
+            )
+        ]
+        if read.constraints
+        else ()
+    )
     done = [0]
 
     def report(share: FloatArray, convergence: float) -> None:
@@ -120,31 +140,51 @@ def optimise(
     search.costs(start.T)
     # scipy asks for the costs of each generation's matrix at once
     found = differential_evolution(
-        search.costs, [(0.0, 1.0)] * count, init=start, maxiter=rounds, tol=_TOLERANCE,
-        atol=0.0, vectorized=True, updating='deferred', polish=False, constraints=limits,
-        callback=report, **{_GENERATOR: np.random.default_rng(seed)})
+        search.costs,
+        [(0.0, 1.0)] * count,
+        init=start,
+        maxiter=rounds,
+        tol=_TOLERANCE,
+        atol=0.0,
+        vectorized=True,
+        updating='deferred',
+        polish=False,
+        constraints=limits,
+        callback=report,
+        **{_GENERATOR: np.random.default_rng(seed)},
+    )
     best = np.clip(found.x, 0.0, 1.0)
     cost = float(search.costs(best[:, np.newaxis])[0])
     measured = search.measures(best[:, np.newaxis])[:, 0] if read.constraints else ()
     told = tuple(
         Limit(each.text, float(value), each.holds(float(value)), _binds(each, float(value)))
-        for each, value in zip(read.constraints, measured, strict=True))
+        for each, value in zip(read.constraints, measured, strict=True)
+    )
     broken = [each for each in told if not each.holds]
     if broken:
         raise InfeasibleError(
             f'{read.place}: no candidate of {search.evaluations} obeys '
             + ' and '.join(f'{each.text!r} (least broken: {each.value:.6g})' for each in broken)
-            + '; widen the ranges under vary, or loosen the constraint')
+            + '; widen the ranges under vary, or loosen the constraint'
+        )
     if cost >= _FAILED:
         raise InvalidValueError(
-            'minimise', read.minimise.text, 'a measure that is finite for some of the candidates',
-            read.place)
-    values = {each.name: float(each.value(share))
-              for each, share in zip(ranges, best, strict=True)}
-    at_limit = tuple(each.name for each, share in zip(ranges, best, strict=True)
-                     if not 1e-3 < share < 1.0 - 1e-3)
-    return Tuned(values, cost, told, search.evaluations, bool(found.success), at_limit,
-                 search.gains(values))
+            'minimise',
+            read.minimise.text,
+            'a measure that is finite for some of the candidates',
+            read.place,
+        )
+    values = {
+        each.name: float(each.value(share)) for each, share in zip(ranges, best, strict=True)
+    }
+    at_limit = tuple(
+        each.name
+        for each, share in zip(ranges, best, strict=True)
+        if not 1e-3 < share < 1.0 - 1e-3
+    )
+    return Tuned(
+        values, cost, told, search.evaluations, bool(found.success), at_limit, search.gains(values)
+    )
 
 
 class _Search:
@@ -170,8 +210,9 @@ class _Search:
         for each in self.candidates.ranges:
             if each.attribute in ('kp', 'kd'):
                 for joint in each.joints:
-                    found.setdefault(joint, {'p': 0.0, 'd': 0.0})[each.attribute[1]] = (
-                        values[each.name])
+                    found.setdefault(joint, {'p': 0.0, 'd': 0.0})[each.attribute[1]] = values[
+                        each.name
+                    ]
         return found
 
     def _rows(self, shares: FloatArray) -> FloatArray:
@@ -182,12 +223,21 @@ class _Search:
             return np.empty((0, 1 + len(self._tuning.constraints)))
         new = [point for point in points if point.tobytes() not in self._known]
         for begin in range(0, len(new), self._population):
-            part = np.array(new[begin:begin + self._population])
-            values = np.stack([each.value(part[:, k])
-                               for k, each in enumerate(self.candidates.ranges)], axis=-1)
+            part = np.array(new[begin : begin + self._population])
+            values = np.stack(
+                [each.value(part[:, k]) for k, each in enumerate(self.candidates.ranges)], axis=-1
+            )
             signals, failed = self.candidates.signals(values)
-            rows = np.stack([_finite(each, signals, failed) for each in (
-                self._tuning.minimise, *(one.measure for one in self._tuning.constraints))], -1)
+            rows = np.stack(
+                [
+                    _finite(each, signals, failed)
+                    for each in (
+                        self._tuning.minimise,
+                        *(one.measure for one in self._tuning.constraints),
+                    )
+                ],
+                -1,
+            )
             for column, each in enumerate(self._tuning.constraints, 1):
                 if not each.is_upper:
                     rows[rows[:, column] == _FAILED, column] = -_FAILED

@@ -16,11 +16,30 @@ from sim_bridge.foundation.near_files import path_meant
 from sim_bridge.foundation.validation import finite_number, finite_vector, positive_number
 from sim_bridge.tuning.measures import Constraint, Measure
 
-KEYS = ('robot', 'scene', 'fixed_base', 'gravity', 'duration', 'time_step', 'period',
-        'start', 'targets', 'gains', 'vary', 'minimise', 'constraints')
+KEYS = (
+    'robot',
+    'scene',
+    'fixed_base',
+    'gravity',
+    'duration',
+    'time_step',
+    'period',
+    'start',
+    'targets',
+    'gains',
+    'vary',
+    'minimise',
+    'constraints',
+)
 ATTRIBUTES = {
-    'p': 'kp', 'd': 'kd', 'max_effort': 'max_effort', 'damping': 'damping',
-    'friction': 'friction', 'armature': 'armature', 'stiffness': 'stiffness'}
+    'p': 'kp',
+    'd': 'kd',
+    'max_effort': 'max_effort',
+    'damping': 'damping',
+    'friction': 'friction',
+    'armature': 'armature',
+    'stiffness': 'stiffness',
+}
 """What varies of a joint, by its name in files: its attribute."""
 
 # between the limits of a range: more, and it is searched by factors
@@ -96,8 +115,10 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
             raise InvalidValueError('tuning file', str(path), f'YAML ({err})') from err
         except OSError as err:
             raise InvalidValueError(
-                'tuning file', str(path), f'a file that can be read: {err.strerror}'
-                + path_meant(path)) from err
+                'tuning file',
+                str(path),
+                f'a file that can be read: {err.strerror}' + path_meant(path),
+            ) from err
     if not isinstance(content, Mapping):
         raise InvalidValueError('content', content, f'keys {", ".join(KEYS)}', place)
     for key in content:
@@ -109,7 +130,8 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
     if 'robot' not in content and 'scene' not in content:
         raise InvalidValueError('robot', 'missing', 'a robot, or a scene with one', place)
     time_step = positive_number(
-        'time_step', content.get('time_step', 1e-3), 'a time above 0 [s]', place)
+        'time_step', content.get('time_step', 1e-3), 'a time above 0 [s]', place
+    )
     constraints = content.get('constraints') or ()
     if isinstance(constraints, str) or not isinstance(constraints, (list, tuple)):
         raise InvalidValueError('constraints', constraints, 'a list of constraints', place)
@@ -117,21 +139,36 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
     if fixed_base not in (None, True, False):
         raise InvalidValueError('fixed_base', fixed_base, 'true or false', place)
     return Tuning(
-        place, str(content.get('robot', '')), str(content.get('scene', '')), fixed_base,
+        place,
+        str(content.get('robot', '')),
+        str(content.get('scene', '')),
+        fixed_base,
         finite_vector('gravity', content.get('gravity', (0.0, 0.0, -9.81)), 3, place),
-        positive_number('duration', content['duration'], 'a time above 0 [s]', place), time_step,
+        positive_number('duration', content['duration'], 'a time above 0 [s]', place),
+        time_step,
         positive_number(
-            'period', content.get('period', max(time_step, 2e-3)), 'a time above 0 [s]', place),
-        {str(joint): finite_number(f'start of {joint}', value, place)
-         for joint, value in _mapping('start', content, place).items()},
-        {str(joint): _target(joint, value, place)
-         for joint, value in _mapping('targets', content, place).items()},
-        {str(joint): _gains(joint, value, place)
-         for joint, value in _mapping('gains', content, place).items()},
-        tuple((str(name), _limits(name, value, place))
-              for name, value in _mapping('vary', content, place).items()),
+            'period', content.get('period', max(time_step, 2e-3)), 'a time above 0 [s]', place
+        ),
+        {
+            str(joint): finite_number(f'start of {joint}', value, place)
+            for joint, value in _mapping('start', content, place).items()
+        },
+        {
+            str(joint): _target(joint, value, place)
+            for joint, value in _mapping('targets', content, place).items()
+        },
+        {
+            str(joint): _gains(joint, value, place)
+            for joint, value in _mapping('gains', content, place).items()
+        },
+        tuple(
+            (str(name), _limits(name, value, place))
+            for name, value in _mapping('vary', content, place).items()
+        ),
         Measure(content['minimise'], f'{place}, minimise'),
-        tuple(Constraint(text, f'{place}, constraints') for text in constraints), folder)
+        tuple(Constraint(text, f'{place}, constraints') for text in constraints),
+        folder,
+    )
 
 
 def _mapping(key: str, content: Mapping[str, Any], place: str) -> Mapping[str, Any]:
@@ -149,8 +186,12 @@ def _target(joint: object, value: Any, place: str) -> FloatArray:
             points = np.array(value, float)
         except (TypeError, ValueError):
             points = np.empty(0)
-        if (points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all()
-                or (np.diff(points[:, 0]) <= 0.0).any()):
+        if (
+            points.ndim != 2
+            or points.shape[1] != 2
+            or not np.isfinite(points).all()
+            or (np.diff(points[:, 0]) <= 0.0).any()
+        ):
             raise InvalidValueError(f'target of {joint}', value, expected, place)
         return points
     return np.array([[0.0, finite_number(f'target of {joint}', value, place)]])
@@ -159,8 +200,9 @@ def _target(joint: object, value: Any, place: str) -> FloatArray:
 def _gains(joint: object, value: Any, place: str) -> tuple[float, float]:
     if not isinstance(value, Mapping) or set(value) - {'p', 'd'}:
         raise InvalidValueError(f'gains of {joint}', value, '{p: NUMBER, d: NUMBER}', place)
-    found = [finite_number(f'{name} of {joint}', value.get(name, 0.0), place)
-             for name in ('p', 'd')]
+    found = [
+        finite_number(f'{name} of {joint}', value.get(name, 0.0), place) for name in ('p', 'd')
+    ]
     return found[0], found[1]
 
 

@@ -37,11 +37,22 @@ def sensors_of(
             values = device.memory.sample[0] if kind else np.zeros(0)
             pose, axes = device.description.pose, _axes(device)
             is_own = axes is device.link
-            records.append(SensorRecord(
-                device.name, robot.name, kind, places[device.link.slot.site], pose.position,
-                pose.rotation, places[axes.slot.site],
-                pose.rotation if is_own and _has_own_axes(device) else np.eye(3),
-                row, len(values), directions, reach))
+            records.append(
+                SensorRecord(
+                    device.name,
+                    robot.name,
+                    kind,
+                    places[device.link.slot.site],
+                    pose.position,
+                    pose.rotation,
+                    places[axes.slot.site],
+                    pose.rotation if is_own and _has_own_axes(device) else np.eye(3),
+                    row,
+                    len(values),
+                    directions,
+                    reach,
+                )
+            )
             row += len(values)
             if kind:
                 arrays.append(values)
@@ -64,10 +75,13 @@ def loops_of(world: World, places: Mapping[int, int]) -> tuple[LoopRecord, ...]:
     for key, seat in world.simulation.constraints.items():
         joint = seat.joint
         ends = [(joint.link1, joint.anchor), (joint.link2, joint.anchor2)]
-        found.append(LoopRecord(
-            str(key),
-            tuple(-1 if link is None else places[link.slot.site]
-                  for link, _ in ends),  # type: ignore[arg-type]
-            tuple(point if link is None else link.R.T @ (point - link.p)
-                  for link, point in ends)))
+        found.append(
+            LoopRecord(
+                str(key),
+                tuple(-1 if link is None else places[link.slot.site] for link, _ in ends),  # type: ignore[arg-type]
+                tuple(
+                    point if link is None else link.R.T @ (point - link.p) for link, point in ends
+                ),
+            )
+        )
     return tuple(found)

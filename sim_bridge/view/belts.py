@@ -45,9 +45,13 @@ class Belts:
             else:
                 continue
             outline, half_width = _outline(surface(geometry.shape).vertices, axis)
-            records.append(BeltRecord(
-                places[geometry.link.slot.site], geometry.position + outline @ turned.T,
-                turned @ (half_width * axis)))
+            records.append(
+                BeltRecord(
+                    places[geometry.link.slot.site],
+                    geometry.position + outline @ turned.T,
+                    turned @ (half_width * axis),
+                )
+            )
             numbers.append(geometry.index)
             directions.append(direction)
         self.records = tuple(records)
@@ -57,7 +61,8 @@ class Belts:
     def speeds(self, arrays: GeometryArrays) -> FloatArray:
         """Return (n,) the speeds along the outlines [m/s]."""
         speeds: FloatArray = arrays.track[self._numbers, TRACK_SPEED] + np.einsum(
-            'ij,ij->i', arrays.belt[self._numbers], self._directions)
+            'ij,ij->i', arrays.belt[self._numbers], self._directions
+        )
         return speeds
 
 
@@ -78,6 +83,7 @@ def _outline(vertices: FloatArray, axis: FloatArray) -> tuple[FloatArray, float]
 
 def _hull(points: FloatArray) -> FloatArray:
     """Return the convex hull of sorted points (n, 2), counterclockwise (Andrew, 1979)."""
+
     def chain(order: FloatArray) -> list[FloatArray]:
         kept: list[FloatArray] = []
         for point in order:
@@ -88,4 +94,5 @@ def _hull(points: FloatArray) -> FloatArray:
                 kept.pop()
             kept.append(point)
         return kept[:-1]
+
     return np.array(chain(points) + chain(points[::-1]))

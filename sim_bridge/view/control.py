@@ -31,10 +31,19 @@ class ScriptControl:
         self._steps = 0
         self._drag, self._shoves = Drag(world), Shoves(world)
         self._calls: dict[str, Callable[..., None]] = {
-            'pause': self._pause, 'play': self._play, 'step': self._step,
-            'speed': self._set_speed, 'reset': self._reset, 'save': self._save,
-            'restore': self._restore, 'forget': self._forget, 'command': self._command,
-            'drag': self._pull, 'drop': self._drag.drop, 'push': self._shove}
+            'pause': self._pause,
+            'play': self._play,
+            'step': self._step,
+            'speed': self._set_speed,
+            'reset': self._reset,
+            'save': self._save,
+            'restore': self._restore,
+            'forget': self._forget,
+            'command': self._command,
+            'drag': self._pull,
+            'drop': self._drag.drop,
+            'push': self._shove,
+        }
         self.abilities = frozenset(self._calls)
 
     def obey(self, request: Request) -> None:
@@ -110,9 +119,7 @@ class ScriptControl:
         else:
             axis.target_position = value
 
-    def _pull(
-        self, robot: str, link: str, point: list[float] | None, target: list[float]
-    ) -> None:
+    def _pull(self, robot: str, link: str, point: list[float] | None, target: list[float]) -> None:
         """Pull a point of a link, in its frame, to a target; None: the point in hand."""
         self._drag.pull(self._world.robots[robot].link(link), point, target)
 

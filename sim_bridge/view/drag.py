@@ -51,13 +51,19 @@ class Drag:
         if local is not None:
             local = finite_vector('point', local, 3, 'drag')
             simulation = self._world.simulation
-            masses = [each.m for each in link.robot.links
-                      if motion_of_link(simulation, each.slot) == 'dynamic']
+            masses = [
+                each.m
+                for each in link.robot.links
+                if motion_of_link(simulation, each.slot) == 'dynamic'
+            ]
             least = _least_mass(link, local)
             if motion_of_link(simulation, link.slot) != 'dynamic' or not least:
                 raise InvalidValueError(
-                    'link', link.name, 'a link that can move, with mass on it or fixed to it',
-                    f'robot {link.robot.name!r}')
+                    'link',
+                    link.name,
+                    'a link that can move, with mass on it or fixed to it',
+                    f'robot {link.robot.name!r}',
+                )
             self._link, self._local, self._mass, self._least = link, local, sum(masses), least
         self._target = target
 

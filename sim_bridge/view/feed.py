@@ -58,19 +58,24 @@ class PageProcess:
             os.set_inheritable(other.fileno(), True)
             self._process = subprocess.Popen(
                 [sys.executable, '-m', 'sim_bridge.page.process', str(other.fileno()), str(port)],
-                pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
                 # it ends with the simulator, not with Ctrl-C, which the simulator may survive
-                start_new_session=True)
+                start_new_session=True,
+            )
         self._end = SimulatorEnd(own)
-        self._outbox: SimpleQueue[
-            tuple[Scene | Reshaping | Notice, int | None] | None] = SimpleQueue()
+        self._outbox: SimpleQueue[tuple[Scene | Reshaping | Notice, int | None] | None] = (
+            SimpleQueue()
+        )
         self._inbox: deque[Request] = deque()
         self._taker = take
         self._opened = threading.Event()
         self.url, self.visitor_url, self._failure = '', '', ''
         self._threads = [
             threading.Thread(target=run, name=name, daemon=True)
-            for name, run in (('page-out', self._send), ('page-in', self._receive))]
+            for name, run in (('page-out', self._send), ('page-in', self._receive))
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -192,19 +197,38 @@ class Feed:
             np.copyto(frame.belts, self._described.belts.speeds(simulation.geometry))
         report = simulation.report
         frame.numbers[:] = (
-            self._world.time, found, shown, is_paused, speed, *timing, report.pivots,
-            report.sweeps, report.residual)
+            self._world.time,
+            found,
+            shown,
+            is_paused,
+            speed,
+            *timing,
+            report.pivots,
+            report.sweeps,
+            report.residual,
+        )
         ring.publish()
 
     def _write_contacts(self, state: State, frame: Frame, count: int) -> None:
         """Write contacts and their links."""
         rows = frame.contacts[:count]
         np.concatenate(
-            (state.contact_point[:count], state.contact_normal[:count],
-             state.contact_impulse[:count, :3], state.contact_gap[:count, None]), 1, rows)
+            (
+                state.contact_point[:count],
+                state.contact_normal[:count],
+                state.contact_impulse[:count, :3],
+                state.contact_gap[:count, None],
+            ),
+            1,
+            rows,
+        )
         rows[:, 6:] *= self._to_force_and_depth
-        np.take(self._described.geometry_links, state.contact_geometry[:count],
-                out=frame.contact_links[:count], mode='clip')
+        np.take(
+            self._described.geometry_links,
+            state.contact_geometry[:count],
+            out=frame.contact_links[:count],
+            mode='clip',
+        )
 
     def _reshape(self, field: GeometrySlot) -> None:
         """Tell another surface of a height field, and nothing else."""

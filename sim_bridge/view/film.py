@@ -66,11 +66,18 @@ def drawn(take: Take) -> list[tuple[records.Part, Part]]:
         if part.role == 'collision' and part.link not in bare:
             continue
         for piece in looks[part.mesh] or ():
-            found.append((part, Part(
-                part.name, piece.vertices.astype(float) * part.scale,
-                piece.triangles.astype(np.int64),
-                _faded(piece.mean_color or part.color, part.color[3]),
-                len(piece.vertices) == _CORNERS)))
+            found.append(
+                (
+                    part,
+                    Part(
+                        part.name,
+                        piece.vertices.astype(float) * part.scale,
+                        piece.triangles.astype(np.int64),
+                        _faded(piece.mean_color or part.color, part.color[3]),
+                        len(piece.vertices) == _CORNERS,
+                    ),
+                )
+            )
     return found
 
 
@@ -91,10 +98,13 @@ def _faded(color: records.Color, opacity: float) -> records.Color:
 def places(parts: list[records.Part], moment: Moment) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return rotation (3, 3) and position (3,) [m] of each part."""
     poses, links = Poses(moment.poses), np.array([part.link for part in parts], int)
-    return list(zip(
-        poses.turned(links, np.array([part.rotation for part in parts]).reshape(-1, 3, 3)),
-        poses.points(links, np.array([part.position for part in parts]).reshape(-1, 3)),
-        strict=True))
+    return list(
+        zip(
+            poses.turned(links, np.array([part.rotation for part in parts]).reshape(-1, 3, 3)),
+            poses.points(links, np.array([part.position for part in parts]).reshape(-1, 3)),
+            strict=True,
+        )
+    )
 
 
 def write_picture(tape: Tape, time: float, pixels: tuple[int, int], file: Path) -> None:
@@ -107,7 +117,11 @@ def write_picture(tape: Tape, time: float, pixels: tuple[int, int], file: Path) 
 
 
 def write_film(
-    tape: Tape, rate: float, speed: float, pixels: tuple[int, int], file: Path,
+    tape: Tape,
+    rate: float,
+    speed: float,
+    pixels: tuple[int, int],
+    file: Path,
     progress: Callable[[float], None] = lambda time: None,
 ) -> None:
     """
@@ -126,8 +140,14 @@ def write_film(
     with file.open('wb'):
         pass
     film = write_frames(
-        str(file), pixels, fps=rate, codec='libx264', macro_block_size=2, quality=7,
-        ffmpeg_log_level='error')
+        str(file),
+        pixels,
+        fps=rate,
+        codec='libx264',
+        macro_block_size=2,
+        quality=7,
+        ffmpeg_log_level='error',
+    )
     film.send(None)
     try:
         count = max(1, round((tape.end - tape.begin) / speed * rate) + 1)

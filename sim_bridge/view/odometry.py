@@ -10,9 +10,16 @@ from sim_bridge.engine.pipeline.observe import SITE_V, SITE_W
 from sim_bridge.foundation.arrays import FloatArray
 
 _NAMES = (
-    'roll [rad]', 'pitch [rad]', 'yaw [rad]', 'linear velocity x [m/s]',
-    'linear velocity y [m/s]', 'linear velocity z [m/s]', 'angular velocity x [rad/s]',
-    'angular velocity y [rad/s]', 'angular velocity z [rad/s]')
+    'roll [rad]',
+    'pitch [rad]',
+    'yaw [rad]',
+    'linear velocity x [m/s]',
+    'linear velocity y [m/s]',
+    'linear velocity z [m/s]',
+    'angular velocity x [rad/s]',
+    'angular velocity y [rad/s]',
+    'angular velocity z [rad/s]',
+)
 
 
 class Odometry:
@@ -39,5 +46,5 @@ class Odometry:
         table[:, 0] = np.arctan2(turns[:, 2, 1], turns[:, 2, 2])
         table[:, 1] = np.arcsin(np.clip(-turns[:, 2, 0], -1.0, 1.0))
         table[:, 2] = np.arctan2(turns[:, 1, 0], turns[:, 0, 0])
-        table[:, 3:6] = np.einsum('kji,kj->ki', turns, rows[:, SITE_V:SITE_V + 3])
-        table[:, 6:9] = np.einsum('kji,kj->ki', turns, rows[:, SITE_W:SITE_W + 3])
+        table[:, 3:6] = np.einsum('kji,kj->ki', turns, rows[:, SITE_V : SITE_V + 3])
+        table[:, 6:9] = np.einsum('kji,kj->ki', turns, rows[:, SITE_W : SITE_W + 3])

@@ -162,8 +162,9 @@ def _actor(part: Part) -> Any:
 
     points, cells, mesh = vtkPoints(), vtkCellArray(), vtkPolyData()
     points.SetData(numpy_to_vtk(np.ascontiguousarray(part.vertices), deep=True))
-    cells.SetData(3, numpy_to_vtkIdTypeArray(
-        np.ascontiguousarray(part.triangles).ravel(), deep=True))
+    cells.SetData(
+        3, numpy_to_vtkIdTypeArray(np.ascontiguousarray(part.triangles).ravel(), deep=True)
+    )
     mesh.SetPoints(points)
     mesh.SetPolys(cells)
     # one point where there are several at a place, then several where there is an edge
@@ -200,10 +201,15 @@ def _halved(image: Any) -> Any:
     from vtkmodules.vtkCommonDataModel import vtkImageData
 
     width, height, _ = image.GetDimensions()
-    colors = _array_of(image.GetPointData().GetScalars()).reshape(
-        height // 2, 2, width // 2, 2, -1).astype(float).mean(axis=(1, 3))
+    colors = (
+        _array_of(image.GetPointData().GetScalars())
+        .reshape(height // 2, 2, width // 2, 2, -1)
+        .astype(float)
+        .mean(axis=(1, 3))
+    )
     half = vtkImageData()
     half.SetDimensions(width // 2, height // 2, 1)
-    half.GetPointData().SetScalars(numpy_to_vtk(
-        colors.round().astype(np.uint8).reshape(-1, colors.shape[-1]), deep=True))
+    half.GetPointData().SetScalars(
+        numpy_to_vtk(colors.round().astype(np.uint8).reshape(-1, colors.shape[-1]), deep=True)
+    )
     return half

@@ -78,13 +78,19 @@ class Player:
             self.is_paused = True
         elif name == 'speed':
             self.speed = number_from(
-                'speed', values.get('factor'), 0.0, _MOST_SPEED, '', 'a number from 0 to 1000')
+                'speed', values.get('factor'), 0.0, _MOST_SPEED, '', 'a number from 0 to 1000'
+            )
         elif name == 'reset':
             self.time = self._tape.begin
         elif name == 'seek':
             self.time = number_from(
-                'time', values.get('time'), self._tape.begin, self._tape.end, '',
-                f'a time from {self._tape.begin:g} to {self._tape.end:g} s')
+                'time',
+                values.get('time'),
+                self._tape.begin,
+                self._tape.end,
+                '',
+                f'a time from {self._tape.begin:g} to {self._tape.end:g} s',
+            )
         elif name == 'step':
             self._step(values)
 
@@ -113,9 +119,10 @@ class Player:
             record = TapeRecord(self._tape.begin, self._tape.end, tuple(self._tape.marks))
             with tempfile.TemporaryFile(dir=_SHARED if _SHARED.is_dir() else None) as file:
                 self._ring = Ring(take.sizes, os.dup(file.fileno()))
-                self._page.tell(Scene(
-                    take.structure._replace(abilities=ABILITIES, tape=record), take.sizes),
-                    os.dup(file.fileno()))
+                self._page.tell(
+                    Scene(take.structure._replace(abilities=ABILITIES, tape=record), take.sizes),
+                    os.dup(file.fileno()),
+                )
         assert self._ring is not None
         frame = self._ring.next()
         fill(frame, take.moments[moment])

@@ -95,7 +95,11 @@ class Scene:
                         self._add_geometry(robot, geometry, (r, g, b, alpha * opacity))
 
     def add_contacts(
-        self, contacts: ContactPoints, color: Color = _CONTACT, *, normals: bool = False,
+        self,
+        contacts: ContactPoints,
+        color: Color = _CONTACT,
+        *,
+        normals: bool = False,
         length: float | None = None,
     ) -> None:
         """
@@ -119,11 +123,20 @@ class Scene:
         r = self._length('radius', radius, _PATCH / 2)
         disc = revolved(np.array([(0.0, -0.02), (1.0, -0.02), (1.0, 0.02), (0.0, 0.02)]), _SIDES)
         places = 0.5 * (contacts.points_a + contacts.points_b)
-        self._add('patches', [Surface(p + r * disc.vertices @ R.T, disc.triangles)
-                              for p, R in zip(places, contacts.axes, strict=True)], color)
+        self._add(
+            'patches',
+            [
+                Surface(p + r * disc.vertices @ R.T, disc.triangles)
+                for p, R in zip(places, contacts.axes, strict=True)
+            ],
+            color,
+        )
 
     def add_forces(
-        self, contacts: ContactPoints, forces: Matrix, scale: float | None = None,
+        self,
+        contacts: ContactPoints,
+        forces: Matrix,
+        scale: float | None = None,
         color: Color = _FORCE,
     ) -> None:
         """
@@ -146,8 +159,11 @@ class Scene:
         """Add a ball of a radius [m] at each of (n, 3) points [m]."""
         r = self._length('radius', radius, _POINT / 2)
         ball = surface(Sphere(r), 16)
-        self._add('points', [Surface(p + ball.vertices, ball.triangles)
-                             for p in _rows('points', points)], color)
+        self._add(
+            'points',
+            [Surface(p + ball.vertices, ball.triangles) for p in _rows('points', points)],
+            color,
+        )
 
     def add_lines(
         self, starts: Matrix, ends: Matrix, color: Color = _CONTACT, width: float | None = None
@@ -155,9 +171,15 @@ class Scene:
         """Add a line of a width [m] between each two of (n, 3) points [m]."""
         begin = _rows('starts', starts)
         r = 0.5 * self._length('width', width, _WIDTH)
-        self._add('lines', _along(
-            begin, _rows('ends', ends, len(begin)) - begin,
-            lambda length: [(0.0, 0.0), (r, 0.0), (r, length), (0.0, length)]), color)
+        self._add(
+            'lines',
+            _along(
+                begin,
+                _rows('ends', ends, len(begin)) - begin,
+                lambda length: [(0.0, 0.0), (r, 0.0), (r, length), (0.0, length)],
+            ),
+            color,
+        )
 
     def add_arrows(
         self, starts: Matrix, vectors: Matrix, color: Color = _FORCE, width: float | None = None
@@ -173,7 +195,11 @@ class Scene:
         self._add('arrows', _along(begin, _rows('vectors', vectors, len(begin)), profile), color)
 
     def save(
-        self, path: str | Path, *, eye: Vector | None = None, target: Vector | None = None,
+        self,
+        path: str | Path,
+        *,
+        eye: Vector | None = None,
+        target: Vector | None = None,
         pixels: tuple[int, int] = (640, 480),
     ) -> None:
         """
@@ -187,8 +213,11 @@ class Scene:
             raise InvalidValueError('path', str(path), 'a file that ends with .png')
         middle = self.center if target is None else finite_vector('target', target, 3, '')
         size = _size_of('pixels', pixels)
-        place = (middle + self._distance(middle, size) * _DIRECTION if eye is None
-                 else finite_vector('eye', eye, 3, ''))
+        place = (
+            middle + self._distance(middle, size) * _DIRECTION
+            if eye is None
+            else finite_vector('eye', eye, 3, '')
+        )
         if np.linalg.norm(place - middle) < _LEAST_DISTANCE:
             raise InvalidValueError('eye', place, f'a point apart from the target {middle}')
         draw(self.parts, View(place, middle, size), file)
@@ -210,9 +239,15 @@ class Scene:
             found = Surface(corners + middle, np.array([(0, 1, 2), (0, 2, 3)], np.int64))
         else:
             found = surface(shape, _SIDES)
-        self.parts.append(Part(
-            robot.name, found.vertices @ geometry.R.T + geometry.p, found.triangles, color,
-            is_plane))
+        self.parts.append(
+            Part(
+                robot.name,
+                found.vertices @ geometry.R.T + geometry.p,
+                found.triangles,
+                color,
+                is_plane,
+            )
+        )
 
     def _add(self, name: str, pieces: Sequence[Surface], color: Color) -> None:
         """Add many small surfaces as one part."""
@@ -220,10 +255,16 @@ class Scene:
         if not pieces:
             return
         counts = np.cumsum([0, *(len(each.vertices) for each in pieces[:-1])])
-        self.parts.append(Part(
-            name, np.concatenate([each.vertices for each in pieces]),
-            np.concatenate([each.triangles + first for each, first in zip(
-                pieces, counts, strict=True)]), rgba))
+        self.parts.append(
+            Part(
+                name,
+                np.concatenate([each.vertices for each in pieces]),
+                np.concatenate(
+                    [each.triangles + first for each, first in zip(pieces, counts, strict=True)]
+                ),
+                rgba,
+            )
+        )
 
     def _length(self, name: str, value: float | None, share: float) -> float:
         """Return a checked length, or a share of the scene's size."""
@@ -236,8 +277,9 @@ class Scene:
         aside = np.cross((0.0, 0.0, 1.0), _DIRECTION)
         aside /= np.linalg.norm(aside)
         slope = np.tan(0.5 * ANGLE)
-        seen = np.array([_DIRECTION, aside / (slope * size[0] / size[1]),
-                         np.cross(_DIRECTION, aside) / slope])
+        seen = np.array(
+            [_DIRECTION, aside / (slope * size[0] / size[1]), np.cross(_DIRECTION, aside) / slope]
+        )
         forward, x, y = seen @ (self._points() - middle).T
         return float(max(1.08 * (forward + np.maximum(abs(x), abs(y))).max(), _LEAST_DISTANCE))
 
@@ -253,8 +295,7 @@ class Scene:
 
 
 def _along(
-    starts: FloatArray, vectors: FloatArray,
-    profile: Callable[[float], list[tuple[float, float]]],
+    starts: FloatArray, vectors: FloatArray, profile: Callable[[float], list[tuple[float, float]]]
 ) -> list[Surface]:
     """Return surfaces about vectors (n, 3), whose profiles depend on their lengths."""
     lengths = np.linalg.norm(vectors, axis=1)
@@ -273,8 +314,12 @@ def _rows(name: str, value: Matrix, count: int | None = None) -> FloatArray:
     array = real_array(name, value, expected, '')
     if array.shape == (3,) and count in (None, 1):
         array = array[None]
-    if (array.ndim != 2 or array.shape[1] != 3 or count not in (None, len(array))
-            or not np.isfinite(array).all()):
+    if (
+        array.ndim != 2
+        or array.shape[1] != 3
+        or count not in (None, len(array))
+        or not np.isfinite(array).all()
+    ):
         raise InvalidValueError(name, value, expected)
     return array
 

@@ -33,10 +33,12 @@ class Shoves:
         """
         force = finite_vector('force', force, 3, 'push')
         seconds = number_from(
-            'seconds', seconds, 0.0, _LONGEST, 'push', f'a number from 0 to {_LONGEST:g} [s]')
+            'seconds', seconds, 0.0, _LONGEST, 'push', f'a number from 0 to {_LONGEST:g} [s]'
+        )
         if motion_of_link(self._world.simulation, link.slot) != 'dynamic':
             raise InvalidValueError(
-                'link', link.name, 'a link that can move', f'robot {link.robot.name!r}')
+                'link', link.name, 'a link that can move', f'robot {link.robot.name!r}'
+            )
         steps = max(1, round(seconds / self._world.time_step))
         self._left.append((link, force, steps))
 

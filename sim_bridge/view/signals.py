@@ -10,8 +10,14 @@ from sim_bridge.sensors.devices import Device, UnknownQuantityError
 from sim_bridge.world.world import World
 
 _UNITS = {
-    'force': 'N', 'torque': 'N m', 'angular_velocity': 'rad/s', 'linear_acceleration': 'm/s²',
-    'orientation': '', 'magnetic_field': 'T', 'range': 'm'}
+    'force': 'N',
+    'torque': 'N m',
+    'angular_velocity': 'rad/s',
+    'linear_acceleration': 'm/s²',
+    'orientation': '',
+    'magnetic_field': 'T',
+    'range': 'm',
+}
 _MOST = 16
 """Channels of a quantity that are shown; lidars have more."""
 

@@ -64,8 +64,11 @@ class _Meshes:
     def of_arrays(self, arrays: MeshArrays) -> int:
         """Return the number of a mesh that a description holds."""
         if id(arrays) not in self.numbers:
-            self._add(id(arrays), Mesh(
-                arrays.vertices.astype(np.float32), arrays.triangles.astype(np.uint32)), arrays)
+            self._add(
+                id(arrays),
+                Mesh(arrays.vertices.astype(np.float32), arrays.triangles.astype(np.uint32)),
+                arrays,
+            )
         return self.numbers[id(arrays)]
 
     def of_surface(self, own: ColoredSurface) -> int:
@@ -120,46 +123,88 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
             color = color_of(robot, number)
             visuals = _visuals(robot, link, len(links), meshes, color, warnings)
             role = 'collision' if visuals else 'both'
-            parts += [_part(geometry, len(links), meshes, color, role)
-                      for geometry in link.geometries]
+            parts += [
+                _part(geometry, len(links), meshes, color, role) for geometry in link.geometries
+            ]
             links.append(_link(robot, link, motion_of_link(world.simulation, link.slot)))
             parts += visuals
         joints += _joints(robot, places)
     state = world.state
     names, signals = signals_of(world)
-    odometry = Odometry({
-        robot.name: places[robot.root_link.slot.site] for robot in world.robots.values()
-        if _moves_as_a_whole(robot)})
+    odometry = Odometry(
+        {
+            robot.name: places[robot.root_link.slot.site]
+            for robot in world.robots.values()
+            if _moves_as_a_whole(robot)
+        }
+    )
     names += odometry.names
     sensors, readings = sensors_of(world, places)
     belts = Belts(world.geometries, places)
     return Described(
-        Structure(title, tuple(meshes.meshes), tuple(parts), tuple(links), tuple(joints), names,
-                  world.time_step, abilities, sensors, loops_of(world, places), belts.records),
-        Sizes(len(links), len(state.q), len(state.v), len(names), sum(map(len, readings)),
-              len(belts.records)),
-        np.array(list(places), int), np.array(trees, int),
+        Structure(
+            title,
+            tuple(meshes.meshes),
+            tuple(parts),
+            tuple(links),
+            tuple(joints),
+            names,
+            world.time_step,
+            abilities,
+            sensors,
+            loops_of(world, places),
+            belts.records,
+        ),
+        Sizes(
+            len(links),
+            len(state.q),
+            len(state.v),
+            len(names),
+            sum(map(len, readings)),
+            len(belts.records),
+        ),
+        np.array(list(places), int),
+        np.array(trees, int),
         np.array([places[geometry.link.slot.site] for geometry in world.geometries], float),
-        (*signals, odometry.values), readings,
-        {each: number for each, number in meshes.numbers.items()
-         if isinstance(each, GeometrySlot)}, belts, odometry, tuple(warnings))
+        (*signals, odometry.values),
+        readings,
+        {
+            each: number
+            for each, number in meshes.numbers.items()
+            if isinstance(each, GeometrySlot)
+        },
+        belts,
+        odometry,
+        tuple(warnings),
+    )
 
 
 def _moves_as_a_whole(robot: Robot) -> bool:
     """Return whether a robot is more than a body, and its base can move."""
-    return not robot.fixed_base and robot.motion != 'static' and (
-        len(robot.links) > 1 or bool(robot.crawlers))
+    return (
+        not robot.fixed_base
+        and robot.motion != 'static'
+        and (len(robot.links) > 1 or bool(robot.crawlers))
+    )
 
 
-def _part(
-    geometry: Geometry, link: int, meshes: _Meshes, color: Color, role: str
-) -> Part:
-    mesh, scale = (meshes.of(geometry.shape) if geometry.slot.heights is None else (
-        meshes.of_field(geometry.slot), (1.0, 1.0, 1.0)))
+def _part(geometry: Geometry, link: int, meshes: _Meshes, color: Color, role: str) -> Part:
+    mesh, scale = (
+        meshes.of(geometry.shape)
+        if geometry.slot.heights is None
+        else (meshes.of_field(geometry.slot), (1.0, 1.0, 1.0))
+    )
     opacity = 0.3 if geometry.sensor else color[3]
     return Part(
-        role, geometry.name, link, mesh, geometry.position,
-        matrix_from_quaternion(geometry.orientation), scale, (*color[:3], opacity))
+        role,
+        geometry.name,
+        link,
+        mesh,
+        geometry.position,
+        matrix_from_quaternion(geometry.orientation),
+        scale,
+        (*color[:3], opacity),
+    )
 
 
 def _visuals(
@@ -183,33 +228,49 @@ def _visuals(
                 mesh = meshes.of_arrays(visual.surface)
             elif visual.path.lower().endswith(VRML_SUFFIX):
                 # of several colours, as many parts
-                found += [Part(
-                    'visual', visual.name or f'{link.name}_visual_{k}', number,
-                    meshes.of_surface(each), visual.pose.position, visual.pose.rotation, scale,
-                    visual.color or each.color or color)
-                    for each in colored_surfaces_of_file(visual.path, visual.part)]
+                found += [
+                    Part(
+                        'visual',
+                        visual.name or f'{link.name}_visual_{k}',
+                        number,
+                        meshes.of_surface(each),
+                        visual.pose.position,
+                        visual.pose.rotation,
+                        scale,
+                        visual.color or each.color or color,
+                    )
+                    for each in colored_surfaces_of_file(visual.path, visual.part)
+                ]
                 continue
             else:
                 mesh = meshes.of_file(visual.path)
         except InvalidValueError as err:
             warnings.append(f'{place}: {err}')
             continue
-        found.append(Part(
-            'visual', visual.name or f'{link.name}_visual_{k}', number, mesh,
-            visual.pose.position, visual.pose.rotation, scale, visual.color or color))
+        found.append(
+            Part(
+                'visual',
+                visual.name or f'{link.name}_visual_{k}',
+                number,
+                mesh,
+                visual.pose.position,
+                visual.pose.rotation,
+                scale,
+                visual.color or color,
+            )
+        )
     return found
 
 
 def _link(robot: Robot, link: Link, motion: str) -> LinkRecord:
     if not link.m:
-        return LinkRecord(
-            link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), motion)
+        return LinkRecord(link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), motion)
     moments, axes = np.linalg.eigh(link.I)
     # of a box: 12 I_x / m = y² + z²
     squares = 12.0 / link.m * (0.5 * moments.sum() - moments)
     return LinkRecord(
-        link.name, robot.name, link.m, link.c, np.sqrt(np.maximum(squares, 0.0)), axes,
-        motion)
+        link.name, robot.name, link.m, link.c, np.sqrt(np.maximum(squares, 0.0)), axes, motion
+    )
 
 
 def _joints(robot: Robot, places: dict[int, int]) -> list[JointRecord]:
@@ -219,10 +280,22 @@ def _joints(robot: Robot, places: dict[int, int]) -> list[JointRecord]:
     for k, name in enumerate(robot.joint_names):
         (axis,), link = robot.joint(name).axes, robot.joint(name).link2
         assert link is not None
-        found.append(JointRecord(
-            name, robot.name, first_q + k, slot.one_axis.start + k, places[link.slot.site],
-            axis.direction, not axis.is_linear, axis.lower, axis.upper, axis.velocity_limit,
-            axis.effort_limit, _CONTROLS))
+        found.append(
+            JointRecord(
+                name,
+                robot.name,
+                first_q + k,
+                slot.one_axis.start + k,
+                places[link.slot.site],
+                axis.direction,
+                not axis.is_linear,
+                axis.lower,
+                axis.upper,
+                axis.velocity_limit,
+                axis.effort_limit,
+                _CONTROLS,
+            )
+        )
     return found
 
 

@@ -35,20 +35,37 @@ class Taping:
             self._described = describe(world, self._title, _NOTHING)
             self._layout = world.simulation.layout
             # what sensors read is not taken
-            self._takes.append(Take(
-                self._described.structure._replace(sensors=(), signals=(), belts=()),
-                self._described.sizes._replace(signals=0, readings=0, belts=0), []))
+            self._takes.append(
+                Take(
+                    self._described.structure._replace(sensors=(), signals=(), belts=()),
+                    self._described.sizes._replace(signals=0, readings=0, belts=0),
+                    [],
+                )
+            )
             sites = world.simulation.observed_sites()
         state, described = world.state, self._described
         count = min(int(state.contact_size[0]), CONTACTS)
-        contacts = np.concatenate([
-            state.contact_point[:count], state.contact_normal[:count],
-            state.contact_impulse[:count, :3] / world.time_step,
-            -state.contact_gap[:count, None]], axis=1)
-        self._takes[-1].moments.append(Moment(
-            time, sites[described.sites, :12], state.q.copy(), state.v.copy(), state.u.copy(),
-            (state.idle[described.trees] == ASLEEP).astype(float), contacts,
-            described.geometry_links[state.contact_geometry[:count]].reshape(count, 2)))
+        contacts = np.concatenate(
+            [
+                state.contact_point[:count],
+                state.contact_normal[:count],
+                state.contact_impulse[:count, :3] / world.time_step,
+                -state.contact_gap[:count, None],
+            ],
+            axis=1,
+        )
+        self._takes[-1].moments.append(
+            Moment(
+                time,
+                sites[described.sites, :12],
+                state.q.copy(),
+                state.v.copy(),
+                state.u.copy(),
+                (state.idle[described.trees] == ASLEEP).astype(float),
+                contacts,
+                described.geometry_links[state.contact_geometry[:count]].reshape(count, 2),
+            )
+        )
 
     def tape(self, marks: list[Mark]) -> Tape:
         """Return all frames; there is at least one."""

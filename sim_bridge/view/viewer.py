@@ -33,8 +33,14 @@ class Viewer(DeclaredAttributes):
     __slots__ = ('_control', '_deadline', '_due', '_feed', '_page', '_snapshots', '_world')
 
     def __init__(
-        self, world: World, *, speed: float = 1.0, paused: bool = False, browser: bool = True,
-        port: int = 0, title: str = 'sim_bridge',
+        self,
+        world: World,
+        *,
+        speed: float = 1.0,
+        paused: bool = False,
+        browser: bool = True,
+        port: int = 0,
+        title: str = 'sim_bridge',
     ):
         """
         Open the page. The arguments are those of `World.view`.
@@ -76,7 +82,9 @@ class Viewer(DeclaredAttributes):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         """Close the page."""
@@ -122,7 +130,8 @@ class Viewer(DeclaredAttributes):
             self._snapshots = names
             self._page.tell(Notice('snapshots', '', names))
         self._feed.publish(
-            control.is_paused, control.speed, self._world.simulation.last_applied.pushes())
+            control.is_paused, control.speed, self._world.simulation.last_applied.pushes()
+        )
 
     def wait(self) -> None:
         """Show the world until the page is closed or the program interrupted, without a step."""

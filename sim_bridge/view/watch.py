@@ -48,20 +48,35 @@ class Watch:
         self._due = now + _PERIOD
         before, self._seen = self._seen, self._look()
         seen = self._seen
-        if (before.motions != seen.motions or before.heights.keys() != seen.heights.keys()
-                or not np.array_equal(before.frames, seen.frames)
-                or not np.array_equal(before.flags, seen.flags)
-                or not np.array_equal(before.belts, seen.belts)):
+        if (
+            before.motions != seen.motions
+            or before.heights.keys() != seen.heights.keys()
+            or not np.array_equal(before.frames, seen.frames)
+            or not np.array_equal(before.flags, seen.flags)
+            or not np.array_equal(before.belts, seen.belts)
+        ):
             return Changes(True, ())
-        return Changes(False, tuple(
-            slot for slot, heights in seen.heights.items()
-            if not np.array_equal(before.heights[slot], heights)))
+        return Changes(
+            False,
+            tuple(
+                slot
+                for slot, heights in seen.heights.items()
+                if not np.array_equal(before.heights[slot], heights)
+            ),
+        )
 
     def _look(self) -> _Seen:
         slots = self._world.simulation.slots.values()
         geometry = self._world.simulation.geometry
         return _Seen(
-            [(slot.is_kinematic, len(slot.geometries)) for slot in slots], geometry.frame.copy(),
-            geometry.flags.copy(), (geometry.belt != 0.0).sum(axis=1) > 0,
-            {each: each.heights.copy() for slot in slots for each in slot.geometries
-             if each.heights is not None})
+            [(slot.is_kinematic, len(slot.geometries)) for slot in slots],
+            geometry.frame.copy(),
+            geometry.flags.copy(),
+            (geometry.belt != 0.0).sum(axis=1) > 0,
+            {
+                each: each.heights.copy()
+                for slot in slots
+                for each in slot.geometries
+                if each.heights is not None
+            },
+        )

@@ -54,5 +54,6 @@ def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
 def numbers_of_all(name: str, what: Any, world: World) -> np.ndarray:
     """Return the numbers of the geometries of one such thing, or of several; as above."""
     bodies = tuple(what) if is_series(what) else (what,)
-    return np.concatenate([
-        np.zeros(0, np.int64), *(geometry_numbers(name, one, world) for one in bodies)])
+    return np.concatenate(
+        [np.zeros(0, np.int64), *(geometry_numbers(name, one, world) for one in bodies)]
+    )

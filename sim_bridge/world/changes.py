@@ -27,8 +27,7 @@ def apply_changes(
     try:
         with all_or_nothing(simulation):
             for change in changes:
-                additions.attempt(
-                    change.own.place, partial(_change, robots, change, additions))
+                additions.attempt(change.own.place, partial(_change, robots, change, additions))
             check(additions.findings, text, what)
             for change in changes:
                 _finish(robots[change.name], change)
@@ -47,9 +46,14 @@ def _change(robots: Mapping[str, Robot], change: EntityChange, additions: Additi
     for part in change.links:
         additions.attempt(part.values.place, partial(_change_link, robots, robot, part, additions))
     for name, joint in change.joints.items():
-        additions.attempt(joint.own.place, partial(
-            lambda name, joint: set_joint(robot.joint(name), joint, additions.set_all),
-            name, joint))
+        additions.attempt(
+            joint.own.place,
+            partial(
+                lambda name, joint: set_joint(robot.joint(name), joint, additions.set_all),
+                name,
+                joint,
+            ),
+        )
 
 
 def _change_link(
@@ -57,7 +61,8 @@ def _change_link(
 ) -> None:
     """Change a link: its shapes before the masses that they may give it."""
     if change.name is None and not (
-            change.values.items or change.mass.items or change.shapes or change.density):
+        change.values.items or change.mass.items or change.shapes or change.density
+    ):
         return
     link = link_of(robots, robot.name) if change.name is None else robot.link(change.name)
     for shape in change.shapes:

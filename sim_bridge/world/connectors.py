@@ -94,7 +94,12 @@ def motion_of_connector(
             return axes @ v
         if what == 'dw':
             return axes @ (own.dw - other.dw - np.cross(w, own.w))
-        return axes @ (own.dv - other.dv - np.cross(other.dw, away)
-                       - np.cross(w, np.cross(w, away)) - 2.0 * np.cross(w, v))
+        return axes @ (
+            own.dv
+            - other.dv
+            - np.cross(other.dw, away)
+            - np.cross(w, np.cross(w, away))
+            - 2.0 * np.cross(w, v)
+        )
 
     return read

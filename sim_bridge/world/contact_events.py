@@ -70,7 +70,10 @@ class ContactListener(DeclaredAttributes):
     __slots__ = ('_listener', '_simulation', 'events', 'function')
 
     def __init__(
-        self, simulation: Simulation, listener: Listener, function: ContactFunction,
+        self,
+        simulation: Simulation,
+        listener: Listener,
+        function: ContactFunction,
         events: tuple[str, ...],
     ):
         """Belong to a world; made by `World.on_contact`."""
@@ -111,7 +114,10 @@ class WorldListeners:
         return tuple(made for made, _ in self._present())
 
     def add(
-        self, function: ContactFunction, a: Partner | None, b: Partner | None,
+        self,
+        function: ContactFunction,
+        a: Partner | None,
+        b: Partner | None,
         events: Iterable[str],
     ) -> ContactListener:
         """Add one; as `World.on_contact`."""
@@ -133,8 +139,10 @@ class WorldListeners:
         made = ContactListener(self._simulation, listener, function, names)
         self._simulation.listeners.listeners.append(listener)
         self._simulation.mark(Dirty.CONTACTS)
-        self._made = [*self._present(), (
-            made, ListenerRecord(function, _name_of(a), _name_of(b), names))]
+        self._made = [
+            *self._present(),
+            (made, ListenerRecord(function, _name_of(a), _name_of(b), names)),
+        ]
         return made
 
     def records(self) -> tuple[ListenerRecord, ...]:
@@ -181,17 +189,25 @@ def _robot_of(partner: Robot | Link | Geometry) -> Robot:
 def _name_of(partner: Partner | None) -> str | tuple[str, str | None, int | None] | None:
     if partner is None or isinstance(partner, str):
         return partner
-    return (_robot_of(partner).name, partner.name if isinstance(partner, Link) else None,
-            partner.slot.number if isinstance(partner, Geometry) else None)
+    return (
+        _robot_of(partner).name,
+        partner.name if isinstance(partner, Link) else None,
+        partner.slot.number if isinstance(partner, Geometry) else None,
+    )
 
 
 def _event(world: World, heard: Heard, time_step: float) -> ContactEvent:
     geometries, rows, contacts = world.geometries, heard.rows, heard.contacts
     a, b = heard.pair
     return ContactEvent(
-        _NAMES[heard.event], heard.time + 0.5 * time_step, geometries[a], geometries[b],
-        contacts.point[rows].copy(), contacts.normal[rows] * (-1.0 if heard.is_turned else 1.0),
-        -contacts.gap[rows])
+        _NAMES[heard.event],
+        heard.time + 0.5 * time_step,
+        geometries[a],
+        geometries[b],
+        contacts.point[rows].copy(),
+        contacts.normal[rows] * (-1.0 if heard.is_turned else 1.0),
+        -contacts.gap[rows],
+    )
 
 
 def _mask(function: object, answer: object, event: ContactEvent) -> np.ndarray | None:
@@ -204,6 +220,9 @@ def _mask(function: object, answer: object, event: ContactEvent) -> np.ndarray |
     mask = None if isinstance(answer, (str, bool)) else np.asarray(answer)
     if mask is None or mask.dtype != bool or mask.shape != (count,):
         raise InvalidValueError(
-            'answer', answer, f"None, 'keep', 'remove', or {count} truth values of points to keep",
-            f'on_contact, {getattr(function, "__qualname__", function)}')
+            'answer',
+            answer,
+            f"None, 'keep', 'remove', or {count} truth values of points to keep",
+            f'on_contact, {getattr(function, "__qualname__", function)}',
+        )
     return mask

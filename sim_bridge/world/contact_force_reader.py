@@ -85,8 +85,12 @@ class ContactForceReader(DeclaredAttributes):
         signs = contacts.signs(self.a, self.b)
         chosen = np.flatnonzero(signs)
         sign = signs[chosen, np.newaxis]
-        return (sign * contacts.forces[chosen], contacts.normals[chosen],
-                contacts.positions[chosen], sign * contacts.torques[chosen])
+        return (
+            sign * contacts.forces[chosen],
+            contacts.normals[chosen],
+            contacts.positions[chosen],
+            sign * contacts.torques[chosen],
+        )
 
     def _turned(self, vector: FloatArray) -> FloatArray:
         return vector if self.frame is None else self.frame.vector_from_world(vector)
@@ -94,6 +98,9 @@ class ContactForceReader(DeclaredAttributes):
 
 def _world_of(body: Any) -> Any:
     """Return the world of a robot, link or geometry; None for anything else."""
-    robot = body.link.robot if isinstance(body, Geometry) else (
-        body.robot if isinstance(body, Link) else body)
+    robot = (
+        body.link.robot
+        if isinstance(body, Geometry)
+        else (body.robot if isinstance(body, Link) else body)
+    )
     return getattr(robot, 'world', None)

@@ -54,8 +54,7 @@ class ContactPoint:
     link_a = ReadOnly[Link]('geometry_a.link', 'The link of the first geometry.')
     link_b = ReadOnly[Link]('geometry_b.link', 'The link of the second geometry.')
     robot_a = ReadOnly[Robot]('geometry_a.link.robot', 'The robot of the first geometry.')
-    robot_b = ReadOnly[Robot](
-        'geometry_b.link.robot', 'The robot of the second geometry.')
+    robot_b = ReadOnly[Robot]('geometry_b.link.robot', 'The robot of the second geometry.')
 
     @property
     def position(self) -> np.ndarray:
@@ -107,16 +106,25 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     @classmethod
     def of(cls, points: Sequence[ContactPoint], geometries: Sequence[Geometry]) -> ContactPoints:
         """Collect single points; geometries: all of their world."""
+
         def stacked(name: str, *shape: int) -> np.ndarray:
             return np.array([attrgetter(name)(each) for each in points], float).reshape(-1, *shape)
 
-        return cls(geometries, _Kept(
-            np.array([(each.geometry_a.index, each.geometry_b.index) for each in points],
-                     np.int64).reshape(-1, 2),
-            stacked('point_a', 3), stacked('point_b', 3), stacked('normal', 3), stacked('gap'),
-            stacked('frame_a.R', 3, 3),
-            np.stack([stacked('placement_a.p', 3), stacked('placement_b.p', 3)], axis=1),
-            np.stack([stacked('placement_a.R', 3, 3), stacked('placement_b.R', 3, 3)], axis=1)))
+        return cls(
+            geometries,
+            _Kept(
+                np.array(
+                    [(each.geometry_a.index, each.geometry_b.index) for each in points], np.int64
+                ).reshape(-1, 2),
+                stacked('point_a', 3),
+                stacked('point_b', 3),
+                stacked('normal', 3),
+                stacked('gap'),
+                stacked('frame_a.R', 3, 3),
+                np.stack([stacked('placement_a.p', 3), stacked('placement_b.p', 3)], axis=1),
+                np.stack([stacked('placement_a.R', 3, 3), stacked('placement_b.R', 3, 3)], axis=1),
+            ),
+        )
 
     def are_among(self, geometries: Sequence[Geometry]) -> bool:
         """Return whether `indices` are those in a world's geometries: none came or went since."""
@@ -144,10 +152,17 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
         a, b = (self._geometries[number] for number in kept.indices[index])
         R, own, turned = kept.axes[index], kept.origins_in_links[index], kept.axes_in_links[index]
         return ContactPoint(
-            a, b, kept.points_a[index], kept.points_b[index], kept.normals[index],
-            float(kept.gaps[index]), ContactFrame(kept.points_a[index], R),
-            ContactFrame(kept.points_b[index], R), ContactFrame(own[0], turned[0]),
-            ContactFrame(own[1], turned[1]))
+            a,
+            b,
+            kept.points_a[index],
+            kept.points_b[index],
+            kept.normals[index],
+            float(kept.gaps[index]),
+            ContactFrame(kept.points_a[index], R),
+            ContactFrame(kept.points_b[index], R),
+            ContactFrame(own[0], turned[0]),
+            ContactFrame(own[1], turned[1]),
+        )
 
     def __iter__(self) -> Iterator[ContactPoint]:
         """Iterate over the points."""
@@ -166,8 +181,12 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
 
 
 def contact_points(
-    geometries: Sequence[Geometry], indices: np.ndarray, points_a: np.ndarray,
-    points_b: np.ndarray, normals: np.ndarray, gaps: np.ndarray,
+    geometries: Sequence[Geometry],
+    indices: np.ndarray,
+    points_a: np.ndarray,
+    points_b: np.ndarray,
+    normals: np.ndarray,
+    gaps: np.ndarray,
 ) -> ContactPoints:
     """
     Return points of geometries with their frames.
@@ -180,11 +199,23 @@ def contact_points(
     links = [geometries[number].link for number in numbers]
     row = row.reshape(indices.shape)
     R = np.array([link.R for link in links]).reshape(-1, 3, 3)[row]
-    apart = np.stack([points_a, points_b], axis=1) - np.array(
-        [link.p for link in links]).reshape(-1, 3)[row]
-    return ContactPoints(geometries, _Kept(
-        indices, points_a, points_b, normals, gaps, axes, np.einsum('nskj,nsk->nsj', R, apart),
-        np.einsum('nskj,nkl->nsjl', R, axes)))
+    apart = (
+        np.stack([points_a, points_b], axis=1)
+        - np.array([link.p for link in links]).reshape(-1, 3)[row]
+    )
+    return ContactPoints(
+        geometries,
+        _Kept(
+            indices,
+            points_a,
+            points_b,
+            normals,
+            gaps,
+            axes,
+            np.einsum('nskj,nsk->nsj', R, apart),
+            np.einsum('nskj,nkl->nsjl', R, axes),
+        ),
+    )
 
 
 def contact_axes(normals: np.ndarray) -> np.ndarray:

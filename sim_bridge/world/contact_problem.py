@@ -22,8 +22,11 @@ from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.contact_points import ContactPoint, ContactPoints
 from sim_bridge.world.sparse import gram_product, inverse_factor, least_squares, null_space
 
-FRICTION_MODELS = {surfaces.CONE: 'cone', surfaces.PYRAMID: 'pyramid',
-                   surfaces.CONSTANT: 'constant'}
+FRICTION_MODELS = {
+    surfaces.CONE: 'cone',
+    surfaces.PYRAMID: 'pyramid',
+    surfaces.CONSTANT: 'constant',
+}
 _TOUCHING = 1e-6  # gap of contacts that count as touching [m]
 
 
@@ -101,10 +104,12 @@ class ContactProblem:
 
     def __repr__(self) -> str:
         """Show the sizes."""
-        return (f'<ContactProblem: {counted(len(self.gap), "contact")}, '
-                f'{counted(len(self.v), "coordinate")}, '
-                f'{counted(len(self.K), "joint row")}, '
-                f'{counted(len(self.joint_laws.types), "joint law")}, h = {self.time_step:g} s>')
+        return (
+            f'<ContactProblem: {counted(len(self.gap), "contact")}, '
+            f'{counted(len(self.v), "coordinate")}, '
+            f'{counted(len(self.K), "joint row")}, '
+            f'{counted(len(self.joint_laws.types), "joint law")}, h = {self.time_step:g} s>'
+        )
 
     @property
     def J(self) -> np.ndarray:
@@ -144,7 +149,9 @@ class ContactProblem:
         return self.v_free + self._whitened.T @ self._loop_change[: len(self.v)]
 
     def velocity(
-        self, impulses: np.ndarray, law_impulses: np.ndarray | None = None,
+        self,
+        impulses: np.ndarray,
+        law_impulses: np.ndarray | None = None,
         turning_impulses: np.ndarray | None = None,
     ) -> np.ndarray:
         """
@@ -156,7 +163,9 @@ class ContactProblem:
         return self.v_held + self.factor @ push
 
     def joint_impulses(
-        self, impulses: np.ndarray, law_impulses: np.ndarray | None = None,
+        self,
+        impulses: np.ndarray,
+        law_impulses: np.ndarray | None = None,
         turning_impulses: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return (m,) μ for λ (nc, 3), ν (k,) and τ (t, 3): the least where rows depend."""
@@ -164,7 +173,8 @@ class ContactProblem:
             return np.zeros(0)
         push = np.zeros(len(self._joint_rows))
         push[: len(self.v)] = self._whitened @ self._generalized(
-            impulses, law_impulses, turning_impulses)
+            impulses, law_impulses, turning_impulses
+        )
         free = self._free_directions
         needed = self._loop_change + free @ (free.T @ push) - push
         return least_squares(self._joint_rows, needed)
@@ -181,8 +191,11 @@ class ContactProblem:
         if not isinstance(robot, Robot) or robot not in self.coordinates:
             raise InvalidValueError('robot', robot, 'a robot of the problem')
         first = self.coordinates[robot].start - (6 if robot.motion == 'kinematic' else 0)
-        names = robot.joint_names if joints is None else items_of(
-            'joints', joints, str, 'names of joints')
+        names = (
+            robot.joint_names
+            if joints is None
+            else items_of('joints', joints, str, 'names of joints')
+        )
         for name in names:
             if name not in robot.joint_names:
                 raise UnknownNameError('joint', name, robot.joint_names, f'robot {robot.name!r}')
@@ -204,11 +217,15 @@ class ContactProblem:
         try:
             return inverse_factor(self.M)
         except np.linalg.LinAlgError:
-            names = [robot.name for robot, place in self.coordinates.items()
-                     if np.linalg.eigvalsh(self.M[place, place]).min() <= 0.0]
+            names = [
+                robot.name
+                for robot, place in self.coordinates.items()
+                if np.linalg.eigvalsh(self.M[place, place]).min() <= 0.0
+            ]
             raise StateError(
                 f'the mass matrix of robot {", ".join(names)} is singular: a joint moves nothing '
-                'that has mass') from None
+                'that has mass'
+            ) from None
 
     @cached_property
     def closed(self) -> ContactProblem:
@@ -224,11 +241,13 @@ class ContactProblem:
         own = laws.chosen(~bounded)
         scale = self.closed_scale
         problem = replace(
-            self, joint_names=[*self.joint_names, *own.names],
+            self,
+            joint_names=[*self.joint_names, *own.names],
             K=np.concatenate([self.K, scale[:, None] * own.jacobian]),
             joint_target=np.concatenate([self.joint_target, scale * own.target]),
             joint_softness=np.concatenate([self.joint_softness, scale**2 * own.softness]),
-            joint_laws=laws.chosen(bounded))
+            joint_laws=laws.chosen(bounded),
+        )
         problem.__dict__['_whitened'] = self._whitened
         return problem
 
@@ -239,16 +258,19 @@ class ContactProblem:
         return 1.0 / np.sqrt(np.where(softness > 0.0, softness, 1.0))
 
     def _generalized(
-        self, impulses: np.ndarray, law_impulses: np.ndarray | None,
+        self,
+        impulses: np.ndarray,
+        law_impulses: np.ndarray | None,
         turning_impulses: np.ndarray | None,
     ) -> np.ndarray:
         """Return (nv,) J3ᵀ λ + Lᵀ ν + J_turnᵀ τ."""
         push = np.zeros(len(self.v))
         laws = self.joint_laws.jacobian
         for what, given, jacobian, shape in (
-                ('impulses', impulses, self.J3, (len(self.gap), 3)),
-                ('law_impulses', law_impulses, laws, (len(laws),)),
-                ('turning_impulses', turning_impulses, self.J_turn, (len(self.turning), 3))):
+            ('impulses', impulses, self.J3, (len(self.gap), 3)),
+            ('law_impulses', law_impulses, laws, (len(laws),)),
+            ('turning_impulses', turning_impulses, self.J_turn, (len(self.turning), 3)),
+        ):
             if given is not None:
                 array = real_array(what, given, f'an array {shape}', '')
                 if array.shape not in (shape, (len(jacobian),)):
@@ -280,17 +302,29 @@ class ContactProblem:
 
 
 def contact_problem(
-    world: World, simulation: Simulation, snapshot: Snapshot,
-    contacts: Iterable[ContactPoint], time_step: float | None, bias: object,
+    world: World,
+    simulation: Simulation,
+    snapshot: Snapshot,
+    contacts: Iterable[ContactPoint],
+    time_step: float | None,
+    bias: object,
     joint_laws: bool = True,
 ) -> ContactProblem:
     """Build the problem of contacts of a world; as `World.contact_problem`."""
     points = _checked_contacts(world, simulation, contacts)
-    h = simulation.time_step if time_step is None else positive_number(
-        'time_step', time_step, 'a positive number [s]')
+    h = (
+        simulation.time_step
+        if time_step is None
+        else positive_number('time_step', time_step, 'a positive number [s]')
+    )
     terms = ContactTerms(
-        simulation, points.indices, (points.points_a, points.points_b), points.normals,
-        points.gaps, h)
+        simulation,
+        points.indices,
+        (points.points_a, points.points_b),
+        points.normals,
+        points.gaps,
+        h,
+    )
     free, v = terms.is_free, terms.velocity
     v_free = np.where(free, v + h * terms.acceleration, v)
     laws = terms.laws(v_free)
@@ -307,23 +341,46 @@ def contact_problem(
     if truth('joint_laws', joint_laws):
         own = own._replace(jacobian=own.jacobian[:, free])
     else:
-        left_out += [f'{kind} of joint {name!r}'
-                     for kind, name in dict.fromkeys(zip(own.types, own.names, strict=True))]
+        left_out += [
+            f'{kind} of joint {name!r}'
+            for kind, name in dict.fromkeys(zip(own.types, own.names, strict=True))
+        ]
         own = own.chosen(np.zeros(len(own.types), bool))._replace(
-            jacobian=np.zeros((0, int(free.sum()))))
+            jacobian=np.zeros((0, int(free.sum())))
+        )
     return ContactProblem(
-        contacts=points, time_step=h, coordinates=_coordinates(world, free),
-        M=terms.mass if free.all() else terms.mass[np.ix_(free, free)], v=v[free],
-        v_free=v_free[free], u=terms.applied[free],
-        efforts=terms.effort[free], bias_forces=terms.bias[free], axes=axes,
-        J3=rows, gap=points.gaps, target=target.ravel() - every_row[:, ~free] @ v[~free],
-        softness=laws.softness.ravel(), adhesion=laws.pull, friction=laws.friction,
+        contacts=points,
+        time_step=h,
+        coordinates=_coordinates(world, free),
+        M=terms.mass if free.all() else terms.mass[np.ix_(free, free)],
+        v=v[free],
+        v_free=v_free[free],
+        u=terms.applied[free],
+        efforts=terms.effort[free],
+        bias_forces=terms.bias[free],
+        axes=axes,
+        J3=rows,
+        gap=points.gaps,
+        target=target.ravel() - every_row[:, ~free] @ v[~free],
+        softness=laws.softness.ravel(),
+        adhesion=laws.pull,
+        friction=laws.friction,
         friction_models=[FRICTION_MODELS[int(model)] for model in laws.model],
-        pushes=pushes, turning=turning, turning_friction=laws.turning[turning],
-        J_turn=turns[:, free], turning_target=-turns[:, ~free] @ v[~free],
-        joint_names=joints.names, K=joints.jacobian, joint_target=joints.target,
-        joint_softness=joints.softness, joint_laws=own, left_out=left_out,
-        other_contacts=_other_contacts(world, points), world=world, snapshot=snapshot)
+        pushes=pushes,
+        turning=turning,
+        turning_friction=laws.turning[turning],
+        J_turn=turns[:, free],
+        turning_target=-turns[:, ~free] @ v[~free],
+        joint_names=joints.names,
+        K=joints.jacobian,
+        joint_target=joints.target,
+        joint_softness=joints.softness,
+        joint_laws=own,
+        left_out=left_out,
+        other_contacts=_other_contacts(world, points),
+        world=world,
+        snapshot=snapshot,
+    )
 
 
 def _coordinates(world: World, free: np.ndarray) -> dict[Robot, slice]:
@@ -354,8 +411,9 @@ def _coordinate_names(world: World, count: int) -> list[str]:
 def _other_contacts(world: World, contacts: ContactPoints) -> ContactPoints:
     """Return contacts of a world that touch, of other pairs than those of some contacts."""
     found = world.find_contacts(margin=_TOUCHING)
-    own, others = (np.sort(each.indices, axis=1) @ (len(world.geometries), 1)
-                   for each in (contacts, found))
+    own, others = (
+        np.sort(each.indices, axis=1) @ (len(world.geometries), 1) for each in (contacts, found)
+    )
     is_sensor = np.array([geometry.sensor for geometry in world.geometries], bool)
     is_other: np.ndarray = ~np.isin(others, own) & ~is_sensor[found.indices].any(axis=1)
     return found[is_other]
@@ -365,7 +423,8 @@ def _without_prescribed(joints: JointRows, free: np.ndarray, v: np.ndarray) -> J
     """Return rows of the coordinates that forces move; what the others do goes to the target."""
     rows = joints.jacobian
     return joints._replace(
-        jacobian=rows[:, free], target=joints.target - rows[:, ~free] @ v[~free])
+        jacobian=rows[:, free], target=joints.target - rows[:, ~free] @ v[~free]
+    )
 
 
 def _checked_contacts(

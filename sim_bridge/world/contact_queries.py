@@ -69,8 +69,9 @@ class ContactQueries:
         found = self._search.between(table.numbers, float(table.margins.max()))
         row = self._rows_of(found, table)
         near = found.gaps <= table.margins[row]
-        return self._shown(FoundPoints(*(array[near] for array in found)),
-                           table.is_turned[row[near]])
+        return self._shown(
+            FoundPoints(*(array[near] for array in found)), table.is_turned[row[near]]
+        )
 
     def distances(
         self, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
@@ -90,7 +91,8 @@ class ContactQueries:
         firsts, seconds = (self._numbers(name, each) for name, each in (('a', a), ('b', b)))
         if len(firsts) * len(seconds) > _MOST_PAIRS:
             raise InvalidValueError(
-                'pairs', f'{len(firsts)} by {len(seconds)}', f'at most {_MOST_PAIRS} pairs')
+                'pairs', f'{len(firsts)} by {len(seconds)}', f'at most {_MOST_PAIRS} pairs'
+            )
         table = PairTable(*_crossed(firsts, seconds, margin))
         may = self._search.collidable(table.numbers) & self._search.measurable(table.numbers)
         return table.chosen(may)
@@ -98,8 +100,10 @@ class ContactQueries:
     def _given(self, pairs: Iterable[Pair], margin: float) -> PairTable:
         """Return the pairs of a list, whether or not they may collide."""
         is_bounded = margin < np.inf
-        expected = (f'pairs (a, b){" or (a, b, margin)" if is_bounded else ""} of robots, links '
-                    'or geometries')
+        expected = (
+            f'pairs (a, b){" or (a, b, margin)" if is_bounded else ""} of robots, links '
+            'or geometries'
+        )
         crossed = []
         for pair in items_of('pairs', pairs, (tuple, list), expected):
             if len(pair) not in ((2, 3) if is_bounded else (2,)):
@@ -108,7 +112,8 @@ class ContactQueries:
             crossed.append(_crossed(self._numbers('a', pair[0]), self._numbers('b', pair[1]), own))
         table = PairTable(
             np.concatenate([np.zeros((0, 2), np.int64), *(rows for rows, _ in crossed)]),
-            np.concatenate([np.zeros(0), *(margins for _, margins in crossed)]))
+            np.concatenate([np.zeros(0), *(margins for _, margins in crossed)]),
+        )
         endless = np.flatnonzero(~self._search.measurable(table.numbers))
         if len(endless):
             names = [self._geometries[number].name for number in table.numbers[endless[0]]]
@@ -127,8 +132,7 @@ class ContactQueries:
     def _rows_of(self, found: FoundPoints, table: PairTable) -> np.ndarray:
         """Return the row in a table of each point's pair; both are in ascending order."""
         count = len(self._geometries)
-        return np.searchsorted(
-            table.numbers @ (count, 1), found.pairs @ (count, 1))
+        return np.searchsorted(table.numbers @ (count, 1), found.pairs @ (count, 1))
 
     def _shown(self, found: FoundPoints, is_turned: np.ndarray | None = None) -> ContactPoints:
         """Return points of geometries; is_turned: (n,) where a and b are exchanged."""
@@ -136,10 +140,13 @@ class ContactQueries:
             is_turned = np.zeros(len(found.gaps), bool)
         turned = is_turned[:, None]
         return contact_points(
-            self._geometries, np.where(turned, found.pairs[:, ::-1], found.pairs),
+            self._geometries,
+            np.where(turned, found.pairs[:, ::-1], found.pairs),
             np.where(turned, found.points_b, found.points_a),
             np.where(turned, found.points_a, found.points_b),
-            np.where(turned, -found.normals, found.normals), found.gaps)
+            np.where(turned, -found.normals, found.normals),
+            found.gaps,
+        )
 
 
 def _crossed(

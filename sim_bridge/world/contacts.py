@@ -82,10 +82,15 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         count = int(state.contact_size[0])
         # in one attribute, as each takes its time to be set
         self._kept = _Kept(
-            world, world.geometries, state.contact_geometry[:count].copy(),
-            state.contact_point[:count].copy(), state.contact_normal[:count].copy(),
-            -state.contact_gap[:count], state.contact_impulse[:count, :3] / time_step,
-            state.contact_impulse[:count, 3:] / time_step)
+            world,
+            world.geometries,
+            state.contact_geometry[:count].copy(),
+            state.contact_point[:count].copy(),
+            state.contact_normal[:count].copy(),
+            -state.contact_gap[:count],
+            state.contact_impulse[:count, :3] / time_step,
+            state.contact_impulse[:count, 3:] / time_step,
+        )
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -103,8 +108,14 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
             return [self[k] for k in range(*index.indices(len(self)))]
         first, second = (self._kept.geometries[g] for g in self.indices[index])
         return Contact(
-            first, second, self.positions[index], self.normals[index], float(self.depths[index]),
-            self.forces[index], self.torques[index])
+            first,
+            second,
+            self.positions[index],
+            self.normals[index],
+            float(self.depths[index]),
+            self.forces[index],
+            self.torques[index],
+        )
 
     def __iter__(self) -> Iterator[Contact]:
         """Iterate over the points."""

@@ -38,9 +38,11 @@ def describe_divergence(
         return (
             f'step {step} of {simulation.time_step} s gives velocities that are not '
             'finite; the state before it is kept. Reduce the time step, or look for a link '
-            'without inertia or an enormous effort')
+            'without inertia or an enormous effort'
+        )
     return f'step {step} of {simulation.time_step} s diverges; the state before it is kept: ' + (
-        _Divergence(simulation, robots, velocities).text)
+        _Divergence(simulation, robots, velocities).text
+    )
 
 
 def _not_finite(robots: Sequence[Robot]) -> str | None:
@@ -52,12 +54,14 @@ def _not_finite(robots: Sequence[Robot]) -> str | None:
                 if not np.isfinite(value).all():
                     return (
                         f'{what} = {value} at {joint.place}. '
-                        'Make it finite; the state before the step is kept')
+                        'Make it finite; the state before the step is kept'
+                    )
         if not robot.fixed_base and not np.isfinite(robot.root_link.p).all():
             return (
                 f'position = {robot.root_link.p.tolist()} of the '
                 f'base of robot {robot.name!r}. Set it by set_base_pose; the state before the '
-                'step is kept')
+                'step is kept'
+            )
     return None
 
 
@@ -107,7 +111,8 @@ class _Divergence:
         unit = self._unit(owner)
         parts = [
             f'the velocity of {owner.place} goes from {self._before[at]:.4g} to '
-            f'{self._after[at]:.4g} {unit} in it']
+            f'{self._after[at]:.4g} {unit} in it'
+        ]
         if 1.0 < self._growth < math.inf:
             parts.append(f', {self._growth:.3g} times the change of the step before')
         others = self._others(owner)
@@ -122,8 +127,12 @@ class _Divergence:
     def _others(self, owner: _Owner) -> list[_Owner]:
         """List what else changes nearly as much."""
         least = _LIKEWISE * self._change[self._worst]
-        return [each for each in self._owners if each is not owner and (
-            self._change[each.first : each.first + each.size] > least).any()]
+        return [
+            each
+            for each in self._owners
+            if each is not owner
+            and (self._change[each.first : each.first + each.size] > least).any()
+        ]
 
     def _unit(self, owner: _Owner) -> str:
         """Return the unit of the worst coordinate."""
@@ -140,12 +149,14 @@ class _Divergence:
         if self._is_driven(owner):
             return (
                 f'The effort u = {self._state.u[self._worst]:.4g} that is set for it drives it '
-                'ever faster, to and fro: a control law with gains too high for the step. ')
+                'ever faster, to and fro: a control law with gains too high for the step. '
+            )
         own, carried, link = self._masses(owner)
         if 0.0 < own * _MUCH < carried:
             return (
                 f'Link {link!r} of {own:.3g} kg carries {carried:.3g} kg: what is so light under '
-                'a load swings faster than the step can follow. ')
+                'a load swings faster than the step can follow. '
+            )
         return 'The forces that its velocities cause grow faster than the step can follow. '
 
     def _remedy(self, owner: _Owner) -> str:
@@ -169,8 +180,12 @@ class _Divergence:
         """Return whether an applied effort turns a velocity round, as it did the step before."""
         at, state = self._worst, self._state
         gain, last = self._after[at] - self._before[at], state.acceleration[at]
-        return bool(owner.joint is not None and state.control[at] == BY_EFFORT
-                    and state.u[at] * gain > 0.0 and last * gain < 0.0)
+        return bool(
+            owner.joint is not None
+            and state.control[at] == BY_EFFORT
+            and state.u[at] * gain > 0.0
+            and last * gain < 0.0
+        )
 
     def _masses(self, owner: _Owner) -> tuple[float, float, str]:
         """Return the mass of a joint's body, that of what it carries [kg], and its link's name."""

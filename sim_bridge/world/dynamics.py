@@ -45,15 +45,39 @@ from sim_bridge.world.manifold import (
 from sim_bridge.world.operations import operations_of, weighed
 
 __all__ = [
-    'bias_forces', 'center_of_mass', 'center_of_mass_jacobian',
-    'center_of_mass_jacobian_derivative', 'centroidal_momentum', 'centroidal_momentum_matrix',
-    'centroidal_momentum_matrix_derivative', 'configuration', 'coriolis_matrix', 'difference',
-    'forward_dynamics', 'forward_dynamics_derivatives', 'forward_kinematics',
-    'ForwardDynamicsDerivatives', 'gravity_forces', 'integrate', 'integration_derivatives',
-    'IntegrationDerivatives', 'interpolate', 'inverse_dynamics', 'inverse_dynamics_derivatives',
-    'inverse_mass_matrix', 'InverseDynamicsDerivatives', 'jacobian', 'jacobian_derivative',
-    'kinetic_energy', 'mass_matrix', 'neutral_configuration', 'potential_energy',
-    'random_configuration', 'set_configuration', 'velocity']
+    'bias_forces',
+    'center_of_mass',
+    'center_of_mass_jacobian',
+    'center_of_mass_jacobian_derivative',
+    'centroidal_momentum',
+    'centroidal_momentum_matrix',
+    'centroidal_momentum_matrix_derivative',
+    'configuration',
+    'coriolis_matrix',
+    'difference',
+    'forward_dynamics',
+    'forward_dynamics_derivatives',
+    'forward_kinematics',
+    'ForwardDynamicsDerivatives',
+    'gravity_forces',
+    'integrate',
+    'integration_derivatives',
+    'IntegrationDerivatives',
+    'interpolate',
+    'inverse_dynamics',
+    'inverse_dynamics_derivatives',
+    'inverse_mass_matrix',
+    'InverseDynamicsDerivatives',
+    'jacobian',
+    'jacobian_derivative',
+    'kinetic_energy',
+    'mass_matrix',
+    'neutral_configuration',
+    'potential_energy',
+    'random_configuration',
+    'set_configuration',
+    'velocity',
+]
 
 Numbers = Vector | Matrix
 """Numbers of one configuration, or rows of many."""
@@ -95,7 +119,10 @@ def inverse_mass_matrix(
 
 
 def bias_forces(
-    robot: Robot, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] that hold the accelerations at zero: C dq + g."""
@@ -110,7 +137,10 @@ def gravity_forces(
 
 
 def coriolis_matrix(
-    robot: Robot, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
@@ -122,7 +152,11 @@ def coriolis_matrix(
 
 
 def inverse_dynamics(
-    robot: Robot, ddq: Numbers, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    ddq: Numbers,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
@@ -130,7 +164,11 @@ def inverse_dynamics(
 
 
 def forward_dynamics(
-    robot: Robot, u: Numbers, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    u: Numbers,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
@@ -138,7 +176,11 @@ def forward_dynamics(
 
 
 def inverse_dynamics_derivatives(
-    robot: Robot, ddq: Numbers, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    ddq: Numbers,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> InverseDynamicsDerivatives:
     """
@@ -151,7 +193,11 @@ def inverse_dynamics_derivatives(
 
 
 def forward_dynamics_derivatives(
-    robot: Robot, u: Numbers, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    u: Numbers,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> ForwardDynamicsDerivatives:
     """Return the derivatives of `forward_dynamics`; out and errors as of inverse dynamics."""
@@ -160,7 +206,11 @@ def forward_dynamics_derivatives(
 
 
 def jacobian(
-    robot: Robot, link: Link | str, point: Numbers | None = None, q: Numbers | None = None, *,
+    robot: Robot,
+    link: Link | str,
+    point: Numbers | None = None,
+    q: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
@@ -174,15 +224,23 @@ def jacobian(
 
 
 def jacobian_derivative(
-    robot: Robot, link: Link | str, point: Numbers | None = None, q: Numbers | None = None,
-    dq: Numbers | None = None, *, out: FloatArray | None = None,
+    robot: Robot,
+    link: Link | str,
+    point: Numbers | None = None,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
+    out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (6, nv) the time derivative dJ/dt of `jacobian`: J ddq + dJ/dt dq accelerates it."""
     return operations_of(robot).jacobian_rate[_number(robot, link)].compute(out, point, q, dq)
 
 
 def forward_kinematics(
-    robot: Robot, link: Link | str | None = None, q: Numbers | None = None, *,
+    robot: Robot,
+    link: Link | str | None = None,
+    q: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
@@ -211,7 +269,10 @@ def center_of_mass_jacobian(
 
 
 def center_of_mass_jacobian_derivative(
-    robot: Robot, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (3, nv) the time derivative of `center_of_mass_jacobian`."""
@@ -219,7 +280,10 @@ def center_of_mass_jacobian_derivative(
 
 
 def centroidal_momentum(
-    robot: Robot, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (6,) momentum [kg m/s], and that about the centre of mass [kg m²/s]; world axes."""
@@ -234,7 +298,10 @@ def centroidal_momentum_matrix(
 
 
 def centroidal_momentum_matrix_derivative(
-    robot: Robot, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (6, nv) its time derivative: external forces and moments are A ddq + dA/dt dq."""
@@ -242,7 +309,10 @@ def centroidal_momentum_matrix_derivative(
 
 
 def kinetic_energy(
-    robot: Robot, q: Numbers | None = None, dq: Numbers | None = None, *,
+    robot: Robot,
+    q: Numbers | None = None,
+    dq: Numbers | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> float | FloatArray:
     """Return the kinetic energy [J], with that of rotors; (N,) of many configurations."""
@@ -264,7 +334,8 @@ def _number(robot: Robot, link: Link | str) -> int:
         if not isinstance(link, Link) or link.robot is not robot:
             place = f'robot {link.robot.name!r}' if isinstance(link, Link) else ''
             raise InvalidValueError(
-                'link', link, f'a link of robot {robot.name!r}, or its name', place)
+                'link', link, f'a link of robot {robot.name!r}, or its name', place
+            )
     return link.slot.number
 
 
@@ -273,11 +344,11 @@ def _in_uniform_gravity(robot: Robot) -> RobotDynamics:
     if robot.simulation.gravity[PULL]:
         raise StateError(
             f'robot {robot.name!r}: derivatives of dynamics are those in a uniform gravity; its '
-            'world has a PointGravity')
+            'world has a PointGravity'
+        )
     return operations
 
 
 def _blocks(blocks: FloatArray) -> list[FloatArray]:
     """Return the matrices in an array, of each configuration's."""
     return [blocks[..., k, :, :] for k in range(blocks.shape[-3])]
-

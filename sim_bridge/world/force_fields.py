@@ -42,7 +42,9 @@ class WorldFields:
         return {name: each.field for name, each in self._simulation.fields.placed.items()}
 
     def add(
-        self, field: ForceField, name: str | None,
+        self,
+        field: ForceField,
+        name: str | None,
         links: Link | Robot | Iterable[Link | Robot] | None,
     ) -> str:
         """Add a field; as `World.add_force_field`."""
@@ -83,7 +85,10 @@ class WorldFields:
                 raise InvalidValueError('links', each, 'links of this world', 'add_force_field')
             if isinstance(each, Link) and each.m == 0.0:
                 raise InvalidValueError(
-                    'links', each, 'links that have mass: fields act at the centre of mass',
-                    'add_force_field')
+                    'links',
+                    each,
+                    'links that have mass: fields act at the centre of mass',
+                    'add_force_field',
+                )
             found += robot.slot.links if isinstance(each, Robot) else [each.slot]
         return tuple(dict.fromkeys(found))

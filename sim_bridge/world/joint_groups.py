@@ -82,7 +82,8 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
             if not isinstance(joint, ConstraintJoint):
                 raise StateError(
                     f'joint {joint.name!r} is part of a tree and cannot be disabled: remove it, '
-                    'or add it by add_joint(…, tree=False)')
+                    'or add it by add_joint(…, tree=False)'
+                )
             switched.append(joint)
         for joint in switched:
             joint.is_broken = not is_on

@@ -30,8 +30,14 @@ class WorldJoints:
         self._simulation, self._tree, self._registry = simulation, tree, registry
 
     def add(
-        self, kind: str, first: _End, second: _End, name: str | None, tree: bool | None,
-        collide: bool, **described: Any,
+        self,
+        kind: str,
+        first: _End,
+        second: _End,
+        name: str | None,
+        tree: bool | None,
+        collide: bool,
+        **described: Any,
     ) -> Joint | ConstraintJoint:
         """Add a joint; as `World.add_joint`. described: what `described_spec` takes."""
         links = self._tree.own_links(first, second, 'add_joint')
@@ -51,8 +57,13 @@ class WorldJoints:
         return joint
 
     def add_angular_motor(
-        self, first: _End, second: _End, axes: Matrix, fixed_on: Sequence[str] | None,
-        is_euler: bool, name: str | None,
+        self,
+        first: _End,
+        second: _End,
+        axes: Matrix,
+        fixed_on: Sequence[str] | None,
+        is_euler: bool,
+        name: str | None,
     ) -> ConstraintJoint:
         """Add motors to a rotation; as `World.add_angular_motor`."""
         links = self._tree.own_links(first, second, 'add_angular_motor')
@@ -61,9 +72,7 @@ class WorldJoints:
         with self._registry.all_or_nothing():
             return self._tree.constrain(key, spec)
 
-    def add_motor(
-        self, axis: Axis | Joint | ConstraintJoint, name: str | None
-    ) -> ConstraintJoint:
+    def add_motor(self, axis: Axis | Joint | ConstraintJoint, name: str | None) -> ConstraintJoint:
         """Add a motor beside that of an axis; as `World.add_motor`."""
         own = axis_of(axis)
         spec = motor_beside(own)

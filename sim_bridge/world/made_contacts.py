@@ -59,7 +59,8 @@ class MadeContact:
         object.__setattr__(self, 'normal', normal)
         if self.direction is not None:
             object.__setattr__(
-                self, 'direction', finite_vector('direction', self.direction, 3, place))
+                self, 'direction', finite_vector('direction', self.direction, 3, place)
+            )
 
 
 def made_of(simulation: Simulation, contacts: Iterable[MadeContact] | Made) -> Made | None:
@@ -90,12 +91,18 @@ def made_of(simulation: Simulation, contacts: Iterable[MadeContact] | Made) -> M
     body = simulation.geometry.body[geometry]
     for row in np.flatnonzero(body[:, 0] == body[:, 1]):
         raise InvalidValueError(
-            'b', given[row].b, f'a geometry of another body than {given[row].a!r}', 'contact')
+            'b', given[row].b, f'a geometry of another body than {given[row].a!r}', 'contact'
+        )
     materials = [each.material for each in given]
     return Made(
-        geometry, np.array([each.point for each in given]),
-        np.array([each.normal for each in given]), np.array([-each.depth for each in given]),
-        np.array([(0.0, 0.0, 0.0) if each.direction is None else each.direction
-                  for each in given]),
+        geometry,
+        np.array([each.point for each in given]),
+        np.array([each.normal for each in given]),
+        np.array([-each.depth for each in given]),
+        np.array(
+            [(0.0, 0.0, 0.0) if each.direction is None else each.direction for each in given]
+        ),
         np.array([(each.motion or 0.0, each.motion2 or 0.0) for each in materials]),
-        np.array([law_of[each] for each in materials]), np.array(rows))
+        np.array([law_of[each] for each in materials]),
+        np.array(rows),
+    )

@@ -67,7 +67,8 @@ def set_configuration(
         for each, row in zip(parts, rows, strict=True):
             if row is not None and (row.ndim != 1 or not np.isfinite(row).all()):
                 raise InvalidValueError(
-                    name, row, f'{each.sizes[name]} finite numbers', each.place)
+                    name, row, f'{each.sizes[name]} finite numbers', each.place
+                )
     for each, position, speed in zip(parts, new_q, new_dq, strict=True):
         each.state['q'][0] = position
         if speed is not None:
@@ -81,8 +82,7 @@ def neutral_configuration(subject: Robot | World) -> FloatArray:
 
 
 def random_configuration(
-    subject: Robot | World, seed: int | np.random.Generator | None = None,
-    count: int | None = None,
+    subject: Robot | World, seed: int | np.random.Generator | None = None, count: int | None = None
 ) -> FloatArray:
     """
     Return (nq,) a random configuration within the joints' limits, or (count, nq) many.
@@ -95,8 +95,11 @@ def random_configuration(
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise InvalidValueError(
-            'seed', seed, "None, an integer of at least 0, or a generator of numpy's",
-            _place(subject)) from None
+            'seed',
+            seed,
+            "None, an integer of at least 0, or a generator of numpy's",
+            _place(subject),
+        ) from None
     size = 1 if count is None else whole_number('count', count)
     drawn = [_draw(each, rng, size) for each in _all(subject)]
     rows = np.concatenate(drawn or [np.zeros((size, 0))], axis=1)
@@ -104,7 +107,10 @@ def random_configuration(
 
 
 def integrate(
-    subject: Robot | World, dq: Vector | Matrix, q: Vector | Matrix | None = None, *,
+    subject: Robot | World,
+    dq: Vector | Matrix,
+    q: Vector | Matrix | None = None,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nq,) the configuration that dq leads to from q, the present one if None."""
@@ -114,7 +120,10 @@ def integrate(
 
 
 def difference(
-    subject: Robot | World, q: Vector | Matrix, q2: Vector | Matrix, *,
+    subject: Robot | World,
+    q: Vector | Matrix,
+    q2: Vector | Matrix,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """Return (nv,) the difference that leads from q to q2, by the shorter way of turning."""
@@ -124,7 +133,11 @@ def difference(
 
 
 def interpolate(
-    subject: Robot | World, q: Vector | Matrix, q2: Vector | Matrix, share: Number | Vector, *,
+    subject: Robot | World,
+    q: Vector | Matrix,
+    q2: Vector | Matrix,
+    share: Number | Vector,
+    *,
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
@@ -139,18 +152,21 @@ def interpolate(
     counts = {len(shares), len(change)} if shares.ndim and change.ndim == 2 else set()
     if len(counts - {1}) == 2:
         raise InvalidValueError(
-            'rows', f'{len(shares)} of share, {len(change)} of q and q2',
-            'as many of each, or one', _place(subject))
+            'rows',
+            f'{len(shares)} of share, {len(change)} of q and q2',
+            'as many of each, or one',
+            _place(subject),
+        )
     return integrate(subject, (shares[:, None] if shares.ndim else shares) * change, q, out=out)
 
 
-def integration_derivatives(
-    subject: Robot | World, dq: Vector | Matrix
-) -> IntegrationDerivatives:
+def integration_derivatives(subject: Robot | World, dq: Vector | Matrix) -> IntegrationDerivatives:
     """Return the derivatives of `integrate`, which are the same at all q."""
     parts = _all(subject)
-    blocks = [each.integration_derivatives.compute(None, change) for each, change in
-              zip(parts, _split(parts, 'dq', dq), strict=True)]
+    blocks = [
+        each.integration_derivatives.compute(None, change)
+        for each, change in zip(parts, _split(parts, 'dq', dq), strict=True)
+    ]
     if isinstance(subject, Robot):
         both = blocks[0]
     else:
@@ -189,10 +205,12 @@ def _split(
     array = real_array(name, value, f'{total} finite numbers, or rows of so many', place)
     if array.ndim not in (1, 2) or array.shape[-1] != total:
         raise InvalidValueError(
-            f'shape of {name}', array.shape, f'({total},) or (N, {total})', place)
+            f'shape of {name}', array.shape, f'({total},) or (N, {total})', place
+        )
     return cast(
-        'list[FloatArray | None]', np.split(array, np.cumsum(sizes, dtype=int)[:-1], axis=-1)
-        if parts else [])
+        'list[FloatArray | None]',
+        np.split(array, np.cumsum(sizes, dtype=int)[:-1], axis=-1) if parts else [],
+    )
 
 
 def _of_each(
@@ -201,8 +219,9 @@ def _of_each(
     """Return the results of an operation of all robots side by side."""
     parts = _all(subject)
     split = [_split(parts, what, value) for what, value in inputs.items()]
-    results = [getattr(each, name).compute(None, *own)
-               for each, *own in zip(parts, *split, strict=True)]
+    results = [
+        getattr(each, name).compute(None, *own) for each, *own in zip(parts, *split, strict=True)
+    ]
     joined = np.concatenate(results or [np.zeros(0)], axis=-1)
     if out is None:
         return joined
@@ -227,5 +246,6 @@ def _draw(operations: RobotDynamics, rng: np.random.Generator, count: int) -> Fl
         q[:, model.q_of_v[i]] = lower + (upper - lower) * rng.random(count)
     for (following, followed), law in zip(model.mimic, model.mimic_law, strict=True):
         q[:, model.q_of_v[following]] = (
-            law[MULTIPLIER] * q[:, model.q_of_v[followed]] + law[OFFSET])
+            law[MULTIPLIER] * q[:, model.q_of_v[followed]] + law[OFFSET]
+        )
     return q

@@ -99,7 +99,8 @@ class OpenPlxScene(DeclaredAttributes):
     def robots(self) -> tuple[Robot, ...]:
         """The robots and bodies that are still in the world."""
         return tuple(
-            self._world.robots[name] for name in self.record.robots if name in self._world.robots)
+            self._world.robots[name] for name in self.record.robots if name in self._world.robots
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -108,8 +109,12 @@ class OpenPlxScene(DeclaredAttributes):
 
     def link(self, path: str) -> Link:
         """Return the link of a body, by its path; raises UnknownNameError."""
-        return self._found('body', path, self.description.links, lambda robot: {
-            link.name: link for link in robot.links})
+        return self._found(
+            'body',
+            path,
+            self.description.links,
+            lambda robot: {link.name: link for link in robot.links},
+        )
 
     def joint(self, path: str) -> Joint | ConstraintJoint:
         """Return the joint of a mate, by its path; raises UnknownNameError."""
@@ -117,8 +122,12 @@ class OpenPlxScene(DeclaredAttributes):
         key = self.record.cross_joints.get(names.get(path, ''))
         if key is not None:
             return self._world.joint(key)
-        return self._found('mate', path, names, lambda robot: {
-            **{joint.name: joint for joint in robot.joints}, **robot.loop_joints})
+        return self._found(
+            'mate',
+            path,
+            names,
+            lambda robot: {**{joint.name: joint for joint in robot.joints}, **robot.loop_joints},
+        )
 
     def parts(self, path: str) -> list[Joint | ConstraintJoint]:
         """Return the joint of a mate, and those of its play; raises UnknownNameError."""
@@ -177,7 +186,8 @@ class OpenPlxScene(DeclaredAttributes):
             with suppress(UnknownNameError):
                 if signal.kind == ENABLE:
                     self._switch(signal.source, signal.model).restart(
-                        signal.source not in self.description.disabled)
+                        signal.source not in self.description.disabled
+                    )
                 elif signal.is_input and signal.model == 'Distance' and (size := distances[name]):
                     joint = self.joint(signal.source)
                     assert isinstance(joint, ConstraintJoint)
@@ -229,8 +239,10 @@ class OpenPlxScene(DeclaredAttributes):
             if names[path] in own:
                 return own[names[path]]
         present = [
-            known for known, name in names.items()
-            if any(name in parts(robot) for robot in self.robots)]
+            known
+            for known, name in names.items()
+            if any(name in parts(robot) for robot in self.robots)
+        ]
         raise UnknownNameError(kind, path, present, f'scene {self.name!r}')
 
 
@@ -238,8 +250,7 @@ class SceneLoader:
     """Adds scenes to a world, and remembers them. scenes: by name."""
 
     def __init__(
-        self, world: World, simulation: Simulation, registry: RobotRegistry,
-        tree: SpanningTree,
+        self, world: World, simulation: Simulation, registry: RobotRegistry, tree: SpanningTree
     ):
         """Start without scenes."""
         self._world, self._simulation = world, simulation
@@ -275,21 +286,28 @@ class SceneLoader:
 
     def restore(self, records: Iterable[SceneRecord]) -> None:
         """Show scenes again whose robots and joints are there."""
-        self.scenes.update(
-            (record.name, OpenPlxScene(self._world, record)) for record in records)
+        self.scenes.update((record.name, OpenPlxScene(self._world, record)) for record in records)
 
     def _add(self, scene: MappedScene, own: str, name: str | None, at: Pose) -> SceneRecord:
         simulation = self._simulation
-        materials = {each.name: simulation.materials.under_free_name(each)
-                     for each in scene.materials}
+        materials = {
+            each.name: simulation.materials.under_free_name(each) for each in scene.materials
+        }
         for material in materials.values():
             simulation.materials.add(material)
         robots: list[Robot] = []
         for mapped in scene.robots:
-            robots.append(self._add_robot(
-                scene, mapped, own, robot_name(scene, mapped, own, name), at, materials))
-        links = {link.name: link for robot in robots for link in robot.links
-                 if link.name in scene.links.values()}
+            robots.append(
+                self._add_robot(
+                    scene, mapped, own, robot_name(scene, mapped, own, name), at, materials
+                )
+            )
+        links = {
+            link.name: link
+            for robot in robots
+            for link in robot.links
+            if link.name in scene.links.values()
+        }
         keys: dict[str, str] = {}
         for cross in scene.cross_joints:
             described = cross.constraint
@@ -316,7 +334,12 @@ class SceneLoader:
         return record
 
     def _add_robot(
-        self, scene: MappedScene, mapped: MappedRobot, own: str, name: str, at: Pose,
+        self,
+        scene: MappedScene,
+        mapped: MappedRobot,
+        own: str,
+        name: str,
+        at: Pose,
         materials: Mapping[str, Material],
     ) -> Robot:
         place = at @ mapped.pose
@@ -325,17 +348,29 @@ class SceneLoader:
         try:
             if description.xml:
                 return registry.add_robot(
-                    description, registry.free_name(None, name), None, pose, {},
-                    CollisionOptions())
+                    description, registry.free_name(None, name), None, pose, {}, CollisionOptions()
+                )
             shapes = tuple(
-                LinkShape(link, replace(
-                    placed, groups=frozenset(f'{own}/{group}' for group in placed.groups),
-                    material=None if placed.material is None else materials[str(placed.material)]))
-                for link, placed in mapped.shapes)
+                LinkShape(
+                    link,
+                    replace(
+                        placed,
+                        groups=frozenset(f'{own}/{group}' for group in placed.groups),
+                        material=None
+                        if placed.material is None
+                        else materials[str(placed.material)],
+                    ),
+                )
+                for link, placed in mapped.shapes
+            )
             robot = registry.add_placed(
-                replace(description, report=scene.report), registry.free_name(None, name), pose,
-                Collisions(shapes, separated=mapped.apart), mapped.positions,
-                mapped.is_kinematic)
+                replace(description, report=scene.report),
+                registry.free_name(None, name),
+                pose,
+                Collisions(shapes, separated=mapped.apart),
+                mapped.positions,
+                mapped.is_kinematic,
+            )
         except SimBridgeError as err:
             raise _refused(scene, name, err) from err
         for joint, axes in mapped.axes.items():
@@ -432,7 +467,8 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
     if inertia[free, free].size:
         velocity[free] = np.linalg.solve(
             inertia[free, free],
-            momentum[free] - inertia[free, :prescribed] @ velocity[:prescribed])
+            momentum[free] - inertia[free, :prescribed] @ velocity[:prescribed],
+        )
     robot.simulation.invalidate()
 
 
@@ -444,5 +480,6 @@ def _momentum(robot: Robot, link: Link, motion: BodyMotion, turn: np.ndarray) ->
     linear = of_link[:3] + np.cross(of_link[3:], arm, axisa=0, axisc=0)
     inertia = R @ slot.inertia @ R.T
     momentum: np.ndarray = slot.mass * linear.T @ (turn @ motion.linear) + of_link[3:].T @ (
-        inertia @ turn @ motion.angular)
+        inertia @ turn @ motion.angular
+    )
     return momentum

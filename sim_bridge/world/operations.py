@@ -27,5 +27,6 @@ def weighed(robot: Robot) -> RobotDynamics:
     if operations.simulation.fields.gravity is not None:
         raise StateError(
             f'robot {robot.name!r}: dynamics are those in a gravity that is a vector or a '
-            'PointGravity; that of its world is a function')
+            'PointGravity; that of its world is a function'
+        )
     return operations

@@ -68,9 +68,12 @@ def distance(shape_a: Shape, pose_a: GivenPose, shape_b: Shape, pose_b: GivenPos
     InvalidValueError for invalid poses, and for pairs without a distance: two planes or height
     fields.
     """
-    probe = _probe([
-        (_checked_shape('shape_a', shape_a), _pose_of('pose_a', pose_a)),
-        (_checked_shape('shape_b', shape_b), _pose_of('pose_b', pose_b))])
+    probe = _probe(
+        [
+            (_checked_shape('shape_a', shape_a), _pose_of('pose_a', pose_a)),
+            (_checked_shape('shape_b', shape_b), _pose_of('pose_b', pose_b)),
+        ]
+    )
     return _measure(probe.handle, (shape_a, 0), (shape_b, 1))
 
 
@@ -86,36 +89,45 @@ class GeometryQueries:
         handle = self._simulation.handles.probe
         first, second = geometries_of('a', a, self._world), geometries_of('b', b, self._world)
         if not first or not second:
-            raise InvalidValueError(
-                'geometries', [*first, *second], 'at least one on either side')
+            raise InvalidValueError('geometries', [*first, *second], 'at least one on either side')
         found = [
             _measure(handle, (one.shape, one.index), (other.shape, other.index))
-            for one in first for other in second]
+            for one in first
+            for other in second
+        ]
         return min(found, key=lambda measured: measured.distance)
 
     def overlaps(self, shape: Shape, position: Vector, orientation: Vector) -> list[Geometry]:
         """Return the geometries that a shape touches or intersects; as `World.overlaps`."""
         probe, near = _probe_near(shape, position, orientation, self._world.geometries)
         return [
-            one for row, one in enumerate(near, 1)
-            if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
+            one
+            for row, one in enumerate(near, 1)
+            if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0
+        ]
 
     def overlap_contacts(
         self, shape: Shape, position: Vector, orientation: Vector, skip: Body | Iterable[Body]
     ) -> list[OverlapContact]:
         """Find the contacts of a shape, in the order of geometries; as its namesake in `World`."""
         skipped = set(numbers_of_all('skip', skip, self._world).tolist())
-        probe, near = _probe_near(shape, position, orientation, [
-            one for number, one in enumerate(self._world.geometries) if number not in skipped])
+        probe, near = _probe_near(
+            shape,
+            position,
+            orientation,
+            [one for number, one in enumerate(self._world.geometries) if number not in skipped],
+        )
         pairs = np.array([(0, row) for row in range(1, len(near) + 1)], np.int64).reshape(-1, 2)
         search = ContactSearch(probe.handle)
         deepest, patches = search.distances(pairs), search.between(pairs, 0.0)
         has_line = [isinstance(shape, Line) or isinstance(one.shape, Line) for one in near]
         found = []
         for row, one in enumerate(near):
-            own = [OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap))
-                   for pair, point_a, point_b, normal, gap in zip(*patches, strict=True)
-                   if pair[1] == row + 1 and gap <= 0.0]
+            own = [
+                OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap))
+                for pair, point_a, point_b, normal, gap in zip(*patches, strict=True)
+                if pair[1] == row + 1 and gap <= 0.0
+            ]
             _, point_a, point_b, normal, gap = (array[row] for array in deepest)
             # a patch holds no point of what is wholly inside of a mesh, and should not of a line
             is_missed = max((each.depth for each in own), default=-1.0) < -gap - _SAME
@@ -132,8 +144,9 @@ class GeometryQueries:
         if corners.shape != (2, 3) or not (corners[0] <= corners[1]).all():
             raise InvalidValueError('box', box, expected, 'overlapping')
         meets = (boxes[:, :3] <= corners[1]).all(axis=1) & (boxes[:, 3:] >= corners[0]).all(axis=1)
-        return [one for one, is_there in zip(self._world.geometries, meets, strict=True)
-                if is_there]
+        return [
+            one for one, is_there in zip(self._world.geometries, meets, strict=True) if is_there
+        ]
 
 
 def _probe_near(
@@ -153,7 +166,8 @@ def _probe(shapes: Sequence[tuple[Shape, FloatArray]]) -> Probe:
     model, _ = join_models([], (0.0, 0.0, 0.0))
     records = [
         shape_record(shape, rotation=pose[:9].reshape(3, 3), position=pose[9:])
-        for shape, pose in shapes]
+        for shape, pose in shapes
+    ]
     return make_probe(model, make_state(model), build_geometry(records))
 
 

@@ -50,8 +50,10 @@ class RayHit:
 
     def __repr__(self) -> str:
         """Show what is hit, and how far away."""
-        return (f'<RayHit: {self.geometry.link.robot.name}/{self.geometry.name}, '
-                f'distance {self.distance:.6g} m>')
+        return (
+            f'<RayHit: {self.geometry.link.robot.name}/{self.geometry.name}, '
+            f'distance {self.distance:.6g} m>'
+        )
 
 
 class RayHits(DeclaredAttributes, Sequence[RayHit | None]):
@@ -110,8 +112,14 @@ class RayQueries:
         self._changes = -1
 
     def first(
-        self, p0: object, p1: object, *, groups: Iterable[str] | None,
-        skip: Body | Iterable[Body], only: Body | Iterable[Body] | None, cull: bool,
+        self,
+        p0: object,
+        p1: object,
+        *,
+        groups: Iterable[str] | None,
+        skip: Body | Iterable[Body],
+        only: Body | Iterable[Body] | None,
+        cull: bool,
         sensors: bool,
     ) -> RayHit | None:
         """Find what a segment hits first; as `World.raycast`."""
@@ -135,9 +143,16 @@ class RayQueries:
         return RayHit(self._geometries[index], point, normal, distance, depth)
 
     def cast(
-        self, p0: object, p1: object, *, groups: Iterable[str] | None,
-        skip: Body | Iterable[Body], only: Body | Iterable[Body] | None, cull: bool,
-        sensors: bool, every: bool,
+        self,
+        p0: object,
+        p1: object,
+        *,
+        groups: Iterable[str] | None,
+        skip: Body | Iterable[Body],
+        only: Body | Iterable[Body] | None,
+        cull: bool,
+        sensors: bool,
+        every: bool,
     ) -> RayHits:
         """Find what segments hit; as `World.raycasts`."""
         starts, ends = _rows('p0', p0), _rows('p1', p1)
@@ -172,7 +187,9 @@ class RayQueries:
         return search
 
     def _allowed(
-        self, groups: Iterable[str] | None, skip: Body | Iterable[Body],
+        self,
+        groups: Iterable[str] | None,
+        skip: Body | Iterable[Body],
         only: Body | Iterable[Body] | None,
     ) -> np.ndarray:
         """Return (ng,) 1 for each geometry that may be hit; (0,) where all may."""
@@ -206,15 +223,19 @@ def _point(name: str, value: Any) -> Sequence[float]:
             return point
     points = _points(name, value, '(3,)')
     if points.ndim != 1:
-        raise InvalidValueError(name, f'array of shape {points.shape}', '(3,)',
-                                'raycast')
+        raise InvalidValueError(name, f'array of shape {points.shape}', '(3,)', 'raycast')
     return points.tolist()
 
 
 def _rows(name: str, value: Any) -> FloatArray:
     """Return points (3,) or (n, 3), which may be too far away; raises InvalidValueError."""
-    if (type(value) is np.ndarray and value.dtype is _FLOAT and value.ndim == 2
-            and value.shape[1] == 3 and value.flags.c_contiguous):
+    if (
+        type(value) is np.ndarray
+        and value.dtype is _FLOAT
+        and value.ndim == 2
+        and value.shape[1] == 3
+        and value.flags.c_contiguous
+    ):
         return value
     return _points(name, value, _EITHER)
 

@@ -69,38 +69,51 @@ class RobotRegistry:
     # --- adding ----------------------------------------------------------------------------------
 
     def add_robot(
-        self, description: RobotDescription, name: str | None, fixed_base: bool | None,
-        pose: GivenPose, joint_positions: Mapping[str, float], options: CollisionOptions,
+        self,
+        description: RobotDescription,
+        name: str | None,
+        fixed_base: bool | None,
+        pose: GivenPose,
+        joint_positions: Mapping[str, float],
+        options: CollisionOptions,
     ) -> Robot:
         """Add a robot of a checked description; as `World.add_robot`."""
-        instance_of('description', description, RobotDescription,
-                    'a RobotDescription, which load_description returns')
+        instance_of(
+            'description',
+            description,
+            RobotDescription,
+            'a RobotDescription, which load_description returns',
+        )
         joint_positions = {**description.positions, **checked_positions(joint_positions)}
         fixed_base = truth_or_none('fixed_base', fixed_base)
         self_collision = truth_or_none('self_collision', options.self_collision)
         shapes: tuple[LinkShape, ...] = ()
         if one_of('collisions', options.collisions, CHOICES) != NONE:
             findings = Findings()
-            shapes = read_shapes(
-                description, findings, options.collisions, options.missing_meshes)
+            shapes = read_shapes(description, findings, options.collisions, options.missing_meshes)
             self._warn_of_materials(description, findings)
             report = findings.report(description.source)
             if not report.ok:
                 raise DescriptionError(report)
             report = replace(
-                description.report, findings=description.report.findings + report.findings)
+                description.report, findings=description.report.findings + report.findings
+            )
             description = replace(description, report=report)
             shapes = tuple(map(self._with_own_material, shapes))
         separated = None if options.srdf is None else read_srdf(options.srdf, description.links)
         with self.all_or_nothing(is_addition=not description.constraints):
             return self._add(
-                description, self.free_name(name, description.name), fixed_base, pose,
-                Collisions(shapes, self_collision, separated), options.material,
-                joint_positions=joint_positions)
+                description,
+                self.free_name(name, description.name),
+                fixed_base,
+                pose,
+                Collisions(shapes, self_collision, separated),
+                options.material,
+                joint_positions=joint_positions,
+            )
 
     def add_copy(
-        self, robot: Robot, name: str | None, position: Vector | None,
-        orientation: Vector | None,
+        self, robot: Robot, name: str | None, position: Vector | None, orientation: Vector | None
     ) -> Robot:
         """Add a copy of a robot of this world or another; as `World.add_copy`."""
         instance_of('robot', robot, Robot, 'a robot of this world or another')
@@ -108,25 +121,33 @@ class RobotRegistry:
             return self._add_copy(robot, name, position, orientation)
 
     def _add_copy(
-        self, robot: Robot, name: str | None, position: Vector | None,
-        orientation: Vector | None,
+        self, robot: Robot, name: str | None, position: Vector | None, orientation: Vector | None
     ) -> Robot:
         known, shapes, source = robot.simulation.materials, [], robot.slot
         for shape in source.collisions.shapes:
             of_name = shape.placed.material
             own = None if of_name is None or of_name == DEFAULT else known[str(of_name)]
-            shapes.append(self._with_own_material(
-                shape._replace(placed=replace(shape.placed, material=own))))
+            shapes.append(
+                self._with_own_material(shape._replace(placed=replace(shape.placed, material=own)))
+            )
         blueprint, (_, started, at) = source.blueprint, source.added
         first, count = at.q + blueprint.first_q, len(robot.joint_names)
         copy = self._add(
-            robot.description, self.free_name(name, robot.name), robot.fixed_base, ORIGIN,
-            replace(source.collisions, shapes=tuple(shapes)), None,
-            joint_positions=dict(zip(
-                robot.joint_names, started.q[first : first + count].tolist(), strict=True)),
-            is_placed=any(robot.simulation.constraints[str(joint.key)].spec.gathers
-                          for joint in robot.loop_joints.values()),
-            is_kinematic=robot.motion == 'kinematic')
+            robot.description,
+            self.free_name(name, robot.name),
+            robot.fixed_base,
+            ORIGIN,
+            replace(source.collisions, shapes=tuple(shapes)),
+            None,
+            joint_positions=dict(
+                zip(robot.joint_names, started.q[first : first + count].tolist(), strict=True)
+            ),
+            is_placed=any(
+                robot.simulation.constraints[str(joint.key)].spec.gathers
+                for joint in robot.loop_joints.values()
+            ),
+            is_kinematic=robot.motion == 'kinematic',
+        )
         if blueprint.mount is None:
             carry_over(blueprint.model, source.added, copy.slot.part)
             copy.slot.excluded = source.excluded
@@ -134,25 +155,37 @@ class RobotRegistry:
         p, quat = copy.root_link.p, quaternion_from_matrix(copy.root_link.R)
         copy.set_base_pose(
             p.tolist() if position is None else position,
-            quat if orientation is None else orientation)
+            quat if orientation is None else orientation,
+        )
         _remember_as_added(copy.slot)
         return copy
 
     def add_body(
-        self, spec: BodySpec, name: str | None, pose: GivenPose,
-        velocity: tuple[Vector, Vector],
+        self, spec: BodySpec, name: str | None, pose: GivenPose, velocity: tuple[Vector, Vector]
     ) -> Robot:
         """Add a robot of one link; as `World.add_body`."""
         with self.all_or_nothing(is_addition=True):
             name = self.free_name(name, 'body')
             description, collisions = describe_body(spec, name, self._simulation.materials.take)
             return self._add(
-                description, name, spec.motion == 'static', pose, collisions, spec.material,
-                is_kinematic=spec.motion == 'kinematic', velocity=velocity)
+                description,
+                name,
+                spec.motion == 'static',
+                pose,
+                collisions,
+                spec.material,
+                is_kinematic=spec.motion == 'kinematic',
+                velocity=velocity,
+            )
 
     def add_placed(
-        self, description: RobotDescription, name: str, pose: GivenPose, collisions: Collisions,
-        positions: Mapping[str, Any], is_kinematic: bool,
+        self,
+        description: RobotDescription,
+        name: str,
+        pose: GivenPose,
+        collisions: Collisions,
+        positions: Mapping[str, Any],
+        is_kinematic: bool,
     ) -> Robot:
         """
         Add a robot whose shapes are made, at the positions of its joints, of any type.
@@ -160,8 +193,16 @@ class RobotRegistry:
         Loops that are open there stay so until the first step. Part of an addition of several.
         """
         return self._add(
-            description, name, None, pose, collisions, None, joint_positions=positions,
-            is_placed=True, is_kinematic=is_kinematic)
+            description,
+            name,
+            None,
+            pose,
+            collisions,
+            None,
+            joint_positions=positions,
+            is_placed=True,
+            is_kinematic=is_kinematic,
+        )
 
     def free_name(self, name: str | None, default: str) -> str:
         """Return an unused name; raises InvalidValueError if the given one is in use."""
@@ -270,12 +311,18 @@ class RobotRegistry:
     def _warn_of_materials(self, description: RobotDescription, findings: Findings) -> None:
         """Warn of materials that links name and this world does not have."""
         for link in description.links.values():
-            if link.material and link.collisions and (
-                    link.material not in self._simulation.materials):
+            if (
+                link.material
+                and link.collisions
+                and (link.material not in self._simulation.materials)
+            ):
                 findings.warning(
-                    'unknown-material', Place('link', link.name, link.line),
+                    'unknown-material',
+                    Place('link', link.name, link.line),
                     'the world has no such material; add it to world.materials before the robot',
-                    'material', link.material)
+                    'material',
+                    link.material,
+                )
 
     def _with_own_material(self, shape: LinkShape) -> LinkShape:
         """Rename a shape's material, read from a file, to a name unused in this world."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, SceneError
 from sim_bridge.description.scene.fields import field_place, SceneField
+from sim_bridge.description.scene.joints import JointSettings
 from sim_bridge.description.scene.model import SceneDescription, SceneRobot
 from sim_bridge.description.scene.values import Values
 from sim_bridge.foundation.errors import InvalidValueError, plain, SimBridgeError
@@ -77,11 +78,18 @@ class Additions:
         except DescriptionError as err:
             for finding in err.report.errors:
                 self.findings.error(
-                    finding.code, place(''), f'{err.report.source}: {finding.subject}: '
-                    f'{finding.message}')
+                    finding.code,
+                    place(''),
+                    f'{err.report.source}: {finding.subject}: {finding.message}',
+                )
         except InvalidValueError as err:
-            self.findings.error('bad-value', place(err.what), f'expected {err.expected}',
-                                err.what, plain(err.value))
+            self.findings.error(
+                'bad-value',
+                place(err.what),
+                f'expected {err.expected}',
+                err.what,
+                plain(err.value),
+            )
         except SimBridgeError as err:
             self.findings.error('bad-value', place(''), str(err))
         return None
@@ -105,27 +113,33 @@ def add_scene(
     if scene.settings is not None:
         additions.set_all(world, _with_sleep(scene.settings, additions))
     for material in scene.materials:
-        attempt(partial(_at, Place('world', f'materials.{material.name}')),
-                partial(_add_material, world.materials, material))
+        attempt(
+            partial(_at, Place('world', f'materials.{material.name}')),
+            partial(_add_material, world.materials, material),
+        )
     if scene.ground is not None:
         attempt(partial(_at, Place('world', 'ground')), partial(world.add_ground, **scene.ground))
     for body in scene.bodies:
         robot = attempt(
-            body.own.place, partial(world.add_body, body.shapes, body.name, **body.arguments))
+            body.own.place, partial(world.add_body, body.shapes, body.name, **body.arguments)
+        )
         if robot is not None:
             additions.set_all(robot.root_link, body.link)
     for each in scene.robots:
         attempt(each.own.place, partial(_add_robot, world, each, start, additions))
     for openplx in scene.openplx:
-        attempt(partial(_at, Place('world', f'openplx.{openplx.name}', openplx.line)),
-                partial(world.load_openplx, openplx.file, name=openplx.name, **openplx.arguments))
+        attempt(
+            partial(_at, Place('world', f'openplx.{openplx.name}', openplx.line)),
+            partial(world.load_openplx, openplx.file, name=openplx.name, **openplx.arguments),
+        )
     # their directions of friction are those of links
     for number, (a, b, contact) in enumerate(scene.contact_materials):
-        attempt(partial(_at, Place('world', f'contact_materials[{number}]')),
-                partial(world.set_contact_material, a, b, contact))
+        attempt(
+            partial(_at, Place('world', f'contact_materials[{number}]')),
+            partial(world.set_contact_material, a, b, contact),
+        )
     for joint in scene.joints:
-        attempt(joint.arguments.place,
-                partial(add_scene_joint, world, joint, additions.set_all))
+        attempt(joint.arguments.place, partial(add_scene_joint, world, joint, additions.set_all))
     for field in scene.force_fields:
         attempt(partial(_at, field_place(field)), partial(add_scene_field, world, field))
 
@@ -149,8 +163,7 @@ def add_scene(
 
 def add_scene_field(world: SceneTarget, field: SceneField) -> None:
     """Add a field of force; raises UnknownNameError for what it is to act on."""
-    links = None if field.links is None else [
-        part_of(world.robots, name) for name in field.links]
+    links = None if field.links is None else [part_of(world.robots, name) for name in field.links]
     world.add_force_field(field.field, field.name, links)
 
 
@@ -162,20 +175,26 @@ def _add_material(materials: MaterialTable, material: Material) -> None:
 
 
 def _add_robot(
-    world: SceneTarget, scene: SceneRobot, start: Callable[[SceneRobot], None] | None,
+    world: SceneTarget,
+    scene: SceneRobot,
+    start: Callable[[SceneRobot], None] | None,
     additions: Additions,
 ) -> None:
     """Load a robot, and set what is said of it."""
     robot = world.load_urdf(scene.urdf, scene.name, **scene.arguments)
     if start is not None:
         start(scene)
+
+    def set_link(name: str, values: Values) -> None:
+        additions.set_all(robot.link(name), values)
+
+    def set_robot_joint(name: str, joint: JointSettings) -> None:
+        set_joint(robot.joint(name), joint, additions.set_all)
+
     for name, values in scene.links.items():
-        additions.attempt(
-            values.place, lambda: additions.set_all(robot.link(name), values))  # noqa: B023
+        additions.attempt(values.place, partial(set_link, name, values))
     for name, joint in scene.joints.items():
-        additions.attempt(
-            joint.own.place, lambda: set_joint(
-                robot.joint(name), joint, additions.set_all))  # noqa: B023
+        additions.attempt(joint.own.place, partial(set_robot_joint, name, joint))
 
 
 def set_rest(robot: Robot, values: Values, additions: Additions) -> None:
@@ -190,8 +209,9 @@ def _with_sleep(values: Values, additions: Additions) -> Values:
     given = values.items.get('sleep')
     if not isinstance(given, Mapping):
         return values
-    return values.replaced('sleep', additions.attempt(
-        partial(_at, values.place('sleep')), lambda: Sleep(**given)))
+    return values.replaced(
+        'sleep', additions.attempt(partial(_at, values.place('sleep')), lambda: Sleep(**given))
+    )
 
 
 def _at(place: Place, key: str) -> Place:

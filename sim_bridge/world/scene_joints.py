@@ -66,19 +66,22 @@ def add_scene_joint(
     except InvalidValueError as err:
         if err.what in ('first', 'second'):
             raise InvalidValueError(
-                'between', joint.between, 'two links that can move relative to each other, or '
-                f'a link and {WORLD}') from None
+                'between',
+                joint.between,
+                f'two links that can move relative to each other, or a link and {WORLD}',
+            ) from None
         raise
     for key in OF_CONSTRAINTS & joint.settings.own.items.keys():
         if isinstance(added, Joint):
             raise InvalidValueError(
-                key, joint.settings.own.items[key],
-                'tree: false beside it, since the joint is part of a tree')
+                key,
+                joint.settings.own.items[key],
+                'tree: false beside it, since the joint is part of a tree',
+            )
     set_joint(added, joint.settings, set_all)
     if not joint.enabled:
         if not isinstance(added, ConstraintJoint):
-            raise StateError(
-                f'enabled: joint {joint.name!r} is part of a tree; say tree: false')
+            raise StateError(f'enabled: joint {joint.name!r} is part of a tree; say tree: false')
         added.is_broken = True
     return added
 
@@ -100,7 +103,8 @@ def set_joint(joint: AnyJoint, settings: JointSettings, set_all: SetAll) -> None
         set_all(target, values)
     if len(settings.axes) > len(joint.axes):
         raise InvalidValueError(
-            'axes', len(settings.axes), f'at most {counted(len(joint.axes), "entry", "entries")}')
+            'axes', len(settings.axes), f'at most {counted(len(joint.axes), "entry", "entries")}'
+        )
 
 
 def part_of(robots: Mapping[str, Robot], name: str) -> Robot | Link:
@@ -119,18 +123,22 @@ def _added(world: JointTarget, joint: SceneJoint) -> Joint | ConstraintJoint:
         beside = _named('beside', name, partial(_joint_of, world))
         if number not in range(len(beside.axes)):
             raise InvalidValueError(
-                'axis_number', number, f'a number from 0 to below {len(beside.axes)}, the axes '
-                f'of joint {name!r}')
+                'axis_number',
+                number,
+                f'a number from 0 to below {len(beside.axes)}, the axes of joint {name!r}',
+            )
         return world.add_motor(beside.axes[int(number)], name=joint.name)
     first, second = (
         None if name == WORLD else _named('between', name, partial(link_of, world.robots))
-        for name in joint.between)
+        for name in joint.between
+    )
     arguments: dict[str, Any] = dict(joint.arguments.items)
     if joint.kind == ANGULAR_MOTOR:
         return world.add_angular_motor(first, second, name=joint.name, **arguments)
     if joint.kind not in TYPES:
         raise InvalidValueError(
-            'type', joint.kind, f'one of {", ".join((*TYPES, ANGULAR_MOTOR, MOTOR))}')
+            'type', joint.kind, f'one of {", ".join((*TYPES, ANGULAR_MOTOR, MOTOR))}'
+        )
     return world.add_joint(joint.kind, first, second, name=joint.name, **arguments)
 
 
@@ -141,7 +149,8 @@ def link_of(robots: Mapping[str, Robot], name: str) -> Link:
         return part
     if len(part.links) > 1:
         raise UnknownNameError(
-            'robot/link', name, [f'{name}/{link.name}' for link in part.links], 'the world')
+            'robot/link', name, [f'{name}/{link.name}' for link in part.links], 'the world'
+        )
     return part.root_link
 
 

@@ -151,9 +151,13 @@ def inputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
     But for velocities of bodies that a joint holds, for whether mates in trees are enabled, and
     for distances of 0, which are joints of another type.
     """
-    return MappingProxyType({
-        each.name: each for each in _present(scene, Input, (s for s in signals if s.is_input))
-        if _acts(scene, each.signal)})
+    return MappingProxyType(
+        {
+            each.name: each
+            for each in _present(scene, Input, (s for s in signals if s.is_input))
+            if _acts(scene, each.signal)
+        }
+    )
 
 
 def _acts(scene: Scene, signal: Signal) -> bool:
@@ -167,9 +171,12 @@ def _acts(scene: Scene, signal: Signal) -> bool:
 
 def outputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
     """Return the outputs of a scene by name, sent or not."""
-    return MappingProxyType({
-        each.name: each
-        for each in _present(scene, Output, (s for s in signals if not s.is_input))})
+    return MappingProxyType(
+        {
+            each.name: each
+            for each in _present(scene, Output, (s for s in signals if not s.is_input))
+        }
+    )
 
 
 def _present(
@@ -203,7 +210,8 @@ def _target_position(scene: Scene, signal: Signal) -> _Write:
         if not is_one:
             raise StateError(
                 f'input {signal.name!r}: several springs act along {axis.place} and are added up '
-                'to one. Give them limits of effort (min_effort, max_effort) to move one of them')
+                'to one. Give them limits of effort (min_effort, max_effort) to move one of them'
+            )
         setattr(axis, name, offset + sign * float(value[0]))
 
     return rest
@@ -231,15 +239,18 @@ def _company(scene: Scene, signal: Signal) -> tuple[str, ...]:
 def _effort(scene: Scene, signal: Signal) -> _Write:
     """Set what a torque or force motor gives."""
     axis, sign, _ = scene.axis(signal.source)
-    (lower, upper) = next((each[1:] for each in scene.settings(signal.source).efforts
-                           if each[0] == signal.source), (0.0, 0.0))
+    (lower, upper) = next(
+        (each[1:] for each in scene.settings(signal.source).efforts if each[0] == signal.source),
+        (0.0, 0.0),
+    )
     is_there = signal.source in _company(scene, signal)
 
     def push(value: np.ndarray) -> None:
         if not is_there:
             raise StateError(
                 f'input {signal.name!r}: {signal.source} is disabled, and cannot be enabled, '
-                f'since others act along {axis.place}')
+                f'since others act along {axis.place}'
+            )
         axis.u = min(max(sign * float(value[0]), lower), upper)
 
     return push
@@ -297,7 +308,10 @@ _INPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Write]]] = {
     ENABLE: (FLAG, 1, _enabling),
     'LinearVelocity3DInput': ('m/s', 3, lambda scene, signal: _base_velocity(scene, signal, True)),
     'AngularVelocity3DInput': (
-        'rad/s', 3, lambda scene, signal: _base_velocity(scene, signal, False)),
+        'rad/s',
+        3,
+        lambda scene, signal: _base_velocity(scene, signal, False),
+    ),
 }
 
 
@@ -360,8 +374,7 @@ def _effort_given(scene: Scene, signal: Signal) -> _Read:
     if signal.model.endswith('Range'):
         return lambda: sign * axis.stop_effort
     if signal.model.endswith('Spring'):
-        return lambda: sign * (
-            axis.stiffness * (axis.reference - axis.q) - axis.damping * axis.dq)
+        return lambda: sign * (axis.stiffness * (axis.reference - axis.q) - axis.damping * axis.dq)
     return lambda: sign * axis.u
 
 
@@ -404,8 +417,10 @@ def _of_body(scene: Scene, signal: Signal, read: Callable[[Link], np.ndarray]) -
 def _motion(what: str, of_body: Callable[[Link], np.ndarray]) -> Callable[[Scene, Signal], _Read]:
     """Return the reader of what both bodies and connectors have."""
     return lambda scene, signal: (
-        motion_of_connector(scene, signal, what) if signal.model == 'MateConnector'
-        else _of_body(scene, signal, of_body))
+        motion_of_connector(scene, signal, what)
+        if signal.model == 'MateConnector'
+        else _of_body(scene, signal, of_body)
+    )
 
 
 def _center_velocity(link: Link) -> np.ndarray:
@@ -416,8 +431,11 @@ _OUTPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Read]]] = {
     'AngleOutput': ('rad', 1, _coordinate),
     'Position1DOutput': ('m', 1, _coordinate),
     TARGET_DISTANCE: ('m', 1, lambda scene, signal: _target_distance(scene, signal)),
-    'InteractionEnabledOutput': (FLAG, 1, lambda scene, signal: Switch(
-        scene, signal.source, signal.model).is_on),
+    'InteractionEnabledOutput': (
+        FLAG,
+        1,
+        lambda scene, signal: Switch(scene, signal.source, signal.model).is_on,
+    ),
     'AngularVelocity1DOutput': ('rad/s', 1, _speed),
     'LinearVelocity1DOutput': ('m/s', 1, _speed),
     'Torque1DOutput': ('N m', 1, _effort_given),

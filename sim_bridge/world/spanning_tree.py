@@ -45,9 +45,17 @@ class SpanningTree:
     @property
     def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
         """The joints that `add` added, and the robots' joints that close loops, by name."""
-        return MappingProxyType(ByName('joint', 'the world', {
-            key: seat.joint for seats in (self.mounted, self._simulation.constraints)
-            for key, seat in seats.items()}))
+        return MappingProxyType(
+            ByName(
+                'joint',
+                'the world',
+                {
+                    key: seat.joint
+                    for seats in (self.mounted, self._simulation.constraints)
+                    for key, seat in seats.items()
+                },
+            )
+        )
 
     def free_name(self, name: str | None, kind: str) -> str:
         """Return an unused joint name; raises InvalidValueError if the given one is in use."""
@@ -68,25 +76,33 @@ class SpanningTree:
                 links.append(link)
             else:
                 raise InvalidValueError(
-                    what, given, 'a link or a body of this world, or None for the world', place)
+                    what, given, 'a link or a body of this world, or None for the world', place
+                )
         one, other = links
-        if one is other or (one and other and one.robot is other.robot
-                            and one.slot.placement.body == other.slot.placement.body):
+        if one is other or (
+            one
+            and other
+            and one.robot is other.robot
+            and one.slot.placement.body == other.slot.placement.body
+        ):
             raise InvalidValueError(
-                'second', second, 'a link that is not fixed to the first one, or None for the '
-                'world where the first is a link', place)
+                'second',
+                second,
+                'a link that is not fixed to the first one, or None for the '
+                'world where the first is a link',
+                place,
+            )
         return one, other
 
-    def add(
-        self, spec: JointSpec, tree: bool | None = None
-    ) -> Joint | ConstraintJoint:
+    def add(self, spec: JointSpec, tree: bool | None = None) -> Joint | ConstraintJoint:
         """Add a joint with an unused name; part of a tree if possible and `tree` is not False."""
         seat = None if tree is False or spec.yields else self._seat(spec)
         if seat is None:
             if tree:
                 raise StateError(
                     f'joint {spec.name!r} cannot be part of a tree: it closes a loop, yields, or '
-                    'neither link is the base of what is free. Leave out tree=True')
+                    'neither link is the base of what is free. Leave out tree=True'
+                )
             return self.constrain(spec.name, spec)
         self._match_velocities(spec)
         return self._mount(spec, seat).joint
@@ -109,7 +125,8 @@ class SpanningTree:
         """Remove a joint; as `World.remove_joint`."""
         if not isinstance(joint, AnyJoint) or joint.key is None:
             raise InvalidValueError(
-                'joint', joint, 'one that add_joint or add_angular_motor gave', 'remove_joint')
+                'joint', joint, 'one that add_joint or add_angular_motor gave', 'remove_joint'
+            )
         if self.joints.get(joint.key) is not joint:
             raise UnknownNameError('joint', joint.key, self.joints, 'the world')
         first, second = joint.link1, joint.link2
@@ -141,7 +158,8 @@ class SpanningTree:
         if not isinstance(joint, ConstraintJoint):
             raise StateError(
                 f'{joint.place} is part of a tree: remove it and add another, or add it by '
-                'add_joint(…, tree=False)')
+                'add_joint(…, tree=False)'
+            )
         if joint.key != joint.name:
             raise StateError(f"{joint.place} is of a robot's description, and stays on its links")
         before = joint.link1, joint.link2
@@ -168,8 +186,11 @@ class SpanningTree:
 
     def _are_separate(self, one: Link | None, other: Link | None) -> bool:
         """Return whether two links were kept from touching each other."""
-        return (one is not None and other is not None
-                and link_pair(one.slot, other.slot) in self._simulation.exclusions.links)
+        return (
+            one is not None
+            and other is not None
+            and link_pair(one.slot, other.slot) in self._simulation.exclusions.links
+        )
 
     def _match_velocities(self, spec: JointSpec) -> None:
         """Remove the velocities that a new tree joint does not allow from its links."""
@@ -202,8 +223,9 @@ class SpanningTree:
         if len(path) == 1:
             return True
         joints = [self._joint_under(slot) for slot in path[:-1]]
-        return (all(len(slot.links) == 1 for slot in path)
-                and all(joint.spec.type in SYMMETRIC for joint in joints))
+        return all(len(slot.links) == 1 for slot in path) and all(
+            joint.spec.type in SYMMETRIC for joint in joints
+        )
 
     def _joint_under(self, slot: RobotSlot) -> MountedSeat:
         """Return the joint that a robot's base is mounted on."""
@@ -244,9 +266,7 @@ class SpanningTree:
                 other.restore(kept)
         self._simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
 
-    def _set_rates(
-        self, joint: Joint, motion: tuple[np.ndarray, np.ndarray]
-    ) -> None:
+    def _set_rates(self, joint: Joint, motion: tuple[np.ndarray, np.ndarray]) -> None:
         """Set a new joint's velocities to the links' relative motion, as far as it allows."""
         v, w = motion
         if not v.any() and not w.any():

@@ -55,7 +55,7 @@ def null_space(columns: np.ndarray) -> np.ndarray:
         basis = np.eye(len(rows))
         if present.shape[1]:
             _, values, vectors = np.linalg.svd(present.T)
-            basis = vectors[np.count_nonzero(values > _DEPENDENT * values.max()):].T
+            basis = vectors[np.count_nonzero(values > _DEPENDENT * values.max()) :].T
         parts.append((rows, basis))
     found = np.zeros((len(columns), sum(basis.shape[1] for _, basis in parts)))
     end = 0
@@ -71,7 +71,8 @@ def least_squares(columns: np.ndarray, right: np.ndarray) -> np.ndarray:
     for rows, own in _parts(columns):
         if len(rows) and len(own):
             found[own] = np.linalg.lstsq(
-                columns[np.ix_(rows, own)], right[rows], rcond=_DEPENDENT)[0]
+                columns[np.ix_(rows, own)], right[rows], rcond=_DEPENDENT
+            )[0]
     return found
 
 
@@ -82,13 +83,15 @@ def _parts(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         return [(np.arange(height), np.arange(width))]
     from scipy.sparse import block_array
     from scipy.sparse.csgraph import connected_components
+
     own = _compressed(matrix)
-    count, label = connected_components(
-        block_array([[None, own], [own.T, None]]), directed=False)
+    count, label = connected_components(block_array([[None, own], [own.T, None]]), directed=False)
     order = np.argsort(label, kind='stable')
     ends = np.cumsum(np.bincount(label, minlength=count))
-    return [(places[places < height], places[places >= height] - height)
-            for places in np.split(order, ends[:-1])]
+    return [
+        (places[places < height], places[places >= height] - height)
+        for places in np.split(order, ends[:-1])
+    ]
 
 
 def _blocks(matrix: np.ndarray) -> list[np.ndarray]:
@@ -96,6 +99,7 @@ def _blocks(matrix: np.ndarray) -> list[np.ndarray]:
     if len(matrix) <= _FEW:
         return [np.arange(len(matrix))[None]]
     from scipy.sparse.csgraph import connected_components
+
     _, label = connected_components(_compressed(matrix), directed=False)
     order, sizes = np.argsort(label, kind='stable'), np.bincount(label)
     starts = np.cumsum(sizes) - sizes
@@ -103,16 +107,17 @@ def _blocks(matrix: np.ndarray) -> list[np.ndarray]:
 
 
 def _is_dense(matrix: np.ndarray) -> bool:
-    return min(matrix.shape) <= _FEW or bool(
-        np.count_nonzero(matrix) > _SPARSE * matrix.size)
+    return min(matrix.shape) <= _FEW or bool(np.count_nonzero(matrix) > _SPARSE * matrix.size)
 
 
 def _compressed(matrix: np.ndarray) -> csr_array:
     """Return a matrix in scipy's form; scipy itself looks for entries in a slower way."""
     # imported here, since worlds without such problems need none of it
     from scipy.sparse import csr_array
+
     mask = matrix != 0.0
     rows, columns = np.nonzero(mask)
     starts = np.concatenate([[0], np.cumsum(np.count_nonzero(mask, axis=1))])
     return csr_array(
-        (matrix[rows, columns], np.ascontiguousarray(columns), starts), shape=matrix.shape)
+        (matrix[rows, columns], np.ascontiguousarray(columns), starts), shape=matrix.shape
+    )

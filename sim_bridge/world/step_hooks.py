@@ -36,7 +36,8 @@ class HookedSteps:
         return tuple(
             HookRecord(each.when, each.function, None if each.slot is None else each.slot.name)
             for each in self._simulation.hooks.present
-            if each.slot is None or not each.slot.is_removed)
+            if each.slot is None or not each.slot.is_removed
+        )
 
     def restore(self, records: tuple[HookRecord, ...]) -> None:
         """Add the hooks of a world that this one is a copy of."""

@@ -75,12 +75,14 @@ class Switch:
         if not self._is_alone:
             raise StateError(
                 f'{self._place}: it acts along {self._axis.place} together with others, as one. '
-                'Springs with limits of effort (min_effort, max_effort) act by themselves')
+                'Springs with limits of effort (min_effort, max_effort) act by themselves'
+            )
         if self._joints:
             if self.is_fixed:
                 raise StateError(
                     f'{self._place}: it is a joint of a tree, which always holds. Name its '
-                    'enable_interaction_input in a SignalInterface')
+                    'enable_interaction_input in a SignalInterface'
+                )
             for joint in self._joints:
                 if isinstance(joint, ConstraintJoint):
                     joint.is_broken = not is_on

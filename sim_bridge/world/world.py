@@ -88,6 +88,7 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 def _setting(name: str, doc: str) -> Settable[Any, Any]:
     """Return the property of how the world is run that can be set at any time."""
+
     def read(world: World) -> Any:
         return getattr(world.simulation.settings, name)
 
@@ -105,19 +106,41 @@ class World(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_contacts', '_force_fields', '_hooked', '_joints', '_listeners', '_queries', '_rays',
-        'joint_groups', 'loader', 'materials', 'openplx', 'registry', 'robots', 'simulation',
-        'tree')
+        '_contacts',
+        '_force_fields',
+        '_hooked',
+        '_joints',
+        '_listeners',
+        '_queries',
+        '_rays',
+        'joint_groups',
+        'loader',
+        'materials',
+        'openplx',
+        'registry',
+        'robots',
+        'simulation',
+        'tree',
+    )
     internal_names = DeclaredAttributes.internal_names | {
-        'census', 'loader', 'registry', 'simulation', 'tree', 'units'}
+        'census',
+        'loader',
+        'registry',
+        'simulation',
+        'tree',
+        'units',
+    }
     advice = {
-        **{name: f'it is chosen when a world is made; make another World({name}=...)' for name in (
-            'time_step', 'seed')},
+        **{
+            name: f'it is chosen when a world is made; make another World({name}=...)'
+            for name in ('time_step', 'seed')
+        },
         'time': 'set step_count, or call reset(time=True)',
         'openplx': 'load_openplx changes it',
         'robots': 'load_urdf, add_robot, add_body and remove change it',
         'joints': 'add_joint and remove_joint change it',
-        'materials': 'materials.add and set_contact_material change it'}
+        'materials': 'materials.add and set_contact_material change it',
+    }
 
     def __init__(
         self,
@@ -169,11 +192,21 @@ class World(DeclaredAttributes):
         was set, snapshots have it. Raises InvalidValueError for other values.
         """
         own_gravity = gravity_row(gravity)
-        self._begin(Settings(
-            checked('time_step_ns', time_step), checked('seed', seed), checked('solver', solver),
-            checked('integrator', integrator), checked('contact_margin', contact_margin),
-            checked('sleep', sleep), checked('iterations', iterations), checked('erp', erp),
-            checked('cfm', cfm), checked('step_budget', step_budget)), own_gravity)
+        self._begin(
+            Settings(
+                checked('time_step_ns', time_step),
+                checked('seed', seed),
+                checked('solver', solver),
+                checked('integrator', integrator),
+                checked('contact_margin', contact_margin),
+                checked('sleep', sleep),
+                checked('iterations', iterations),
+                checked('erp', erp),
+                checked('cfm', cfm),
+                checked('step_budget', step_budget),
+            ),
+            own_gravity,
+        )
         if callable(gravity):
             self.simulation.set_gravity(gravity)
 
@@ -244,21 +277,34 @@ class World(DeclaredAttributes):
     @property
     def _parts(self) -> WorldParts:
         return WorldParts(
-            self.simulation, self.tree, self.registry, self.loader, self.joint_groups,
-            self._hooked, self._listeners)
+            self.simulation,
+            self.tree,
+            self.registry,
+            self.loader,
+            self.joint_groups,
+            self._hooked,
+            self._listeners,
+        )
 
     def __repr__(self) -> str:
         """Show the time, and the numbers of parts."""
         robots = ', '.join(list(self.robots)[:5]) + (', …' if len(self.robots) > 5 else '')
-        sizes = (f'{counted(len(self.robots), "robot")}{f" ({robots})" if robots else ""}, '
-                 f'{counted(self.simulation.contact_count, "contact")}')
+        sizes = (
+            f'{counted(len(self.robots), "robot")}{f" ({robots})" if robots else ""}, '
+            f'{counted(self.simulation.contact_count, "contact")}'
+        )
         return f'<World at {self.time:.9g} s (step {self.step_count}): {sizes}>'
 
     def _repr_html_(self) -> str:
         """Return a table of the robots and objects, for notebooks."""
-        return table(repr(self).strip('<>'), ('name', 'base', 'joints', 'mass [kg]', 'p [m]'), [
-            (name, robot.motion, len(robot.joint_names), robot.mass, robot.root_link.p)
-            for name, robot in self.robots.items()])
+        return table(
+            repr(self).strip('<>'),
+            ('name', 'base', 'joints', 'mass [kg]', 'p [m]'),
+            [
+                (name, robot.motion, len(robot.joint_names), robot.mass, robot.root_link.p)
+                for name, robot in self.robots.items()
+            ],
+        )
 
     # --- adding ----------------------------------------------------------------------------------
 
@@ -311,11 +357,20 @@ class World(DeclaredAttributes):
         and StateError for a loop that cannot be closed.
         """
         description = load_description(
-            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors,
-            extra_joints=extra_joints)
+            path_or_xml,
+            xacro_args=xacro_args,
+            package_paths=package_paths,
+            extra_sensors=sensors,
+            extra_joints=extra_joints,
+        )
         return self.registry.add_robot(
-            description, name, fixed_base, (position, orientation), joint_positions,
-            CollisionOptions(collisions, missing_meshes, self_collision, srdf, material))
+            description,
+            name,
+            fixed_base,
+            (position, orientation),
+            joint_positions,
+            CollisionOptions(collisions, missing_meshes, self_collision, srdf, material),
+        )
 
     def load_body(
         self,
@@ -335,9 +390,13 @@ class World(DeclaredAttributes):
         """
         base = load_description(path, package_paths=options.get('package_paths', ())).base_pose
         return self.load_urdf(
-            path, name, fixed_base, base.position if position is None else position,
+            path,
+            name,
+            fixed_base,
+            base.position if position is None else position,
             quaternion_from_matrix(base.rotation) if orientation is None else orientation,
-            **options)
+            **options,
+        )
 
     def add_robot(
         self,
@@ -360,8 +419,13 @@ class World(DeclaredAttributes):
         `reset` restores the state in which the robot is added.
         """
         return self.registry.add_robot(
-            description, name, fixed_base, (position, orientation), joint_positions,
-            CollisionOptions(collisions, missing_meshes, self_collision, srdf, material))
+            description,
+            name,
+            fixed_base,
+            (position, orientation),
+            joint_positions,
+            CollisionOptions(collisions, missing_meshes, self_collision, srdf, material),
+        )
 
     def add_copy(
         self,
@@ -423,10 +487,18 @@ class World(DeclaredAttributes):
         for an unknown material, and DescriptionError for sensors that need a joint.
         """
         spec = BodySpec(
-            shapes=shapes, mass=mass, inertia=inertia, center_of_mass=center_of_mass,
-            density=density, motion=motion, material=material, sensors=sensors)
+            shapes=shapes,
+            mass=mass,
+            inertia=inertia,
+            center_of_mass=center_of_mass,
+            density=density,
+            motion=motion,
+            material=material,
+            sensors=sensors,
+        )
         return self.registry.add_body(
-            spec, name, (position, orientation), (linear_velocity, angular_velocity))
+            spec, name, (position, orientation), (linear_velocity, angular_velocity)
+        )
 
     def add_bodies(self, bodies: Iterable[Mapping[str, Any]]) -> list[Robot]:
         """
@@ -449,8 +521,12 @@ class World(DeclaredAttributes):
         """
         with self.registry.all_or_nothing(is_addition=True):
             return self.add_body(
-                Plane(), self.registry.free_name(None, GROUND), motion='static',
-                material=material, position=(0.0, 0.0, height))
+                Plane(),
+                self.registry.free_name(None, GROUND),
+                motion='static',
+                material=material,
+                position=(0.0, 0.0, height),
+            )
 
     @sharing()
     def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
@@ -498,8 +574,11 @@ class World(DeclaredAttributes):
         with every defect found and its line, and InvalidValueError for a pose that is none.
         """
         bundle_paths = items_of('bundle_paths', bundle_paths, (str, Path), 'folders')
-        scene = path_or_text if isinstance(path_or_text, MappedScene) else load_openplx(
-            path_or_text, model, bundle_paths=bundle_paths)
+        scene = (
+            path_or_text
+            if isinstance(path_or_text, MappedScene)
+            else load_openplx(path_or_text, model, bundle_paths=bundle_paths)
+        )
         return self.loader.add(scene, name, (position, orientation))
 
     def remove(self, robot: Robot | str) -> None:
@@ -522,7 +601,8 @@ class World(DeclaredAttributes):
 
     joints = ReadOnly[Mapping[str, Joint | ConstraintJoint]](
         'tree.joints',
-        "The joints that `add_joint` added, and the robots' joints that close loops, by name.")
+        "The joints that `add_joint` added, and the robots' joints that close loops, by name.",
+    )
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
         """Return a joint of `joints`; raises UnknownNameError."""
@@ -581,9 +661,22 @@ class World(DeclaredAttributes):
         InvalidValueError for invalid arguments, and StateError if `tree` is True but not possible.
         """
         return self._joints.add(
-            kind, first, second, name, tree, collide, anchor=anchor, axis=axis, axis2=axis2,
-            normal=normal, anchor2=anchor2, erp=erp, cfm=cfm, compliance=compliance,
-            suspension=suspension)
+            kind,
+            first,
+            second,
+            name,
+            tree,
+            collide,
+            anchor=anchor,
+            axis=axis,
+            axis2=axis2,
+            normal=normal,
+            anchor2=anchor2,
+            erp=erp,
+            cfm=cfm,
+            compliance=compliance,
+            suspension=suspension,
+        )
 
     def add_angular_motor(
         self,
@@ -674,9 +767,7 @@ class World(DeclaredAttributes):
 
     # --- what touches what -----------------------------------------------------------------------
 
-    def exclude(
-        self, a: Link | Geometry, b: Link | Geometry, excluded: bool = True
-    ) -> None:
+    def exclude(self, a: Link | Geometry, b: Link | Geometry, excluded: bool = True) -> None:
         """
         Exclude contacts between two links or two geometries; or allow them again.
 
@@ -783,11 +874,7 @@ class World(DeclaredAttributes):
         return self._contacts.near(margin, a, b, pairs)
 
     def find_distances(
-        self,
-        a: Body | None = None,
-        b: Body | None = None,
-        *,
-        pairs: Iterable[Pair] | None = None,
+        self, a: Body | None = None, b: Body | None = None, *, pairs: Iterable[Pair] | None = None
     ) -> ContactPoints:
         """
         Measure all pairs of geometries at the present state, or those of a and b, or given ones.
@@ -821,7 +908,8 @@ class World(DeclaredAttributes):
         """
         with self.simulation.alone():
             return contact_problem(
-                self, self.simulation, self.save(), contacts, time_step, bias, joint_laws)
+                self, self.simulation, self.save(), contacts, time_step, bias, joint_laws
+            )
 
     def overlaps(
         self,
@@ -891,7 +979,8 @@ class World(DeclaredAttributes):
         StateError while another thread steps or changes the world.
         """
         return self._rays.first(
-            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors)
+            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors
+        )
 
     def raycasts(
         self,
@@ -912,7 +1001,8 @@ class World(DeclaredAttributes):
         rather than the first, each where the segment first crosses its surface.
         """
         return self._rays.cast(
-            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors, every=every)
+            p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors, every=every
+        )
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -955,8 +1045,11 @@ class World(DeclaredAttributes):
             else:
                 simulation.step(n, made_of(simulation, contacts))
         except DivergenceError as err:
-            raise self._failed(SimulationError(describe_divergence(
-                simulation, self.robots.values(), err.velocities))) from None
+            raise self._failed(
+                SimulationError(
+                    describe_divergence(simulation, self.robots.values(), err.velocities)
+                )
+            ) from None
         except Exception as err:
             self._failed(err)
             raise
@@ -969,7 +1062,12 @@ class World(DeclaredAttributes):
         return error
 
     def view(
-        self, *, speed: float = 1.0, paused: bool = False, browser: bool = True, port: int = 0,
+        self,
+        *,
+        speed: float = 1.0,
+        paused: bool = False,
+        browser: bool = True,
+        port: int = 0,
         title: str = 'sim_bridge',
     ) -> WorldViewer:
         """
@@ -984,7 +1082,8 @@ class World(DeclaredAttributes):
         # by name: the world knows nothing of pages, and loads none without being asked
         module = import_module('sim_bridge.view.viewer')
         viewer: WorldViewer = module.Viewer(
-            self, speed=speed, paused=paused, browser=browser, port=port, title=title)
+            self, speed=speed, paused=paused, browser=browser, port=port, title=title
+        )
         return viewer
 
     def before_step(self, function: Callable[[World], object]) -> StepHook:
@@ -1045,7 +1144,9 @@ class World(DeclaredAttributes):
         self.simulation.set_gravity(value)
 
     def add_force_field(
-        self, field: ForceField, name: str | None = None,
+        self,
+        field: ForceField,
+        name: str | None = None,
         links: Link | Robot | Iterable[Link | Robot] | None = None,
     ) -> str:
         """
@@ -1077,21 +1178,29 @@ class World(DeclaredAttributes):
         return self._force_fields.by_name
 
     integrator: Settable[str, str] = _setting(
-        'integrator', "The integration method: 'midpoint', 'momentum' or 'rk5'.")
+        'integrator', "The integration method: 'midpoint', 'momentum' or 'rk5'."
+    )
     solver: Settable[str, str] = _setting(
-        'solver', "The solver of contacts: 'direct', 'iterative' or 'split'.")
+        'solver', "The solver of contacts: 'direct', 'iterative' or 'split'."
+    )
     iterations: Settable[int | None, int | None] = _setting(
-        'iterations', 'Most sweeps of an island, or None.')
+        'iterations', 'Most sweeps of an island, or None.'
+    )
     step_budget: Settable[int | None, int | None] = _setting(
-        'step_budget', 'Multiplications that an island may take in a step, or None.')
+        'step_budget', 'Multiplications that an island may take in a step, or None.'
+    )
     contact_margin: Settable[float, Number] = _setting(
-        'contact_margin', 'Distance of contacts without force [m].')
+        'contact_margin', 'Distance of contacts without force [m].'
+    )
     erp: Settable[float, Number] = _setting(
-        'erp', 'Default ERP of contacts, and of joints added from now on.')
+        'erp', 'Default ERP of contacts, and of joints added from now on.'
+    )
     cfm: Settable[float, Number] = _setting(
-        'cfm', 'Default CFM of contacts, and of joints added from now on.')
+        'cfm', 'Default CFM of contacts, and of joints added from now on.'
+    )
     sleep: Settable[Sleep | None, Sleep | bool | None] = _setting(
-        'sleep', 'When what rests falls asleep; None for never.')
+        'sleep', 'When what rests falls asleep; None for never.'
+    )
     seed = ReadOnly[int]('simulation.seed', "The seed of the sensors' noise.")
     report = ReadOnly[StepReport]('simulation.report', 'The report of the last `step` call.')
 
@@ -1102,11 +1211,14 @@ class World(DeclaredAttributes):
     # --- state -----------------------------------------------------------------------------------
 
     state = ReadOnly[State](
-        'simulation.state', 'The arrays that steps change; replaced whenever something is added.')
+        'simulation.state', 'The arrays that steps change; replaced whenever something is added.'
+    )
     layout = ReadOnly[int](
-        'simulation.layout', 'A number that changes whenever the arrays of `state` are replaced.')
+        'simulation.layout', 'A number that changes whenever the arrays of `state` are replaced.'
+    )
     units = ReadOnly[list[Unit]](
-        'simulation.units', 'The units to compile to step and observe the present world.')
+        'simulation.units', 'The units to compile to step and observe the present world.'
+    )
 
     def census(self) -> tuple[tuple[str, int], ...]:
         """Return the contents of the world; an object added later under an old name differs."""

@@ -106,21 +106,33 @@ class WorldParts(NamedTuple):
     def functions(self) -> list[tuple[str, object]]:
         """The functions of Python that act on the world, each with what it is there."""
         return functions_of(
-            self.simulation.materials.save(), self.simulation.fields.save(), self.hooks.records(),
-            self.listeners.records())
+            self.simulation.materials.save(),
+            self.simulation.fields.save(),
+            self.hooks.records(),
+            self.listeners.records(),
+        )
 
 
 def record_of(parts: WorldParts) -> WorldRecord:
     """Return the record of a world; what is constant is shared with it, the rest copied."""
     simulation, tree, registry, loader, joint_groups, hooks, listeners = parts
     return WorldRecord(
-        simulation.settings, tuple(map(_robot_record, registry.robots.values())),
+        simulation.settings,
+        tuple(map(_robot_record, registry.robots.values())),
         tuple((_joint_record(seat.spec), seat.by_second) for seat in tree.mounted.values()),
-        {key: (_joint_record(seat.spec), seat.start)
-         for key, seat in simulation.constraints.items()},
-        simulation.admitted, dict(registry.last_numbers), simulation.worst.copy(),
-        snapshots.save(simulation), tuple(each.record for each in loader.scenes.values()),
-        joint_groups.records(), hooks.records(), listeners.records())
+        {
+            key: (_joint_record(seat.spec), seat.start)
+            for key, seat in simulation.constraints.items()
+        },
+        simulation.admitted,
+        dict(registry.last_numbers),
+        simulation.worst.copy(),
+        snapshots.save(simulation),
+        tuple(each.record for each in loader.scenes.values()),
+        joint_groups.records(),
+        hooks.records(),
+        listeners.records(),
+    )
 
 
 def with_seed(record: WorldRecord, seed: int) -> WorldRecord:
@@ -129,7 +141,9 @@ def with_seed(record: WorldRecord, seed: int) -> WorldRecord:
     return record._replace(
         settings=record.settings._replace(seed=seed),
         snapshot=snapshot._replace(
-            settings=settings._replace(run=settings.run._replace(seed=seed))))
+            settings=settings._replace(run=settings.run._replace(seed=seed))
+        ),
+    )
 
 
 def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None:
@@ -151,8 +165,9 @@ def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None
     for key, (joint, start) in record.constraints.items():
         tree.constrain(key, _spec_of(joint, registry), start)
     for each in record.robots:
-        registry.robots[each.name].loop_joints.update({
-            name: simulation.constraints[key].joint for name, key in each.loop_joints.items()})
+        registry.robots[each.name].loop_joints.update(
+            {name: simulation.constraints[key].joint for name, key in each.loop_joints.items()}
+        )
     simulation.admitted = record.admitted
     registry.last_numbers.update(record.last_numbers)
     simulation.worst[:] = record.worst
@@ -164,17 +179,24 @@ def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None
 
 
 def functions_of(
-    materials: SavedTable, fields: SavedFields, hooks: Iterable[HookRecord],
+    materials: SavedTable,
+    fields: SavedFields,
+    hooks: Iterable[HookRecord],
     listeners: Iterable[ListenerRecord],
 ) -> list[tuple[str, object]]:
     """Return the functions of Python in a world, each with what it is there."""
     found: list[tuple[str, object]] = [
-        (f'force field {name!r}', field) for name, field, _ in fields.placed
-        if not isinstance(field, DeclaredField)]
+        (f'force field {name!r}', field)
+        for name, field, _ in fields.placed
+        if not isinstance(field, DeclaredField)
+    ]
     if fields.gravity is not None:
         found.append(('gravity', fields.gravity))
-    found += [(f'friction of {a!r} on {b!r}', contact.friction_model)
-              for (a, b), contact in materials[1].items() if callable(contact.friction_model)]
+    found += [
+        (f'friction of {a!r} on {b!r}', contact.friction_model)
+        for (a, b), contact in materials[1].items()
+        if callable(contact.friction_model)
+    ]
     found += [(f'{hook.when}_step', hook.function) for hook in hooks]
     return found + [('on_contact', each.function) for each in listeners]
 
@@ -182,41 +204,53 @@ def functions_of(
 def check_picklable(record: WorldRecord) -> None:
     """Raise StateError, which names it, for a function that cannot be pickled."""
     settings = record.snapshot.settings
-    functions = functions_of(
-        settings.materials, settings.fields, record.hooks, record.listeners)
+    functions = functions_of(settings.materials, settings.fields, record.hooks, record.listeners)
     for what, function in functions:
         try:
             pickle.dumps(function)
         except Exception as err:
             raise StateError(
                 f'a world with the function {name_of(function)} ({what}) cannot be pickled: '
-                f'{err}. Use a function at the top level of a module, or remove it') from err
+                f'{err}. Use a function at the top level of a module, or remove it'
+            ) from err
 
 
 def _robot_record(robot: Robot) -> RobotRecord:
     slot = robot.slot
     carrier = None if slot.carrier is None else (slot.carrier.robot.name, slot.carrier.name)
     return RobotRecord(
-        slot.name, slot.number, slot.description, slot.blueprint, slot.collisions, carrier,
-        slot.initial, slot.added, slot.known_excluded,
-        {name: str(joint.key) for name, joint in robot.loop_joints.items()})
+        slot.name,
+        slot.number,
+        slot.description,
+        slot.blueprint,
+        slot.collisions,
+        carrier,
+        slot.initial,
+        slot.added,
+        slot.known_excluded,
+        {name: str(joint.key) for name, joint in robot.loop_joints.items()},
+    )
 
 
 def _joint_record(spec: JointSpec) -> JointRecord:
     without_links = replace(
-        spec, first=spec.first._replace(link=None), second=spec.second._replace(link=None))
+        spec, first=spec.first._replace(link=None), second=spec.second._replace(link=None)
+    )
     return JointRecord(without_links, _name_of(spec.first.link), _name_of(spec.second.link))
 
 
 def _spec_of(record: JointRecord, registry: RobotRegistry) -> JointSpec:
     """Return the specification with the links of another world."""
+
     def find(name: _LinkName | None) -> Link | None:
         return None if name is None else registry.robots[name[0]].link(name[1])
 
     spec = record.spec
     return replace(
-        spec, first=spec.first._replace(link=find(record.first)),
-        second=spec.second._replace(link=find(record.second)))
+        spec,
+        first=spec.first._replace(link=find(record.first)),
+        second=spec.second._replace(link=find(record.second)),
+    )
 
 
 def _name_of(link: Link | None) -> _LinkName | None:

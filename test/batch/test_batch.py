@@ -38,8 +38,11 @@ def pile(count=12, **options):
     world = sb.World(**options)
     world.add_ground()
     for number in range(count):
-        world.add_body(sb.Box((0.2, 0.2, 0.1)), mass=1.0,
-                       position=(0.02 * (number % 3), 0.0, 0.06 + 0.11 * number))
+        world.add_body(
+            sb.Box((0.2, 0.2, 0.1)),
+            mass=1.0,
+            position=(0.02 * (number % 3), 0.0, 0.06 + 0.11 * number),
+        )
     return world
 
 
@@ -53,7 +56,8 @@ def closed():
 def assert_same(batch, worlds):
     """Assert that all that decides the future is the same, to the bit."""
     assert [batch.world(k).state_hash() for k in range(batch.n)] == [
-        world.state_hash() for world in worlds]
+        world.state_hash() for world in worlds
+    ]
 
 
 def vary_arm(world, draw):
@@ -70,8 +74,11 @@ def vary_quadruped(world, draw):
     """Change what touches, and where."""
     robot = world.robots['quadruped']
     robot.set_base_pose((0.0, 0.0, draw.uniform(0.4, 0.6)))
-    world.set_contact_material('default', 'default', sb.ContactMaterial(
-        friction=draw.uniform(0.3, 1.0), restitution=draw.uniform(0.0, 0.5)))
+    world.set_contact_material(
+        'default',
+        'default',
+        sb.ContactMaterial(friction=draw.uniform(0.3, 1.0), restitution=draw.uniform(0.0, 0.5)),
+    )
 
 
 def vary_scene(world, draw):
@@ -84,15 +91,33 @@ def vary_scene(world, draw):
 
 
 @pytest.mark.parametrize('threads', [1, 3])
-@pytest.mark.parametrize(('make', 'vary', 'steps'), [
-    (arm, None, 300), (arm, vary_arm, 300), (quadruped, vary_quadruped, 400),
-    (scene, None, 60), (pile, None, 400), (closed, None, 50),
-    (lambda: quadruped(solver='iterative'), vary_quadruped, 300),
-    (lambda: quadruped(solver='split', sleep=True), vary_quadruped, 300),
-    (lambda: arm(integrator='rk5'), vary_arm, 100),
-    (lambda: quadruped(integrator='momentum'), vary_quadruped, 300)],
-    ids=['arm', 'arm varied', 'quadruped', 'everything', 'pile', 'loops', 'iterative', 'split',
-         'rk5', 'momentum'])
+@pytest.mark.parametrize(
+    ('make', 'vary', 'steps'),
+    [
+        (arm, None, 300),
+        (arm, vary_arm, 300),
+        (quadruped, vary_quadruped, 400),
+        (scene, None, 60),
+        (pile, None, 400),
+        (closed, None, 50),
+        (lambda: quadruped(solver='iterative'), vary_quadruped, 300),
+        (lambda: quadruped(solver='split', sleep=True), vary_quadruped, 300),
+        (lambda: arm(integrator='rk5'), vary_arm, 100),
+        (lambda: quadruped(integrator='momentum'), vary_quadruped, 300),
+    ],
+    ids=[
+        'arm',
+        'arm varied',
+        'quadruped',
+        'everything',
+        'pile',
+        'loops',
+        'iterative',
+        'split',
+        'rk5',
+        'momentum',
+    ],
+)
 def test_worlds_have_the_bits_of_single_ones(make, vary, steps, threads):
     """Step worlds together, and each as a world alone, in portions of other sizes."""
     world = make()
@@ -112,7 +137,8 @@ def test_worlds_have_the_bits_of_single_ones(make, vary, steps, threads):
                 for quantity in seen.quantities:
                     assert np.array_equal(seen[quantity][k], device[quantity], equal_nan=True)
                     assert np.array_equal(
-                        seen.truth(quantity)[k], device.truth[quantity], equal_nan=True)
+                        seen.truth(quantity)[k], device.truth[quantity], equal_nan=True
+                    )
             for link in robot.links:
                 seen = batch.robots[name].links[link.name]
                 for of in ('p', 'R', 'v', 'w', 'dv', 'dw'):
@@ -224,7 +250,8 @@ def test_some_are_stepped_and_some_begin_again():
     alone = sb.Batch(scene(), 3, seed=5)
     alone.step(30)
     assert [alone.world(k).state_hash() for k in range(3)] == [
-        batch.world(k).state_hash() for k in range(3)]
+        batch.world(k).state_hash() for k in range(3)
+    ]
 
 
 def test_a_world_that_fails_is_told_and_harms_no_other():
@@ -241,7 +268,8 @@ def test_a_world_that_fails_is_told_and_harms_no_other():
     for each in worlds:
         each.step(20)
     assert [batch.world(k).state_hash() for k in (0, 1, 3)] == [
-        worlds[k].state_hash() for k in (0, 1, 3)]
+        worlds[k].state_hash() for k in (0, 1, 3)
+    ]
     batch.reset(batch.failed)
     batch.step(20, np.arange(4) == 2)
     assert_same(batch, worlds)
@@ -258,8 +286,7 @@ def test_what_cannot_be_a_batch_is_refused():
     with pytest.raises(sb.InvalidValueError, match='before_step.*without functions of Python'):
         sb.Batch(world, 2)
     ground = quadruped()
-    ground.set_contact_material(
-        'default', 'default', sb.ContactMaterial(friction_model=friction))
+    ground.set_contact_material('default', 'default', sb.ContactMaterial(friction_model=friction))
     with pytest.raises(sb.InvalidValueError, match="friction of 'default' on 'default'"):
         sb.Batch(ground, 2)
     with pytest.raises(sb.InvalidValueError, match='n = 0: expected a whole number of at least 1'):
@@ -334,5 +361,6 @@ def test_efforts_of_motors_are_those_of_worlds():
     batch = sb.Batch(world, 2)
     batch.step(5)
     world.step(5)
-    assert batch.robots['arm'].motor_effort[1].tolist() == world.robots[
-        'arm'].motor_efforts.tolist()
+    assert (
+        batch.robots['arm'].motor_effort[1].tolist() == world.robots['arm'].motor_efforts.tolist()
+    )

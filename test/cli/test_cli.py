@@ -113,7 +113,8 @@ def test_node_refuses_other_arguments(arguments, capsys):
 
 
 @pytest.mark.parametrize(
-    'arguments', [['run'], ['node'], ['record', '-o', 'x', '--duration', '1'], ['replay', 'x']])
+    'arguments', [['run'], ['node'], ['record', '-o', 'x', '--duration', '1'], ['replay', 'x']]
+)
 def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
     """Say all three ways to get ROS 2 where rclpy is missing."""
     find_spec = importlib.util.find_spec
@@ -126,24 +127,33 @@ def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
         assert remedy in error
 
 
-@pytest.mark.parametrize(('arguments', 'missing', 'hint'), [
-    (['plot', '{}', 'a.b'], 'plotly', '"sim_bridge[plot]", or in a clone `make tools`'),
-    (['plot', '{}', 'a.b', '-o', 'x.png'], 'matplotlib', '`make tools`'),
-    (['view', '{}'], 'viser', '"sim_bridge[view]", or in a clone `make tools`'),
-    (['view', '{}', '--html', 'x.html'], 'viser', '`make tools`'),
-    (['view', '{}', '--output', 'x.png'], 'vtkmodules', '"sim_bridge[film]"'),
-    (['view', '{}', '--output', 'x.mp4'], 'imageio_ffmpeg', '`make tools FILM=1`'),
-    (['view', 'arm'], 'viser', '`make tools`'),
-    (['run', 'arm', '--view'], 'viser', '`make tools`'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'missing', 'hint'),
+    [
+        (['plot', '{}', 'a.b'], 'plotly', '"sim_bridge[plot]", or in a clone `make tools`'),
+        (['plot', '{}', 'a.b', '-o', 'x.png'], 'matplotlib', '`make tools`'),
+        (['view', '{}'], 'viser', '"sim_bridge[view]", or in a clone `make tools`'),
+        (['view', '{}', '--html', 'x.html'], 'viser', '`make tools`'),
+        (['view', '{}', '--output', 'x.png'], 'vtkmodules', '"sim_bridge[film]"'),
+        (['view', '{}', '--output', 'x.mp4'], 'imageio_ffmpeg', '`make tools FILM=1`'),
+        (['view', 'arm'], 'viser', '`make tools`'),
+        (['run', 'arm', '--view'], 'viser', '`make tools`'),
+    ],
+)
 def test_missing_libraries_are_told_before_anything_is_read(
-        arguments, missing, hint, monkeypatch, capsys, tmp_path):
+    arguments, missing, hint, monkeypatch, capsys, tmp_path
+):
     """Say what to install, of a bag that cannot even be read."""
     (tmp_path / 'none.mcap').write_bytes(b'no bag')
     find_spec = importlib.util.find_spec
     # what draws may be missing here, too
-    monkeypatch.setattr(importlib.util, 'find_spec', lambda name: (
-        None if name == missing else find_spec('json' if name == 'vtkmodules' else name)))
+    monkeypatch.setattr(
+        importlib.util,
+        'find_spec',
+        lambda name: (
+            None if name == missing else find_spec('json' if name == 'vtkmodules' else name)
+        ),
+    )
     bag = str(tmp_path / 'none.mcap')
     assert main([each.format(bag) for each in arguments]) == cli.USAGE_ERROR
     assert hint in capsys.readouterr().err
@@ -154,9 +164,18 @@ def test_run_passes_options_to_the_simulator():
     args = parse_run('arm.urdf', '--rate', '500', '--real-time-factor', '0', '--paused')
     args.forwarded = ['-p', 'seed:=3']
     command = run_verb.build_commands(args)['simulator']
-    assert command[command.index('--ros-args'):] == [
-        '--ros-args', '-p', 'robot:=arm.urdf', '-p', 'rate:=500.0', '-p', 'real_time_factor:=0.0',
-        '-p', 'paused:=true', '-p', 'seed:=3',
+    assert command[command.index('--ros-args') :] == [
+        '--ros-args',
+        '-p',
+        'robot:=arm.urdf',
+        '-p',
+        'rate:=500.0',
+        '-p',
+        'real_time_factor:=0.0',
+        '-p',
+        'paused:=true',
+        '-p',
+        'seed:=3',
     ]
     command = run_verb.build_commands(parse_run())['simulator']
     assert command[-1] == '--ros-args'
@@ -166,8 +185,9 @@ def test_run_passes_options_to_the_simulator():
     assert command[-4:] == ['-p', 'view:=true', '-p', 'view_port:=8080']
 
 
-@pytest.mark.parametrize(('what', 'given'), [
-    ('arm', ['robot:=arm']), (TABLE, [f'world:={TABLE}'])])
+@pytest.mark.parametrize(
+    ('what', 'given'), [('arm', ['robot:=arm']), (TABLE, [f'world:={TABLE}'])]
+)
 def test_view_runs_without_a_controller(what, given, monkeypatch):
     """Take a robot or a scene, and leave commands to the page."""
     args = build_parser(['view']).parse_args(['view', what, '--no-browser'])
@@ -179,8 +199,9 @@ def test_view_runs_without_a_controller(what, given, monkeypatch):
     assert [word for word in words if ':=' in word] == [*given, 'view:=true']
 
 
-@pytest.mark.parametrize(('is_terminal', 'display', 'opened'), [
-    (True, ':0', 1), (True, '', 0), (False, ':0', 0)])
+@pytest.mark.parametrize(
+    ('is_terminal', 'display', 'opened'), [(True, ':0', 1), (True, '', 0), (False, ':0', 0)]
+)
 def test_a_browser_opens_on_a_terminal_with_a_display(is_terminal, display, opened, monkeypatch):
     """Find the address in the simulator's output, once."""
     calls: list[str] = []
@@ -206,9 +227,17 @@ def test_a_project_is_the_world_and_gives_its_parameters(repository):
     project = str(Path(repository, 'config', 'yard', 'yard.cnoid'))
     commands = run_verb.build_commands(parse_run(project, '--rate', '100'))
     given = commands['simulator']
-    assert given[given.index('--ros-args'):] == [
-        '--ros-args', '-p', 'rate:=500.0', '-p', 'solver:=direct', '-p', f'world:={project}',
-        '-p', 'rate:=100.0']
+    assert given[given.index('--ros-args') :] == [
+        '--ros-args',
+        '-p',
+        'rate:=500.0',
+        '-p',
+        'solver:=direct',
+        '-p',
+        f'world:={project}',
+        '-p',
+        'rate:=100.0',
+    ]
     assert list(commands) == ['simulator', 'gate controller']
     with pytest.raises(SystemExit):
         parse_run('--world', 'a.yaml', project)
@@ -221,13 +250,22 @@ def test_a_scene_of_the_gallery_has_parameters_and_controllers(repository):
     gallery = repository / 'gallery'
     commands = run_verb.build_commands(parse_run('gallery/grasp'))
     given = commands['simulator']
-    assert given[given.index('--ros-args') + 1:] == [
-        '--params-file', str(gallery / 'grasp.params.yaml'),
-        '-p', f'world:={gallery / "grasp.yaml"}']
+    assert given[given.index('--ros-args') + 1 :] == [
+        '--params-file',
+        str(gallery / 'grasp.params.yaml'),
+        '-p',
+        f'world:={gallery / "grasp.yaml"}',
+    ]
     beside = [str(repository / 'urdf' / 'hand.params.yaml'), str(gallery / 'grasp.params.yaml')]
     given = commands['hand controller']
-    assert given[given.index('--ros-args') + 1:] == [
-        '-r', '__ns:=/hand', '--params-file', beside[0], '--params-file', beside[1]]
+    assert given[given.index('--ros-args') + 1 :] == [
+        '-r',
+        '__ns:=/hand',
+        '--params-file',
+        beside[0],
+        '--params-file',
+        beside[1],
+    ]
     assert 'sim_bridge.control.pd_controller' in given
     assert list(run_verb.build_commands(parse_run('gallery/rover_swarm'))) == ['simulator']
     with pytest.raises(SystemExit):
@@ -251,17 +289,20 @@ def test_check_shows_a_scene_of_the_gallery(capsys):
 
 
 @pytest.mark.parametrize('verb', ['run', 'node', ('record', '-o', 'x', '--duration', '1')])
-@pytest.mark.parametrize(('arguments', 'said'), [
-    (['rovr'], "unknown robot 'rovr'.*Did you mean 'rover'.*arm, biped, clock"),
-    (['rovr.urdf'], "robot = 'rovr.urdf'.*arm, biped, clock.*did you mean 'rover'"),
-    (['package://bot/rover.urdf'], "package 'bot' is not found"),
-    (['gallery/domino'], "unknown scene 'gallery/domino'.*Did you mean 'gallery/dominoes'"),
-    (['--world', 'gallery/'], 'gallery/breaking_bridge.*gallery/wrecking_ball'),
-    (['-p', 'rat:=5'], "unknown parameter 'rat'.*Did you mean 'rate'"),
-    (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge', though in .*pd_controller"),
-    (['-p', 'rate=5'], 'NAME:=VALUE'),
-    (['--params', __file__], r'parameter file = .*test_cli\.py.*ros__parameters'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'said'),
+    [
+        (['rovr'], "unknown robot 'rovr'.*Did you mean 'rover'.*arm, biped, clock"),
+        (['rovr.urdf'], "robot = 'rovr.urdf'.*arm, biped, clock.*did you mean 'rover'"),
+        (['package://bot/rover.urdf'], "package 'bot' is not found"),
+        (['gallery/domino'], "unknown scene 'gallery/domino'.*Did you mean 'gallery/dominoes'"),
+        (['--world', 'gallery/'], 'gallery/breaking_bridge.*gallery/wrecking_ball'),
+        (['-p', 'rat:=5'], "unknown parameter 'rat'.*Did you mean 'rate'"),
+        (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge', though in .*pd_controller"),
+        (['-p', 'rate=5'], 'NAME:=VALUE'),
+        (['--params', __file__], r'parameter file = .*test_cli\.py.*ros__parameters'),
+    ],
+)
 def test_what_is_typed_must_exist(verb, arguments, said, capsys):
     """Refuse robots and parameters that there are not, in the same words for all verbs."""
     try:
@@ -281,17 +322,22 @@ def test_a_misspelt_bag_is_told_with_what_is_there(tmp_path, monkeypatch, capsys
     (tmp_path / 'swing' / 'metadata.yaml').write_text('')
     monkeypatch.chdir(tmp_path)
     for words, said in (
-            (['info', 'swnig'], "bag 'swnig' does not exist; did you mean 'swing'?"),
-            (['plot', 'swnig', 'a.b'], "that exists; did you mean 'swing'?"),
-            (['view', 'swnig'],
-             "unknown robot, world file or bag 'swnig'. Did you mean 'swing'?")):
+        (['info', 'swnig'], "bag 'swnig' does not exist; did you mean 'swing'?"),
+        (['plot', 'swnig', 'a.b'], "that exists; did you mean 'swing'?"),
+        (['view', 'swnig'], "unknown robot, world file or bag 'swnig'. Did you mean 'swing'?"),
+    ):
         assert main(words) == cli.USAGE_ERROR
         assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('arguments', [
-    ['run', '--', '--ros-args', '-p', 'rat:=5'], ['node', '--ros-args', '-p', 'rat:=5'],
-    ['node', '--ros-args', '--param', 'sim_bridge:rat:=5']])
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ['run', '--', '--ros-args', '-p', 'rat:=5'],
+        ['node', '--ros-args', '-p', 'rat:=5'],
+        ['node', '--ros-args', '--param', 'sim_bridge:rat:=5'],
+    ],
+)
 def test_ros_arguments_must_exist(arguments, capsys):
     """Refuse unknown parameters among ROS arguments, too."""
     assert main(arguments) == cli.USAGE_ERROR
@@ -303,8 +349,16 @@ def test_parameters_of_others_are_left_to_ros(monkeypatch):
     seen = []
     monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 0)
     arguments = [
-        '--ros-args', '-p', 'use_sim_time:=true', '-p', 'control.elbow:=position',
-        '-p', 'other:rat:=5', '-p', 'qos_overrides./clock.publisher.depth:=5']
+        '--ros-args',
+        '-p',
+        'use_sim_time:=true',
+        '-p',
+        'control.elbow:=position',
+        '-p',
+        'other:rat:=5',
+        '-p',
+        'qos_overrides./clock.publisher.depth:=5',
+    ]
     assert main(['node', *arguments]) == 0
     assert seen == [arguments]
 
@@ -313,14 +367,49 @@ def test_node_takes_what_run_takes(monkeypatch, repository):
     """Make ROS arguments of a robot and options, with the parameters beside the robot."""
     seen = []
     monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 0)
-    assert main([
-        'node', 'quadruped', '--rate', '500', '-p', 'seed:=3', '--package-path', 'a b',
-        '--namespace', 'left', '--managed', '--ros-args', '--log-level', 'debug']) == 0
-    assert seen == [[
-        '--ros-args', '-r', '__ns:=/left',
-        '--params-file', str(repository / 'urdf' / 'quadruped.params.yaml'),
-        '-p', 'robot:=quadruped', '-p', 'rate:=500.0', '-p', 'package_paths:=["a b"]',
-        '-p', 'seed:=3', '--', '--ros-args', '--log-level', 'debug', '--managed']]
+    assert (
+        main(
+            [
+                'node',
+                'quadruped',
+                '--rate',
+                '500',
+                '-p',
+                'seed:=3',
+                '--package-path',
+                'a b',
+                '--namespace',
+                'left',
+                '--managed',
+                '--ros-args',
+                '--log-level',
+                'debug',
+            ]
+        )
+        == 0
+    )
+    assert seen == [
+        [
+            '--ros-args',
+            '-r',
+            '__ns:=/left',
+            '--params-file',
+            str(repository / 'urdf' / 'quadruped.params.yaml'),
+            '-p',
+            'robot:=quadruped',
+            '-p',
+            'rate:=500.0',
+            '-p',
+            'package_paths:=["a b"]',
+            '-p',
+            'seed:=3',
+            '--',
+            '--ros-args',
+            '--log-level',
+            'debug',
+            '--managed',
+        ]
+    ]
 
 
 @pytest.mark.parametrize('verb', ['check', 'replay', 'version'])
@@ -338,7 +427,11 @@ def test_output_that_nobody_reads():
     os.close(reader)
     process = subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'check', 'arm', '--json'],
-        stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     os.close(writer)
     assert (process.stderr, process.returncode) == ('', cli.UNREAD)
 
@@ -365,12 +458,18 @@ iyz="0"/></inertial></link>
 
 def run_apart(*arguments: str) -> str:
     """Run the command in a process of its own, far from any package; return what it prints."""
-    environment = {name: value for name, value in os.environ.items()
-                   if name != 'AMENT_PREFIX_PATH'}
+    environment = {
+        name: value for name, value in os.environ.items() if name != 'AMENT_PREFIX_PATH'
+    }
     environment['PYTHONPATH'] = os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))
     return subprocess.run(
-        [sys.executable, '-m', 'sim_bridge', *arguments], env=environment, cwd='/',
-        stdout=subprocess.PIPE, text=True, check=True).stdout
+        [sys.executable, '-m', 'sim_bridge', *arguments],
+        env=environment,
+        cwd='/',
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def test_packages_are_found_without_ros_in_every_verb(tmp_path):
@@ -379,7 +478,12 @@ def test_packages_are_found_without_ros_in_every_verb(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     robot = [
-        'package://bot/urdf/bot.xacro', '--package-path', str(tmp_path), '--xacro-arg', 'tip:=end']
+        'package://bot/urdf/bot.xacro',
+        '--package-path',
+        str(tmp_path),
+        '--xacro-arg',
+        'tip:=end',
+    ]
     assert 'fixed -> end' in run_apart('check', *robot)
     bag = str(tmp_path / 'bag')
     run_apart('record', *robot, '-o', bag, '--duration', '0.01')
@@ -387,16 +491,29 @@ def test_packages_are_found_without_ros_in_every_verb(tmp_path):
     beside = ['--params-file', str(tmp_path / 'bot' / 'urdf' / 'bot.params.yaml')]
     commands = run_verb.build_commands(parse_run(*robot))
     assert commands['controller'][2:] == [
-        'sim_bridge.control.velocity_controller', '--ros-args', *beside]
+        'sim_bridge.control.velocity_controller',
+        '--ros-args',
+        *beside,
+    ]
     given = commands['simulator'][5:]
     assert given == [
-        *beside, '-p', f'robot:={robot[0]}', '-p', f'package_paths:=["{tmp_path}"]',
-        '-p', 'xacro_args:=["tip:=end"]']
+        *beside,
+        '-p',
+        f'robot:={robot[0]}',
+        '-p',
+        f'package_paths:=["{tmp_path}"]',
+        '-p',
+        'xacro_args:=["tip:=end"]',
+    ]
     # what the node makes of these
     parameters = dict(map(parameter_in, given[3::2]))
-    world = load_world(SimulatorParameters(
-        robot=parameters['robot'], package_paths=tuple(parameters['package_paths']),
-        xacro_args=tuple(parameters['xacro_args']))).world
+    world = load_world(
+        SimulatorParameters(
+            robot=parameters['robot'],
+            package_paths=tuple(parameters['package_paths']),
+            xacro_args=tuple(parameters['xacro_args']),
+        )
+    ).world
     assert [link.name for link in world.robots['bot'].links] == ['world', 'body', 'end']
 
 
@@ -418,8 +535,15 @@ def test_controllers_of_run_exist(controller):
 
 @pytest.mark.parametrize(
     ('robot', 'controller'),
-    [('arm', 'pd'), ('quadruped', 'pd'), ('four_bar', 'velocity'), ('delta', 'velocity'),
-     ('tracked_vehicle', 'velocity'), ('rover', 'square'), ('nobody', 'pd')],
+    [
+        ('arm', 'pd'),
+        ('quadruped', 'pd'),
+        ('four_bar', 'velocity'),
+        ('delta', 'velocity'),
+        ('tracked_vehicle', 'velocity'),
+        ('rover', 'square'),
+        ('nobody', 'pd'),
+    ],
 )
 def test_run_chooses_the_controller_that_the_robot_is_for(robot, controller):
     """Take the one whose parameters lie beside the robot, unless the user says another."""
@@ -471,10 +595,7 @@ def test_status_tells_what_is_known():
         time_s=2.0,
         rate_hz=999.96,
         condition='paused',
-        pacing={
-            'real time factor': '1.0000',
-            'missed deadlines since start': '3',
-        },
+        pacing={'real time factor': '1.0000', 'missed deadlines since start': '3'},
         topic_count=4,
         publisher_count=2,
     )

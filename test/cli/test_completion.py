@@ -29,8 +29,11 @@ printf '%s\\n' "${COMPREPLY[@]}"
 def script():
     """Return what `sim_bridge completion bash` prints."""
     return subprocess.run(
-        [sys.executable, '-m', 'sim_bridge', 'completion', 'bash'], text=True,
-        stdout=subprocess.PIPE, check=True).stdout
+        [sys.executable, '-m', 'sim_bridge', 'completion', 'bash'],
+        text=True,
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
 
 
 @pytest.fixture
@@ -45,41 +48,53 @@ def ask(tmp_path, script):
     for name in ('quiet.urdf', 'quilt.xacro', 'quiz.yaml', 'quit.txt'):
         (folder / name).touch()
     environment = {
-        **os.environ, 'PATH': f'{command.parent}:{os.environ["PATH"]}',
-        'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
+        **os.environ,
+        'PATH': f'{command.parent}:{os.environ["PATH"]}',
+        'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
+    }
 
     def ask(line: str) -> set[str]:
         output = subprocess.run(
-            ['bash', '--norc', '-c', ASK, 'bash', line, script], env=environment, cwd=folder,
-            text=True, stdout=subprocess.PIPE, check=True).stdout
+            ['bash', '--norc', '-c', ASK, 'bash', line, script],
+            env=environment,
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
         return {word.strip() for word in output.splitlines()}
 
     return ask
 
 
-@pytest.mark.parametrize(('line', 'expected'), [
-    ('sim_bridge ', set(VERBS)),
-    ('sim_bridge re', {'record', 'replay'}),
-    ('sim_bridge run --wo', {'--world'}),
-    ('sim_bridge run --controller comp', {'computed_torque'}),
-    ('sim_bridge run qu', {'quadruped', 'quiet.urdf', 'quilt.xacro', 'quiz.yaml'}),
-    ('sim_bridge node flo', {'floating_box'}),
-    ('sim_bridge run gallery/wr', {'gallery/wrecking_ball'}),
-    ('sim_bridge check qu', {'quadruped', 'quiet.urdf', 'quilt.xacro', 'quiz.yaml'}),
-    ('sim_bridge run --world qu', {'quiz.yaml'}),
-    ('sim_bridge replay ', {'bags/'}),
-    ('sim_bridge record arm -p real', {'real_time_factor:=', 'realtime_priority:='}),
-    ('sim_bridge run -p control', {'control.'}),
-    ('sim_bridge run --rate ', {''}),
-    ('sim_bridge completion ', set(SHELLS)),
-])
+@pytest.mark.parametrize(
+    ('line', 'expected'),
+    [
+        ('sim_bridge ', set(VERBS)),
+        ('sim_bridge re', {'record', 'replay'}),
+        ('sim_bridge run --wo', {'--world'}),
+        ('sim_bridge run --controller comp', {'computed_torque'}),
+        ('sim_bridge run qu', {'quadruped', 'quiet.urdf', 'quilt.xacro', 'quiz.yaml'}),
+        ('sim_bridge node flo', {'floating_box'}),
+        ('sim_bridge run gallery/wr', {'gallery/wrecking_ball'}),
+        ('sim_bridge check qu', {'quadruped', 'quiet.urdf', 'quilt.xacro', 'quiz.yaml'}),
+        ('sim_bridge run --world qu', {'quiz.yaml'}),
+        ('sim_bridge replay ', {'bags/'}),
+        ('sim_bridge record arm -p real', {'real_time_factor:=', 'realtime_priority:='}),
+        ('sim_bridge run -p control', {'control.'}),
+        ('sim_bridge run --rate ', {''}),
+        ('sim_bridge completion ', set(SHELLS)),
+    ],
+)
 def test_bash_completes(ask, line, expected):
     """Offer verbs, options, choices, robots, files of the right kind, and names of parameters."""
     assert ask(line) == expected
 
 
-@pytest.mark.parametrize(('shell', 'word'), [
-    ('bash', 'complete '), ('zsh', '#compdef sim_bridge'), ('fish', 'complete --command')])
+@pytest.mark.parametrize(
+    ('shell', 'word'),
+    [('bash', 'complete '), ('zsh', '#compdef sim_bridge'), ('fish', 'complete --command')],
+)
 def test_every_shell_has_its_script(shell, word, capsys):
     """Print what registers the command with each shell."""
     assert main(['completion', shell]) == 0

@@ -25,10 +25,16 @@ def test_a_robot_is_written_once(tmp_path, capsys):
     assert (robot.name, robot.fixed_base) == ('floating_box', True)
 
 
-@pytest.mark.parametrize(('words', 'code', 'what'), [
-    (('arm', 'arm.urdf'), 2, '.openplx'), (('arm', 'none/arm.openplx'), 2, 'none'),
-    (('planar.urdf', 'planar.openplx'), 1, "joint 'slide'"),
-    (('wrong.urdf', 'wrong.openplx'), 1, '"nothing"'), (('amr', 'amr.openplx'), 2, "'arm'")])
+@pytest.mark.parametrize(
+    ('words', 'code', 'what'),
+    [
+        (('arm', 'arm.urdf'), 2, '.openplx'),
+        (('arm', 'none/arm.openplx'), 2, 'none'),
+        (('planar.urdf', 'planar.openplx'), 1, "joint 'slide'"),
+        (('wrong.urdf', 'wrong.openplx'), 1, '"nothing"'),
+        (('amr', 'amr.openplx'), 2, "'arm'"),
+    ],
+)
 def test_nothing_is_written_of_what_is_wrong(tmp_path, monkeypatch, capsys, words, code, what):
     """Wrong names, robots with errors or without a counterpart."""
     monkeypatch.chdir(tmp_path)
@@ -36,7 +42,9 @@ def test_nothing_is_written_of_what_is_wrong(tmp_path, monkeypatch, capsys, word
         (tmp_path / f'{name}.urdf').write_text(
             '<robot name="bot"><link name="a"/><link name="b"/>'
             f'<joint name="slide" type="{kind}"><parent link="a"/><child link="{child}"/></joint>'
-            '</robot>', encoding='utf-8')
+            '</robot>',
+            encoding='utf-8',
+        )
     assert main(['convert', *words]) == code
     assert what in capsys.readouterr().err
     assert not list(tmp_path.glob('**/*.openplx'))

@@ -55,28 +55,35 @@ RECORDER = ('sim_bridge', ('qos', '--record', 'bag', '--namespace', 'nowhere'))
 
 
 @pytest.mark.parametrize('number', [2, 15], ids=['SIGINT', 'SIGTERM'])
-@pytest.mark.parametrize(('program', 'instant', 'code'), [
-    (NODE, 'argparse', 0),
-    (NODE, 'sim_bridge.cli.environment', 0),
-    (NODE, 'rclpy', 0),
-    (NODE, 'sim_bridge.ros.session.loading', 0),
-    (NODE, 'sim_bridge.ros.node.node', 0),
-    (PD, 'numpy', 0),
-    (PD, 'rclpy', 0),
-    (RECORDER, 'argparse', 0),
-    (RECORDER, 'rclpy', 0),
-    (('sim_bridge', ('qos',)), 'argparse', None),
-    (('sim_bridge', ('check', 'arm')), 'argparse', None),
-])
-def test_a_start_is_ended_without_a_word(
-    start_process, program, instant, code, number, tmp_path
-):
+@pytest.mark.parametrize(
+    ('program', 'instant', 'code'),
+    [
+        (NODE, 'argparse', 0),
+        (NODE, 'sim_bridge.cli.environment', 0),
+        (NODE, 'rclpy', 0),
+        (NODE, 'sim_bridge.ros.session.loading', 0),
+        (NODE, 'sim_bridge.ros.node.node', 0),
+        (PD, 'numpy', 0),
+        (PD, 'rclpy', 0),
+        (RECORDER, 'argparse', 0),
+        (RECORDER, 'rclpy', 0),
+        (('sim_bridge', ('qos',)), 'argparse', None),
+        (('sim_bridge', ('check', 'arm')), 'argparse', None),
+    ],
+)
+def test_a_start_is_ended_without_a_word(start_process, program, instant, code, number, tmp_path):
     """End at once; a node and a recorder as they were told to, a verb as a shell expects."""
     module, arguments = program
     (tmp_path / 'ros2').touch(0o755)
     process = start_process(
-        '-c', PROGRAM, module, instant, number, *arguments,
-        env={**os.environ, 'PATH': f'{tmp_path}{os.pathsep}{os.environ["PATH"]}'})
+        '-c',
+        PROGRAM,
+        module,
+        instant,
+        number,
+        *arguments,
+        env={**os.environ, 'PATH': f'{tmp_path}{os.pathsep}{os.environ["PATH"]}'},
+    )
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert output == ''
     assert process.returncode == (128 + number if code is None else code)

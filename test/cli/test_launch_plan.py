@@ -27,8 +27,12 @@ def planned(**chosen: str):
 
 def values_of(process) -> dict:
     """Return the parameters that are no files."""
-    return {name: value for each in process.parameters if isinstance(each, dict)
-            for name, value in each.items()}
+    return {
+        name: value
+        for each in process.parameters
+        if isinstance(each, dict)
+        for name, value in each.items()
+    }
 
 
 def test_a_scene_of_the_gallery_is_launched_by_its_name(repository):
@@ -50,8 +54,10 @@ def test_a_simulator_and_a_controller_are_started_by_default():
     assert values_of(planned(view='true')[0]['sim_bridge'])['view'] is True
 
 
-@pytest.mark.parametrize(('argument', 'package'), [
-    ('rviz', 'rviz2'), ('robot_state_publisher', 'robot_state_publisher')])
+@pytest.mark.parametrize(
+    ('argument', 'package'),
+    [('rviz', 'rviz2'), ('robot_state_publisher', 'robot_state_publisher')],
+)
 def test_packages_are_looked_up_first(packages, argument, package):
     """Refuse before anything runs what `launch` would find missing when all the others run."""
     with pytest.raises(InvalidValueError, match=f'{argument}.*{package} to be installed'):
@@ -65,15 +71,20 @@ def test_frames_are_published_once_and_in_time(packages, tmp_path):
     packages('robot_state_publisher')
     file = tmp_path / 'mine.yaml'
     file.write_text(
-        '/**/sim_bridge:\n  ros__parameters:\n    tf_rate: 250.0\n    publish_link_tf: true\n')
+        '/**/sim_bridge:\n  ros__parameters:\n    tf_rate: 250.0\n    publish_link_tf: true\n'
+    )
     processes, remarks = planned(robot_state_publisher='true', params=str(file), namespace='left')
     publisher = values_of(processes['robot_state_publisher'])
     assert publisher['publish_frequency'] == 250.0
     assert publisher['frame_prefix'] == 'left/'
     assert values_of(processes['sim_bridge'])['publish_link_tf'] is False
     assert [remark.split(':')[0] for remark in remarks] == ['publish_link_tf is switched off']
-    assert values_of(planned(robot_state_publisher='true')[0]['robot_state_publisher'])[
-        'publish_frequency'] == 100.0
+    assert (
+        values_of(planned(robot_state_publisher='true')[0]['robot_state_publisher'])[
+            'publish_frequency'
+        ]
+        == 100.0
+    )
 
 
 def test_the_prefix_of_frames_is_the_namespace_unless_given(tmp_path):
@@ -81,7 +92,8 @@ def test_the_prefix_of_frames_is_the_namespace_unless_given(tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters:\n    frame_prefix: lab/\n')
     for chosen, expected in (
-        ({'namespace': 'a/b'}, 'a/b/'), ({'namespace': 'a', 'frame_prefix': ''}, ''),
+        ({'namespace': 'a/b'}, 'a/b/'),
+        ({'namespace': 'a', 'frame_prefix': ''}, ''),
         ({'namespace': 'a', 'params': str(file)}, 'lab/'),
         ({'params': str(file), 'frame_prefix': 'mine/'}, 'mine/'),
     ):
@@ -98,11 +110,15 @@ def test_robots_of_packages_are_found(packages, tmp_path, repository):
     with pytest.raises(InvalidValueError, match="package 'bot' is not found"):
         planned(robot='package://bot/urdf/rover.urdf')
     processes, _ = planned(
-        robot='package://bot/urdf/rover.urdf', robot_state_publisher='true',
-        package_paths=f'{tmp_path / "none"}:{tmp_path / "src"}')
+        robot='package://bot/urdf/rover.urdf',
+        robot_state_publisher='true',
+        package_paths=f'{tmp_path / "none"}:{tmp_path / "src"}',
+    )
     assert list(processes) == ['sim_bridge', 'square_controller', 'robot_state_publisher']
     assert values_of(processes['sim_bridge'])['package_paths'] == [
-        str(tmp_path / 'none'), str(tmp_path / 'src')]
+        str(tmp_path / 'none'),
+        str(tmp_path / 'src'),
+    ]
     assert str(folder / 'rover.params.yaml') in processes['square_controller'].parameters
 
 
@@ -116,7 +132,8 @@ def test_robots_of_openplx_scenes_have_a_state_publisher(packages, tmp_path, rep
     assert values_of(processes['sim_bridge'])['publish_robot_description'] is False
     scene = tmp_path / 'scene.yaml'
     scene.write_text(
-        f'world: {{openplx: {{mine: {{file: {repository / "urdf" / "clock.openplx"}}}}}}}\n')
+        f'world: {{openplx: {{mine: {{file: {repository / "urdf" / "clock.openplx"}}}}}}}\n'
+    )
     processes, _ = planned(world=str(scene), robot_state_publisher='true', namespace='lab')
     publisher = processes['robot_state_publisher']
     assert publisher.namespace == 'lab/mine'

@@ -70,9 +70,11 @@ def test_check_shows_poses_and_what_snap_did(capsys):
     frames = {frame['path']: frame for frame in content['frames']}
     assert frames['rod_system.rod_system.rod']['position'] == pytest.approx([1.1, 0, 0], abs=1e-12)
     assert frames['rod_system.rod_system']['local']['position'] == pytest.approx(
-        [0.6350852961085878, -0.6350852961085888, -0.6350852961085887], abs=1e-12)
-    assert content['snap'] == [{
-        'why': 'snapped', 'mate': 'world_lock', 'frames': ['rod_system.rod_system']}]
+        [0.6350852961085878, -0.6350852961085888, -0.6350852961085887], abs=1e-12
+    )
+    assert content['snap'] == [
+        {'why': 'snapped', 'mate': 'world_lock', 'frames': ['rod_system.rod_system']}
+    ]
     assert content['robots'][0]['links'][1]['name'] == 'rod_system_rod_system_rod'
     assert main(['check', str(SEED), '--model', 'SnapRodParent']) == 0
     text = capsys.readouterr().out
@@ -101,14 +103,22 @@ def test_a_scene_is_recorded_and_replayed_to_the_bit(scene, tmp_path):
 
     def run(*words: str) -> str:
         return subprocess.run(
-            [sys.executable, '-m', 'sim_bridge', *map(str, words)], check=True, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+            [sys.executable, '-m', 'sim_bridge', *map(str, words)],
+            check=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ).stdout
 
     run('record', scene, '--model', 'Swing', '--duration', '0.05', '-o', bag)
     assert run('replay', bag).endswith('the same\n')
     scene.write_text(PENDULUM.replace('0.3', '0.4'), encoding='utf-8')
     refused = subprocess.run(
-        [sys.executable, '-m', 'sim_bridge', 'replay', str(bag)], check=False, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        [sys.executable, '-m', 'sim_bridge', 'replay', str(bag)],
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     assert refused.returncode != 0
     assert 'swing.openplx' in refused.stdout

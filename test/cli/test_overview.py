@@ -16,8 +16,10 @@ from sim_bridge.cli.overview_text import MOST, WIDTH
 def inertial(mass: float, xyz: str = '0 0 0') -> str:
     """Return an inertial element, a ball of radius 0.1 m."""
     i = 0.004 * mass
-    return (f'<inertial><origin xyz="{xyz}"/><mass value="{mass}"/><inertia ixx="{i}" iyy="{i}" '
-            f'izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>')
+    return (
+        f'<inertial><origin xyz="{xyz}"/><mass value="{mass}"/><inertia ixx="{i}" iyy="{i}" '
+        f'izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
 
 
 ROBOT = f"""<robot name="cart">
@@ -61,8 +63,11 @@ def cart(tmp_path):
     facets = ''
     for left_out in range(4):
         corners = [corner for k, corner in enumerate(CORNERS) if k != left_out]
-        facets += 'facet normal 0 0 0\nouter loop\n' + ''.join(
-            f'vertex {x} {y} {z}\n' for x, y, z in corners) + 'endloop\nendfacet\n'
+        facets += (
+            'facet normal 0 0 0\nouter loop\n'
+            + ''.join(f'vertex {x} {y} {z}\n' for x, y, z in corners)
+            + 'endloop\nendfacet\n'
+        )
     (tmp_path / 'block.stl').write_text(BLOCK.format(facets))
     path = tmp_path / 'cart.urdf'
     path.write_text(ROBOT)
@@ -86,31 +91,66 @@ def test_a_robot_as_json(cart, capsys):
     report = as_json(capsys, cart)
     robot = report['robot']
     assert (report['kind'], robot['name'], robot['base'], robot['root']) == (
-        'robot', 'cart', 'free', 'base')
+        'robot',
+        'cart',
+        'free',
+        'base',
+    )
     assert robot['degrees_of_freedom'] == {
-        'total': 8, 'base': 6, 'one_axis_joints': 2, 'several_axes_joints': 0,
-        'taken_by_loops': 0, 'mimic_joints': 1}
+        'total': 8,
+        'base': 6,
+        'one_axis_joints': 2,
+        'several_axes_joints': 0,
+        'taken_by_loops': 0,
+        'mimic_joints': 1,
+    }
     assert robot['mass'] == {'total': 5.0, 'center_of_mass': pytest.approx([0.6, 0.0, 0.2])}
     slider, hinge, copy = robot['joints']
     assert (slider['type'], slider['axis'], slider['parent'], slider['child']) == (
-        'prismatic', [0.0, 1.0, 0.0], 'base', 'slide')
+        'prismatic',
+        [0.0, 1.0, 0.0],
+        'base',
+        'slide',
+    )
     assert slider['limits'] == {
-        'lower': -0.5, 'upper': 0.25, 'effort': 40.0, 'velocity': 2.0, 'lower_effort': -40.0}
+        'lower': -0.5,
+        'upper': 0.25,
+        'effort': 40.0,
+        'velocity': 2.0,
+        'lower_effort': -40.0,
+    }
     assert hinge['limits'] == dict.fromkeys(
-        ('lower', 'upper', 'effort', 'velocity', 'lower_effort'))
+        ('lower', 'upper', 'effort', 'velocity', 'lower_effort')
+    )
     assert copy['mimic'] == {'joint': 'hinge', 'multiplier': 2.0, 'offset': 0.5}
     assert robot['collision_shapes'] == {
         'counts': {'box': 1, 'sphere': 1, 'convex_hull': 1},
-        'meshes': [{'link': 'slide', 'kind': 'convex_hull', 'vertices': 4, 'triangles': 4}]}
+        'meshes': [{'link': 'slide', 'kind': 'convex_hull', 'vertices': 4, 'triangles': 4}],
+    }
     (sensor,) = robot['sensors']
     assert (sensor['kind'], sensor['link'], sensor['frame'], sensor['update_rate']) == (
-        'imu', 'arm', 'arm', 200.0)
+        'imu',
+        'arm',
+        'arm',
+        200.0,
+    )
     assert sensor['noise'] == {
-        f'angular_velocity.{axis}': {'kind': 'gaussian', 'stddev': 0.01} for axis in 'xyz'}
-    assert robot['ros2_control'] == [{
-        'name': 'system', 'plugin': 'a/B', 'sensors': [],
-        'joints': [{'name': 'hinge', 'command_interfaces': ['velocity'],
-                    'state_interfaces': ['position']}]}]
+        f'angular_velocity.{axis}': {'kind': 'gaussian', 'stddev': 0.01} for axis in 'xyz'
+    }
+    assert robot['ros2_control'] == [
+        {
+            'name': 'system',
+            'plugin': 'a/B',
+            'sensors': [],
+            'joints': [
+                {
+                    'name': 'hinge',
+                    'command_interfaces': ['velocity'],
+                    'state_interfaces': ['position'],
+                }
+            ],
+        }
+    ]
     (missing,) = robot['not_simulated']
     assert 'wind' in missing['what'] and 'not run' in missing['why']
     assert ROBOT.splitlines()[missing['line'] - 1].startswith('<gazebo><plugin')
@@ -133,15 +173,26 @@ def test_a_robot_as_text(cart, capsys):
         'copy  continuous, z, = 2 hinge + 0.5 -> follower, 1 kg',
         'gyroscope  imu on link arm, frame arm, 200 Hz, noise: stddev 0.01 of angular_velocity',
         'hinge  velocity; position',
-        '1 box', 'convex hull on slide: 4 triangles',
+        '1 box',
+        'convex hull on slide: 4 triangles',
     ):
         assert expected in lines
     assert any(line.startswith('line ') and 'wind' in line for line in lines)
 
 
-@pytest.mark.parametrize(('robot', 'freedoms'), [
-    ('arm', 7), ('quadruped', 18), ('pendulum', 1), ('double_pendulum', 2), ('floating_box', 6),
-    ('four_bar', 1), ('delta', 3), ('rover', 10)])
+@pytest.mark.parametrize(
+    ('robot', 'freedoms'),
+    [
+        ('arm', 7),
+        ('quadruped', 18),
+        ('pendulum', 1),
+        ('double_pendulum', 2),
+        ('floating_box', 6),
+        ('four_bar', 1),
+        ('delta', 3),
+        ('rover', 10),
+    ],
+)
 def test_degrees_of_freedom(robot, freedoms, capsys):
     """Count the velocities that a robot has, loops and the base among what counts."""
     assert as_json(capsys, robot)['robot']['degrees_of_freedom']['total'] == freedoms
@@ -153,7 +204,9 @@ def test_drives_and_tracks(capsys):
     (drive,) = as_json(capsys, 'rover')['robot']['drives']
     assert drive['kind'] == 'differential'
     assert [wheel['joint'] for wheel in drive['wheels']] == [
-        'left_wheel_joint', 'right_wheel_joint']
+        'left_wheel_joint',
+        'right_wheel_joint',
+    ]
     assert len(as_json(capsys, 'tracked_vehicle')['robot']['tracks']) == 2
 
 
@@ -163,7 +216,9 @@ def test_long_robots_are_abridged(tmp_path, capsys):
     links = ''.join(f'<link name="l{k}">{inertial(1.0)}</link>' for k in range(count))
     joints = ''.join(
         f'<joint name="a_long_name_of_a_joint_{k}" type="continuous"><parent link="l{k - 1}"/>'
-        f'<child link="l{k}"/><axis xyz="1 2 3"/></joint>' for k in range(1, count))
+        f'<child link="l{k}"/><axis xyz="1 2 3"/></joint>'
+        for k in range(1, count)
+    )
     path = tmp_path / 'chain.urdf'
     path.write_text(f'<robot name="chain">{links}{joints}</robot>')
     short, whole = as_text(capsys, path), as_text(capsys, path, '--all')
@@ -200,8 +255,10 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(('variables', 'is_coloured'), [
-    ({}, True), ({'NO_COLOR': '1'}, False), ({'TERM': 'dumb'}, False)])
+@pytest.mark.parametrize(
+    ('variables', 'is_coloured'),
+    [({}, True), ({'NO_COLOR': '1'}, False), ({'TERM': 'dumb'}, False)],
+)
 def test_colours_on_terminals_only(variables, is_coloured, cart, monkeypatch, capsys):
     """Mark headings and warnings on a terminal, unless the environment says otherwise."""
     monkeypatch.delenv('NO_COLOR', raising=False)
@@ -215,7 +272,9 @@ def test_colours_on_terminals_only(variables, is_coloured, cart, monkeypatch, ca
     assert main(['check', str(cart)]) == 0
     text = terminal.getvalue()
     assert ('\x1b[1msensors\x1b[0m' in text, '\x1b[33mwarning\x1b[0m' in text) == (
-        is_coloured, is_coloured)
+        is_coloured,
+        is_coloured,
+    )
 
 
 SCENE = """\
@@ -235,9 +294,11 @@ def test_a_scene_shows_its_fields_of_force(tmp_path, capsys):
     path = tmp_path / 'scene.yaml'
     path.write_text(
         'world:\n  force_fields:\n    gale: {type: drag, linear: 0.5, links: [ground]}\n'
-        '  ground: true\n')
+        '  ground: true\n'
+    )
     assert as_json(capsys, path)['scene']['force_fields'] == [
-        {'name': 'gale', 'type': 'Drag', 'line': 3, 'links': ['ground']}]
+        {'name': 'gale', 'type': 'Drag', 'line': 3, 'links': ['ground']}
+    ]
     assert 'fields of force: gale (Drag)' in as_text(capsys, path)
 
 
@@ -247,8 +308,11 @@ def test_a_scene_shows_its_joints_and_settings(repository, capsys):
     scene = as_json(capsys, path)['scene']
     joints = {each.pop('name'): each for each in scene['joints']}
     assert joints['rope'] == {
-        'type': 'distance', 'between': ['pennant', 'weight'], 'beside': None,
-        'line': joints['rope']['line']}
+        'type': 'distance',
+        'between': ['pennant', 'weight'],
+        'beside': None,
+        'line': joints['rope']['line'],
+    }
     assert joints['closer']['beside'] == 'hinge' and scene['settings']['sleep']['time'] == 0.5
     text = as_text(capsys, path)
     assert 'rope  distance of pennant and weight' in text and 'run by: sleep' in text
@@ -260,14 +324,23 @@ def test_a_scene(cart, capsys):
     path.write_text(SCENE)
     report = as_json(capsys, path)
     scene = report['scene']
-    assert (report['kind'], scene['gravity'], scene['ground']) == (
-        'scene', [0.0, 0.0, -1.6], {})
-    assert scene['objects'] == [{
-        'name': 'cube', 'motion': 'dynamic', 'shapes': ['box'], 'mass': 2.0, 'density': None,
-        'line': 5}]
+    assert (report['kind'], scene['gravity'], scene['ground']) == ('scene', [0.0, 0.0, -1.6], {})
+    assert scene['objects'] == [
+        {
+            'name': 'cube',
+            'motion': 'dynamic',
+            'shapes': ['box'],
+            'mass': 2.0,
+            'density': None,
+            'line': 5,
+        }
+    ]
     one, two = scene['robots']
     assert (one['namespace'], one['file'], one['robot']['mass']['total']) == (
-        'left', str(cart), 5.0)
+        'left',
+        str(cart),
+        5.0,
+    )
     assert two['robot']['degrees_of_freedom']['total'] == 1
     assert any('wind' in finding['message'] for finding in report['findings'])
     text = as_text(capsys, path)
@@ -279,10 +352,13 @@ def test_a_scene(cart, capsys):
     assert f'{path}:8: error' in output and "Did you mean 'pendulum'?" in output
 
 
-@pytest.mark.parametrize(('old', 'new', 'said'), [
-    ('mass: 2.0', 'mass: 2.0, material: rubbr', "unknown material 'rubbr'"),
-    ('urdf: pendulum', 'urdf: pendulum, joint_positions: {pivt: 1}', "Did you mean 'pivot'"),
-])
+@pytest.mark.parametrize(
+    ('old', 'new', 'said'),
+    [
+        ('mass: 2.0', 'mass: 2.0, material: rubbr', "unknown material 'rubbr'"),
+        ('urdf: pendulum', 'urdf: pendulum, joint_positions: {pivt: 1}', "Did you mean 'pivot'"),
+    ],
+)
 def test_a_scene_that_a_world_refuses(old, new, said, cart, capsys):
     """Find what shows only where the scene is built."""
     path = cart.with_name('scene.yaml')
@@ -310,16 +386,25 @@ def test_parameters(tmp_path, capsys):
     path.write_text(PARAMETERS)
     report = as_json(capsys, path)
     assert [block['taken_by'] for block in report['parameters']] == [
-        ['sim_bridge'], ['pd_controller']]
+        ['sim_bridge'],
+        ['pd_controller'],
+    ]
     assert report['parameters'][0]['parameters'] == {
-        'robot': 'arm', 'rate': 500, 'control.joint_1': 'position', 'use_sim_time': False}
+        'robot': 'arm',
+        'rate': 500,
+        'control.joint_1': 'position',
+        'use_sim_time': False,
+    }
     path.write_text(PARAMETERS.replace('rate: 500', 'rat: 500').replace('2.0', 'long'))
     assert main(['check', str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith(f'{path}:4: warning') and "did you mean 'rate'?" in line
-               for line in lines)
-    assert any(line.startswith(f'{path}:9: error') and 'expected a finite number' in line
-               for line in lines)
+    assert any(
+        line.startswith(f'{path}:4: warning') and "did you mean 'rate'?" in line for line in lines
+    )
+    assert any(
+        line.startswith(f'{path}:9: error') and 'expected a finite number' in line
+        for line in lines
+    )
     path.write_text(PARAMETERS.replace('arm', 'amr'))
     assert main(['check', str(path)]) == 1
     assert "Did you mean 'arm'?" in capsys.readouterr().out

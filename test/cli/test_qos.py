@@ -23,8 +23,17 @@ pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-POLICIES = {'history', 'depth', 'reliability', 'durability', 'deadline', 'lifespan', 'liveliness',
-            'liveliness_lease_duration', 'avoid_ros_namespace_conventions'}
+POLICIES = {
+    'history',
+    'depth',
+    'reliability',
+    'durability',
+    'deadline',
+    'lifespan',
+    'liveliness',
+    'liveliness_lease_duration',
+    'avoid_ros_namespace_conventions',
+}
 
 # tells how it was called, and what is in the file of overrides
 ROS2 = """#!/usr/bin/env python3
@@ -38,15 +47,15 @@ def test_every_topic_gets_a_profile_that_fits(graph, start_node, start_process, 
     """Subscribe with the profiles: to /clock, to what is latched, to what is best effort."""
     node = start_node('-r', '__ns:=/left', robot='arm', sensor_qos='sensor_data')
     file = tmp_path / 'qos.yaml'
-    process = start_process(
-        '-m', 'sim_bridge', 'qos', '-o', file, '--namespace', 'left')
+    process = start_process('-m', 'sim_bridge', 'qos', '-o', file, '--namespace', 'left')
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, output) == (0, '')
     profiles = yaml.safe_load(file.read_text())
     assert all(set(each) == POLICIES for each in profiles.values())
     assert {each['depth'] for each in profiles.values()} == {2000}
     graph.wait(
-        lambda: ('sim_bridge', '/left') in graph.node.get_node_names_and_namespaces(), 'the node')
+        lambda: ('sim_bridge', '/left') in graph.node.get_node_names_and_namespaces(), 'the node'
+    )
     topics = graph.node.get_publisher_names_and_types_by_node('sim_bridge', '/left')
     assert {topic for topic, _ in topics} <= set(profiles)
     for kind, topic, reliability, durability in (
@@ -56,12 +65,17 @@ def test_every_topic_gets_a_profile_that_fits(graph, start_node, start_process, 
     ):
         given = profiles[topic]
         assert (given['reliability'], given['durability']) == (reliability, durability)
-        heard = graph.listen(kind, topic, QoSProfile(
-            depth=given['depth'],
-            history=HistoryPolicy.get_from_short_key(given['history']),
-            reliability=ReliabilityPolicy.get_from_short_key(given['reliability']),
-            durability=DurabilityPolicy.get_from_short_key(given['durability']),
-            liveliness=LivelinessPolicy.get_from_short_key(given['liveliness'])))
+        heard = graph.listen(
+            kind,
+            topic,
+            QoSProfile(
+                depth=given['depth'],
+                history=HistoryPolicy.get_from_short_key(given['history']),
+                reliability=ReliabilityPolicy.get_from_short_key(given['reliability']),
+                durability=DurabilityPolicy.get_from_short_key(given['durability']),
+                liveliness=LivelinessPolicy.get_from_short_key(given['liveliness']),
+            ),
+        )
         graph.wait_for_next(heard)
     assert node.poll() is None
 
@@ -80,7 +94,8 @@ def test_it_becomes_the_recorder(graph, start_node, start_process, tmp_path):
     start_process.started.remove(refused)
     start_node(robot='pendulum')
     process = start_process(
-        *arguments, tmp_path / 'bag', '--', '--storage', 'mcap', env=environment)
+        *arguments, tmp_path / 'bag', '--', '--storage', 'mcap', env=environment
+    )
     output, _ = process.communicate(timeout=PATIENCE_S)
     words, topics = json.loads(output)
     assert words[:5] == ['bag', 'record', '-a', '-o', str(tmp_path / 'bag')]

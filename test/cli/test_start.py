@@ -8,8 +8,7 @@ import sys
 import pytest
 
 # what takes long to import, and is needed for meshes, scenes, xacro files or compiling alone
-RARE = ('importlib.metadata', 'scipy', 'subprocess', 'tempfile',
-        'trimesh', 'xacro')
+RARE = ('importlib.metadata', 'scipy', 'subprocess', 'tempfile', 'trimesh', 'xacro')
 
 LIBRARY = 'from sim_bridge import World'
 NODE = 'import sim_bridge.ros.node.node, sim_bridge.world.world'
@@ -19,9 +18,11 @@ CONTROLLER = 'import sim_bridge.control.computed_torque_controller'
 def imported(code: str) -> set[str]:
     """Run code in a process of its own; list the modules it has then."""
     script = f'{code}\nimport sys\nprint(*sys.modules)'
-    return set(subprocess.run(
-        [sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.split())
+    return set(
+        subprocess.run(
+            [sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, check=True
+        ).stdout.split()
+    )
 
 
 def test_a_world_needs_neither_ros_nor_what_reads_files():

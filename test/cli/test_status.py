@@ -41,31 +41,55 @@ def test_a_screen_stays_in_its_place():
 
 def test_a_screen_tells_clock_pace_and_warnings():
     """Show a fact a line, warnings last, in words of one line each."""
-    text = screen(Progress(
-        robots=('arm',), time_s=12.34, rate_hz=999.5, condition='3 of 9 deadlines missed',
-        pacing={'real time factor': '0.9990', 'real time factor aimed at': '1',
-                'tick lateness p99 [ms]': '0.080', 'rate [Hz]': '999'},
-        warnings=('pacing: 3 of 9 deadlines missed', 'commands of arm: 3 commands\nrejected',),
-        topic_count=14, publisher_count=2))
+    text = screen(
+        Progress(
+            robots=('arm',),
+            time_s=12.34,
+            rate_hz=999.5,
+            condition='3 of 9 deadlines missed',
+            pacing={
+                'real time factor': '0.9990',
+                'real time factor aimed at': '1',
+                'tick lateness p99 [ms]': '0.080',
+                'rate [Hz]': '999',
+            },
+            warnings=('pacing: 3 of 9 deadlines missed', 'commands of arm: 3 commands\nrejected'),
+            topic_count=14,
+            publisher_count=2,
+        )
+    )
     lines = [' '.join(line.split()) for line in text.split('\n')]
     assert lines == [
-        '── arm 3 of 9 deadlines missed', 'simulated time 12.3 s', 'real time factor 0.9990',
-        'tick lateness p99 [ms] 0.080', 'joint_states 999.5 Hz', 'graph 14 topics',
+        '── arm 3 of 9 deadlines missed',
+        'simulated time 12.3 s',
+        'real time factor 0.9990',
+        'tick lateness p99 [ms] 0.080',
+        'joint_states 999.5 Hz',
+        'graph 14 topics',
         'warning: 2 publishers of joint_states: set another ROS_DOMAIN_ID',
-        'warning: commands of arm: 3 commands rejected']
+        'warning: commands of arm: 3 commands rejected',
+    ]
 
 
 def test_a_screen_tells_the_rates_of_topics_with_listeners():
     """Show topics in a fixed order, so many and no more, and how many nobody listens to."""
     rates = {f'/arm/imu_{k}/gyro': f'{100 + k}.0 Hz' for k in reversed(range(10))}
-    rates |= {'/arm/joint_states': '999.0 Hz', '/arm/wrist/wrench': 'no listener',
-              '/contacts': 'no listener'}
+    rates |= {
+        '/arm/joint_states': '999.0 Hz',
+        '/arm/wrist/wrench': 'no listener',
+        '/contacts': 'no listener',
+    }
     text = screen(Progress(time_s=1.0, rate_hz=999.0, rates=rates, topic_count=20))
     lines = [' '.join(line.split()) for line in text.split('\n')]
     assert lines == [
-        '── simulator', 'simulated time 1.0 s', 'joint_states 999.0 Hz',
-        *(f'arm/imu_{k}/gyro {100 + k}.0 Hz' for k in range(8)), '… 2 topics more',
-        'without a listener 2 topics', 'graph 20 topics']
+        '── simulator',
+        'simulated time 1.0 s',
+        'joint_states 999.0 Hz',
+        *(f'arm/imu_{k}/gyro {100 + k}.0 Hz' for k in range(8)),
+        '… 2 topics more',
+        'without a listener 2 topics',
+        'graph 20 topics',
+    ]
 
 
 def test_work_is_a_bar_on_a_terminal_and_lines_elsewhere():

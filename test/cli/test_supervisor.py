@@ -156,6 +156,7 @@ class Output:
 @pytest.fixture
 def supervise(start_process):
     """Return a function that supervises scripts as `sim_bridge run` does its nodes."""
+
     def start(*scripts: str, duration: str = FOREVER, patience: str = PATIENT) -> Output:
         return Output(start_process('-c', SUPERVISE, duration, patience, *scripts))
 
@@ -252,9 +253,9 @@ def test_the_duration_counts_from_the_first_command(supervise):
     output = supervise(SIMULATOR, COMMANDING, duration='0 commanded')
     assert output.finish() == 0
     # lines of two processes may come in any order; a controller ended at once would write none
-    assert {
-        '[controller] commanding', '0 s are over; ending simulator and controller',
-    } <= set(output.lines)
+    assert {'[controller] commanding', '0 s are over; ending simulator and controller'} <= set(
+        output.lines
+    )
 
 
 def test_it_ends_when_nobody_reads(start_process):
@@ -344,7 +345,8 @@ def test_killed_it_leaves_no_orphans(start_process):
     output.wait_for('running: the first message came')
     pid = output.process.pid
     listed = subprocess.run(
-        ['ps', '-o', 'pid=', '--ppid', str(pid)], stdout=subprocess.PIPE, text=True, check=True)
+        ['ps', '-o', 'pid=', '--ppid', str(pid)], stdout=subprocess.PIPE, text=True, check=True
+    )
     children = [int(line) for line in listed.stdout.split()]
     assert len(children) == 2
     ends = [os.pidfd_open(child) for child in children]

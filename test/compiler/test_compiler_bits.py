@@ -28,8 +28,9 @@ def handle():
     """Return what steps two robots that swing freely, one of them on a free base."""
     world = sb.World()
     for number, robot in enumerate(('urdf/arm.urdf', 'urdf/quadruped.urdf')):
-        robot = world.load_urdf(robot, position=(5.0 * number, 0.0, 0.0), fixed_base=number == 0,
-                                collisions='none')
+        robot = world.load_urdf(
+            robot, position=(5.0 * number, 0.0, 0.0), fixed_base=number == 0, collisions='none'
+        )
         robot.dq = np.linspace(-1.0, 1.0, len(robot.dq))
     world.step()
     return world.simulation.stepper.handle
@@ -37,10 +38,18 @@ def handle():
 
 def copy_of(handle):
     """Copy all arrays."""
-    return Handle(*(
-        part._replace(**{name: array.copy() for name, array in part._asdict().items()
-                         if isinstance(array, np.ndarray)})
-        for part in handle.parts))
+    return Handle(
+        *(
+            part._replace(
+                **{
+                    name: array.copy()
+                    for name, array in part._asdict().items()
+                    if isinstance(array, np.ndarray)
+                }
+            )
+            for part in handle.parts
+        )
+    )
 
 
 def state_after(handle, run):
@@ -49,8 +58,9 @@ def state_after(handle, run):
     block = (ctypes.c_int64 * 8)(own.table.ctypes.data, STEPS)
     run(ctypes.addressof(block))
     assert block[3] == STEPS
-    return b''.join(array.tobytes() for part in own.parts for array in part
-                    if isinstance(array, np.ndarray))
+    return b''.join(
+        array.tobytes() for part in own.parts for array in part if isinstance(array, np.ndarray)
+    )
 
 
 @pytest.mark.parametrize('target', TARGETS)

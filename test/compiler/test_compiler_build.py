@@ -70,9 +70,10 @@ def test_text_that_llvm_refuses_is_an_error_of_the_build(no_folder, monkeypatch)
 ENDS = {
     'before': 'raise SystemExit(7)',
     'at work': 'import os, signal, sys; sys.stdin.buffer.read(8); os.kill(os.getpid(), '
-               'signal.SIGKILL)',
+    'signal.SIGKILL)',
     'answering': 'import os, signal, sys; sys.stdin.buffer.read(8); os.write(1, bytes(1) + '
-                 'bytes([9]) + bytes(7) + b"half"); os.kill(os.getpid(), signal.SIGKILL)'}
+    'bytes([9]) + bytes(7) + b"half"); os.kill(os.getpid(), signal.SIGKILL)',
+}
 
 
 @pytest.mark.parametrize('worker', ENDS.values(), ids=ENDS)
@@ -93,9 +94,13 @@ def test_worker_that_crashes_is_an_error_of_the_build(no_folder, monkeypatch):
         build.build(units_of('def one(x):\n    return 5.0 * x', 'def two(x):\n    return x / 5.0'))
 
 
-@pytest.mark.parametrize(('program', 'said'), [
-    ('raise SystemExit("no such thing")', 'ended with exit code 1: no such thing'),
-    ('import os, signal; os.kill(os.getpid(), signal.SIGKILL)', 'ended by signal SIGKILL;')])
+@pytest.mark.parametrize(
+    ('program', 'said'),
+    [
+        ('raise SystemExit("no such thing")', 'ended with exit code 1: no such thing'),
+        ('import os, signal; os.kill(os.getpid(), signal.SIGKILL)', 'ended by signal SIGKILL;'),
+    ],
+)
 def test_process_apart_that_fails_is_warned_of(tmp_path, monkeypatch, program, said):
     """Say how it ended and what it said last, and leave the units to whoever needs them."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)

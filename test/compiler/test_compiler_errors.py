@@ -43,20 +43,37 @@ OUTER.inner = ModuleType('inner')
 OUTER.inner.NUMBER = 3
 
 GLOBALS = {
-    'WORDS': 'abc', 'ARRAY': np.zeros(3), 'HUGE': 2**70, 'outer': OUTER, 'np': np, 'Color': Color,
+    'WORDS': 'abc',
+    'ARRAY': np.zeros(3),
+    'HUGE': 2**70,
+    'outer': OUTER,
+    'np': np,
+    'Color': Color,
     'open_body': openers_of([Body])[0],
-    'plain_function': kind_of_argument}
+    'plain_function': kind_of_argument,
+}
 
 ARGUMENTS = {
-    'n': 3, 'm': 4, 'x': 0.5, 'y': 1.5, 'p': True, 'a': np.zeros(3), 'b': np.zeros((2, 3)),
-    'k': np.zeros(3, np.int64), 't': (1.0, 2), 'body': Body(np.zeros(2), 1.0)}
+    'n': 3,
+    'm': 4,
+    'x': 0.5,
+    'y': 1.5,
+    'p': True,
+    'a': np.zeros(3),
+    'b': np.zeros((2, 3)),
+    'k': np.zeros(3, np.int64),
+    't': (1.0, 2),
+    'body': Body(np.zeros(2), 1.0),
+}
 
 
 def error_of(source: str, **names) -> KernelError:
     """Return the error of the kernel that a text defines last, whose parameters have kinds."""
     made = program(source, **{**GLOBALS, **names})
-    arguments = [ARGUMENTS[name] for name in made.function.__code__.co_varnames[
-        :made.function.__code__.co_argcount]]
+    arguments = [
+        ARGUMENTS[name]
+        for name in made.function.__code__.co_varnames[: made.function.__code__.co_argcount]
+    ]
     with pytest.raises(KernelError) as caught:
         Module().export_entry('f', made, tuple(map(kind_of_argument, arguments)))
     return caught.value
@@ -213,7 +230,8 @@ REFUSED = [
     ('for i in range(«x): pass', 'x is float where int is wanted'),
     ('for i in «reversed(t): pass', 'reversed is no kernel'),
     ('if n:\n        return 1\n    «return 2.0', 'returns float here and int before: one'),
-    ('if n:\n        return 1\n    «return', 'returns None here and int before: one kind only')]
+    ('if n:\n        return 1\n    «return', 'returns None here and int before: one kind only'),
+]
 
 
 @pytest.mark.parametrize(('statement', 'advice'), REFUSED, ids=[each for each, _ in REFUSED])
@@ -221,14 +239,15 @@ def test_what_is_outside_the_subset_is_refused(statement, advice):
     """Name file, line, column and kernel, and say what is wrong and what to write."""
     parameters = list(ARGUMENTS)
     marked = f'def refused({", ".join(parameters)}):\n    """Say."""\n    {statement}\n'
-    before = marked[:marked.index(MARK)]
+    before = marked[: marked.index(MARK)]
     error = error_of(marked.replace(MARK, ''))
     place = before.count('\n') + 1, len(before.rpartition('\n')[2])
     assert ((error.line, error.column), error.kernel) == (place, 'refused'), error
     assert error.path.startswith('<program ')
     line, column = place
     assert str(error) == (
-        f'{error.path}:{line}:{column + 1}: kernel {"refused"!r}: {error.problem}')
+        f'{error.path}:{line}:{column + 1}: kernel {"refused"!r}: {error.problem}'
+    )
     assert re.search(advice, error.problem), error
 
 
@@ -254,33 +273,45 @@ def wrong_expression(x):
 """
 
 
-@pytest.mark.parametrize(('name', 'place'), [
-    ('wrong', (4, 11)), ('wrong_too', (10, 8)), ('wrong_expression', (16, 11))])
+@pytest.mark.parametrize(
+    ('name', 'place'), [('wrong', (4, 11)), ('wrong_too', (10, 8)), ('wrong_expression', (16, 11))]
+)
 def test_error_is_told_where_it_stands(name, place):
     """Name the kernel that is wrong, not the one that calls it."""
     error = error_of(f'{HELPERS}def f(x):\n    return {name}(x)')
     assert (error.kernel, error.line, error.column) == (name, *place)
 
 
-@pytest.mark.parametrize(('source', 'advice'), [
-    ('def f(x):\n    return «g(x, 1)', r"g\(x, 1\): 'g' takes 1 arguments, not 2"),
-    ('def f(x):\n    «g()', "'g' takes 1 arguments, not 0"),
-    ('«def f(x, y=1.0):\n    return x', r'plain parameters, without defaults, \* and \*\*'),
-    ('«def f(x, *more):\n    return x', 'plain parameters'),
-    ('«def f(x, **more):\n    return x', 'plain parameters'),
-    ('«def f(*, x=1):\n    return x', 'plain parameters'),
-    ('«def f(x, /):\n    return x', 'plain parameters'),
-    ('«def f(p):\n    if p:\n        return 1', 'returns int, but not on every way through it'),
-    ('@kernel\ndef f(n):\n    return «f(n)', "'f' calls itself"),
-    ('@kernel\ndef f(n):\n    if n:\n        «f(n - 1)', "'f' calls itself, if by way of"),
-    ('@kernel\ndef h(n):\n    return «f(n)\n@kernel\ndef f(n):\n    m = h(n)\n    return m',
-     "'f' calls itself, if by way of others"),
-    ('@kernel\ndef h(n):\n    m = «f(n)\n    return m\n@kernel\ndef f(n):\n    return h(n)',
-     "'f' calls itself")])
+@pytest.mark.parametrize(
+    ('source', 'advice'),
+    [
+        ('def f(x):\n    return «g(x, 1)', r"g\(x, 1\): 'g' takes 1 arguments, not 2"),
+        ('def f(x):\n    «g()', "'g' takes 1 arguments, not 0"),
+        ('«def f(x, y=1.0):\n    return x', r'plain parameters, without defaults, \* and \*\*'),
+        ('«def f(x, *more):\n    return x', 'plain parameters'),
+        ('«def f(x, **more):\n    return x', 'plain parameters'),
+        ('«def f(*, x=1):\n    return x', 'plain parameters'),
+        ('«def f(x, /):\n    return x', 'plain parameters'),
+        (
+            '«def f(p):\n    if p:\n        return 1',
+            'returns int, but not on every way through it',
+        ),
+        ('@kernel\ndef f(n):\n    return «f(n)', "'f' calls itself"),
+        ('@kernel\ndef f(n):\n    if n:\n        «f(n - 1)', "'f' calls itself, if by way of"),
+        (
+            '@kernel\ndef h(n):\n    return «f(n)\n@kernel\ndef f(n):\n    m = h(n)\n    return m',
+            "'f' calls itself, if by way of others",
+        ),
+        (
+            '@kernel\ndef h(n):\n    m = «f(n)\n    return m\n@kernel\ndef f(n):\n    return h(n)',
+            "'f' calls itself",
+        ),
+    ],
+)
 def test_wrong_kernels_are_refused(source, advice):
     """Refuse other parameters than plain ones, wrong counts, ways without return, recursion."""
     marked = '@kernel\ndef g(x):\n    return x\n' + source
-    before = marked[:marked.index(MARK)]
+    before = marked[: marked.index(MARK)]
     error = error_of(marked.replace(MARK, ''))
     place = before.count('\n') + 1, len(before.rpartition('\n')[2])
     assert (error.line, error.column) == place, error
@@ -293,7 +324,8 @@ def test_expressions_that_are_too_long_are_refused(statement):
     terms = ' + '.join(['x'] * 2000)
     error = error_of(
         'def f(x, a):\n    y = x\n    for _ in range(3):\n'
-        f'        {statement.format(terms)}\n    return y')
+        f'        {statement.format(terms)}\n    return y'
+    )
     assert error.line == 4
     assert error.kernel == 'f'
     assert 'split it' in error.problem
@@ -310,8 +342,10 @@ def test_long_expression_within_a_kernel_that_is_a_part_of_one_is_refused():
 def test_error_names_a_file_as_seen_from_here(tmp_path, monkeypatch):
     """Give a path that an editor opens from where the user is."""
     path = tmp_path / 'kernels.py'
-    path.write_text('from sim_bridge.compiler.kernel import kernel\n\n\n@kernel\ndef f(x):\n'
-                    '    return x ** 2\n')
+    path.write_text(
+        'from sim_bridge.compiler.kernel import kernel\n\n\n@kernel\ndef f(x):\n'
+        '    return x ** 2\n'
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(KernelError) as caught:
@@ -334,20 +368,40 @@ def test_stage_returns_an_integer():
         Module().export_stage('f', stage)
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    ((1.0,), r'f\(\) takes 2 arguments \(x, a\), not 1'),
-    (('text', np.zeros(3)), r"argument 'x' must be float, not 'text'"),
-    ((1.0, np.zeros((3, 3))), r"argument 'a' must be array of float, 1-d, not array of float, 2"),
-    ((1.0, np.zeros(3, np.int64)), r"argument 'a' must be array of float, 1-d, not array of int"),
-    ((1.0, np.zeros(3, np.float32)), r'a 1-d array of float32; kernels take float64 and int64'),
-    ((1.0, np.zeros(6)[::2]), r"argument 'a' must be .*, not an array that is not C-contiguous"),
-    ((1.0, [1.0, 2.0]), r"argument 'a' must be .*kernels take numbers, tuples, arrays and tables"),
-    ((1.0, (1.0, 2.0)), r"argument 'a' must be array of float, 1-d, not \(float, float\)")])
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ((1.0,), r'f\(\) takes 2 arguments \(x, a\), not 1'),
+        (('text', np.zeros(3)), r"argument 'x' must be float, not 'text'"),
+        (
+            (1.0, np.zeros((3, 3))),
+            r"argument 'a' must be array of float, 1-d, not array of float, 2",
+        ),
+        (
+            (1.0, np.zeros(3, np.int64)),
+            r"argument 'a' must be array of float, 1-d, not array of int",
+        ),
+        (
+            (1.0, np.zeros(3, np.float32)),
+            r'a 1-d array of float32; kernels take float64 and int64',
+        ),
+        (
+            (1.0, np.zeros(6)[::2]),
+            r"argument 'a' must be .*, not an array that is not C-contiguous",
+        ),
+        (
+            (1.0, [1.0, 2.0]),
+            r"argument 'a' must be .*kernels take numbers, tuples, arrays and tables",
+        ),
+        ((1.0, (1.0, 2.0)), r"argument 'a' must be array of float, 1-d, not \(float, float\)"),
+    ],
+)
 def test_entry_refuses_arguments_of_other_kinds(arguments, message):
     """Name the argument whose memory would be misread."""
     with pytest.raises(TypeError, match=message):
         Compiled(program('def f(x, a):\n    a[0] = x'), (FLOAT, Array(FLOAT, 1))).words_of(
-            arguments, [])
+            arguments, []
+        )
 
 
 def test_entry_refuses_a_float_for_an_integer():

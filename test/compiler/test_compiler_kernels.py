@@ -33,9 +33,13 @@ def recorded() -> Recorder:
 
 def machines_of(recorder: Recorder) -> Machines:
     """Return each kernel as machine code of its own, by the kinds of arguments it was given."""
-    wanted = list(dict.fromkeys(
-        (kernel, record.kinds) for kernel, records in recorder.records.items()
-        for record in records))
+    wanted = list(
+        dict.fromkeys(
+            (kernel, record.kinds)
+            for kernel, records in recorder.records.items()
+            for record in records
+        )
+    )
     return dict(zip(wanted, compile_together(wanted, is_inlined=False), strict=True))
 
 
@@ -58,8 +62,12 @@ def wrong_alone(recorder: Recorder, machines: Machines) -> list[str]:
     wrong = []
     for name, kernel, record in given_to(recorder):
         arguments = Copier().copy(record.before)
-        wrong += [f'{name}: {each}' for each in outcome(
-            machines[kernel, record.kinds], arguments, record.result, record.after)]
+        wrong += [
+            f'{name}: {each}'
+            for each in outcome(
+                machines[kernel, record.kinds], arguments, record.result, record.after
+            )
+        ]
     return wrong
 
 
@@ -75,6 +83,7 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
         if record.size > SMALL:
             continue
         for spread in SPREADS:
+
             def scaled(values, spread=spread):
                 # arrays that are only written hold what the memory held before
                 with np.errstate(over='ignore'):
@@ -88,8 +97,10 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
                 # of numbers that are no longer within bounds nothing is demanded
                 continue
             tried.add(name)
-            wrong += [f'{name}, spread {spread}: {each}' for each in outcome(
-                machines[kernel, record.kinds], arguments, result, theirs)]
+            wrong += [
+                f'{name}, spread {spread}: {each}'
+                for each in outcome(machines[kernel, record.kinds], arguments, result, theirs)
+            ]
     return wrong, tried
 
 

@@ -37,9 +37,11 @@ class Translator:
     def __call__(self, kernel: Kernel) -> Any:
         """Return what Numba compiles at its first call."""
         if kernel not in self._made:
-            names = {name: self(value) if isinstance(value, Kernel) else value
-                     for name, value in kernel.function.__globals__.items()
-                     if name in kernel.function.__code__.co_names}
+            names = {
+                name: self(value) if isinstance(value, Kernel) else value
+                for name, value in kernel.function.__globals__.items()
+                if name in kernel.function.__code__.co_names
+            }
             function = FunctionType(kernel.function.__code__, names, kernel.__name__)
             self._made[kernel] = self._numba.njit(error_model='numpy')(function)
         return self._made[kernel]
@@ -47,8 +49,11 @@ class Translator:
 
 def is_known(kind: Kind) -> bool:
     """Return whether Numba can be given a value of a kind: no part, no table."""
-    return is_number(kind) or isinstance(kind, Array) or (
-        isinstance(kind, Tuple) and all(map(is_known, kind.items)))
+    return (
+        is_number(kind)
+        or isinstance(kind, Array)
+        or (isinstance(kind, Tuple) and all(map(is_known, kind.items)))
+    )
 
 
 def numbers(value: Any) -> Iterator[np.ndarray]:
@@ -68,8 +73,11 @@ def joined(*values: Any) -> np.ndarray:
 def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
     """List kernels that Numba can be asked for, and calls of theirs that are alike."""
     for name, kernel in all_kernels().items():
-        alike = [record for record in recorder.records[kernel] if record.size < SMALL
-                 and all(map(is_known, record.kinds))]
+        alike = [
+            record
+            for record in recorder.records[kernel]
+            if record.size < SMALL and all(map(is_known, record.kinds))
+        ]
         alike = [record for record in alike if record.kinds == alike[0].kinds]
         if alike:
             yield name, kernel, alike
@@ -99,8 +107,11 @@ def test_kernels_give_what_numba_makes_of_them():
                 is_same |= np.abs(ours - theirs) <= TOLERANCE * scale
             if not is_same.all():
                 wrong.append(f'{name}: {ours[~is_same][:3]} {theirs[~is_same][:3]}')
-    print(f'{count} calls of {kernels} of {len(all_kernels())} kernels, {len(wrong)} differ',
-          *wrong, sep='\n')
+    print(
+        f'{count} calls of {kernels} of {len(all_kernels())} kernels, {len(wrong)} differ',
+        *wrong,
+        sep='\n',
+    )
     # numba takes no tables, which most of the others have
     assert kernels > 0.35 * len(all_kernels())
     assert count > 1000

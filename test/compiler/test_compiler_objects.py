@@ -73,7 +73,8 @@ def read(body: Body):
 @entry
 def open_and_read(table: Table):
     return open_body(table).low[0]
-"""}
+""",
+}
 
 # prints one line of JSON: what was compiled, the keys and texts of all units, and what one gives
 PROBE = """
@@ -113,8 +114,11 @@ class Checkout:
         """Copy the compiler, and write the kernels."""
         self.folder, self.cache = folder, cache
         package = folder / 'sim_bridge'
-        shutil.copytree(Path(build.__file__).parent, package / 'compiler',
-                        ignore=shutil.ignore_patterns('__pycache__'))
+        shutil.copytree(
+            Path(build.__file__).parent,
+            package / 'compiler',
+            ignore=shutil.ignore_patterns('__pycache__'),
+        )
         (package / '__init__.py').touch()
         for name, text in FILES.items():
             (folder / name).write_text(text)
@@ -128,11 +132,21 @@ class Checkout:
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen:
         """Start a process that builds all units, and uses some."""
         environment = {
-            **os.environ, 'PYTHONPATH': str(self.folder), objects.VARIABLE: str(self.cache),
-            'PYTHONDONTWRITEBYTECODE': '1', **variables}
+            **os.environ,
+            'PYTHONPATH': str(self.folder),
+            objects.VARIABLE: str(self.cache),
+            'PYTHONDONTWRITEBYTECODE': '1',
+            **variables,
+        }
         return subprocess.Popen(
-            [sys.executable, '-c', PROBE, *arguments], cwd=self.folder, env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [sys.executable, '-c', PROBE, *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def run(self, **variables: str) -> dict:
         """Return what such a process prints."""
@@ -190,24 +204,37 @@ def test_order_of_sets_does_not_matter(finished):
     assert texts == {first['texts']}
 
 
-@pytest.mark.parametrize(('file', 'old', 'new', 'changed'), [
-    ('helpers.py', 'y = x', 'y = 1.0 * x', ['scale']),
-    ('helpers.py', 'SCALE = 2.0', 'SCALE = 3.0', ['scale']),
-    ('helpers.py', '\ndef scaled', '\n# said\ndef scaled', None),
-    ('kernels.py', 'n += 1', 'n += 2', ['scale']),
-    ('limits.py', 'min(', 'max(', ['limit']),
-    ('constants.py', 'LIMIT = 10.0', 'LIMIT = 11.0', ['limit']),
-    ('constants.py', 'BLUE = 2', 'BLUE = 5', ['limit']),
-    ('constants.py', 'OTHER = 3.0', 'OTHER = 4.0', []),
-    ('constants.py', 'OTHER = 3.0', 'OTHER = 3.0  # why', []),
-    ('parts.py', '    low: FloatVector\n    high: FloatVector',
-     '    high: FloatVector\n    low: FloatVector', ['open_and_read', 'read']),
-    ('parts.py', 'low: FloatVector\n', 'low: FloatVector\n    number: int\n',
-     ['open_and_read', 'read']),
-    ('parts.py', 'import NamedTuple', 'import NamedTuple  # said', []),
-    ('sim_bridge/compiler/arithmetic.py', 'import ast', 'import ast ', UNITS)])
+@pytest.mark.parametrize(
+    ('file', 'old', 'new', 'changed'),
+    [
+        ('helpers.py', 'y = x', 'y = 1.0 * x', ['scale']),
+        ('helpers.py', 'SCALE = 2.0', 'SCALE = 3.0', ['scale']),
+        ('helpers.py', '\ndef scaled', '\n# said\ndef scaled', None),
+        ('kernels.py', 'n += 1', 'n += 2', ['scale']),
+        ('limits.py', 'min(', 'max(', ['limit']),
+        ('constants.py', 'LIMIT = 10.0', 'LIMIT = 11.0', ['limit']),
+        ('constants.py', 'BLUE = 2', 'BLUE = 5', ['limit']),
+        ('constants.py', 'OTHER = 3.0', 'OTHER = 4.0', []),
+        ('constants.py', 'OTHER = 3.0', 'OTHER = 3.0  # why', []),
+        (
+            'parts.py',
+            '    low: FloatVector\n    high: FloatVector',
+            '    high: FloatVector\n    low: FloatVector',
+            ['open_and_read', 'read'],
+        ),
+        (
+            'parts.py',
+            'low: FloatVector\n',
+            'low: FloatVector\n    number: int\n',
+            ['open_and_read', 'read'],
+        ),
+        ('parts.py', 'import NamedTuple', 'import NamedTuple  # said', []),
+        ('sim_bridge/compiler/arithmetic.py', 'import ast', 'import ast ', UNITS),
+    ],
+)
 def test_edit_changes_the_keys_of_the_units_it_concerns(
-        finished, checkout, file, old, new, changed):
+    finished, checkout, file, old, new, changed
+):
     """Tell what uses the edited kernel, constant, enum, layout or compiler, and no more."""
     checkout.edit(file, old, new)
     if changed is None:
@@ -215,8 +242,9 @@ def test_edit_changes_the_keys_of_the_units_it_concerns(
         changed = ['scale']
     output, _ = checkout.start('keys').communicate(timeout=60)
     before = finished[1]['keys']
-    assert sorted(
-        name for name, key in json.loads(output).items() if key != before[name]) == changed
+    assert (
+        sorted(name for name, key in json.loads(output).items() if key != before[name]) == changed
+    )
 
 
 def test_edit_shows_in_the_result(finished, checkout):
@@ -232,8 +260,9 @@ def test_edit_shows_in_the_result(finished, checkout):
 
 def test_programs_of_one_name_have_keys_of_their_own():
     """Tell kernels without a file apart by their text."""
-    keys = {Unit(program(f'def f(x):\n    return x + {number}'), (FLOAT,)).key
-            for number in (1, 2)}
+    keys = {
+        Unit(program(f'def f(x):\n    return x + {number}'), (FLOAT,)).key for number in (1, 2)
+    }
     assert len(keys) == 2
 
 
@@ -249,11 +278,17 @@ def test_key_tells_processors_apart(monkeypatch):
 # --- damage --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('damage', [
-    lambda content: content[:len(content) // 2], lambda content: b'',
-    lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
-    lambda content: b'x' + content[1:], lambda content: content + b'x'],
-    ids=['truncated', 'empty', 'one bit', 'other beginning', 'too long'])
+@pytest.mark.parametrize(
+    'damage',
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: b'',
+        lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
+        lambda content: b'x' + content[1:],
+        lambda content: content + b'x',
+    ],
+    ids=['truncated', 'empty', 'one bit', 'other beginning', 'too long'],
+)
 def test_damaged_object_is_compiled_anew(finished, checkout, damage):
     """Take what is damaged for missing, and put a good one in its place."""
     shutil.copytree(finished[0].cache, checkout.cache)

@@ -14,14 +14,38 @@ import pytest
 from sim_bridge.compiler.kinds import kind_of_argument
 
 FLOATS = ['0.0', '1.0', '-0.5', '0.1', '3.0', '1e300', '5e-324', '-1e-3', 'math.pi', 'HALF']
-INTEGERS = ['0', '1', '2', '-1', '3', '7', '-5', '63', '64', '9223372036854775807',
-            '-9223372036854775808', 'SEVEN', '(SEVEN // 2)']
+INTEGERS = [
+    '0',
+    '1',
+    '2',
+    '-1',
+    '3',
+    '7',
+    '-5',
+    '63',
+    '64',
+    '9223372036854775807',
+    '-9223372036854775808',
+    'SEVEN',
+    '(SEVEN // 2)',
+]
 GLOBALS = {'HALF': 0.5, 'SEVEN': 7}
 # the extents of what programs read and write: a[5], k[5] and b[3, 4]
 PARAMETERS = 'x, y, n, m, p, a, b, k'
 
-ONE_FLOAT = ['abs', 'float', '-', 'math.sqrt', 'math.fabs', 'math.sin', 'math.cos', 'math.atan',
-             'math.exp', 'math.tan', 'math.log']
+ONE_FLOAT = [
+    'abs',
+    'float',
+    '-',
+    'math.sqrt',
+    'math.fabs',
+    'math.sin',
+    'math.cos',
+    'math.atan',
+    'math.exp',
+    'math.tan',
+    'math.log',
+]
 
 
 class Writer:
@@ -41,23 +65,51 @@ class Writer:
         """Write an item of an array of floats."""
         if self.one_of([True, False]):
             return self.one_of(['a[0]', 'a[-1]', f'a[{self.integer(depth)} % 5]'])
-        return self.one_of([
-            'b[-1, 2]', f'b[{self.integer(depth)} % 3, {self.integer(depth)} % 4]',
-            f'b[{self.integer(depth)} % 3][1]'])
+        return self.one_of(
+            [
+                'b[-1, 2]',
+                f'b[{self.integer(depth)} % 3, {self.integer(depth)} % 4]',
+                f'b[{self.integer(depth)} % 3][1]',
+            ]
+        )
 
     def float(self, depth):
         """Write an expression that is a float."""
         if depth <= 0:
-            leaves = [*self.floats, *FLOATS, *(['a[1]', 'b[1, 2]', 't[0]'] if self.has_arrays
-                                               else [])]
+            leaves = [
+                *self.floats,
+                *FLOATS,
+                *(['a[1]', 'b[1, 2]', 't[0]'] if self.has_arrays else []),
+            ]
             return self.one_of(leaves)
-        kind = self.one_of(['sum', 'sum', 'sum', 'product', 'quotient', 'one', 'many', 'choice',
-                            'mixed', 'item', 'call', 'tuple'])
+        kind = self.one_of(
+            [
+                'sum',
+                'sum',
+                'sum',
+                'product',
+                'quotient',
+                'one',
+                'many',
+                'choice',
+                'mixed',
+                'item',
+                'call',
+                'tuple',
+            ]
+        )
         a, b = self.float(depth - 1), self.float(depth - 1)
         if kind == 'sum':
             product = f'{self.float(depth - 2)} * {self.float(depth - 2)}'
-            return self.one_of([f'({a} + {b})', f'({a} - {b})', f'({a} * {b} + {product})',
-                                f'({a} + {product})', f'({product} - {b})'])
+            return self.one_of(
+                [
+                    f'({a} + {b})',
+                    f'({a} - {b})',
+                    f'({a} * {b} + {product})',
+                    f'({a} + {product})',
+                    f'({product} - {b})',
+                ]
+            )
         if kind == 'product':
             return f'({a} * {b})'
         if kind == 'quotient':
@@ -66,23 +118,39 @@ class Writer:
             function = self.one_of(ONE_FLOAT)
             return f'(-{a})' if function == '-' else f'{function}({a})'
         if kind == 'many':
-            return self.one_of([f'min({a}, {b})', f'max({a}, {b}, {self.integer(depth - 1)})',
-                                f'math.atan2({a}, {b})', f'min(({a}, {b}, 1))'])
+            return self.one_of(
+                [
+                    f'min({a}, {b})',
+                    f'max({a}, {b}, {self.integer(depth - 1)})',
+                    f'math.atan2({a}, {b})',
+                    f'min(({a}, {b}, 1))',
+                ]
+            )
         if kind == 'choice':
             return f'({a} if {self.bool(depth - 1)} else {b})'
         if kind == 'mixed':
             operator = self.one_of('+-*/')
-            return self.one_of([f'({a} {operator} {self.integer(depth - 1)})',
-                                f'({self.integer(depth - 1)} {operator} {b})',
-                                f'({self.integer(depth - 1)} / {self.integer(depth - 1)})'])
+            return self.one_of(
+                [
+                    f'({a} {operator} {self.integer(depth - 1)})',
+                    f'({self.integer(depth - 1)} {operator} {b})',
+                    f'({self.integer(depth - 1)} / {self.integer(depth - 1)})',
+                ]
+            )
         if kind == 'item' and self.has_arrays:
             return self.item(depth - 1)
         if kind == 'call' and self.functions:
             return self.one_of(self.functions).format(
-                x=a, y=b, n=self.integer(depth - 1), p=self.bool(depth - 1))
+                x=a, y=b, n=self.integer(depth - 1), p=self.bool(depth - 1)
+            )
         if kind == 'tuple':
-            return self.one_of([f'({a}, {b})[{self.integer(depth - 1)} % 2]', f'({a}, 1)[0]',
-                                f'(({a},) + ({b}, {a}))[1]'])
+            return self.one_of(
+                [
+                    f'({a}, {b})[{self.integer(depth - 1)} % 2]',
+                    f'({a}, 1)[0]',
+                    f'(({a},) + ({b}, {a}))[1]',
+                ]
+            )
         return a
 
     def variable_integer(self, depth):
@@ -101,8 +169,16 @@ class Writer:
             operator = self.one_of(['+', '-', '*', '//', '%', '<<', '>>', '&', '|', '^'])
             return f'({a} {operator} {b})'
         if kind == 'one':
-            return self.one_of([f'(-{a})', f'(~{a})', f'abs({a})', f'min({a}, {b})',
-                                f'max({a}, {b})', f'int({a})'])
+            return self.one_of(
+                [
+                    f'(-{a})',
+                    f'(~{a})',
+                    f'abs({a})',
+                    f'min({a}, {b})',
+                    f'max({a}, {b})',
+                    f'int({a})',
+                ]
+            )
         if kind == 'float':
             function = self.one_of(['int', 'math.floor', 'math.ceil'])
             return f'{function}({self.float(depth - 1)})'
@@ -111,8 +187,17 @@ class Writer:
         if kind == 'bool':
             return f'({self.bool(depth - 1)} + {a})'
         if kind == 'array' and self.has_arrays:
-            return self.one_of([f'k[{a} % 5]', 'k[-2]', 'len(a)', 'b.shape[1]', 'a.size', 't[1]',
-                                f'len(a[{a}:{b}])'])
+            return self.one_of(
+                [
+                    f'k[{a} % 5]',
+                    'k[-2]',
+                    'len(a)',
+                    'b.shape[1]',
+                    'a.size',
+                    't[1]',
+                    f'len(a[{a}:{b}])',
+                ]
+            )
         return a
 
     def bool(self, depth):
@@ -128,16 +213,23 @@ class Writer:
         if kind == 'mixed':
             return f'({self.integer(depth - 1)} {self.one_of(compare)} {self.float(depth - 1)})'
         if kind == 'chain':
-            return (f'({self.float(depth - 1)} {self.one_of(compare)} {self.integer(depth - 1)} '
-                    f'{self.one_of(compare)} {self.float(depth - 1)})')
+            return (
+                f'({self.float(depth - 1)} {self.one_of(compare)} {self.integer(depth - 1)} '
+                f'{self.one_of(compare)} {self.float(depth - 1)})'
+            )
         if kind == 'join':
             operator = self.one_of(['and', 'or', '&', '|', '^'])
             return f'({self.bool(depth - 1)} {operator} {self.bool(depth - 1)})'
         if kind == 'not':
             return f'(not {self.bool(depth - 1)})'
-        return self.one_of([f'math.isnan({self.float(depth - 1)})',
-                            f'math.isfinite({self.float(depth - 1)})',
-                            f'bool({self.integer(depth - 1)})', f'bool({self.float(depth - 1)})'])
+        return self.one_of(
+            [
+                f'math.isnan({self.float(depth - 1)})',
+                f'math.isfinite({self.float(depth - 1)})',
+                f'bool({self.integer(depth - 1)})',
+                f'bool({self.float(depth - 1)})',
+            ]
+        )
 
     def body(self, depth, indent):
         """Write some statements."""
@@ -165,33 +257,54 @@ class Writer:
         return [f'{self.one_of(["p", "q"])} = {self.bool(2)}']
 
     def _write_tuple(self, depth, indent):
-        lines = [f'x, y = {self.float(2)}, {self.float(1)}', f'x, y = y, {self.float(1)}',
-                 f'_, n = t[0] < x, {self.integer(1)}' if self.has_arrays else 'x, y = y, x']
+        lines = [
+            f'x, y = {self.float(2)}, {self.float(1)}',
+            f'x, y = y, {self.float(1)}',
+            f'_, n = t[0] < x, {self.integer(1)}' if self.has_arrays else 'x, y = y, x',
+        ]
         lines += [f't = {self.float(2)}, {self.integer(1)}'] if self.has_arrays else []
         return [self.one_of(lines)]
 
     def _write_augment(self, depth, indent):
         operator = self.one_of(['+', '-', '*', '/'])
         integral = self.one_of(['+', '-', '*', '//', '%', '|', '>>'])
-        lines = [f'{self.one_of(["x", "y", "z"])} {operator}= {self.float(2)}',
-                 f'{self.one_of(["n", "m"])} {integral}= {self.integer(1)}']
+        lines = [
+            f'{self.one_of(["x", "y", "z"])} {operator}= {self.float(2)}',
+            f'{self.one_of(["n", "m"])} {integral}= {self.integer(1)}',
+        ]
         if self.has_arrays:
-            lines += [f'a[{self.integer(1)} % 5] {operator}= {self.float(2)}',
-                      f'k[{self.integer(1)} % 5] += {self.integer(1)}']
+            lines += [
+                f'a[{self.integer(1)} % 5] {operator}= {self.float(2)}',
+                f'k[{self.integer(1)} % 5] += {self.integer(1)}',
+            ]
         return [self.one_of(lines)]
 
     def _write_item(self, depth, indent):
-        return [self.one_of([
-            f'a[{self.integer(1)} % 5] = {self.float(2)}', f'a[-1] = {self.integer(1)}',
-            f'b[{self.integer(1)} % 3, {self.integer(1)} % 4] = {self.float(2)}',
-            f'k[{self.integer(1)} % 5] = {self.integer(2)}'])]
+        return [
+            self.one_of(
+                [
+                    f'a[{self.integer(1)} % 5] = {self.float(2)}',
+                    f'a[-1] = {self.integer(1)}',
+                    f'b[{self.integer(1)} % 3, {self.integer(1)} % 4] = {self.float(2)}',
+                    f'k[{self.integer(1)} % 5] = {self.integer(2)}',
+                ]
+            )
+        ]
 
     def _write_range(self, depth, indent):
-        return [self.one_of([
-            f'a[{self.integer(1)}:{self.integer(1)}] = {self.float(1)}',
-            f'b[1:] = {self.float(1)}', 'a[1:5] = a[0:4]',
-            f'b[{self.integer(1)} % 3] = a[:4]', 'a[1:] = b[-1]',
-            f'k[:] = {self.integer(1)}', 'b[0:2, :] = b[1:]'])]
+        return [
+            self.one_of(
+                [
+                    f'a[{self.integer(1)}:{self.integer(1)}] = {self.float(1)}',
+                    f'b[1:] = {self.float(1)}',
+                    'a[1:5] = a[0:4]',
+                    f'b[{self.integer(1)} % 3] = a[:4]',
+                    'a[1:] = b[-1]',
+                    f'k[:] = {self.integer(1)}',
+                    'b[0:2, :] = b[1:]',
+                ]
+            )
+        ]
 
     def _write_if(self, depth, indent):
         deeper = f'{indent}    '
@@ -202,9 +315,16 @@ class Writer:
 
     def _write_for(self, depth, indent):
         deeper, name = f'{indent}    ', f'i{depth}'
-        turns = self.one_of([
-            'range(3)', f'range({self.integer(1)} % 5)', 'range(4, -2, -2)', 'range(1, 4)',
-            '(2, 5)', 'enumerate((1.5, 2.5))'])
+        turns = self.one_of(
+            [
+                'range(3)',
+                f'range({self.integer(1)} % 5)',
+                'range(4, -2, -2)',
+                'range(1, 4)',
+                '(2, 5)',
+                'enumerate((1.5, 2.5))',
+            ]
+        )
         target = f'{name}, z' if 'enumerate' in turns else name
         self.loops += 1
         self.integers.append(name)
@@ -246,38 +366,59 @@ def write_program(chance):
     if writer.one_of([True, False]):
         body += f'    if {writer.bool(2)}:\n        return {writer.float(2)}, n, p, x\n'
     results = f'{writer.float(3)}, {writer.integer(2)} + 0, {writer.bool(2)}, z'
-    parts.append(f'def f({PARAMETERS}):\n    z, q, t = x, not p, (y, m)\n{body}'
-                 f'    return {results}\n')
+    parts.append(
+        f'def f({PARAMETERS}):\n    z, q, t = x, not p, (y, m)\n{body}    return {results}\n'
+    )
     return '\n\n'.join(parts)
 
 
 SOME_FLOATS = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, math.nan, 5e-324, 1e308, 2.0**63]),
-    st.floats(-10.0, 10.0), st.floats())
+    st.floats(-10.0, 10.0),
+    st.floats(),
+)
 SOME_INTEGERS = st.one_of(
-    st.sampled_from([0, 1, -1, 2**63 - 1, -2**63, 64]), st.integers(-10, 10),
-    st.integers(-2**63, 2**63 - 1))
+    st.sampled_from([0, 1, -1, 2**63 - 1, -(2**63), 64]),
+    st.integers(-10, 10),
+    st.integers(-(2**63), 2**63 - 1),
+)
 
 
 @st.composite
 def inputs(draw):
     """Return arguments for PARAMETERS."""
+
     def array(strategy, dtype, *shape):
         count = math.prod(shape)
         values = draw(st.lists(strategy, min_size=count, max_size=count))
         return np.array(values, dtype).reshape(shape)
 
-    return (draw(SOME_FLOATS), draw(SOME_FLOATS), draw(SOME_INTEGERS), draw(SOME_INTEGERS),
-            draw(st.booleans()), array(SOME_FLOATS, np.float64, 5),
-            array(SOME_FLOATS, np.float64, 3, 4), array(SOME_INTEGERS, np.int64, 5))
+    return (
+        draw(SOME_FLOATS),
+        draw(SOME_FLOATS),
+        draw(SOME_INTEGERS),
+        draw(SOME_INTEGERS),
+        draw(st.booleans()),
+        array(SOME_FLOATS, np.float64, 5),
+        array(SOME_FLOATS, np.float64, 3, 4),
+        array(SOME_INTEGERS, np.int64, 5),
+    )
 
 
 @pytest.mark.parametrize('count', [40, pytest.param(1000, marks=pytest.mark.long)])
 def test_programs_do_what_they_do_in_cpython(count):
     """Give the same results and the same arrays, to the bit."""
-    settings(max_examples=count, derandomize=True, deadline=None, database=None,
-             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large,
-                                    HealthCheck.large_base_example])(check_program)()
+    settings(
+        max_examples=count,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.data_too_large,
+            HealthCheck.large_base_example,
+        ],
+    )(check_program)()
 
 
 @given(seed=st.integers(0, 2**32), arguments=st.lists(inputs(), min_size=2, max_size=2))
@@ -287,7 +428,7 @@ def check_program(seed, arguments):
     source = write_program(random.Random(seed))
     note(source)
     kernel = program(source, **GLOBALS)
-    machine, = compile_together([(kernel, tuple(map(kind_of_argument, arguments[0])))])
+    (machine,) = compile_together([(kernel, tuple(map(kind_of_argument, arguments[0])))])
     for each in arguments:
         copies = [one.copy() if isinstance(one, np.ndarray) else one for one in each]
         found, wanted = machine(*each), REFERENCE(kernel)(*copies)

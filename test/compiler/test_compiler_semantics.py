@@ -12,11 +12,29 @@ from kernel_pairs import agreed, agreed_on, bits, compiled, program
 import numpy as np
 import pytest
 
-LEAST, MOST = -2**63, 2**63 - 1
+LEAST, MOST = -(2**63), 2**63 - 1
 TINY, SMALLEST = sys.float_info.min, 5e-324
 FLOATS = [
-    0.0, -0.0, 1.0, -1.5, 0.1, -1e-3, 3.0, 1e300, -1e300, TINY, SMALLEST, -SMALLEST,
-    1.0 + 2**-52, 2.0**53 + 2, -2.0**63, 2.0**63, math.inf, -math.inf, math.nan]
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    0.1,
+    -1e-3,
+    3.0,
+    1e300,
+    -1e300,
+    TINY,
+    SMALLEST,
+    -SMALLEST,
+    1.0 + 2**-52,
+    2.0**53 + 2,
+    -(2.0**63),
+    2.0**63,
+    math.inf,
+    -math.inf,
+    math.nan,
+]
 INTEGERS = [0, 1, -1, 2, -7, 8, 63, 64, 10**9, 2**53 + 1, MOST, LEAST, LEAST + 1]
 
 
@@ -42,8 +60,10 @@ def in_numpy(operation, a, b) -> float:
 # --- numbers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(('operator', 'operation'), [
-    ('+', np.add), ('-', np.subtract), ('*', np.multiply), ('/', np.divide)])
+@pytest.mark.parametrize(
+    ('operator', 'operation'),
+    [('+', np.add), ('-', np.subtract), ('*', np.multiply), ('/', np.divide)],
+)
 def test_floats_follow_ieee_754(operator, operation):
     """Add, subtract, multiply and divide like numpy: infinities, nan, zeros of both signs."""
     kernel = program(f'def f(x, y):\n    return x {operator} y')
@@ -52,8 +72,10 @@ def test_floats_follow_ieee_754(operator, operation):
         assert bits(agreed_on(kernel, machine, a, b)) == bits(in_numpy(operation, a, b))
 
 
-@pytest.mark.parametrize(('operator', 'operation'), [
-    ('+', np.add), ('-', np.subtract), ('*', np.multiply), ('/', np.divide)])
+@pytest.mark.parametrize(
+    ('operator', 'operation'),
+    [('+', np.add), ('-', np.subtract), ('*', np.multiply), ('/', np.divide)],
+)
 @pytest.mark.parametrize('flipped', [False, True])
 def test_integer_beside_a_float_becomes_one(operator, operation, flipped):
     """Convert the integer to the nearest float, then compute with floats."""
@@ -65,8 +87,9 @@ def test_integer_beside_a_float_becomes_one(operator, operation, flipped):
         assert bits(agreed_on(kernel, machine, n, x)) == bits(in_numpy(operation, a, b))
 
 
-@pytest.mark.parametrize(('operator', 'operation'), [
-    ('+', int.__add__), ('-', int.__sub__), ('*', int.__mul__)])
+@pytest.mark.parametrize(
+    ('operator', 'operation'), [('+', int.__add__), ('-', int.__sub__), ('*', int.__mul__)]
+)
 def test_integers_wrap_at_64_bits(operator, operation):
     """Keep the lowest 64 bits of what Python gives."""
     kernel = program(f'def f(m, n):\n    return m {operator} n')
@@ -90,7 +113,9 @@ def test_sign_and_size_of_a_float():
     """Change the sign of zeros, infinities and nan alike."""
     for x in FLOATS[:-1]:
         assert (*map(bits, agreed('def f(x):\n    return -x, abs(x)', x)),) == (
-            bits(-x), bits(abs(x)))
+            bits(-x),
+            bits(abs(x)),
+        )
     # nan has no sign that could be relied on
     assert math.isnan(agreed('def f(x):\n    return -x', math.nan))
 
@@ -148,8 +173,10 @@ def test_bits_of_integers():
 
 def test_bits_are_joined_in_place():
     """Augment by & | ^ << >> as by + -."""
-    source = ('def f(a, n):\n    n |= 8\n    n &= 13\n    n ^= 1\n    n <<= 2\n    n >>= 1\n'
-              '    a[0] |= n\n    a[1] ^= n\n    return n')
+    source = (
+        'def f(a, n):\n    n |= 8\n    n &= 13\n    n ^= 1\n    n <<= 2\n    n >>= 1\n'
+        '    a[0] |= n\n    a[1] ^= n\n    return n'
+    )
     array = np.array([3, 5])
     assert agreed(source, array, 6) == 26
     assert array.tolist() == [3 | 26, 5 ^ 26]
@@ -164,8 +191,9 @@ def test_bool_becomes_a_number_where_one_is_wanted():
 
 def test_constants_are_folded_like_python():
     """Compute with literals as Python does."""
-    source = ('def f():\n    return 7 // -2, 7 % -2, 1 << 40, -8 >> 1, 6 * 7 - 2, 5 & 3, 5 | 3, '
-              '5 ^ 3')
+    source = (
+        'def f():\n    return 7 // -2, 7 % -2, 1 << 40, -8 >> 1, 6 * 7 - 2, 5 & 3, 5 | 3, 5 ^ 3'
+    )
     assert agreed(source) == (-4, -1, 1 << 40, -4, 40, 1, 7, 6)
     assert agreed(f'def f():\n    return {LEAST}, -{MOST}') == (LEAST, -MOST)
 
@@ -192,8 +220,9 @@ def test_floor_and_ceil_are_integers_and_saturate():
     kernel = program('def f(x):\n    return math.floor(x), math.ceil(x)')
     machine = compiled(kernel, 1.0)
     for x in [*(each for each in FLOATS if math.isfinite(each)), 2.5, -2.5, 0.5, -0.5]:
-        expected = tuple(min(max(rounded, LEAST), MOST)
-                         for rounded in (math.floor(x), math.ceil(x)))
+        expected = tuple(
+            min(max(rounded, LEAST), MOST) for rounded in (math.floor(x), math.ceil(x))
+        )
         assert agreed_on(kernel, machine, x) == expected
     assert agreed_on(kernel, machine, math.inf) == (MOST, MOST)
     assert agreed_on(kernel, machine, -math.inf) == (LEAST, LEAST)
@@ -218,8 +247,14 @@ def test_integer_is_rounded_to_the_nearest_float():
 def test_array_of_floats_takes_integers_and_bools():
     """Convert what is written into an array of floats; bools into one of integers."""
     a, b = np.zeros(3), np.zeros(2, np.int64)
-    agreed('def f(a, b, n, p):\n    a[0] = n\n    a[1] = p\n    a[2] += n\n    b[0] = p\n'
-           '    b[1:] = p', a, b, 3, True)
+    agreed(
+        'def f(a, b, n, p):\n    a[0] = n\n    a[1] = p\n    a[2] += n\n    b[0] = p\n'
+        '    b[1:] = p',
+        a,
+        b,
+        3,
+        True,
+    )
     assert a.tolist() == [3.0, 1.0, 3.0]
     assert b.tolist() == [1, 1]
 
@@ -234,30 +269,34 @@ def once(*terms) -> float:
     return nearest(sum(math.prod(map(Fraction, factors)) for factors in terms))
 
 
-@pytest.mark.parametrize(('expression', 'expected'), [
-    ('a * b + c', once((A, B), (C,))),
-    ('c + a * b', once((A, B), (C,))),
-    ('a * b - c', once((A, B), (-C,))),
-    ('c - a * b', once((-A, B), (C,))),
-    # of two products the right one is fused, the left one is rounded
-    ('a * b + c * d', once((C, D), (A * B,))),
-    ('a * b - c * d', once((-C, D), (A * B,))),
-    ('a * b * c + d', once((A * B, C), (D,))),
-    ('a * b + c + d', once((A, B), (C,)) + D),
-    ('(a * b) + c', once((A, B), (C,))),
-    ('a * (b + c) + d', once((A, B + C), (D,))),
-    # what is no operand of the sum itself is rounded
-    ('-(a * b) + c', -(A * B) + C),
-    ('float(a * b) + c', A * B + C),
-    ('(a * b if a > 0.0 else b) + c', A * B + C),
-    ('min(a * b, 5.0) + c', A * B + C),
-    ('min((a * b, a * b)) + c', A * B + C),
-    ('abs(a * b) + c', A * B + C),
-    ('(a * b, c)[0] + c', once((A, B), (C,))),
-    # of integers nothing is rounded
-    ('3 * 4 + c', 12 + C),
-    ('a * 3 + c', once((A, 3), (C,))),
-    ('a / b + c', A / B + C)])
+@pytest.mark.parametrize(
+    ('expression', 'expected'),
+    [
+        ('a * b + c', once((A, B), (C,))),
+        ('c + a * b', once((A, B), (C,))),
+        ('a * b - c', once((A, B), (-C,))),
+        ('c - a * b', once((-A, B), (C,))),
+        # of two products the right one is fused, the left one is rounded
+        ('a * b + c * d', once((C, D), (A * B,))),
+        ('a * b - c * d', once((-C, D), (A * B,))),
+        ('a * b * c + d', once((A * B, C), (D,))),
+        ('a * b + c + d', once((A, B), (C,)) + D),
+        ('(a * b) + c', once((A, B), (C,))),
+        ('a * (b + c) + d', once((A, B + C), (D,))),
+        # what is no operand of the sum itself is rounded
+        ('-(a * b) + c', -(A * B) + C),
+        ('float(a * b) + c', A * B + C),
+        ('(a * b if a > 0.0 else b) + c', A * B + C),
+        ('min(a * b, 5.0) + c', A * B + C),
+        ('min((a * b, a * b)) + c', A * B + C),
+        ('abs(a * b) + c', A * B + C),
+        ('(a * b, c)[0] + c', once((A, B), (C,))),
+        # of integers nothing is rounded
+        ('3 * 4 + c', 12 + C),
+        ('a * 3 + c', once((A, 3), (C,))),
+        ('a / b + c', A / B + C),
+    ],
+)
 def test_product_in_a_sum_is_not_rounded(expression, expected):
     """Round a sum with a product once; see that the numbers tell the difference."""
     source = f'def f(a, b, c, d):\n    return {expression}'
@@ -270,23 +309,27 @@ def test_numbers_of_these_tests_tell_the_difference():
     assert once((C, D), (A * B,)) != once((A, B), (C * D,)) != A * B + C * D
 
 
-@pytest.mark.parametrize(('source', 'fuses'), [
-    ('    p = a * b\n    return p + c', False),
-    ('    c += a * b\n    return c', True),
-    ('    a *= b\n    return a + c', False),
-    ('    out[0] = a * b\n    return out[0] + c', False),
-    ('    out[0] = c\n    out[0] += a * b\n    return out[0]', True),
-    ('    p, _ = a * b, 0.0\n    return p + c', False),
-    ('    for p in (a * b,):\n        c += p\n    return c', False),
-    ('    return times(a, b) + c', True),
-    ('    return plus(a * b, c)', True),
-    ('    return twice_named(a * b) + c', True),
-    ('    return pair(a, b)[0] + c', True),
-    ('    for p in pair(a, b):\n        c += p\n        break\n    return c', False),
-    ('    return library.times(a, b) + c', True),
-    ('    return slow_times(a, b) + c', False),
-    ('    return said_times(a, b) + c', False),
-    ('    return far_times(a, b) + c', False)])
+@pytest.mark.parametrize(
+    ('source', 'fuses'),
+    [
+        ('    p = a * b\n    return p + c', False),
+        ('    c += a * b\n    return c', True),
+        ('    a *= b\n    return a + c', False),
+        ('    out[0] = a * b\n    return out[0] + c', False),
+        ('    out[0] = c\n    out[0] += a * b\n    return out[0]', True),
+        ('    p, _ = a * b, 0.0\n    return p + c', False),
+        ('    for p in (a * b,):\n        c += p\n    return c', False),
+        ('    return times(a, b) + c', True),
+        ('    return plus(a * b, c)', True),
+        ('    return twice_named(a * b) + c', True),
+        ('    return pair(a, b)[0] + c', True),
+        ('    for p in pair(a, b):\n        c += p\n        break\n    return c', False),
+        ('    return library.times(a, b) + c', True),
+        ('    return slow_times(a, b) + c', False),
+        ('    return said_times(a, b) + c', False),
+        ('    return far_times(a, b) + c', False),
+    ],
+)
 def test_rounding_ends_with_the_expression(source, fuses):
     """Fuse within one expression, of which kernels that only return one are a part."""
     library = ModuleType('library')
@@ -298,11 +341,13 @@ def test_rounding_ends_with_the_expression(source, fuses):
         '@kernel\ndef pair(a, b):\n    return a * b, 0.0\n'
         '@kernel\ndef slow_times(a, b):\n    p = a\n    return p * b\n'
         '@kernel\ndef said_times(a, b):\n    if a > 0.0:\n        return a * b\n    return 0.0\n'
-        '@subroutine\ndef far_times(a, b):\n    return a * b\n')
+        '@subroutine\ndef far_times(a, b):\n    return a * b\n'
+    )
     if 'twice_named' in source:
         helpers = helpers.replace('return times(a, 1.0) * 1.0 if False else a', 'return a')
-    found = agreed(f'{helpers}def f(a, b, c, out):\n{source}', A, B, C, np.zeros(1),
-                   library=library)
+    found = agreed(
+        f'{helpers}def f(a, b, c, out):\n{source}', A, B, C, np.zeros(1), library=library
+    )
     assert bits(found) == bits(once((A, B), (C,)) if fuses else A * B + C)
 
 
@@ -318,7 +363,10 @@ def test_a_subroutine_called_last_leaves_nothing_of_its_result_behind():
                 'def f(n, x, out):\n    total = 0.0\n    for k in range(n):\n'
                 '        total += only(x + k)\n'
                 f'    t = several(x)\n    out[0] = {whole}\n    return total',
-                20, 0.5, np.zeros(1))
+                20,
+                0.5,
+                np.zeros(1),
+            )
             assert found == used * sum(0.5 + k for k in range(20))
 
 
@@ -353,64 +401,77 @@ def test_integer_beside_a_float_is_compared_as_a_float():
     """Differ from Python where an integer is no float: 2**53 + 1 equals 2.0**53."""
     assert agreed('def f(n, x):\n    return n == x, n > x', 2**53 + 1, 2.0**53) == (True, False)
     assert agreed('def f(n, x):\n    return min(x, n), max(n, x)', 2**53 + 1, 2.0**53) == (
-        2.0**53, 2.0**53)
+        2.0**53,
+        2.0**53,
+    )
 
 
 def test_tuples_are_equal_by_items():
     """Compare by == and !=, where nan equals nothing, not even itself."""
-    source = ('def f(a, b):\n    return (a, 1) == (b, 1), (a, 1) != (b, 1), '
-              '(a, (b, a)) == (a, (b, b))')
+    source = (
+        'def f(a, b):\n    return (a, 1) == (b, 1), (a, 1) != (b, 1), (a, (b, a)) == (a, (b, b))'
+    )
     assert agreed(source, 1.0, 1.0) == (True, False, True)
     assert agreed(source, 1.0, 2.0) == (False, True, False)
     assert agreed(source, math.nan, math.nan) == (False, True, False)
     assert agreed(source, 0.0, -0.0) == (True, False, True)
 
 
-LOG = ('@kernel\ndef note(log, value):\n    log[0] += 1\n    log[log[0]] = value\n'
-       '    return value\n')
+LOG = (
+    '@kernel\ndef note(log, value):\n    log[0] += 1\n    log[log[0]] = value\n    return value\n'
+)
 
 
-@pytest.mark.parametrize(('expression', 'expected', 'order'), [
-    ('note(log, 1) < note(log, 2) < note(log, 3)', True, [1, 2, 3]),
-    ('note(log, 2) < note(log, 1) < note(log, 3)', False, [2, 1]),
-    ('note(log, 1) <= note(log, 3) == note(log, 2) < note(log, 9)', False, [1, 3, 2]),
-    ('note(log, 1) == 1 and note(log, 2) == 3 and note(log, 3) == 3', False, [1, 2]),
-    ('note(log, 1) == 0 or note(log, 2) == 2 or note(log, 3) == 3', True, [1, 2]),
-    ('not (note(log, 1) == 1 and note(log, 2) == 2)', False, [1, 2]),
-    ('note(log, 1) == 1 and (note(log, 2) == 0 or note(log, 3) == 3)', True, [1, 2, 3]),
-    ('note(log, 4) if note(log, 0) else note(log, 5)', 5, [0, 5]),
-    ('note(log, 4) if note(log, 1) and note(log, 7) else note(log, 5)', 4, [1, 7, 4]),
-    ('note(log, 1) + note(log, 2) * note(log, 3)', 7, [1, 2, 3]),
-    ('max(note(log, 3), note(log, 4), note(log, 2))', 4, [3, 4, 2]),
-    ('(note(log, 3), note(log, 4))[note(log, 1)]', 4, [3, 4, 1]),
-    ('math.atan2(note(log, 0), note(log, 2)) > 1.0', False, [0, 2])])
+@pytest.mark.parametrize(
+    ('expression', 'expected', 'order'),
+    [
+        ('note(log, 1) < note(log, 2) < note(log, 3)', True, [1, 2, 3]),
+        ('note(log, 2) < note(log, 1) < note(log, 3)', False, [2, 1]),
+        ('note(log, 1) <= note(log, 3) == note(log, 2) < note(log, 9)', False, [1, 3, 2]),
+        ('note(log, 1) == 1 and note(log, 2) == 3 and note(log, 3) == 3', False, [1, 2]),
+        ('note(log, 1) == 0 or note(log, 2) == 2 or note(log, 3) == 3', True, [1, 2]),
+        ('not (note(log, 1) == 1 and note(log, 2) == 2)', False, [1, 2]),
+        ('note(log, 1) == 1 and (note(log, 2) == 0 or note(log, 3) == 3)', True, [1, 2, 3]),
+        ('note(log, 4) if note(log, 0) else note(log, 5)', 5, [0, 5]),
+        ('note(log, 4) if note(log, 1) and note(log, 7) else note(log, 5)', 4, [1, 7, 4]),
+        ('note(log, 1) + note(log, 2) * note(log, 3)', 7, [1, 2, 3]),
+        ('max(note(log, 3), note(log, 4), note(log, 2))', 4, [3, 4, 2]),
+        ('(note(log, 3), note(log, 4))[note(log, 1)]', 4, [3, 4, 1]),
+        ('math.atan2(note(log, 0), note(log, 2)) > 1.0', False, [0, 2]),
+    ],
+)
 def test_operands_are_computed_from_left_to_right(expression, expected, order):
     """Compute like Python in order, and no more than it takes."""
     log = np.zeros(9, np.int64)
     assert agreed(f'{LOG}def f(log):\n    return {expression}', log) == expected
-    assert log[1:1 + log[0]].tolist() == order
+    assert log[1 : 1 + log[0]].tolist() == order
 
 
-@pytest.mark.parametrize(('statement', 'order'), [
-    ('a[note(log, 1)] = note(log, 2)', [2, 1]),
-    ('a[note(log, 1)], a[note(log, 0)] = note(log, 2), note(log, 3)', [2, 3, 1, 0]),
-    ('a[note(log, 1)] += note(log, 2)', [1, 2]),
-    ('a[note(log, 0)] = a[note(log, 1)] = note(log, 2)', [2, 0, 1]),
-    ('a[note(log, 0):note(log, 2)] = note(log, 3)', [3, 0, 2]),
-    ('for i in range(note(log, 0), note(log, 2)):\n        note(log, 4)', [0, 2, 4, 4]),
-    ('if note(log, 0) or note(log, 1):\n        note(log, 2)', [0, 1, 2]),
-    ('while log[0] < 2 and note(log, 1):\n        note(log, 6)', [1, 6])])
+@pytest.mark.parametrize(
+    ('statement', 'order'),
+    [
+        ('a[note(log, 1)] = note(log, 2)', [2, 1]),
+        ('a[note(log, 1)], a[note(log, 0)] = note(log, 2), note(log, 3)', [2, 3, 1, 0]),
+        ('a[note(log, 1)] += note(log, 2)', [1, 2]),
+        ('a[note(log, 0)] = a[note(log, 1)] = note(log, 2)', [2, 0, 1]),
+        ('a[note(log, 0):note(log, 2)] = note(log, 3)', [3, 0, 2]),
+        ('for i in range(note(log, 0), note(log, 2)):\n        note(log, 4)', [0, 2, 4, 4]),
+        ('if note(log, 0) or note(log, 1):\n        note(log, 2)', [0, 1, 2]),
+        ('while log[0] < 2 and note(log, 1):\n        note(log, 6)', [1, 6]),
+    ],
+)
 def test_statements_compute_in_order(statement, order):
     """Compute a value before the place that takes it; augment a place that is found before."""
     log = np.zeros(9, np.int64)
     agreed(f'{LOG}def f(log, a):\n    {statement}', log, np.zeros(3, np.int64))
-    assert log[1:1 + log[0]].tolist() == order
+    assert log[1 : 1 + log[0]].tolist() == order
 
 
 def test_augmented_item_is_read_before_the_value_is_computed():
     """Add to what stood there before the call that changes it."""
-    source = ('@kernel\ndef spoil(a):\n    a[0] = 100\n    return 1\n'
-              'def f(a):\n    a[0] += spoil(a)')
+    source = (
+        '@kernel\ndef spoil(a):\n    a[0] = 100\n    return 1\ndef f(a):\n    a[0] += spoil(a)'
+    )
     array = np.array([5])
     agreed(source, array)
     assert array[0] == 6
@@ -418,7 +479,9 @@ def test_augmented_item_is_read_before_the_value_is_computed():
 
 def test_conditions_are_bools_or_integers():
     """Take an integer other than 0 for true in if, while, not and conditional expressions."""
-    source = ('def f(n, p):\n    k = 0\n    while n:\n        n -= 1\n        k += 1\n'
-              '    if p and k:\n        k += 10\n    return k, not n, not p, 1 if k and p else 2')
+    source = (
+        'def f(n, p):\n    k = 0\n    while n:\n        n -= 1\n        k += 1\n'
+        '    if p and k:\n        k += 10\n    return k, not n, not p, 1 if k and p else 2'
+    )
     assert agreed(source, 3, True) == (13, True, False, 1)
     assert agreed(source, 0, True) == (0, True, False, 2)

@@ -49,8 +49,13 @@ class Products:
         result = np.zeros((1, 3, 2))
         call = multiply.prepare(np.zeros((1, 3)), np.zeros((1, 2)), result, is_short=True)
         self.direct = Direct(
-            call, [Operand(0, 3, DEFAULT), Operand(1, 2, None)], result, (3, 2), (self, 'thread'),
-            self.hand_on)
+            call,
+            [Operand(0, 3, DEFAULT), Operand(1, 2, None)],
+            result,
+            (3, 2),
+            (self, 'thread'),
+            self.hand_on,
+        )
         self.run = self.direct.run
 
     def hand_on(self, *arguments):
@@ -70,8 +75,13 @@ def sums():
     """Return `add_items` as a direct function."""
     result = np.zeros((1, 1))
     return Direct(
-        add_items.prepare(np.zeros((1, 3)), result, is_short=True), [Operand(0, 3, None)],
-        result, (), (Products(), 'thread'), lambda out, x: None)
+        add_items.prepare(np.zeros((1, 3)), result, is_short=True),
+        [Operand(0, 3, None)],
+        result,
+        (),
+        (Products(), 'thread'),
+        lambda out, x: None,
+    )
 
 
 def test_results_are_new_arrays_or_those_given(products):
@@ -92,9 +102,16 @@ def test_results_are_new_arrays_or_those_given(products):
     assert not products.handed_on
 
 
-@pytest.mark.parametrize('x', [
-    np.arange(6.0)[3:], pickle.loads(pickle.dumps(X)), np.broadcast_to(X, (1, 3))[0],
-    np.arange(6.0).reshape(2, 3)[1]], ids=['part', 'unpickled', 'read-only', 'row'])
+@pytest.mark.parametrize(
+    'x',
+    [
+        np.arange(6.0)[3:],
+        pickle.loads(pickle.dumps(X)),
+        np.broadcast_to(X, (1, 3))[0],
+        np.arange(6.0).reshape(2, 3)[1],
+    ],
+    ids=['part', 'unpickled', 'read-only', 'row'],
+)
 def test_arrays_of_floats_are_taken(products, x):
     """Take all that lie one after another, and may be read."""
     np.testing.assert_array_equal(products.run(None, x, Y), np.outer(x, Y))
@@ -104,11 +121,31 @@ def test_arrays_of_floats_are_taken(products, x):
 _UNALIGNED = np.frombuffer(b'x' + X.tobytes(), np.uint8)[1:].view(np.float64)
 
 
-@pytest.mark.parametrize('x', [
-    [1.0, 2.0, 3.0], 1.0, 'x', object, np.float64(1.0), X.astype(int), X.astype(np.float32),
-    X.astype('>f8'), np.arange(6.0)[::2], X[None], X[:2], np.zeros(()), np.zeros(0),
-    X.view(np.recarray), np.ma.array(X), _UNALIGNED, -X, X.astype(object), X.astype(complex)],
-    ids=str)
+@pytest.mark.parametrize(
+    'x',
+    [
+        [1.0, 2.0, 3.0],
+        1.0,
+        'x',
+        object,
+        np.float64(1.0),
+        X.astype(int),
+        X.astype(np.float32),
+        X.astype('>f8'),
+        np.arange(6.0)[::2],
+        X[None],
+        X[:2],
+        np.zeros(()),
+        np.zeros(0),
+        X.view(np.recarray),
+        np.ma.array(X),
+        _UNALIGNED,
+        -X,
+        X.astype(object),
+        X.astype(complex),
+    ],
+    ids=str,
+)
 def test_anything_else_is_handed_on(products, x):
     """Give the fallback the very arguments, without a trace in counts of references."""
     out = np.zeros((3, 2))
@@ -128,8 +165,16 @@ def test_wrong_results_and_counts_are_handed_on(products):
     both = np.zeros(8)
     locked = np.zeros((3, 2))
     locked.flags.writeable = False
-    for out in (both[2:8].reshape(3, 2), locked, np.zeros((2, 3)).T, np.zeros((2, 3)),
-                np.zeros((3, 2), order='F'), np.zeros((1, 3, 2)), np.zeros((3, 2), np.float32), 1):
+    for out in (
+        both[2:8].reshape(3, 2),
+        locked,
+        np.zeros((2, 3)).T,
+        np.zeros((2, 3)),
+        np.zeros((3, 2), order='F'),
+        np.zeros((1, 3, 2)),
+        np.zeros((3, 2), np.float32),
+        1,
+    ):
         assert products.run(out, both[:3], Y) == 'handed on'
     assert isinstance(products.run(both[2:8].reshape(3, 2), None, Y), np.ndarray)
     assert products.run(None, X, None) == 'handed on'

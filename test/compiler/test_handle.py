@@ -22,9 +22,12 @@ from sim_bridge.engine.data.state import State
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.data.world_table import Handle
 
-OPTIONS = Options(*(
-    -1.25 * number if kind is FLOAT else -number
-    for number, kind in enumerate(fields_of(Options).values(), 1)))
+OPTIONS = Options(
+    *(
+        -1.25 * number if kind is FLOAT else -number
+        for number, kind in enumerate(fields_of(Options).values(), 1)
+    )
+)
 
 
 class Fields:
@@ -87,9 +90,11 @@ def make_unpacker(part, opener):
     """Compile a function that unpacks all fields of a table's part."""
     lines = [
         f'    at = unpack_{kind.dimensions}(part.{field}, at, values, shapes[{row}])'
-        for row, (field, kind) in enumerate(fields_of(part).items())]
-    source = '\n'.join(['def unpack_part(table, values, shapes):',
-                        '    part, at = open_part(table), 0', *lines])
+        for row, (field, kind) in enumerate(fields_of(part).items())
+    ]
+    source = '\n'.join(
+        ['def unpack_part(table, values, shapes):', '    part, at = open_part(table), 0', *lines]
+    )
     return entry(function_of(source, {**globals(), 'open_part': opener}))
 
 
@@ -110,8 +115,13 @@ def overwrite(table):
 
 @pytest.mark.parametrize(
     ('kind', 'opener'),
-    [(Model, world.model), (State, world.state), (Workspace, world.workspace),
-     (Direct, world.direct)])
+    [
+        (Model, world.model),
+        (State, world.state),
+        (Workspace, world.workspace),
+        (Direct, world.direct),
+    ],
+)
 def test_every_array_arrives_in_its_place(parts, kind, opener):
     """Read back all values and shapes of all fields, in the order of the fields."""
     part = parts[handle.PARTS.index(kind)]
@@ -127,8 +137,14 @@ def test_options_arrive_as_numbers_of_their_types(parts):
     values = np.zeros(4)
     unpack_options(Handle(*parts), values)
     np.testing.assert_array_equal(
-        values, [OPTIONS.time_step / 2, OPTIONS.contact_margin / 2,
-                 OPTIONS.velocity_passes // 2, OPTIONS.detect // 2])
+        values,
+        [
+            OPTIONS.time_step / 2,
+            OPTIONS.contact_margin / 2,
+            OPTIONS.velocity_passes // 2,
+            OPTIONS.detect // 2,
+        ],
+    )
 
 
 def test_arrays_are_used_in_place(parts):
@@ -153,8 +169,10 @@ def test_other_parts_are_refused(parts):
 
 
 @pytest.mark.parametrize(
-    'wrong', [np.zeros(3), np.zeros((3, 6), np.float32), np.zeros((3, 12))[:, ::2]],
-    ids=['dimensions', 'dtype', 'strides'])
+    'wrong',
+    [np.zeros(3), np.zeros((3, 6), np.float32), np.zeros((3, 12))[:, ::2]],
+    ids=['dimensions', 'dtype', 'strides'],
+)
 def test_array_of_another_kind_is_refused(parts, wrong):
     """Name the field whose array the compiled code would misread."""
     place = handle.PARTS.index(State)
@@ -165,6 +183,7 @@ def test_array_of_another_kind_is_refused(parts, wrong):
 
 def test_field_without_a_layout_is_refused():
     """Refuse to guess what an annotation leaves open."""
+
     class Vague(NamedTuple):
         known: FloatVector
         guess: np.ndarray

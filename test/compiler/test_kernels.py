@@ -16,15 +16,33 @@ PACKAGE = Path(sim_bridge.__file__).parent
 
 # parameters that carry many arrays: what a kernel may write into, and what never changes
 MUTABLE = {
-    'state', 'ws', 'contacts', 'laws', 'islands', 'rows', 'solution', 'response', 'direct',
-    'scratch', 'work', 'coordinates', 'polygon', 'elements'}
+    'state',
+    'ws',
+    'contacts',
+    'laws',
+    'islands',
+    'rows',
+    'solution',
+    'response',
+    'direct',
+    'scratch',
+    'work',
+    'coordinates',
+    'polygon',
+    'elements',
+}
 CONSTANT = {'model', 'options', 'surfaces', 'loops'}
 
 # where kernels are, and their compiler
 _OF_KERNELS = (
-    'sim_bridge.engine.', 'sim_bridge.compiler.', 'sim_bridge.sensors.columns.',
-    'sim_bridge.sensors.draws.', 'sim_bridge.sensors.readings.', 'sim_bridge.sensors.scan.',
-    'sim_bridge.sensors.step_and_sample.')
+    'sim_bridge.engine.',
+    'sim_bridge.compiler.',
+    'sim_bridge.sensors.columns.',
+    'sim_bridge.sensors.draws.',
+    'sim_bridge.sensors.readings.',
+    'sim_bridge.sensors.scan.',
+    'sim_bridge.sensors.step_and_sample.',
+)
 
 # what makes a function a kernel
 MARKS = {'kernel', 'subroutine', 'entry'}
@@ -51,17 +69,22 @@ class Kernel:
         return (
             parameter.endswith(('_out', '_inout'))
             or parameter in MUTABLE
-            or self.groups.get(parameter) == 'scratch')
+            or self.groups.get(parameter) == 'scratch'
+        )
 
 
 def kernels_of(source: str, file: str) -> list[Kernel]:
     """Find the decorated functions of a file."""
     lines = source.splitlines()
     return [
-        Kernel(file, node, {
-            argument.arg: lines[argument.lineno - 1].partition('#')[2].strip()
-            for argument in node.args.args
-        })
+        Kernel(
+            file,
+            node,
+            {
+                argument.arg: lines[argument.lineno - 1].partition('#')[2].strip()
+                for argument in node.args.args
+            },
+        )
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
         and any(isinstance(mark, ast.Name) and mark.id in MARKS for mark in node.decorator_list)
@@ -90,9 +113,13 @@ def root(node: ast.expr, views: dict[str, str]) -> str:
 def written_names(kernel: Kernel, kernels: dict[str, Kernel]) -> Iterator[tuple[str, int]]:
     """List what a kernel writes, itself or by the kernels it calls, with line numbers."""
     statements = sorted(
-        (node for node in ast.walk(kernel.node)
-         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Call))),
-        key=lambda node: (node.lineno, node.col_offset))
+        (
+            node
+            for node in ast.walk(kernel.node)
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.Call))
+        ),
+        key=lambda node: (node.lineno, node.col_offset),
+    )
     views: dict[str, str] = {}
     for node in statements:
         if isinstance(node, ast.Call):
@@ -138,8 +165,9 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
         yield f'has unknown groups: {sorted(unknown)}'
     elif groups != sorted(groups, key=GROUPS.index):
         yield 'has its groups in another order'
-    are_written = [name.endswith(('_out', '_inout'))
-                   for name in kernel.groups if name not in MUTABLE]
+    are_written = [
+        name.endswith(('_out', '_inout')) for name in kernel.groups if name not in MUTABLE
+    ]
     if are_written != sorted(are_written):
         yield 'has parameters after those it writes'
 
@@ -148,7 +176,8 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
 def all_kernels() -> list[Kernel]:
     """Find all kernels, those of the engine and of the sensors."""
     return [
-        kernel for path in sorted(PACKAGE.rglob('*.py'))
+        kernel
+        for path in sorted(PACKAGE.rglob('*.py'))
         for kernel in kernels_of(path.read_text(), path.relative_to(PACKAGE).as_posix())
     ]
 
@@ -177,7 +206,8 @@ def test_files_of_kernels_import_mathematics_only():
             elif isinstance(node, ast.Import):
                 modules = [alias.name for alias in node.names]
             wrong += [
-                f'{name}: {module}' for module in modules
+                f'{name}: {module}'
+                for module in modules
                 if module not in ('__future__', 'math')
                 and not f'{module}.'.startswith(_OF_KERNELS)
             ]
@@ -194,16 +224,23 @@ def test_files_of_kernels_import_mathematics_only():
         ('def f(a):\n    "Say."\n    store(1.0, a)', 'f writes a in line 4'),
         ('def f(a):\n    "Say."\n    row = a[1]\n    store(1.0, row)', 'f writes a in line 5'),
         ('def f(model):\n    "Say."\n    model.q[0] = 1.0', 'f writes model in line 4'),
-        ('def f(t):\n    "Say."\n    model = g(t)\n    store(1.0, model.q)',
-         'f writes model in line 5'),
+        (
+            'def f(t):\n    "Say."\n    model = g(t)\n    store(1.0, model.q)',
+            'f writes model in line 5',
+        ),
         ('def f(a_out):\n    "Say."\n    return a_out[0]', 'f does not write a_out'),
         ('def f(a):\n    return a[0]', 'f has no docstring'),
-        ('def f(\n    q,  # state (read)\n    n,  # model\n):\n    "Say."',
-         'f has its groups in another order'),
+        (
+            'def f(\n    q,  # state (read)\n    n,  # model\n):\n    "Say."',
+            'f has its groups in another order',
+        ),
         ('def f(\n    n,  # modle\n):\n    "Say."', "f has unknown groups: ['modle']"),
-        ('def f(\n    n,  # model\n    x_out, h,\n):\n    "Say."\n    x_out[0] = h',
-         'f has parameters after those it writes'),
-    ])
+        (
+            'def f(\n    n,  # model\n    x_out, h,\n):\n    "Say."\n    x_out[0] = h',
+            'f has parameters after those it writes',
+        ),
+    ],
+)
 def test_breach_of_the_contract_is_found(source, expected):
     """Find each kind of breach in a kernel that commits it."""
     store = '@kernel\ndef store(x, array_out):\n    "Store."\n    array_out[0] = x\n'

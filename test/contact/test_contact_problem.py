@@ -14,7 +14,8 @@ from sim_bridge.foundation.errors import InvalidValueError
 def close(ours, theirs, share=1e-9):
     """Compare by the largest difference relative to the largest entry."""
     np.testing.assert_allclose(
-        ours, theirs, rtol=0.0, atol=share * np.abs(theirs).max(initial=1.0))
+        ours, theirs, rtol=0.0, atol=share * np.abs(theirs).max(initial=1.0)
+    )
 
 
 def test_terms_are_pinocchios():
@@ -59,11 +60,14 @@ def test_jacobian_is_the_rate_of_the_distance():
             if not robot.fixed_base and robot.name != 'ground':
                 root, turn = robot.root_link, 0.5 * sign * dt * robot.root_link.w
                 x, y, z, w = moved.state.q[robot.slot.part.at.q + 3 : robot.slot.part.at.q + 7]
-                change = np.array([
-                    turn[0] * w + turn[1] * z - turn[2] * y,
-                    turn[1] * w + turn[2] * x - turn[0] * z,
-                    turn[2] * w + turn[0] * y - turn[1] * x,
-                    -turn @ (x, y, z)])
+                change = np.array(
+                    [
+                        turn[0] * w + turn[1] * z - turn[2] * y,
+                        turn[1] * w + turn[2] * x - turn[0] * z,
+                        turn[2] * w + turn[0] * y - turn[1] * x,
+                        -turn @ (x, y, z),
+                    ]
+                )
                 robot.set_base_pose(root.p + sign * dt * root.v, np.array([x, y, z, w]) + change)
         again = moved.find_distances(moved.robots['quadruped'], moved.robots['arm'])
         ahead.append(again.gaps)
@@ -130,9 +134,12 @@ def test_pushes_springs_and_dampers_are_efforts():
 def test_drag_and_missing_gravity_are_efforts():
     """Let a medium drag, and no gravity act where it is switched off."""
     world = sb.World()
-    balloon, weight = (world.add_body(
-        sb.Sphere(0.1), mass=2.0, position=(x, 0, 0), linear_velocity=(1.0, 2.0, 3.0))
-        for x in (0.0, 1.0))
+    balloon, weight = (
+        world.add_body(
+            sb.Sphere(0.1), mass=2.0, position=(x, 0, 0), linear_velocity=(1.0, 2.0, 3.0)
+        )
+        for x in (0.0, 1.0)
+    )
     balloon.root_link.gravity = False
     balloon.root_link.linear_velocity_damping = (0.5, 0.5, 0.5)
     problem = world.contact_problem([])
@@ -146,11 +153,16 @@ def test_joints_between_robots_couple_their_coordinates():
     world = sb.World()
     world.add_ground()
     random = np.random.default_rng(2)
-    bodies = [world.add_body(sb.Box((0.2, 0.1, 0.1)), mass=1.0 + number,
-                             position=(0.25 * number, 0.0, 0.05)) for number in range(3)]
+    bodies = [
+        world.add_body(
+            sb.Box((0.2, 0.1, 0.1)), mass=1.0 + number, position=(0.25 * number, 0.0, 0.05)
+        )
+        for number in range(3)
+    ]
     for number, (first, second) in enumerate(zip(bodies, bodies[1:], strict=False)):
-        world.add_joint('hinge', first, second, anchor=(0.125 + 0.25 * number, 0, 0.05),
-                        axis=(0, 0, 1))
+        world.add_joint(
+            'hinge', first, second, anchor=(0.125 + 0.25 * number, 0, 0.05), axis=(0, 0, 1)
+        )
     world.state.v[:] = random.normal(size=len(world.state.v))
     world.step(0)
     problem = world.contact_problem(world.find_contacts())
@@ -160,7 +172,8 @@ def test_joints_between_robots_couple_their_coordinates():
     bodies[2].root_link.add_force((0.0, 30.0, 0.0))
     still = world.contact_problem(world.find_contacts())
     np.testing.assert_allclose(
-        sb.contact.solve(still).velocity, sb.contact.next_step(still).velocity, atol=1e-7)
+        sb.contact.solve(still).velocity, sb.contact.next_step(still).velocity, atol=1e-7
+    )
 
 
 def test_null_space_keeps_contacts():
@@ -183,10 +196,15 @@ def test_loops_are_rows_of_joints():
     np.testing.assert_allclose(problem.K @ problem.v, 0.0, atol=1e-3)
     rank = np.linalg.matrix_rank(problem.K, tol=1e-9)
     assert problem.null_space().shape[1] == len(problem.v) - np.linalg.matrix_rank(
-        np.concatenate([problem.J, problem.K]), tol=1e-9)
+        np.concatenate([problem.J, problem.K]), tol=1e-9
+    )
     assert np.linalg.matrix_rank(problem.response, tol=1e-9) == len(problem.v) - rank
-    for solve in (sb.contact.solve_primal, sb.contact.solve_dual, sb.contact.solve,
-                  sb.contact.solve_reference):
+    for solve in (
+        sb.contact.solve_primal,
+        sb.contact.solve_dual,
+        sb.contact.solve,
+        sb.contact.solve_reference,
+    ):
         solved = solve(problem)
         assert max(solved.residuals) < 1e-9
         np.testing.assert_allclose(problem.K @ solved.velocity, 0.0, atol=1e-9)
@@ -204,10 +222,10 @@ def test_soft_loops_and_contacts_yield():
     world = sb.World()
     world.add_ground()
     soft = world.materials.add(sb.Material('soft', youngs_modulus=1e4))
-    box = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0, 0, 0.0999),
-                         material=soft)
-    world.add_joint('slider', None, box, axis=(0, 0, 1), anchor=(0, 0, 0), erp=0.2, cfm=1e-3,
-                    tree=False)
+    box = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0, 0, 0.0999), material=soft)
+    world.add_joint(
+        'slider', None, box, axis=(0, 0, 1), anchor=(0, 0, 0), erp=0.2, cfm=1e-3, tree=False
+    )
     problem = world.contact_problem(world.find_contacts())
     assert (problem.joint_softness > 0.0).all()
     solved = sb.contact.solve(problem)
@@ -216,7 +234,8 @@ def test_soft_loops_and_contacts_yield():
     assert solved.residuals.natural < 1e-9
     assert (problem.softness[2::3] > 0.0).all()
     np.testing.assert_allclose(
-        sb.contact.solve_reference(problem).velocity, solved.velocity, atol=1e-9)
+        sb.contact.solve_reference(problem).velocity, solved.velocity, atol=1e-9
+    )
 
 
 def test_mimic_joints_are_rows():
@@ -252,14 +271,18 @@ def test_sensors_do_not_push():
     solved = sb.contact.solve(problem)
     assert not solved.impulses[~problem.pushes].any()
     assert solved.normal_impulses[problem.pushes].sum() == pytest.approx(
-        (problem.M[0, 0]) * 9.81e-3, rel=1e-9)
+        (problem.M[0, 0]) * 9.81e-3, rel=1e-9
+    )
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    ((5,), 'contacts = 5: expected contacts of this world'),
-    ((['touch'],), "contacts = \\['touch'\\]"),
-    (([], 0.0), 'time_step = 0.0: expected a positive number'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ((5,), 'contacts = 5: expected contacts of this world'),
+        ((['touch'],), "contacts = \\['touch'\\]"),
+        (([], 0.0), 'time_step = 0.0: expected a positive number'),
+    ],
+)
 def test_wrong_arguments_are_refused(arguments, message):
     """Name what is wrong, and what would be right."""
     with pytest.raises(InvalidValueError, match=message):
@@ -280,8 +303,14 @@ def test_wrong_problems_and_impulses_are_named():
     """Take what World.contact_problem returns, and impulses in rows of contacts."""
     world = cubes()
     problem = world.contact_problem(world.find_contacts())
-    for call in (sb.contact.solve, sb.contact.solve_primal, sb.contact.solve_dual,
-                 sb.contact.solve_reference, sb.contact.next_step, sb.contact.least_effort):
+    for call in (
+        sb.contact.solve,
+        sb.contact.solve_primal,
+        sb.contact.solve_dual,
+        sb.contact.solve_reference,
+        sb.contact.next_step,
+        sb.contact.least_effort,
+    ):
         with pytest.raises(InvalidValueError, match='problem = .*World.contact_problem'):
             call(world)
     count = len(problem.gap)
@@ -313,8 +342,12 @@ def test_many_bodies_are_the_dense_problem():
     arm = world.load_urdf(path_of('quadruped'), fixed_base=False, position=(0, 0, 5.0))
     arm.q = np.random.default_rng(3).uniform(-0.3, 0.3, len(arm.q))
     for number in range(40):
-        world.add_body(sb.Box((0.1, 0.1, 0.1)), f'box{number}', mass=1.0 + number,
-                       position=(0.2 * (number % 20), 0.01, 0.05 + 0.1 * (number // 20)))
+        world.add_body(
+            sb.Box((0.1, 0.1, 0.1)),
+            f'box{number}',
+            mass=1.0 + number,
+            position=(0.2 * (number % 20), 0.01, 0.05 + 0.1 * (number // 20)),
+        )
     problem = world.contact_problem(world.find_contacts())
     assert len(problem.v) == 6 + len(arm.q) + 240
     assert len(problem.gap) == 160
@@ -333,10 +366,12 @@ def test_rows_of_many_robots_are_solved_by_blocks():
     world = sb.World()
     world.add_ground()
     for number in range(9):
-        world.load_urdf(path_of('quadruped'), f'robot{number}', fixed_base=False,
-                        position=(number, 0, 0.5))
-        body = world.add_body(sb.Box((0.1, 0.1, 0.1)), f'box{number}', mass=1.0,
-                              position=(number, 2.0, 0.5))
+        world.load_urdf(
+            path_of('quadruped'), f'robot{number}', fixed_base=False, position=(number, 0, 0.5)
+        )
+        body = world.add_body(
+            sb.Box((0.1, 0.1, 0.1)), f'box{number}', mass=1.0, position=(number, 2.0, 0.5)
+        )
         world.add_joint('ball', None, body, (number, 2.0, 0.55), tree=False)
         world.state.v[-3:] = number, 0.1, 0.2
     world.step()
@@ -347,9 +382,12 @@ def test_rows_of_many_robots_are_solved_by_blocks():
     np.testing.assert_allclose(problem.K @ problem.factor, 0.0, atol=1e-9)
     inverse = np.linalg.inv(problem.M)
     own = problem.K @ inverse @ problem.K.T
-    close(problem.response,
-          inverse - inverse @ problem.K.T @ np.linalg.solve(own, problem.K @ inverse))
+    close(
+        problem.response,
+        inverse - inverse @ problem.K.T @ np.linalg.solve(own, problem.K @ inverse),
+    )
     solved = sb.contact.solve(problem)
     assert max(solved.residuals) < 1e-9
     assert problem.null_space().shape[1] == len(problem.v) - np.linalg.matrix_rank(
-        np.concatenate([problem.J, problem.K]), tol=1e-9)
+        np.concatenate([problem.J, problem.K]), tol=1e-9
+    )

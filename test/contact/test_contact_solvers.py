@@ -17,8 +17,10 @@ from sim_bridge.contact import frictionless
 def by_quadprog(problem, M, J, v_free):
     """Return velocity and impulses without friction, of the problem's biases and joint laws."""
     K, H, c, rows, least = with_laws(problem, M, v_free)
-    rows, least = np.concatenate([K, J, rows]), np.concatenate(
-        [problem.joint_target, problem.bias, least])
+    rows, least = (
+        np.concatenate([K, J, rows]),
+        np.concatenate([problem.joint_target, problem.bias, least]),
+    )
     found = quadprog.solve_qp(H, c, rows.T, least, meq=len(K))
     return found[0], found[4][len(K) : len(K) + len(J)]
 
@@ -30,9 +32,13 @@ def with_laws(problem, M, v_free):
     is_stop = np.array([kind == 'stop' for kind in laws.types], bool)
     assert not laws.softness[is_stop].any()
     L, weight = laws.jacobian[~is_stop], 1.0 / laws.softness[~is_stop]
-    return (problem.K, M + L.T @ (weight[:, None] * L),
-            M @ v_free + L.T @ (weight * laws.target[~is_stop]),
-            laws.jacobian[is_stop], laws.target[is_stop])
+    return (
+        problem.K,
+        M + L.T @ (weight[:, None] * L),
+        M @ v_free + L.T @ (weight * laws.target[~is_stop]),
+        laws.jacobian[is_stop],
+        laws.target[is_stop],
+    )
 
 
 def by_proxqp(problem):
@@ -50,31 +56,45 @@ def tripods():
     """Return spheres that fall on the ground and each other: contacts that do not depend."""
     world = sb.World()
     world.add_ground()
-    for number, position in enumerate((
-            (0, 0, 0.1), (0.2, 0, 0.1), (0.1, 0.17, 0.1), (0.1, 0.06, 0.2633))):
-        world.add_body(sb.Sphere(0.1), f'ball{number}', mass=1.0 + number, position=position,
-                       linear_velocity=(0.1, 0.2 * number, -1.0))
+    for number, position in enumerate(
+        ((0, 0, 0.1), (0.2, 0, 0.1), (0.1, 0.17, 0.1), (0.1, 0.06, 0.2633))
+    ):
+        world.add_body(
+            sb.Sphere(0.1),
+            f'ball{number}',
+            mass=1.0 + number,
+            position=position,
+            linear_velocity=(0.1, 0.2 * number, -1.0),
+        )
     return world
 
 
 @pytest.mark.parametrize('bias', [0.0, None])
-@pytest.mark.parametrize('make', [cubes, tripods, lambda: menagerie()[0], lambda: linkage()[0]],
-                         ids=['cubes', 'balls', 'robots', 'loops'])
+@pytest.mark.parametrize(
+    'make',
+    [cubes, tripods, lambda: menagerie()[0], lambda: linkage()[0]],
+    ids=['cubes', 'balls', 'robots', 'loops'],
+)
 def test_frictionless_solutions_are_quadprogs(make, bias):
     """Give the velocity of the primal and the dual that quadprog and ProxQP give, to 1e-9."""
     world = make()
     problem = world.contact_problem(world.find_contacts(margin=0.02), bias=bias)
     laws = problem.joint_laws
-    problem = replace(problem, joint_laws=laws.chosen(
-        np.array([kind != 'friction' for kind in laws.types], bool)))
+    problem = replace(
+        problem,
+        joint_laws=laws.chosen(np.array([kind != 'friction' for kind in laws.types], bool)),
+    )
     # quadprog refuses joint rows that depend on others
     independent = []
     for row in range(len(problem.K)):
         if np.linalg.matrix_rank(problem.K[[*independent, row]], tol=1e-9) > len(independent):
             independent.append(row)
     single = replace(
-        problem, K=problem.K[independent], joint_target=problem.joint_target[independent],
-        joint_softness=problem.joint_softness[independent])
+        problem,
+        K=problem.K[independent],
+        joint_target=problem.joint_target[independent],
+        joint_softness=problem.joint_softness[independent],
+    )
     velocity, _ = by_quadprog(single, single.M, single.J, single.v_free)
     scale = max(1.0, np.abs(velocity).max())
     for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
@@ -104,8 +124,11 @@ def test_impulses_are_those_of_pinocchio_and_quadprog():
         assert np.abs(solved.normal_impulses * (problem.J @ solved.velocity)).max() < 1e-9
 
 
-@pytest.mark.parametrize('make', [cubes, tripods, lambda: menagerie()[0], lambda: linkage()[0]],
-                         ids=['cubes', 'balls', 'robots', 'loops'])
+@pytest.mark.parametrize(
+    'make',
+    [cubes, tripods, lambda: menagerie()[0], lambda: linkage()[0]],
+    ids=['cubes', 'balls', 'robots', 'loops'],
+)
 def test_engine_and_reference_agree_on_friction(make):
     """Obey Coulomb's law by both solvers, to the same velocities."""
     world = make()
@@ -120,7 +143,8 @@ def test_engine_and_reference_agree_on_friction(make):
         mu = problem.friction[:, 0]
         slide = np.linalg.norm(solved.relative_velocities[:, :2], axis=1)
         np.testing.assert_allclose(
-            solved.corrected_velocities[:, 2], solved.relative_velocities[:, 2] + mu * slide)
+            solved.corrected_velocities[:, 2], solved.relative_velocities[:, 2] + mu * slide
+        )
     np.testing.assert_allclose(engine.velocity, reference.velocity, atol=1e-7)
     assert np.abs(engine.impulses[:, :2]).max() > 1e-6
 
@@ -130,8 +154,11 @@ def test_solutions_are_what_the_engine_does_next():
     world = sb.World()
     world.add_ground()
     for number in range(3):
-        world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0 + number,
-                       position=(0.01 * number, 0, 0.05 + 0.1 * number))
+        world.add_body(
+            sb.Box((0.1, 0.1, 0.1)),
+            mass=1.0 + number,
+            position=(0.01 * number, 0, 0.05 + 0.1 * number),
+        )
     for body in list(world.robots.values())[1:]:
         body.root_link.add_force((4.0, 2.0, 0.0))
     before = world.state_hash()
@@ -141,7 +168,8 @@ def test_solutions_are_what_the_engine_does_next():
     solved = sb.contact.solve(problem)
     np.testing.assert_allclose(solved.velocity, step.velocity, atol=1e-9)
     np.testing.assert_allclose(
-        problem.J3.T @ solved.impulses.ravel(), problem.J3.T @ step.impulses.ravel(), atol=1e-9)
+        problem.J3.T @ solved.impulses.ravel(), problem.J3.T @ step.impulses.ravel(), atol=1e-9
+    )
     assert step.left_out == 0.0
     assert len(step.contacts) == len(problem.gap)
     world.step()
@@ -154,8 +182,13 @@ def test_moving_bodies_step_nearly_as_the_problem_says():
     for time_step in (1e-3, 1e-4):
         world = sb.World(time_step=time_step)
         world.add_ground()
-        world.add_body(sb.Sphere(0.1), mass=1.0, position=(0, 0, 0.1),
-                       linear_velocity=(1.0, 0.0, -0.5), angular_velocity=(3.0, 2.0, 1.0))
+        world.add_body(
+            sb.Sphere(0.1),
+            mass=1.0,
+            position=(0, 0, 0.1),
+            linear_velocity=(1.0, 0.0, -0.5),
+            angular_velocity=(3.0, 2.0, 1.0),
+        )
         problem = world.contact_problem(world.find_contacts())
         step = sb.contact.next_step(problem)
         differences.append(np.abs(step.velocity - sb.contact.solve(problem).velocity).max())
@@ -183,23 +216,30 @@ def test_contradictions_are_refused():
             solve(problem)
 
 
-@pytest.mark.parametrize(('law', 'kinds'), [
-    (sb.ContactMaterial(friction=0.6, friction2=0.2), ('engine', 'reference')),
-    (sb.ContactMaterial(friction=0.6, friction2=0.0), ('engine', 'reference')),
-    (sb.ContactMaterial(friction=0.4, friction_model='pyramid'), ('engine',)),
-    (sb.ContactMaterial(friction=3.0, friction_model='constant'), ('engine',)),
-    (sb.ContactMaterial(friction=0.5, adhesion=2.0), ('engine', 'reference')),
-    (sb.ContactMaterial(friction=0.5, slip=0.01, cfm=1e-3, erp=0.2), ('engine', 'reference')),
-    (sb.ContactMaterial(friction=0.5, motion=0.3, motion2=-0.1), ('engine', 'reference')),
-    (sb.ContactMaterial(friction=float('inf')), ('engine', 'reference')),
-])
+@pytest.mark.parametrize(
+    ('law', 'kinds'),
+    [
+        (sb.ContactMaterial(friction=0.6, friction2=0.2), ('engine', 'reference')),
+        (sb.ContactMaterial(friction=0.6, friction2=0.0), ('engine', 'reference')),
+        (sb.ContactMaterial(friction=0.4, friction_model='pyramid'), ('engine',)),
+        (sb.ContactMaterial(friction=3.0, friction_model='constant'), ('engine',)),
+        (sb.ContactMaterial(friction=0.5, adhesion=2.0), ('engine', 'reference')),
+        (sb.ContactMaterial(friction=0.5, slip=0.01, cfm=1e-3, erp=0.2), ('engine', 'reference')),
+        (sb.ContactMaterial(friction=0.5, motion=0.3, motion2=-0.1), ('engine', 'reference')),
+        (sb.ContactMaterial(friction=float('inf')), ('engine', 'reference')),
+    ],
+)
 def test_laws_of_contact_materials_hold(law, kinds):
     """Obey ellipses, pyramids, constant friction, adhesion, slip and moving surfaces."""
     world = sb.World()
     ground = world.add_ground()
     world.set_contact_material('default', 'default', law)
-    box = world.add_body(sb.Box((0.2, 0.3, 0.1)), mass=1.0, position=(0, 0, 0.05),
-                         orientation=(0, 0, np.sin(0.2), np.cos(0.2)))
+    box = world.add_body(
+        sb.Box((0.2, 0.3, 0.1)),
+        mass=1.0,
+        position=(0, 0, 0.05),
+        orientation=(0, 0, np.sin(0.2), np.cos(0.2)),
+    )
     box.root_link.add_force((9.0, 4.0, 0.0))
     problem = world.contact_problem(world.find_contacts(a=box, b=ground))
     solved = [sb.contact.solve(problem)]
@@ -222,10 +262,18 @@ def test_directions_of_pairs_are_axes_of_the_problem(frame):
     world = sb.World()
     world.add_ground()
     angle = 0.5
-    box = world.add_body(sb.Box((0.2, 0.3, 0.1)), 'box', mass=1.0, position=(0, 0, 0.05),
-                         orientation=(0, 0, np.sin(angle / 2), np.cos(angle / 2)))
-    world.set_contact_material('default', 'default', sb.ContactMaterial(
-        friction=0.4, friction2=0.1, direction=(frame, (1.0, 0.0, 0.0))))
+    box = world.add_body(
+        sb.Box((0.2, 0.3, 0.1)),
+        'box',
+        mass=1.0,
+        position=(0, 0, 0.05),
+        orientation=(0, 0, np.sin(angle / 2), np.cos(angle / 2)),
+    )
+    world.set_contact_material(
+        'default',
+        'default',
+        sb.ContactMaterial(friction=0.4, friction2=0.1, direction=(frame, (1.0, 0.0, 0.0))),
+    )
     box.set_base_velocity((0.3, 1.0, 0.0))
     problem = world.contact_problem(world.find_contacts())
     along = (np.cos(angle), np.sin(angle), 0.0) if frame == 'box' else (1.0, 0.0, 0.0)
@@ -278,5 +326,6 @@ def test_primal_and_dual_agree_on_stacks_of_dependent_corners():
         primal, dual = sb.contact.solve_primal(problem), sb.contact.solve_dual(problem)
         np.testing.assert_allclose(primal.velocity, dual.velocity, atol=1e-12)
         best = quadprog.solve_qp(
-            problem.M, problem.M @ problem.v_free, problem.J.T, np.zeros(len(problem.J)))[0]
+            problem.M, problem.M @ problem.v_free, problem.J.T, np.zeros(len(problem.J))
+        )[0]
         np.testing.assert_allclose(primal.velocity, best, atol=1e-12)

@@ -57,13 +57,12 @@ def test_a_hand_of_others_lifts_a_box_by_friction(example_robots):
     world = sb.World()
     hand = world.load_urdf(example_robots['allegro_hand/allegro_right_hand'], fixed_base=False)
     hand.motion = 'kinematic'
-    body = world.add_body(
-        sb.Box((0.05, 0.14, 0.05)), 'box', mass=0.2, position=(0.085, 0.0, 0.03))
+    body = world.add_body(sb.Box((0.05, 0.14, 0.05)), 'box', mass=0.2, position=(0.085, 0.0, 0.03))
     tips = [hand.link(f'link_{last}.0_tip') for last in (3, 7, 11, 15)]
     q, rates = np.zeros(16), np.zeros((4, 16))
     for digit in range(4):
-        q[4 * digit + 1:4 * digit + 4] = (0.3, 0.6, 0.6)
-        rates[digit, 4 * digit + 1:4 * digit + 4] = (0.3, 1.0, 1.0)
+        q[4 * digit + 1 : 4 * digit + 4] = (0.3, 0.6, 0.6)
+        rates[digit, 4 * digit + 1 : 4 * digit + 4] = (0.3, 1.0, 1.0)
     q[12:] = 1.3, 0.2, 0.4, 0.3
     hand.q = q
     for _ in range(20):

@@ -23,13 +23,40 @@ def arm(damping=0.0, elbow=0.5):
 
     Its steps are short: inertias change by less than rounding.
     """
-    text = '<robot name="arm"><link name="world"/>' + ''.join((
-        LINK.format(name='upper', x=0.2, z=0.0, mass=2.0, shape=''),
-        LINK.format(name='fore', x=0.15, z=0.0, mass=1.0, shape=TIP.format(x=0.3, z=0.0)),
-        JOINT.format(name='shoulder', kind='revolute', parent='world', child='upper', x=0.0, z=0.5,
-                     axis='0 1 0', lower=-2.0, upper=2.0, damping=damping),
-        JOINT.format(name='elbow', kind='revolute', parent='upper', child='fore', x=0.4, z=0.0,
-                     axis='0 1 0', lower=-2.5, upper=0.5, damping=damping))) + '</robot>'
+    text = (
+        '<robot name="arm"><link name="world"/>'
+        + ''.join(
+            (
+                LINK.format(name='upper', x=0.2, z=0.0, mass=2.0, shape=''),
+                LINK.format(name='fore', x=0.15, z=0.0, mass=1.0, shape=TIP.format(x=0.3, z=0.0)),
+                JOINT.format(
+                    name='shoulder',
+                    kind='revolute',
+                    parent='world',
+                    child='upper',
+                    x=0.0,
+                    z=0.5,
+                    axis='0 1 0',
+                    lower=-2.0,
+                    upper=2.0,
+                    damping=damping,
+                ),
+                JOINT.format(
+                    name='elbow',
+                    kind='revolute',
+                    parent='upper',
+                    child='fore',
+                    x=0.4,
+                    z=0.0,
+                    axis='0 1 0',
+                    lower=-2.5,
+                    upper=0.5,
+                    damping=damping,
+                ),
+            )
+        )
+        + '</robot>'
+    )
     world = sb.World(time_step=1e-5, gravity=(0.0, 0.0, 0.0))
     robot = world.load_urdf(text)
     robot.q = [0.3, elbow]
@@ -41,13 +68,40 @@ def arm(damping=0.0, elbow=0.5):
 
 def gantry():
     """Return a world with a tip on slides along x and z, that moves along x on the ground."""
-    text = '<robot name="gantry"><link name="world"/>' + ''.join((
-        LINK.format(name='cart', x=0.0, z=0.0, mass=2.0, shape=''),
-        LINK.format(name='tool', x=0.0, z=0.0, mass=1.0, shape=TIP.format(x=0.0, z=0.0)),
-        JOINT.format(name='along', kind='prismatic', parent='world', child='cart', x=0.0, z=0.05,
-                     axis='1 0 0', lower=-1.0, upper=1.0, damping=0.0),
-        JOINT.format(name='down', kind='prismatic', parent='cart', child='tool', x=0.0, z=0.0,
-                     axis='0 0 -1', lower=-1.0, upper=1.0, damping=0.0))) + '</robot>'
+    text = (
+        '<robot name="gantry"><link name="world"/>'
+        + ''.join(
+            (
+                LINK.format(name='cart', x=0.0, z=0.0, mass=2.0, shape=''),
+                LINK.format(name='tool', x=0.0, z=0.0, mass=1.0, shape=TIP.format(x=0.0, z=0.0)),
+                JOINT.format(
+                    name='along',
+                    kind='prismatic',
+                    parent='world',
+                    child='cart',
+                    x=0.0,
+                    z=0.05,
+                    axis='1 0 0',
+                    lower=-1.0,
+                    upper=1.0,
+                    damping=0.0,
+                ),
+                JOINT.format(
+                    name='down',
+                    kind='prismatic',
+                    parent='cart',
+                    child='tool',
+                    x=0.0,
+                    z=0.0,
+                    axis='0 0 -1',
+                    lower=-1.0,
+                    upper=1.0,
+                    damping=0.0,
+                ),
+            )
+        )
+        + '</robot>'
+    )
     world = sb.World()
     world.add_ground()
     world.set_contact_material('default', 'default', sb.ContactMaterial(friction=0.3))
@@ -174,12 +228,14 @@ def test_solutions_are_the_next_step(make, kind):
         np.testing.assert_allclose(solved.velocity, step.velocity, atol=1e-9)
         assert max(solved.residuals.momentum, solved.residuals.natural) < 1e-9
         np.testing.assert_allclose(
-            problem.velocity(solved.impulses, solved.law_impulses), solved.velocity, atol=1e-12)
+            problem.velocity(solved.impulses, solved.law_impulses), solved.velocity, atol=1e-12
+        )
         w = laws.jacobian @ solved.velocity + laws.softness * solved.law_impulses - laws.target
         assert (solved.law_impulses >= laws.least - 1e-12).all()
         assert (solved.law_impulses <= laws.most + 1e-12).all()
         inside = (solved.law_impulses > laws.least + 1e-9) & (
-            solved.law_impulses < laws.most - 1e-9)
+            solved.law_impulses < laws.most - 1e-9
+        )
         np.testing.assert_allclose(w[inside], 0.0, atol=1e-9)
     assert solved.normal_impulses.max() > 1e-6
     own = solved.law_impulses[[each == kind for each in laws.types]]
@@ -198,8 +254,7 @@ def test_a_stop_only_pushes():
     solved = sb.contact.solve_reference(problem)
     np.testing.assert_allclose(solved.law_impulses, 0.0, atol=1e-18)
     assert solved.velocity[1] < -1e-6
-    np.testing.assert_allclose(
-        solved.velocity, sb.contact.next_step(problem).velocity, atol=1e-9)
+    np.testing.assert_allclose(solved.velocity, sb.contact.next_step(problem).velocity, atol=1e-9)
 
 
 def test_stops_are_in_the_primal_and_the_dual():
@@ -236,7 +291,8 @@ def test_held_joints_and_joints_without_bounds_are_equations():
         assert abs(solved.law_impulses[row]) > 1e-6
         assert max(solved.residuals) < 1e-9
     np.testing.assert_allclose(
-        sb.contact.solve(problem).velocity, sb.contact.next_step(problem).velocity, atol=1e-9)
+        sb.contact.solve(problem).velocity, sb.contact.next_step(problem).velocity, atol=1e-9
+    )
 
 
 def test_what_is_left_out_is_named():
@@ -247,19 +303,36 @@ def test_what_is_left_out_is_named():
     assert world.contact_problem([]).left_out == []
     hinge.friction = 1.0
     assert world.contact_problem([]).left_out == [
-        "what acts along joint 'hinge', which closes a loop"]
+        "what acts along joint 'hinge', which closes a loop"
+    ]
 
 
 @pytest.mark.parametrize('effort', [0.5, 5.0])
 def test_laws_of_mimic_joints_are_those_of_steps(effort):
     """Move mimic joints without any contact, against friction, dampers and stops of both."""
-    text = '<robot name="gripper"><link name="world"/>' + ''.join(
-        LINK.format(name=name, x=0.0, z=0.0, mass=1.0, shape='') + JOINT.format(
-            name=f'to_{name}', kind='prismatic', parent='world', child=name, x=0.0, z=0.0,
-            axis='1 0 0', lower=-1.0, upper=1.0, damping=1.0).replace('</joint>', mimic)
-        for name, mimic in (
-            ('left', '</joint>'),
-            ('right', '<mimic joint="to_left" multiplier="-2"/></joint>'))) + '</robot>'
+    text = (
+        '<robot name="gripper"><link name="world"/>'
+        + ''.join(
+            LINK.format(name=name, x=0.0, z=0.0, mass=1.0, shape='')
+            + JOINT.format(
+                name=f'to_{name}',
+                kind='prismatic',
+                parent='world',
+                child=name,
+                x=0.0,
+                z=0.0,
+                axis='1 0 0',
+                lower=-1.0,
+                upper=1.0,
+                damping=1.0,
+            ).replace('</joint>', mimic)
+            for name, mimic in (
+                ('left', '</joint>'),
+                ('right', '<mimic joint="to_left" multiplier="-2"/></joint>'),
+            )
+        )
+        + '</robot>'
+    )
     world = sb.World()
     robot = world.load_urdf(text)
     robot.joint('to_left').friction, robot.joint('to_right').friction = 0.5, 0.7

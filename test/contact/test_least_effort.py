@@ -27,8 +27,11 @@ def hand(fingers=4, reach=0.2, offset=0.07, turn=0.0, lift=0.0):
     for number in range(fingers):
         angle = 2.0 * np.pi * number / fingers + turn
         x, y = np.cos(angle), np.sin(angle)
-        texts.append(FINGER.format(
-            name=f'finger{number}', x=offset * x, y=offset * y, ax=-y, ay=x, reach=reach))
+        texts.append(
+            FINGER.format(
+                name=f'finger{number}', x=offset * x, y=offset * y, ax=-y, ay=x, reach=reach
+            )
+        )
     world = sb.World()
     robot = world.load_urdf(GRIPPER.format(fingers=''.join(texts)), fixed_base=True)
     ball = world.add_body(sb.Sphere(0.05), 'ball', mass=0.5, position=(0, 0, reach + lift))
@@ -46,8 +49,12 @@ def assert_balanced(problem, effort, epsilon):
     for robot, place in problem.coordinates.items():
         if robot in effort.u and robot.joint_names:
             torque[place] = effort.u[robot]
-    total = torque + problem.efforts + problem.J3.T @ effort.forces.ravel() + (
-        problem.K.T @ effort.joint_forces)
+    total = (
+        torque
+        + problem.efforts
+        + problem.J3.T @ effort.forces.ravel()
+        + (problem.K.T @ effort.joint_forces)
+    )
     np.testing.assert_allclose(total, problem.bias_forces, atol=1e-9)
     assert (effort.forces[:, 2] >= epsilon - 1e-9).all()
     assert effort.residual < 1e-9
@@ -70,10 +77,14 @@ def test_a_frictionless_hold_is_quadprogs():
     right = e[[2]] if np.linalg.matrix_rank(E) == 1 else e[:3]
     hessian = A.T @ A + 1e-13 * np.eye(4)
     best = quadprog.solve_qp(
-        hessian, A.T @ a, np.concatenate([rows, np.eye(4)]).T,
-        np.concatenate([right, np.full(4, 0.3)]), meq=len(rows))[0]
-    torque = np.sum(effort.u[robot]**2)
-    assert torque == pytest.approx(np.sum((a - A @ best)**2), rel=1e-9)
+        hessian,
+        A.T @ a,
+        np.concatenate([rows, np.eye(4)]).T,
+        np.concatenate([right, np.full(4, 0.3)]),
+        meq=len(rows),
+    )[0]
+    torque = np.sum(effort.u[robot] ** 2)
+    assert torque == pytest.approx(np.sum((a - A @ best) ** 2), rel=1e-9)
     assert set(effort.u) == {robot, ball}
     # the efforts hold both in the next steps
     robot.u = effort.u[robot]
@@ -95,13 +106,18 @@ def test_friction_holds_from_the_sides():
     E, e = problem.J3.T[own], problem.bias_forces[own]
     mu = problem.friction[:, 0]
     best = minimize(
-        lambda f: np.sum((a - A @ f)**2), effort.forces.ravel() + 0.1, method='SLSQP',
-        jac=lambda f: -2.0 * A.T @ (a - A @ f), options={'ftol': 1e-14, 'maxiter': 500},
+        lambda f: np.sum((a - A @ f) ** 2),
+        effort.forces.ravel() + 0.1,
+        method='SLSQP',
+        jac=lambda f: -2.0 * A.T @ (a - A @ f),
+        options={'ftol': 1e-14, 'maxiter': 500},
         bounds=[(None, None), (None, None), (0.1, None)] * 3,
         constraints=[
             {'type': 'eq', 'fun': lambda f: E @ f - e},
-            {'type': 'ineq', 'fun': lambda f: mu * f[2::3] - np.hypot(f[0::3], f[1::3])}])
-    assert np.sum(effort.u[robot]**2) == pytest.approx(best.fun, rel=1e-6)
+            {'type': 'ineq', 'fun': lambda f: mu * f[2::3] - np.hypot(f[0::3], f[1::3])},
+        ],
+    )
+    assert np.sum(effort.u[robot] ** 2) == pytest.approx(best.fun, rel=1e-6)
     world.robots['gripper'].u = effort.u[robot]
     held = sb.contact.solve(world.contact_problem(problem.contacts))
     np.testing.assert_allclose(held.velocity[own], 0.0, atol=1e-8)
@@ -120,7 +136,8 @@ def test_what_is_missing_is_named():
     # with one finger even sideways forces do not balance
     with pytest.raises(sb.InfeasibleError, match="robot 'ball' lacks"):
         sb.contact.least_effort(
-            world.contact_problem(problem.contacts[:1]), epsilon=0.1, friction=True)
+            world.contact_problem(problem.contacts[:1]), epsilon=0.1, friction=True
+        )
 
 
 def test_too_great_an_epsilon_is_named():
@@ -172,8 +189,14 @@ def test_contacts_outside_the_problem_are_named():
     """Tell of a finger that was forgotten, not of sensors and what the problem has."""
     world, robot, ball = hand(fingers=3)
     every = world.find_contacts(a=ball, b=robot)
-    assert len(sb.contact.least_effort(
-        world.contact_problem(every), 0.1, friction=True).other_contacts) == 0
+    assert (
+        len(
+            sb.contact.least_effort(
+                world.contact_problem(every), 0.1, friction=True
+            ).other_contacts
+        )
+        == 0
+    )
     (other,) = world.contact_problem(every[:2]).other_contacts
     assert {other.link_a.name, other.link_b.name} == {'ball', every[2].link_b.name}
     every[2].geometry_b.sensor = True
@@ -186,10 +209,16 @@ def test_columns_of_joints_are_those_of_any_base(motion):
     world = sb.World()
     texts = ''.join(
         FINGER.format(name=name, x=x, y=0.0, ax=0.0, ay=1.0, reach=0.2)
-        for name, x in (('left', 0.07), ('right', -0.07)))
-    robot = world.load_urdf(GRIPPER.format(fingers=texts).replace(
-        '<link name="palm"/>', '<link name="palm"><inertial><mass value="1"/><inertia ixx="1" '
-        'iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'), fixed_base=False)
+        for name, x in (('left', 0.07), ('right', -0.07))
+    )
+    robot = world.load_urdf(
+        GRIPPER.format(fingers=texts).replace(
+            '<link name="palm"/>',
+            '<link name="palm"><inertial><mass value="1"/><inertia ixx="1" '
+            'iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>',
+        ),
+        fixed_base=False,
+    )
     robot.motion = motion
     ball = world.add_body(sb.Sphere(0.05), 'ball', mass=0.5, position=(0, 0, 0.2))
     problem = problem_of(world, ball, robot)
@@ -198,9 +227,11 @@ def test_columns_of_joints_are_those_of_any_base(motion):
         link, at = (point.link_a, point.point_a) if sign > 0 else (point.link_b, point.point_b)
         jacobian = sb.dynamics.jacobian(robot, link, at)[:3]
         np.testing.assert_allclose(
-            row[problem.columns(robot)], sign * point.normal @ jacobian[:, -2:], atol=1e-12)
+            row[problem.columns(robot)], sign * point.normal @ jacobian[:, -2:], atol=1e-12
+        )
         np.testing.assert_array_equal(
-            problem.columns(robot, ['right', 'left']), problem.columns(robot)[::-1])
+            problem.columns(robot, ['right', 'left']), problem.columns(robot)[::-1]
+        )
     with pytest.raises(sb.UnknownNameError, match="joint 'thumb'"):
         problem.columns(robot, ['thumb'])
     with pytest.raises(sb.InvalidValueError, match="joints = 'left': expected names of joints"):

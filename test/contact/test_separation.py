@@ -62,8 +62,11 @@ def test_joints_move_within_their_limits():
 def test_a_jar_without_room_is_refused_and_left_alone():
     """Name two that stay too near; restore the world to the bit."""
     world = sb.World()
-    world.add_body([sb.Placed(sb.Box((0.1, 2.0, 2.0)), position=(side * 0.3, 0.0, 0.0))
-                    for side in (-1, 1)], 'walls', motion='static')
+    world.add_body(
+        [sb.Placed(sb.Box((0.1, 2.0, 2.0)), position=(side * 0.3, 0.0, 0.0)) for side in (-1, 1)],
+        'walls',
+        motion='static',
+    )
     slide = world.add_body(sb.Box((0.8, 0.8, 0.8)), 'block', mass=1.0)
     world.add_joint('slider', None, slide, axis=(1.0, 0.0, 0.0))
     before = world.state_hash()

@@ -13,12 +13,16 @@ def balls(force=(0.0, 0.0, 0.0), torque=(0.0, 0.0, 0.0), **law):
     world = sb.World(time_step=1e-4)
     world.add_ground()
     world.set_contact_material(
-        'default', 'default',
-        sb.ContactMaterial(**{'friction': 0.6, 'rolling_friction': 2e-3,
-                              'spinning_friction': 1e-3} | law))
+        'default',
+        'default',
+        sb.ContactMaterial(
+            **{'friction': 0.6, 'rolling_friction': 2e-3, 'spinning_friction': 1e-3} | law
+        ),
+    )
     for number in range(2):
-        ball = world.add_body(sb.Sphere(0.1), f'ball{number}', mass=1.0 + number,
-                              position=(0, 0, 0.1 + 0.2 * number))
+        ball = world.add_body(
+            sb.Sphere(0.1), f'ball{number}', mass=1.0 + number, position=(0, 0, 0.1 + 0.2 * number)
+        )
         ball.root_link.add_force(np.array(force))
         ball.root_link.add_torque(torque)
     return world
@@ -55,17 +59,23 @@ def test_solutions_are_the_next_step(case):
         assert (np.abs(tau[:, 2]) <= spinning * normal + 1e-12).all()
         np.testing.assert_allclose(
             problem.M @ (solved.velocity - problem.v_free),
-            problem.J3.T @ solved.impulses.ravel() + problem.J_turn.T @ tau.ravel(), atol=1e-12)
+            problem.J3.T @ solved.impulses.ravel() + problem.J_turn.T @ tau.ravel(),
+            atol=1e-12,
+        )
     frictionless = sb.contact.solve(problem, friction=False)
     assert not frictionless.turning_impulses.any()
 
 
 def test_rolling_friction_changes_what_balls_do():
     """Hold what would roll without it."""
-    held, free = (balls(force=(0.01, 0.0, 0.0), **law) for law in (
-        {}, {'rolling_friction': 0.0, 'spinning_friction': 0.0}))
-    speeds = [np.abs(sb.contact.solve(world.contact_problem(world.find_contacts())).velocity).max()
-              for world in (held, free)]
+    held, free = (
+        balls(force=(0.01, 0.0, 0.0), **law)
+        for law in ({}, {'rolling_friction': 0.0, 'spinning_friction': 0.0})
+    )
+    speeds = [
+        np.abs(sb.contact.solve(world.contact_problem(world.find_contacts())).velocity).max()
+        for world in (held, free)
+    ]
     assert speeds[0] < 1e-9 < 1e-7 < speeds[1]
 
 
@@ -79,5 +89,7 @@ def test_angular_rows_are_relative_angular_velocities():
     problem = world.contact_problem(world.find_contacts(a=lower, b=upper))
     relative = lower.root_link.w - upper.root_link.w
     np.testing.assert_allclose(
-        problem.J_turn @ problem.v - problem.turning_target, problem.axes[0].T @ relative,
-        atol=1e-12)
+        problem.J_turn @ problem.v - problem.turning_target,
+        problem.axes[0].T @ relative,
+        atol=1e-12,
+    )

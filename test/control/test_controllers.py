@@ -64,7 +64,8 @@ def test_the_arm_is_held_against_gravity(
     held = np.array([state.position for state in states if seconds(state) > freed])
     graph.wait(
         lambda: diagnostics and nanoseconds(diagnostics[-1].header.stamp) * 1e-9 > freed,
-        'diagnostics')
+        'diagnostics',
+    )
     told = {item.key: item.value for status in diagnostics[-1].status for item in status.values}
     assert told['joints held'] == 'False', 'held by efforts, not by the lock'
     assert np.abs(held - POSE).max() < tolerance
@@ -99,8 +100,7 @@ def test_computed_torque_follows_a_sinusoid(graph, start_node, start_controller)
 
 def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_controller):
     """Go to the pose given with the gains given; after ~/reset go there once more."""
-    start_node(
-        robot='pendulum', initial_positions=[0.0], **IN_STEP, **keeping('/joint_states'))
+    start_node(robot='pendulum', initial_positions=[0.0], **IN_STEP, **keeping('/joint_states'))
     states = graph.listen_to_all(JointState, '/joint_states')
     start_controller('pd', positions='[0.8]', ramp_time=0.5, stiffness='[500.0]', damping='[40.0]')
 
@@ -117,9 +117,14 @@ def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_contro
 
     def start() -> int | None:
         # the ramp is as fast as the machine: the state at hand may be one behind it
-        return next((
-            number for number, state in enumerate(states[before:], before)
-            if abs(state.position[0]) < 0.05), None)
+        return next(
+            (
+                number
+                for number, state in enumerate(states[before:], before)
+                if abs(state.position[0]) < 0.05
+            ),
+            None,
+        )
 
     graph.wait(lambda: start() is not None, 'the start')
     restarted = start()
@@ -199,8 +204,11 @@ def test_what_is_pushed_away_is_led_back(graph, start_controller, robot_alone):
         graph.wait(lambda: nanoseconds(commands[-1].header.stamp) == time_ns, 'its answer')
         return commands[-1].effort[0]
 
-    graph.wait(lambda: commands, 'a first answer', also=lambda: states.publish(
-        joint_state(1_000_000, [0.0, 0.0])))
+    graph.wait(
+        lambda: commands,
+        'a first answer',
+        also=lambda: states.publish(joint_state(1_000_000, [0.0, 0.0])),
+    )
     # thrown, so that velocities of 10 ms do not tell how far it went
     assert answer(11, [0.1, 0.0], [18.0, 0.0]) < 0.0
     assert answer(31, [0.3, 0.0], [0.0, 0.0]) < 0.0
@@ -221,8 +229,10 @@ def test_states_that_lack_joints_or_values_have_no_answer(graph, start_controlle
         ('2 names, 2 positions and 0 velocities', joint_state(1, [0.0, 0.0], velocity=[])),
     ):
         graph.wait(
-            lambda complaint=complaint: is_said(complaint, logs), complaint,
-            also=lambda state=state: states.publish(state))
+            lambda complaint=complaint: is_said(complaint, logs),
+            complaint,
+            also=lambda state=state: states.publish(state),
+        )
     graph.wait(
         lambda: commands, 'an answer', also=lambda: states.publish(joint_state(2, [0.0, 0.0]))
     )
@@ -248,8 +258,10 @@ def test_what_does_not_fit_the_robot_is_refused(
     graph.wait(lambda: is_said('cannot control this robot', logs), 'a complaint')
     assert is_said(said, logs)
     graph.wait(
-        lambda: is_said('waiting for robot_description', logs), 'another robot to be wanted',
-        also=lambda: states.publish(joint_state(1, [0.0, 0.0])))
+        lambda: is_said('waiting for robot_description', logs),
+        'another robot to be wanted',
+        also=lambda: states.publish(joint_state(1, [0.0, 0.0])),
+    )
     assert commands == []
     assert end(process)[0] == 0
 

@@ -30,27 +30,35 @@ def controller(repository, tmp_path):
     return tmp_path / 'grasp_controller.py'
 
 
-def test_a_box_is_lifted_over_topics(
-    graph, start_node, start_process, repository, controller
-):
+def test_a_box_is_lifted_over_topics(graph, start_node, start_process, repository, controller):
     """Grasp with friction: the box does not slip, and the sensors of the tips bear its weight."""
     config = repository / 'config'
     topics = {digit: f'/{digit}_tip/wrench' for digit in DIGITS}
     node = start_node(
-        '--params-file', str(config / 'hand_servos.yaml'), robot='hand',
-        world=str(config / 'world_grasp.yaml'), lockstep=['joint_commands'], real_time_factor=0.0,
-        **keeping('/joint_states', '/object_states', *topics.values()))
+        '--params-file',
+        str(config / 'hand_servos.yaml'),
+        robot='hand',
+        world=str(config / 'world_grasp.yaml'),
+        lockstep=['joint_commands'],
+        real_time_factor=0.0,
+        **keeping('/joint_states', '/object_states', *topics.values()),
+    )
     states = graph.listen_to_all(JointState, '/joint_states')
     objects = graph.listen_to_all(MultiDOFJointState, '/object_states')
     wrenches = {
-        digit: graph.listen_to_all(WrenchStamped, topic) for digit, topic in topics.items()}
+        digit: graph.listen_to_all(WrenchStamped, topic) for digit, topic in topics.items()
+    }
     program = start_process(controller, cwd=repository)
     graph.wait(lambda: objects and height(objects[-1]) > 0.035 + LIFTED - 5e-4, 'a lifted box')
     up = nanoseconds(objects[-1].header.stamp)
     # half a second more, in which all comes to rest
     graph.wait(
-        lambda: min(nanoseconds(each[-1].header.stamp) for each in (*wrenches.values(), objects))
-        > up + 500_000_000, 'a box that hangs')
+        lambda: (
+            min(nanoseconds(each[-1].header.stamp) for each in (*wrenches.values(), objects))
+            > up + 500_000_000
+        ),
+        'a box that hangs',
+    )
 
     hand = sb.World().load_urdf('hand')
     by_time = {nanoseconds(state.header.stamp): state for state in states}
@@ -65,8 +73,10 @@ def test_a_box_is_lifted_over_topics(
     assert len(rising) > 30
     assert np.abs(np.array(rising) - rising[0]).max() < 5e-4, 'the box slips'
 
-    latest = {digit: {nanoseconds(each.header.stamp): each for each in messages}
-              for digit, messages in wrenches.items()}
+    latest = {
+        digit: {nanoseconds(each.header.stamp): each for each in messages}
+        for digit, messages in wrenches.items()
+    }
     last = max(set.intersection(*(set(each) for each in latest.values()), set(by_time)))
     pose(hand, by_time[last])
     borne, own = np.zeros(3), 0.0

@@ -16,7 +16,9 @@ from sim_bridge.description.model import JointType, SensorKind
 
 HEADER = 'format: ChoreonoidBody\nformatVersion: 1.0\n'
 # the same tree in both formats, written by hand
-ARM = HEADER + """
+ARM = (
+    HEADER
+    + """
 name: arm
 links:
   - name: BASE
@@ -57,6 +59,7 @@ links:
     centerOfMass: [0.01, 0.02, 0.03]
     inertia: [0.002, 0.0001, 0, 0.003, 0, 0.0015]
 """
+)
 TWIN = f"""<robot name="arm"><link name="world"/><link name="LOWER"/><link name="a"><inertial>
 <origin xyz="0 0 0.1"/><mass value="2"/>
 <inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -121,8 +124,11 @@ def test_limits_are_in_radians_unless_the_file_says_so(tmp_path):
     assert limits.velocity == pytest.approx(math.pi)
     lift = load_description(body(tmp_path, ARM)).joints['lift'].limits
     assert (lift.lower, lift.upper) == (-0.2, math.inf)
-    text = ARM.replace('name: arm', 'name: arm\nangleUnit: radian').replace(
-        '[-90, 45]', '1.5').replace('180', '3')
+    text = (
+        ARM.replace('name: arm', 'name: arm\nangleUnit: radian')
+        .replace('[-90, 45]', '1.5')
+        .replace('180', '3')
+    )
     turned = load_description(body(tmp_path, text)).joints['LOWER'].limits
     assert (turned.lower, turned.upper, turned.velocity) == (-1.5, 1.5, 3.0)
 
@@ -140,7 +146,9 @@ def test_what_a_link_does_not_say_is_as_in_choreonoid(tmp_path):
 
 def test_shapes_of_every_kind_stand_where_they_are_put(tmp_path):
     """Turn cylinders from y to z, scale, and keep what is seen apart from what collides."""
-    path = one_link(tmp_path, """\
+    path = one_link(
+        tmp_path,
+        """\
         mass: 1
         elements:
           - type: Transform
@@ -152,10 +160,13 @@ def test_shapes_of_every_kind_stand_where_they_are_put(tmp_path):
               - {type: Collision, shape: {geometry: {type: Cone, radius: 1, height: 3}}}
               - type: Visual
                 elements: {Shape: {translation: [1, 0, 0], geometry: {type: Sphere, radius: 1}}}
-        """)
+        """,
+    )
     link = load_description(path).links['LINK']
     assert [(each.kind, each.size) for each in link.collisions] == [
-        ('cylinder', (2.0, 6.0)), ('cone', (2.0, 6.0))]
+        ('cylinder', (2.0, 6.0)),
+        ('cone', (2.0, 6.0)),
+    ]
     # y of the transform is -x of the link
     assert link.collisions[1].pose.rotation[:, 2] == pytest.approx([-1, 0, 0], abs=1e-12)
     assert link.visuals[0].pose.position == pytest.approx([1, 2, 0], abs=1e-12)
@@ -163,7 +174,9 @@ def test_shapes_of_every_kind_stand_where_they_are_put(tmp_path):
 
 def test_devices_are_sensors(tmp_path):
     """Read IMU, gyro, accelerometer and range sensor, turned so that x is ahead."""
-    path = one_link(tmp_path, """\
+    path = one_link(
+        tmp_path,
+        """\
         mass: 1
         inertia: [1, 0, 0, 1, 0, 1]
         elements:
@@ -172,11 +185,16 @@ def test_devices_are_sensors(tmp_path):
           - {type: AccelerationSensor, name: acc, on: true}
           - {type: RangeSensor, name: scan, scanAngle: 90, scanStep: 1, maxDistance: 5}
           - {type: Camera, name: eye}
-        """)
+        """,
+    )
     description = load_description(path)
     sensors = {each.name: each for each in description.sensors}
     assert [each.kind for each in sensors.values()] == [
-        SensorKind.IMU, SensorKind.GYRO, SensorKind.ACCELEROMETER, SensorKind.LIDAR]
+        SensorKind.IMU,
+        SensorKind.GYRO,
+        SensorKind.ACCELEROMETER,
+        SensorKind.LIDAR,
+    ]
     scan = sensors['scan']
     assert scan.scan.samples == 91
     assert (scan.scan.min_angle, scan.scan.maximum) == pytest.approx((-math.pi / 4, 5))
@@ -194,40 +212,56 @@ def test_shipped_bodies_are_sound():
         assert check_description(path).findings == ()
 
 
-@pytest.mark.parametrize(('text', 'found'), [
-    ('format: other\n', 'must be ChoreonoidBody'),
-    ('modelFile: robot.wrl\n', 'refers to robot.wrl'),
-    ('format: ChoreonoidBody\nformatVersion: 3\n', 'must be 1.0 to 2.0'),
-    (HEADER, 'holds no link'),
-    (HEADER + 'links: [', 'is no YAML'),
-    (HEADER + 'links: [3]', 'must be a mapping'),
-    (HEADER + 'links:\n  - {name: A}\n  - {name: A, parent: A}', 'line 4 is called so'),
-    (HEADER + 'links:\n  - {name: A}\n  - {name: B}', 'the root link is A'),
-    (HEADER + 'links:\n  - {name: A}\n  - {name: B, parent: AA}', "did you mean 'A'"),
-    (HEADER + 'links:\n  - {name: A}\n  - {name: B, parent: C}\n  - {name: C, parent: B}',
-     'ring of links'),
-    (HEADER + 'rootLink: B\nlinks: [{name: A}]', 'no link has this name'),
-    (HEADER + 'links:\n  - {name: A, jointType: revolut}', "did you mean 'revolute'"),
-    (HEADER + 'links:\n  - {name: A, jointAxis: W}', '-X, -Y, -Z'),
-    (HEADER + 'links:\n  - {name: A, jointAxis: [0, 0, 0]}', 'has no direction'),
-    (HEADER + 'links:\n  - {name: A, mass: .nan}', 'finite number'),
-    (HEADER + 'links:\n  - {name: A, mass: 1e308}', '1e+30 at most'),
-    (HEADER + 'links:\n  - {name: A, mass: 1, inertia: [1e308, 0, 0, 1, 0, 1]}', 'up to 1e+30'),
-    (HEADER + 'links:\n  - {name: A, mass: -1}', 'at least 0'),
-    (HEADER + 'links:\n  - {name: A, rotation: [1, 0, 0]}', 'list of 4 finite'),
-    (HEADER + 'links:\n  - {name: A, inertia: [1, 2]}', '6 or 9'),
-    (HEADER + 'links:\n  - {name: A, jointRange: [1, -1]}', 'below the upper'),
-    (HEADER + 'links:\n  - {type: SubBody, uri: a.body}', 'cannot be read'),
-    (HEADER + 'links:\n  - {name: A, elements: {Bx: {}}}', 'the types are Group'),
-    (HEADER + 'links:\n  - {name: A, elements: {Shape: {}}}', 'missing'),
-    (HEADER + 'links:\n  - {name: A, elements: {Shape: {geometry: {type: Box, size: [1, 2]}}}}',
-     '3 numbers above 0'),
-    (HEADER + 'links:\n  - {name: A, elements: {Shape: {geometry: {type: Torus}}}}',
-     'the geometries are Box'),
-    (HEADER + 'links:\n  - {name: A, elements: {ForceSensor: {}}}', 'no parent joint'),
-    (HEADER + 'links: [{name: A}]\nextraJoints:\n  - {link1Name: A, link2Name: B, '
-     'jointType: ball}', 'no link has this name'),
-])
+@pytest.mark.parametrize(
+    ('text', 'found'),
+    [
+        ('format: other\n', 'must be ChoreonoidBody'),
+        ('modelFile: robot.wrl\n', 'refers to robot.wrl'),
+        ('format: ChoreonoidBody\nformatVersion: 3\n', 'must be 1.0 to 2.0'),
+        (HEADER, 'holds no link'),
+        (HEADER + 'links: [', 'is no YAML'),
+        (HEADER + 'links: [3]', 'must be a mapping'),
+        (HEADER + 'links:\n  - {name: A}\n  - {name: A, parent: A}', 'line 4 is called so'),
+        (HEADER + 'links:\n  - {name: A}\n  - {name: B}', 'the root link is A'),
+        (HEADER + 'links:\n  - {name: A}\n  - {name: B, parent: AA}', "did you mean 'A'"),
+        (
+            HEADER + 'links:\n  - {name: A}\n  - {name: B, parent: C}\n  - {name: C, parent: B}',
+            'ring of links',
+        ),
+        (HEADER + 'rootLink: B\nlinks: [{name: A}]', 'no link has this name'),
+        (HEADER + 'links:\n  - {name: A, jointType: revolut}', "did you mean 'revolute'"),
+        (HEADER + 'links:\n  - {name: A, jointAxis: W}', '-X, -Y, -Z'),
+        (HEADER + 'links:\n  - {name: A, jointAxis: [0, 0, 0]}', 'has no direction'),
+        (HEADER + 'links:\n  - {name: A, mass: .nan}', 'finite number'),
+        (HEADER + 'links:\n  - {name: A, mass: 1e308}', '1e+30 at most'),
+        (
+            HEADER + 'links:\n  - {name: A, mass: 1, inertia: [1e308, 0, 0, 1, 0, 1]}',
+            'up to 1e+30',
+        ),
+        (HEADER + 'links:\n  - {name: A, mass: -1}', 'at least 0'),
+        (HEADER + 'links:\n  - {name: A, rotation: [1, 0, 0]}', 'list of 4 finite'),
+        (HEADER + 'links:\n  - {name: A, inertia: [1, 2]}', '6 or 9'),
+        (HEADER + 'links:\n  - {name: A, jointRange: [1, -1]}', 'below the upper'),
+        (HEADER + 'links:\n  - {type: SubBody, uri: a.body}', 'cannot be read'),
+        (HEADER + 'links:\n  - {name: A, elements: {Bx: {}}}', 'the types are Group'),
+        (HEADER + 'links:\n  - {name: A, elements: {Shape: {}}}', 'missing'),
+        (
+            HEADER
+            + 'links:\n  - {name: A, elements: {Shape: {geometry: {type: Box, size: [1, 2]}}}}',
+            '3 numbers above 0',
+        ),
+        (
+            HEADER + 'links:\n  - {name: A, elements: {Shape: {geometry: {type: Torus}}}}',
+            'the geometries are Box',
+        ),
+        (HEADER + 'links:\n  - {name: A, elements: {ForceSensor: {}}}', 'no parent joint'),
+        (
+            HEADER + 'links: [{name: A}]\nextraJoints:\n  - {link1Name: A, link2Name: B, '
+            'jointType: ball}',
+            'no link has this name',
+        ),
+    ],
+)
 def test_defects_are_named(tmp_path, text, found):
     """Report what cannot be simulated, in words that say what would be taken."""
     report = check_description(body(tmp_path, text))
@@ -237,26 +271,32 @@ def test_defects_are_named(tmp_path, text, found):
 
 def test_unknown_keys_are_reported_with_their_line(tmp_path):
     """Warn of a key that is not read, which Choreonoid keeps for its plugins."""
-    [finding] = check_description(one_link(
-        tmp_path, 'mass: 1\ninertia: [1, 0, 0, 1, 0, 1]\nmotorParams: 3\n')).findings
+    [finding] = check_description(
+        one_link(tmp_path, 'mass: 1\ninertia: [1, 0, 0, 1, 0, 1]\nmotorParams: 3\n')
+    ).findings
     assert (finding.severity, finding.attribute, finding.line) == ('warning', 'motorParams', 8)
 
 
 def test_joint_ids_given_twice_are_reported(tmp_path):
     """Warn of each joint whose id another one has; they keep the order of the file."""
     moving = 'parent: A, jointType: revolute, mass: 1, inertia: [1, 0, 0, 1, 0, 1], jointId: 4'
-    text = HEADER + ('links:\n  - {name: A, jointType: fixed}\n'
-                     f'  - {{name: B, {moving}}}\n  - {{name: C, {moving}}}\n')
+    text = HEADER + (
+        'links:\n  - {name: A, jointType: fixed}\n'
+        f'  - {{name: B, {moving}}}\n  - {{name: C, {moving}}}\n'
+    )
     findings = check_description(body(tmp_path, text)).findings
     assert [(each.code, each.line) for each in findings] == [
-        ('duplicate-id', 5), ('duplicate-id', 6)]
+        ('duplicate-id', 5),
+        ('duplicate-id', 6),
+    ]
     assert list(load_description(body(tmp_path, text)).joints) == ['B', 'C']
 
 
 def test_merged_keys_are_overridden(tmp_path):
     """Take a link from another one by YAML's merge key, and refuse a key given twice."""
-    text = HEADER + ('links:\n  - &a {name: A, jointType: fixed}\n'
-                     '  - {<<: *a, name: B, parent: A}\n')
+    text = HEADER + (
+        'links:\n  - &a {name: A, jointType: fixed}\n  - {<<: *a, name: B, parent: A}\n'
+    )
     description = load_description(body(tmp_path, text))
     assert list(description.joints) == ['B']
     assert description.joints['B'].type is JointType.FIXED

@@ -99,7 +99,9 @@ CHAIN = (
     '<robot name="r"><link name="world"/>'
     + ''.join(
         f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0"'
-        ' ixz="0" iyz="0"/></inertial></link>' for name in 'ab')
+        ' ixz="0" iyz="0"/></inertial></link>'
+        for name in 'ab'
+    )
     + '<joint name="i" type="continuous"><parent link="world"/><child link="a"/></joint>'
     '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
 )
@@ -115,10 +117,12 @@ def test_loops_and_mobility(capsys):
     first, second = capsys.readouterr().out.splitlines()[-2:]
     assert first.endswith('four_bar.urdf: no defects found')
     assert second.endswith(
-        'four_bar.urdf: 1 loop joint; freedoms 3, constraints 5, 3 of them redundant: mobility 1')
+        'four_bar.urdf: 1 loop joint; freedoms 3, constraints 5, 3 of them redundant: mobility 1'
+    )
     assert run('delta') == 0
     assert capsys.readouterr().out.endswith(
-        '5 loop joints; freedoms 18, constraints 15: mobility 3\n')
+        '5 loop joints; freedoms 18, constraints 15: mobility 3\n'
+    )
 
 
 def test_loops_as_json(capsys):
@@ -127,10 +131,18 @@ def test_loops_as_json(capsys):
     report = json.loads(capsys.readouterr().out)
     (loop,) = report['loops']
     assert (loop['name'], loop['type'], loop['link1'], loop['link2']) == (
-        'coupler_rocker', 'hinge', 'coupler', 'rocker')
+        'coupler_rocker',
+        'hinge',
+        'coupler',
+        'rocker',
+    )
     assert loop['gap_at_zero'] < 1e-15
     assert report['mobility'] == {
-        'freedoms': 3, 'constraints': 5, 'independent_constraints': 2, 'mobility': 1}
+        'freedoms': 3,
+        'constraints': 5,
+        'independent_constraints': 2,
+        'mobility': 1,
+    }
     assert run('pendulum', '--json') == 0
     report = json.loads(capsys.readouterr().out)
     assert (report['loops'], report['mobility']) == ([], None)
@@ -142,7 +154,8 @@ def test_extra_joints(write, capsys):
     assert run(robot, '--extra-joints', extra) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
         f"{robot}: 1 loop joint; open where all joints are at 0: 'rod' by 0.1 m; "
-        'freedoms 2, constraints 1, 1 of them redundant: mobility 2')
+        'freedoms 2, constraints 1, 1 of them redundant: mobility 2'
+    )
 
 
 def test_defects_of_extra_joints(write, tmp_path, capsys):
@@ -151,7 +164,8 @@ def test_defects_of_extra_joints(write, tmp_path, capsys):
     assert run(robot, '--extra-joints', extra) == 1
     assert capsys.readouterr().out.splitlines() == [
         f"""{extra}:2: error: joint 'rod' link1="c": no link has this name [unknown-link]""",
-        f'{extra}: 1 error']
+        f'{extra}: 1 error',
+    ]
     assert run(robot, '--extra-joints', tmp_path / 'none.yaml') == 2
     error = capsys.readouterr().err
     assert 'none.yaml' in error and 'cannot be read' in error

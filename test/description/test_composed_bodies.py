@@ -13,7 +13,9 @@ from sim_bridge.description.model import ConstraintType, JointType
 from sim_bridge.description.urdf.write import urdf_text
 
 HEADER = 'format: ChoreonoidBody\nformatVersion: 2.0\n'
-ARM = HEADER + """angleUnit: radian
+ARM = (
+    HEADER
+    + """angleUnit: radian
 links:
   - name: BASE
     translation: [0, 0, 9]
@@ -25,7 +27,10 @@ extraJoints:
   - {name: tie, link1Name: BASE, link2Name: HAND, jointType: ball, link1LocalPos: [1, 0, 0],
      link2LocalPos: [0, 0, 0]}
 """
-TWO = HEADER + """angleUnit: radian
+)
+TWO = (
+    HEADER
+    + """angleUnit: radian
 links:
   - {name: ROOT, jointType: free, mass: 2, inertia: [1, 0, 0, 1, 0, 1]}
   - {type: SubBody, uri: parts/arm.body, prefix: L_, parent: ROOT, jointType: fixed,
@@ -34,6 +39,7 @@ links:
      parent: ROOT, translation: [0, -1, 0], rotation: [0, 0, 1, 3],
      elements: {Shape: {geometry: {type: Sphere, radius: 1}}}}
 """
+)
 
 
 def body(tmp_path, text, name='robot.body'):
@@ -60,18 +66,24 @@ def test_sub_bodies_are_taken_whole(tmp_path):
     mesh = robot.links['L_HAND'].collisions[0]
     assert mesh.path == str(tmp_path / 'parts' / 'hand.wrl')
     assert [(each.name, each.link1, each.link2) for each in robot.constraints] == [
-        ('L_tie', 'L_BASE', 'L_HAND'), ('R_tie_2', 'R_BASE_2', 'R_HAND_2')]
+        ('L_tie', 'L_BASE', 'L_HAND'),
+        ('R_tie_2', 'R_BASE_2', 'R_HAND_2'),
+    ]
     assert sorted(robot.files) == sorted(
-        map(str, (tmp_path / 'parts' / 'arm.body', tmp_path / 'robot.body')))
+        map(str, (tmp_path / 'parts' / 'arm.body', tmp_path / 'robot.body'))
+    )
 
 
-@pytest.mark.parametrize(('text', 'found'), [
-    (HEADER + 'links:\n  - {type: SubBody, uri: robot.body}', 'the file is inside itself'),
-    (HEADER + 'links:\n  - {type: SubBody}', 'uri: missing'),
-    (HEADER + 'links:\n  - {type: Lnk, name: A}', 'ContinuousTrack, SubBody, Link and Skip'),
-    (TWO.replace('angleUnit: radian', 'angleUnit: degree'), 'unit of angles of the two files'),
-    (TWO.replace('prefix: R_, suffix: _2', 'prefix: L_'), 'is called so'),
-])
+@pytest.mark.parametrize(
+    ('text', 'found'),
+    [
+        (HEADER + 'links:\n  - {type: SubBody, uri: robot.body}', 'the file is inside itself'),
+        (HEADER + 'links:\n  - {type: SubBody}', 'uri: missing'),
+        (HEADER + 'links:\n  - {type: Lnk, name: A}', 'ContinuousTrack, SubBody, Link and Skip'),
+        (TWO.replace('angleUnit: radian', 'angleUnit: degree'), 'unit of angles of the two files'),
+        (TWO.replace('prefix: R_, suffix: _2', 'prefix: L_'), 'is called so'),
+    ],
+)
 def test_defects_of_sub_bodies_are_named(tmp_path, text, found):
     """Report what cannot be put together."""
     body(tmp_path, ARM, 'parts/arm.body')
@@ -89,7 +101,10 @@ def test_defects_within_a_sub_body_name_its_file(tmp_path):
 def test_a_track_is_a_ring_of_shoes(tmp_path):
     """Hang a closed chain on a body; it stays closed and as long as it is while it falls."""
     count = 8
-    path = body(tmp_path, HEADER + f"""links:
+    path = body(
+        tmp_path,
+        HEADER
+        + f"""links:
   - {{name: BODY, jointType: fixed}}
   - type: ContinuousTrack
     name: SHOE
@@ -103,7 +118,8 @@ def test_a_track_is_a_ring_of_shoes(tmp_path):
     inertia: [0.001, 0, 0, 0.001, 0, 0.001]
     elements:
       Shape: {{translation: [0.05, 0, 0], geometry: {{type: Box, size: [0.09, 0.2, 0.01]}}}}
-""")
+""",
+    )
     robot = sb.World().load_body(path)
     description = robot.description
     assert list(description.links)[1:] == [f'SHOE{k}' for k in range(count)]
@@ -117,9 +133,12 @@ def test_a_track_is_a_ring_of_shoes(tmp_path):
     assert np.linalg.norm(steps, axis=1) == pytest.approx(np.full(count, 0.1), abs=1e-6)
     # nothing carries it: its centre falls freely, and it was a regular polygon
     assert np.mean(ends, axis=0)[2] == pytest.approx(
-        -0.05 / math.tan(math.pi / count) - 0.5 * 9.81 * 0.1**2, abs=1e-4)
-    for key, value, message in (('numJoints', '2', 'from 3 to 1000'),
-                                ('jointOffset', '[0, 0, 0]', 'leads from a shoe')):
+        -0.05 / math.tan(math.pi / count) - 0.5 * 9.81 * 0.1**2, abs=1e-4
+    )
+    for key, value, message in (
+        ('numJoints', '2', 'from 3 to 1000'),
+        ('jointOffset', '[0, 0, 0]', 'leads from a shoe'),
+    ):
         text = path.read_text().splitlines()
         wrong = '\n'.join(f'    {key}: {value}' if key in line else line for line in text)
         assert message in check_description(body(tmp_path, wrong, 'b.body')).to_text()
@@ -127,21 +146,39 @@ def test_a_track_is_a_ring_of_shoes(tmp_path):
 
 def surfaces(tmp_path, geometry, place=''):
     """Return the file of a welded link with a geometry, and its first collision shape's data."""
-    path = body(tmp_path, f'{HEADER}links:\n  - name: A\n    elements:\n      Shape: '
-                f'{{{place} geometry: {{{geometry}}}}}\n')
+    path = body(
+        tmp_path,
+        f'{HEADER}links:\n  - name: A\n    elements:\n      Shape: '
+        f'{{{place} geometry: {{{geometry}}}}}\n',
+    )
     return path, check_description(path)
 
 
-@pytest.mark.parametrize(('geometry', 'expected'), [
-    ('type: Extrusion, crossSection: [0, 0, 0, 2, 1, 2, 1, 1, 3, 1, 3, 0, 0, 0], '
-     'spine: [0, 0, 0, 0, 3, 0]', 12.0),
-    ('type: Extrusion, spine: [0, 0, 0, 0, 3, 0], scale: [1, 1, 0.5, 0.5, 7], '
-     'orientation: [0, 1, 0, 90]', 7.0),
-    ('type: TriangleMesh, vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], '
-     'faces: [0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2]', 1 / 6),
-    ('type: IndexedFaceSet, coordinate: [0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0.5, 0.5, 3], '
-     'coordIndex: [0, 3, 2, 1, -1, 0, 1, 4, -1, 1, 2, 4, -1, 2, 3, 4, -1, 3, 0, 4]', 1.0),
-])
+@pytest.mark.parametrize(
+    ('geometry', 'expected'),
+    [
+        (
+            'type: Extrusion, crossSection: [0, 0, 0, 2, 1, 2, 1, 1, 3, 1, 3, 0, 0, 0], '
+            'spine: [0, 0, 0, 0, 3, 0]',
+            12.0,
+        ),
+        (
+            'type: Extrusion, spine: [0, 0, 0, 0, 3, 0], scale: [1, 1, 0.5, 0.5, 7], '
+            'orientation: [0, 1, 0, 90]',
+            7.0,
+        ),
+        (
+            'type: TriangleMesh, vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], '
+            'faces: [0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2]',
+            1 / 6,
+        ),
+        (
+            'type: IndexedFaceSet, coordinate: [0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0.5, 0.5, 3], '
+            'coordIndex: [0, 3, 2, 1, -1, 0, 1, 4, -1, 1, 2, 4, -1, 2, 3, 4, -1, 3, 0, 4]',
+            1.0,
+        ),
+    ],
+)
 def test_surfaces_collide_as_hulls_or_triangles(tmp_path, geometry, expected):
     """Read each kind of points' geometry, scaled obliquely too, as a solid of its volume."""
     place = 'translation: [1, 0, 0], rotation: [0, 0, 1, 30], scale: [2, 1, 1],'
@@ -155,17 +192,20 @@ def test_surfaces_collide_as_hulls_or_triangles(tmp_path, geometry, expected):
     assert xml.count('.stl') == 2
 
 
-@pytest.mark.parametrize(('geometry', 'found'), [
-    ('type: ElevationGrid, xDimension: 2, zDimension: 2, height: [1, 2, 3]', '2 × 2 heights'),
-    ('type: IndexedFaceSet, vertices: [0, 0, 0], faces: [0, 1, 2]', 'not among the 1 points'),
-    ('type: IndexedFaceSet, vertices: [0, 0, 0]', 'faces (coordIndex) are missing'),
-    ('type: TriangleMesh, vertices: [0, 0, 0], faces: [0, 0]', 'are no triangles'),
-    ('type: Extrusion, spine: [0, 0, 0]', 'at least 2 points'),
-    ('type: Extrusion, spine: [0, 0, 0, 0, 1, 0], scale: [1, 1, 1, 1, 2, 2]', '1 or 2 scales'),
-    ('type: Extrusion, spine: [0, 0, x]', '3 numbers for each'),
-    ('type: Resource, uri: a.stl, node: B', 'of .wrl files only'),
-    ('type: Resource, uri: a.yaml', 'cannot be read'),
-])
+@pytest.mark.parametrize(
+    ('geometry', 'found'),
+    [
+        ('type: ElevationGrid, xDimension: 2, zDimension: 2, height: [1, 2, 3]', '2 × 2 heights'),
+        ('type: IndexedFaceSet, vertices: [0, 0, 0], faces: [0, 1, 2]', 'not among the 1 points'),
+        ('type: IndexedFaceSet, vertices: [0, 0, 0]', 'faces (coordIndex) are missing'),
+        ('type: TriangleMesh, vertices: [0, 0, 0], faces: [0, 0]', 'are no triangles'),
+        ('type: Extrusion, spine: [0, 0, 0]', 'at least 2 points'),
+        ('type: Extrusion, spine: [0, 0, 0, 0, 1, 0], scale: [1, 1, 1, 1, 2, 2]', '1 or 2 scales'),
+        ('type: Extrusion, spine: [0, 0, x]', '3 numbers for each'),
+        ('type: Resource, uri: a.stl, node: B', 'of .wrl files only'),
+        ('type: Resource, uri: a.yaml', 'cannot be read'),
+    ],
+)
 def test_defects_of_surfaces_are_named(tmp_path, geometry, found):
     """Report geometry that makes no surface."""
     assert found in surfaces(tmp_path, geometry)[1].to_text()
@@ -174,8 +214,10 @@ def test_defects_of_surfaces_are_named(tmp_path, geometry, found):
 def test_terrain_keeps_its_hollows(tmp_path):
     """Let a ball rest in the dip of a grid of heights, which no hull has."""
     path, report = surfaces(
-        tmp_path, 'type: ElevationGrid, xDimension: 3, zDimension: 3, '
-        'height: [1, 1, 1, 1, 0, 1, 1, 1, 1]', 'rotation: [1, 0, 0, 90],')
+        tmp_path,
+        'type: ElevationGrid, xDimension: 3, zDimension: 3, height: [1, 1, 1, 1, 0, 1, 1, 1, 1]',
+        'rotation: [1, 0, 0, 90],',
+    )
     assert report.ok
     world = sb.World()
     world.load_body(path)
@@ -191,7 +233,8 @@ def test_parts_of_a_mesh_file_by_name(tmp_path):
     """Take a node of a VRML file, which its own place in there does not move."""
     (tmp_path / 'parts.wrl').write_text(
         'DEF HULL Transform { translation 5 0 0 children Shape { geometry Box { size 2 4 6 } } } '
-        'DEF WHEEL Shape { geometry Sphere { } }')
+        'DEF WHEEL Shape { geometry Sphere { } }'
+    )
     path, report = surfaces(tmp_path, 'type: Resource, uri: parts.wrl, node: HULL')
     assert report.ok
     corners = sb.World().load_body(path).geometries[0].shape.vertices
@@ -213,7 +256,9 @@ BOTH:
     - {type: Resource, uri: wheel.wrl}
 LOOP: &LOOP {type: Resource, uri: parts.yaml, node: LOOP}
 """)
-    text = HEADER + """links:
+    text = (
+        HEADER
+        + """links:
   - name: A
     jointType: free
     mass: 1
@@ -222,6 +267,7 @@ LOOP: &LOOP {type: Resource, uri: parts.yaml, node: LOOP}
       - {type: Resource, uri: common/parts.yaml, node: GYRO, translation: [1, 0, 0]}
       - {type: Resource, uri: common/parts.yaml, node: PAIR, rotation: [0, 0, 1, 90]}
 """
+    )
     robot = load_description(body(tmp_path, text))
     assert robot.sensors[0].pose.position.tolist() == [1, 0, 1]
     box, wheel = robot.links['A'].collisions
@@ -235,7 +281,10 @@ LOOP: &LOOP {type: Resource, uri: parts.yaml, node: LOOP}
 
 def test_a_hinge_keeps_what_parts_its_anchors_along_its_axis(tmp_path):
     """Close a loop whose anchors are apart along the axis, as Choreonoid's ODE plugin does."""
-    path = body(tmp_path, HEADER + """links:
+    path = body(
+        tmp_path,
+        HEADER
+        + """links:
   - {name: A, jointType: fixed}
   - {name: B, parent: A, jointType: revolute, jointAxis: Z, mass: 1, inertia: [1, 0, 0, 1, 0, 1]}
   - {name: C, parent: A, jointType: revolute, jointAxis: Z, translation: [2, 0, 0], mass: 1,
@@ -243,7 +292,8 @@ def test_a_hinge_keeps_what_parts_its_anchors_along_its_axis(tmp_path):
 extraJoints:
   - {link1Name: B, link2Name: C, jointType: hinge, jointAxis: [0, 0, 1],
      link1LocalPos: [1, 0, 0.04], link2LocalPos: [-1, 0, 0]}
-""")
+""",
+    )
     [finding] = check_description(path).findings
     assert '-0.04 m apart along the axis' in finding.message
     robot = sb.World().load_body(path)
@@ -252,8 +302,11 @@ extraJoints:
 
 def test_materials_of_links_are_those_of_the_world(tmp_path):
     """Take the world's material of a link's name; warn of a name that it does not have."""
-    path = body(tmp_path, HEADER + 'links:\n  - {name: A, material: Ice, elements: {Shape: '
-                '{geometry: {type: Box, size: [1, 1, 1]}}}}\n')
+    path = body(
+        tmp_path,
+        HEADER + 'links:\n  - {name: A, material: Ice, elements: {Shape: '
+        '{geometry: {type: Box, size: [1, 1, 1]}}}}\n',
+    )
     world = sb.World()
     plain = world.load_body(path, 'plain')
     assert plain.geometries[0].material.name == 'default'

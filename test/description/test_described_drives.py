@@ -20,10 +20,12 @@ from sim_bridge.description.drives import ODOMETRY_COVARIANCE
 
 SIDES = {
     'left_wheel_names': ['front_left', 'rear_left'],
-    'right_wheel_names': ['front_right', 'rear_right']}
+    'right_wheel_names': ['front_right', 'rear_right'],
+}
 TAGS = (
     '<left_joint>front_left</left_joint><left_joint>rear_left</left_joint>'
-    '<right_joint>front_right</right_joint><right_joint>rear_right</right_joint>')
+    '<right_joint>front_right</right_joint><right_joint>rear_right</right_joint>'
+)
 
 
 def loaded(tags, filename='gz-sim-diff-drive-system', more=''):
@@ -48,10 +50,15 @@ def test_gazebos_differential_drive_is_read():
         '<odom_publish_frequency>20</odom_publish_frequency><topic>/go</topic>'
         '<odom_topic>/reckoned</odom_topic><frame_id>o</frame_id>'
         '<child_frame_id>b</child_frame_id><max_linear_velocity>2</max_linear_velocity>'
-        '<min_velocity>-0.5</min_velocity><max_angular_acceleration>3</max_angular_acceleration>')
+        '<min_velocity>-0.5</min_velocity><max_angular_acceleration>3</max_angular_acceleration>'
+    )
     assert findings == []
     assert [(wheel.joint, wheel.position[1]) for wheel in drive.wheels] == [
-        ('front_left', 0.2), ('rear_left', 0.2), ('front_right', -0.2), ('rear_right', -0.2)]
+        ('front_left', 0.2),
+        ('rear_left', 0.2),
+        ('front_right', -0.2),
+        ('rear_right', -0.2),
+    ]
     assert (drive.name, drive.kind, drive.rate) == ('diff_drive', 'differential', 20.0)
     assert (drive.command_topic, drive.odom_topic) == ('/go', '/reckoned')
     assert (drive.odom_frame, drive.base_frame) == ('o', 'b')
@@ -67,7 +74,9 @@ def test_gazebo_classics_differential_drive_is_read():
         TAGS + '<wheel_separation>0.4</wheel_separation><wheel_diameter>0.2</wheel_diameter>'
         '<max_wheel_acceleration>10</max_wheel_acceleration><command_topic>cmd_vel</command_topic>'
         '<odometry_topic>odom</odometry_topic><publish_odom_tf>true</publish_odom_tf>'
-        '<robot_base_frame>base_link</robot_base_frame>', 'libgazebo_ros_diff_drive.so')
+        '<robot_base_frame>base_link</robot_base_frame>',
+        'libgazebo_ros_diff_drive.so',
+    )
     assert findings == []
     assert drive.wheels[0].radius == 0.1
     assert drive.limits[0].max_acceleration == pytest.approx(1.0)
@@ -78,12 +87,20 @@ def test_gazebo_classics_differential_drive_is_read():
 def mecanum(more):
     """Return the mecanum drive of four wheels with more tags, and what is reported."""
     tags = ''.join(
-        f'<{end}_joint>{joint}</{end}_joint>' for end, joint in (
-            ('front_left', 'front_left'), ('front_right', 'front_right'),
-            ('back_left', 'rear_left'), ('back_right', 'rear_right')))
+        f'<{end}_joint>{joint}</{end}_joint>'
+        for end, joint in (
+            ('front_left', 'front_left'),
+            ('front_right', 'front_right'),
+            ('back_left', 'rear_left'),
+            ('back_right', 'rear_right'),
+        )
+    )
     return loaded(
         tags + '<wheel_separation>0.4</wheel_separation><wheelbase>0.3</wheelbase>'
-        '<wheel_radius>0.1</wheel_radius>', 'libignition-gazebo-mecanum-drive-system.so', more)
+        '<wheel_radius>0.1</wheel_radius>',
+        'libignition-gazebo-mecanum-drive-system.so',
+        more,
+    )
 
 
 def friction(**others):
@@ -91,22 +108,32 @@ def friction(**others):
     signs = {'front_left': 1, 'front_right': -1, 'rear_right': 1, 'rear_left': -1}
     return ''.join(
         others.get(name, mecanum_friction(name, 0.25 * math.pi * sign))
-        for name, sign in signs.items())
+        for name, sign in signs.items()
+    )
 
 
 def test_gazebos_mecanum_drive_is_read():
     """Put the wheels at the corners, with their rollers in an X."""
     drive, findings = mecanum(friction())
     assert findings == []
-    assert {wheel.joint: (*wheel.position, round(wheel.roller / math.pi, 12)) for wheel in
-            drive.wheels} == {
-        'front_left': (0.15, 0.2, 0.25), 'front_right': (0.15, -0.2, -0.25),
-        'rear_right': (-0.15, -0.2, 0.25), 'rear_left': (-0.15, 0.2, -0.25)}
+    assert {
+        wheel.joint: (*wheel.position, round(wheel.roller / math.pi, 12)) for wheel in drive.wheels
+    } == {
+        'front_left': (0.15, 0.2, 0.25),
+        'front_right': (0.15, -0.2, -0.25),
+        'rear_right': (-0.15, -0.2, 0.25),
+        'rear_left': (-0.15, 0.2, -0.25),
+    }
 
 
-@pytest.mark.parametrize('tags', [
-    '', mecanum_friction('rear_left', 0.25 * math.pi),
-    mecanum_friction('rear_left', -0.25 * math.pi, 'rear_left_link')])
+@pytest.mark.parametrize(
+    'tags',
+    [
+        '',
+        mecanum_friction('rear_left', 0.25 * math.pi),
+        mecanum_friction('rear_left', -0.25 * math.pi, 'rear_left_link'),
+    ],
+)
 def test_mecanum_wheels_that_roll_like_others_are_warned_of(tags):
     """Tell which tags stand in for rollers: with none, another direction, or one that turns."""
     _, (finding,) = mecanum(friction(rear_left=tags))
@@ -130,17 +157,28 @@ def test_dimensions_that_are_not_given_are_the_robots():
     assert drive.pose_covariance == drive.twist_covariance == ODOMETRY_COVARIANCE
     names = {
         'traction_joints_names': ['rear_right', 'rear_left'],
-        'steering_joints_names': ['steer_right', 'steer_left']}
+        'steering_joints_names': ['steer_right', 'steer_left'],
+    }
     drive = from_yaml(
-        car(), type='ackermann_steering_controller/AckermannSteeringController', **names)
+        car(), type='ackermann_steering_controller/AckermannSteeringController', **names
+    )
     assert [(one.joint, one.position) for one in drive.steering] == [
-        ('steer_left', pytest.approx((0.4, 0.15))), ('steer_right', pytest.approx((0.4, -0.15)))]
+        ('steer_left', pytest.approx((0.4, 0.15))),
+        ('steer_right', pytest.approx((0.4, -0.15))),
+    ]
     # the names of keys before they were changed
     old = from_yaml(
-        car(), type='ackermann', front_steering=True, rear_wheels_names=names[
-            'traction_joints_names'], front_wheels_names=names['steering_joints_names'],
-        wheelbase=0.4, front_wheel_track=0.3, rear_wheel_track=0.3, front_wheels_radius=0.1,
-        rear_wheels_radius=0.1)
+        car(),
+        type='ackermann',
+        front_steering=True,
+        rear_wheels_names=names['traction_joints_names'],
+        front_wheels_names=names['steering_joints_names'],
+        wheelbase=0.4,
+        front_wheel_track=0.3,
+        rear_wheel_track=0.3,
+        front_wheels_radius=0.1,
+        rear_wheels_radius=0.1,
+    )
     assert [each.joint for each in old.wheels] == [each.joint for each in drive.wheels]
     assert old.steering[0].position == pytest.approx(drive.steering[0].position)
 
@@ -148,18 +186,43 @@ def test_dimensions_that_are_not_given_are_the_robots():
 def test_parameters_of_the_controllers_are_read():
     """Take the names of diff_drive_controller, also those of earlier releases."""
     drive = from_yaml(
-        type='differential', **SIDES, wheel_separation=0.4, wheel_radius=0.1,
-        wheel_separation_multiplier=1.5, left_wheel_radius_multiplier=1.01, cmd_vel_timeout=0.25,
-        open_loop=True, position_feedback=False, velocity_rolling_window_size=7, publish_rate=50,
-        enable_odom_tf=True, odom_frame_id='o', base_frame_id='b', use_stamped_vel=True,
+        type='differential',
+        **SIDES,
+        wheel_separation=0.4,
+        wheel_radius=0.1,
+        wheel_separation_multiplier=1.5,
+        left_wheel_radius_multiplier=1.01,
+        cmd_vel_timeout=0.25,
+        open_loop=True,
+        position_feedback=False,
+        velocity_rolling_window_size=7,
+        publish_rate=50,
+        enable_odom_tf=True,
+        odom_frame_id='o',
+        base_frame_id='b',
+        use_stamped_vel=True,
         pose_covariance_diagonal=[1, 2, 3, 4, 5, 6],
-        linear={'x': {
-            'has_velocity_limits': False, 'max_velocity': 1.0, 'max_acceleration': 2.0,
-            'min_acceleration': -3.0, 'max_jerk': math.nan}},
-        angular={'z': {
-            'max_velocity': 2.0, 'max_acceleration': 1.0, 'max_deceleration': -4.0,
-            'max_acceleration_reverse': -5.0, 'max_deceleration_reverse': 6.0, 'max_jerk': 7.0,
-            'min_jerk': -8.0}})
+        linear={
+            'x': {
+                'has_velocity_limits': False,
+                'max_velocity': 1.0,
+                'max_acceleration': 2.0,
+                'min_acceleration': -3.0,
+                'max_jerk': math.nan,
+            }
+        },
+        angular={
+            'z': {
+                'max_velocity': 2.0,
+                'max_acceleration': 1.0,
+                'max_deceleration': -4.0,
+                'max_acceleration_reverse': -5.0,
+                'max_deceleration_reverse': 6.0,
+                'max_jerk': 7.0,
+                'min_jerk': -8.0,
+            }
+        },
+    )
     assert drive.wheels[0].radius == pytest.approx(0.101)
     assert drive.separation_multiplier == 1.5
     assert (drive.timeout, drive.rate, drive.velocity_window) == (0.25, 50.0, 7)
@@ -172,8 +235,13 @@ def test_parameters_of_the_controllers_are_read():
     assert linear.max_jerk == math.inf
     assert (angular.min_velocity, angular.max_velocity) == (-2.0, 2.0)
     assert (
-        angular.max_acceleration, angular.max_deceleration, angular.max_acceleration_reverse,
-        angular.max_deceleration_reverse, angular.max_jerk, angular.min_jerk) == (1, 4, 5, 6, 7, 8)
+        angular.max_acceleration,
+        angular.max_deceleration,
+        angular.max_acceleration_reverse,
+        angular.max_deceleration_reverse,
+        angular.max_jerk,
+        angular.min_jerk,
+    ) == (1, 4, 5, 6, 7, 8)
 
 
 WRONG = [
@@ -210,11 +278,19 @@ def test_two_drives_do_not_share_a_joint():
 
 def test_a_drive_that_does_not_fit_the_robot_is_told():
     """Warn of dimensions that are not the robot's, and of axes the wrong way round."""
-    text = skid_steered().replace('</robot>', plugin(
-        'gz-sim-diff-drive-system', TAGS + '<wheel_separation>0.5</wheel_separation>'
-        '<wheel_radius>0.2</wheel_radius><glitter>1</glitter>') + '</robot>')
-    text = text.replace('<origin xyz="0.15 0.2 0"/><axis xyz="0 1 0"/>',
-                        '<origin xyz="0.15 0.2 0"/><axis xyz="0 -1 0"/>')
+    text = skid_steered().replace(
+        '</robot>',
+        plugin(
+            'gz-sim-diff-drive-system',
+            TAGS + '<wheel_separation>0.5</wheel_separation>'
+            '<wheel_radius>0.2</wheel_radius><glitter>1</glitter>',
+        )
+        + '</robot>',
+    )
+    text = text.replace(
+        '<origin xyz="0.15 0.2 0"/><axis xyz="0 1 0"/>',
+        '<origin xyz="0.15 0.2 0"/><axis xyz="0 -1 0"/>',
+    )
     words = [finding.message for finding in load_description(text).report.warnings]
     assert 'is 0.25 m off the middle by its drive, and 0.2 m by its joint' in words
     assert any('has the radius 0.2 m' in each for each in words)
@@ -225,17 +301,31 @@ def test_a_drive_that_does_not_fit_the_robot_is_told():
 
 def test_defects_of_plugins_are_errors_with_their_lines():
     """Say what is missing or no number, and which joint the robot does not have."""
-    text = skid_steered().replace('</robot>', '\n' + plugin(
-        'gz-sim-diff-drive-system',
-        '\n<left_joint>front_lft</left_joint><right_joint>front_right</right_joint>') + '</robot>')
+    text = skid_steered().replace(
+        '</robot>',
+        '\n'
+        + plugin(
+            'gz-sim-diff-drive-system',
+            '\n<left_joint>front_lft</left_joint><right_joint>front_right</right_joint>',
+        )
+        + '</robot>',
+    )
     (error,) = check_description(text).errors
     assert (error.code, error.value, error.line) == ('drive-joint', 'front_lft', 2)
     assert "did you mean 'front_left'" in error.message
-    text = skid_steered().replace('</robot>', '\n' + plugin(
-        'gz-sim-diff-drive-system',
-        '\n<left_joint>front_left</left_joint><wheel_radius>wide</wheel_radius>') + '</robot>')
+    text = skid_steered().replace(
+        '</robot>',
+        '\n'
+        + plugin(
+            'gz-sim-diff-drive-system',
+            '\n<left_joint>front_left</left_joint><wheel_radius>wide</wheel_radius>',
+        )
+        + '</robot>',
+    )
     assert [(error.code, error.line) for error in check_description(text).errors] == [
-        ('missing-tag', 2), ('not-a-number', 3)]
+        ('missing-tag', 2),
+        ('not-a-number', 3),
+    ]
 
 
 CONTROLLERS = """\
@@ -261,7 +351,8 @@ CONTROLLERS = """\
 """
 CONTROL = (
     '<gazebo><plugin filename="libgz_ros2_control-system.so" name="c">'
-    '<parameters>controllers.yaml</parameters></plugin></gazebo>')
+    '<parameters>controllers.yaml</parameters></plugin></gazebo>'
+)
 
 
 def test_controllers_of_ros2_control_are_simulated_or_named(tmp_path):
@@ -275,11 +366,15 @@ def test_controllers_of_ros2_control_are_simulated_or_named(tmp_path):
     told = {(found.name, found.value): found.message for found in description.report.findings}
     assert told.keys() == {
         ('gripper', 'gripper_controllers/GripperActionController'),
-        ('arm', 'joint_trajectory_controller/JointTrajectoryController'), ('wheels', 'True')}
+        ('arm', 'joint_trajectory_controller/JointTrajectoryController'),
+        ('wheels', 'True'),
+    }
     gripper = told['gripper', 'gripper_controllers/GripperActionController']
     assert gripper == 'is not simulated (controllers.yaml:8)'
-    assert 'trajectory_controllers (controllers.yaml:10)' in told[
-        'arm', 'joint_trajectory_controller/JointTrajectoryController']
+    assert (
+        'trajectory_controllers (controllers.yaml:10)'
+        in told['arm', 'joint_trajectory_controller/JointTrajectoryController']
+    )
     assert 'controllers.yaml:19' in told['wheels', 'True']
 
 
@@ -296,14 +391,26 @@ def test_missing_and_broken_files_of_controllers_are_told(tmp_path):
 
 def test_every_plugin_that_is_not_simulated_is_named():
     """Be silent about those whose work is done, and name the others, with their lines."""
-    text = skid_steered().replace('</robot>', ''.join(f'\n{plugin(name, "")}' for name in (
-        'gz-sim-joint-state-publisher-system', 'libgazebo_ros_p3d.so', 'libfancy_lights.so',
-        'gz-sim-wheel-slip-system')) + '</robot>')
-    found = [(each.code, each.value, each.name, each.line)
-             for each in check_description(text).findings]
+    text = skid_steered().replace(
+        '</robot>',
+        ''.join(
+            f'\n{plugin(name, "")}'
+            for name in (
+                'gz-sim-joint-state-publisher-system',
+                'libgazebo_ros_p3d.so',
+                'libfancy_lights.so',
+                'gz-sim-wheel-slip-system',
+            )
+        )
+        + '</robot>',
+    )
+    found = [
+        (each.code, each.value, each.name, each.line) for each in check_description(text).findings
+    ]
     assert found == [
         ('not-simulated', 'libfancy_lights.so', 'p', 4),
-        ('not-simulated', 'gz-sim-wheel-slip-system', 'p', 5)]
+        ('not-simulated', 'gz-sim-wheel-slip-system', 'p', 5),
+    ]
 
 
 def test_check_names_them_too(capsys, tmp_path):
@@ -327,8 +434,8 @@ def test_a_drive_of_another_robot_is_skipped():
     """Take the drives whose joints the robot has, and leave those of others alone."""
     both = {
         'base': {'type': 'differential', **SIDES},
-        'other': {
-            'type': 'differential', 'left_wheel_names': ['l'], 'right_wheel_names': ['r']}}
+        'other': {'type': 'differential', 'left_wheel_names': ['l'], 'right_wheel_names': ['r']},
+    }
     description = load_description(skid_steered())
     drives = drives_from_mapping(both, description, [*description.joints, 'l', 'r'])
     assert [drive.name for drive in drives] == ['base']

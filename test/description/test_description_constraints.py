@@ -23,10 +23,15 @@ def robot(*more: str) -> str:
     At 0 low is at (1, 2, 3), high 0.5 m above it and a quarter turned about z, beam at the origin.
     """
     return robots.robot(
-        robots.link('world', 0.0), robots.link('low'), robots.link('high'), robots.link('beam'),
+        robots.link('world', 0.0),
+        robots.link('low'),
+        robots.link('high'),
+        robots.link('beam'),
         robots.joint('lift', 'world', 'low', xyz=(1, 2, 3)),
         robots.joint('turn', 'low', 'high', xyz=(0, 0, 0.5), rpy=(0, 0, RIGHT)),
-        robots.joint('swing', 'world', 'beam', axis=(0, 1, 0)), *more)
+        robots.joint('swing', 'world', 'beam', axis=(0, 1, 0)),
+        *more,
+    )
 
 
 def load(*more: str, **options):
@@ -72,7 +77,8 @@ def test_every_key_of_the_extension():
         '<dynamics damping="5" friction="6" stiffness="7" reference="8"/>'
         '<compliance erp="0.2" cfm="1e-6"/>',
         f'name="high" xyz="1 2 3" rpy="0 0 {RIGHT}"',
-        'name="beam" xyz="4 5 6" quat_xyzw="0 0 0 1"')
+        'name="beam" xyz="4 5 6" quat_xyzw="0 0 0 1"',
+    )
     assert (one.name, one.type, one.line) == ('loop', ConstraintType.HINGE, 1)
     assert (one.link1, one.link2) == ('high', 'beam')
     assert one.position1.tolist() == [1.0, 2.0, 3.0]
@@ -116,8 +122,11 @@ def test_every_type(kind):
 def test_axes_are_in_the_joint_frame_of_their_link():
     """Turn the first axis by link1's rpy, the second by link2's."""
     one = constraint(
-        'hinge2', '<axis xyz="1 0 0"/><axis2 xyz="0 1 0"/>', f'name="high" rpy="0 0 {RIGHT}"',
-        f'name="beam" rpy="{RIGHT} 0 0"')
+        'hinge2',
+        '<axis xyz="1 0 0"/><axis2 xyz="0 1 0"/>',
+        f'name="high" rpy="0 0 {RIGHT}"',
+        f'name="beam" rpy="{RIGHT} 0 0"',
+    )
     assert one.axis == pytest.approx([0.0, 1.0, 0.0], abs=1e-15)
     assert one.axis2 == pytest.approx([0.0, 0.0, 1.0], abs=1e-15)
 
@@ -128,7 +137,8 @@ def test_the_world_as_the_second_link():
     free = robots.robot(
         robots.link('trunk'),
         '<sim_bridge><joint name="tether" type="ball"><link1 name="trunk" xyz="0 0 1"/>'
-        '<link2 name="world"/></joint></sim_bridge>')
+        '<link2 name="world"/></joint></sim_bridge>',
+    )
     (one,) = load_description(free).constraints
     assert (one.link1, one.link2, one.position2) == ('trunk', '', None)
 
@@ -149,7 +159,8 @@ def test_several_elements_add_up():
 def test_gazebo_joint_is_placed_from_its_child():
     """Read SDF's pose in the child's frame; both anchors coincide where all joints are at 0."""
     one = gazebo(
-        'revolute', '<pose>0.1 0.2 0.3 0 0 0</pose><axis><xyz>0 0 1</xyz></axis>', 'beam', 'high')
+        'revolute', '<pose>0.1 0.2 0.3 0 0 0</pose><axis><xyz>0 0 1</xyz></axis>', 'beam', 'high'
+    )
     description = load()
     assert (one.type, one.link1, one.link2) == (ConstraintType.HINGE, 'beam', 'high')
     assert one.position2 == pytest.approx([0.1, 0.2, 0.3])
@@ -206,7 +217,8 @@ def test_gazebo_joint_with_every_key():
         '<axis><xyz>0 0 1</xyz><limit><lower>-1e16</lower><upper>2</upper><effort>-1</effort>'
         '<velocity>4</velocity></limit><dynamics><damping>5</damping><friction>6</friction>'
         '<spring_stiffness>7</spring_stiffness><spring_reference>8</spring_reference></dynamics>'
-        '</axis>')
+        '</axis>'
+    )
     ode = '<implicit_spring_damper>1</implicit_spring_damper><erp>0.3</erp><cfm>1e-5</cfm>'
     one = gazebo('revolute', f'{axis}<physics><ode>{ode}</ode></physics>')
     assert one.limits == JointLimits(-math.inf, 2.0, math.inf, 4.0)
@@ -217,8 +229,12 @@ def test_gazebo_joint_with_every_key():
 @pytest.mark.parametrize(
     ('word', 'kind'),
     [
-        ('revolute', 'hinge'), ('continuous', 'hinge'), ('prismatic', 'slider'),
-        ('ball', 'ball'), ('fixed', 'fixed'), ('universal', 'universal'),
+        ('revolute', 'hinge'),
+        ('continuous', 'hinge'),
+        ('prismatic', 'slider'),
+        ('ball', 'ball'),
+        ('fixed', 'fixed'),
+        ('universal', 'universal'),
         ('revolute2', 'hinge2'),
     ],
 )
@@ -233,11 +249,13 @@ def test_gazebo_types(word, kind):
 def test_gazebo_joint_to_the_world_keeps_the_sign_of_its_coordinate():
     """Let the world be the second link, and turn the axis round."""
     text = robots.robot(
-        robots.link('base'), robots.link('arm'),
+        robots.link('base'),
+        robots.link('arm'),
         robots.joint('elbow', 'base', 'arm', xyz=(0, 0, 1), rpy=(0, 0, RIGHT)),
         '<gazebo><joint name="rail" type="prismatic"><parent>world</parent><child>arm</child>'
         '<pose>0 0 1 0 0 0</pose><axis><xyz>1 0 0</xyz><limit><lower>0</lower></limit></axis>'
-        '</joint></gazebo>')
+        '</joint></gazebo>',
+    )
     description = load_description(text)
     (one,) = description.constraints
     assert description.report.findings == ()
@@ -286,13 +304,23 @@ def test_yaml_with_every_key(tmp_path):
 def test_choreonoid_extra_joints_are_taken_as_they_are(style):
     """Read the keys of a Choreonoid body, new and old, and name the joint by its links."""
     words = {
-        'link1_name': 'high', 'link2_name': 'beam', 'link1_local_pos': [0.2, 0, 0],
-        'link2_local_pos': [0, 0.1, 0], 'joint_type': 'piston', 'axis': [0, 0, 1]}
+        'link1_name': 'high',
+        'link2_name': 'beam',
+        'link1_local_pos': [0.2, 0, 0],
+        'link2_local_pos': [0, 0.1, 0],
+        'joint_type': 'piston',
+        'axis': [0, 0, 1],
+    }
     name = 'extra_joints'
     if style == 'camel':
         words = {
-            'link1Name': 'high', 'link2Name': 'beam', 'link1LocalPos': [0.2, 0, 0],
-            'link2LocalPos': [0, 0.1, 0], 'jointType': 'piston', 'jointAxis': [0, 0, 1]}
+            'link1Name': 'high',
+            'link2Name': 'beam',
+            'link1LocalPos': [0.2, 0, 0],
+            'link2LocalPos': [0, 0.1, 0],
+            'jointType': 'piston',
+            'jointAxis': [0, 0, 1],
+        }
         name = 'extraJoints'
     (one,) = load(extra_joints={name: [words]}).constraints
     assert (one.name, one.type) == ('high_beam', ConstraintType.PISTON)
@@ -306,8 +334,12 @@ def test_extra_joints_add_to_those_of_the_description():
     joint = '<joint name="a" type="ball"><link1 name="high"/><link2 name="beam"/></joint>'
     description = load_description(
         robot(f'<sim_bridge>{joint}</sim_bridge>'),
-        extra_joints={'joints': [
-            {'name': 'b', 'type': 'ball', 'link1': 'low', 'link2': 'world', 'axis': [0, 0, 1]}]})
+        extra_joints={
+            'joints': [
+                {'name': 'b', 'type': 'ball', 'link1': 'low', 'link2': 'world', 'axis': [0, 0, 1]}
+            ]
+        },
+    )
     assert [one.name for one in description.constraints] == ['a', 'b']
     (finding,) = description.report.warnings
     assert (finding.code, finding.name, finding.line) == ('ignored-tag', 'b', 0)
@@ -332,8 +364,12 @@ HINGE = {'name': 'l', 'type': 'hinge', 'link1': 'high', 'link2': 'beam', 'axis':
         ({'axis': [0, 1]}, 'bad-value', 'axis', '[0, 1]'),
         ({'axis': [0, 0, math.nan]}, 'bad-value', 'axis', '[0, 0, nan]'),
         ({'position1': 'here'}, 'bad-value', 'position1', 'here'),
-        ({'rpy1': [0, 0, 0], 'orientation1': [0, 0, 0, 1]}, 'bad-value', 'orientation1',
-         '[0, 0, 0, 1]'),
+        (
+            {'rpy1': [0, 0, 0], 'orientation1': [0, 0, 0, 1]},
+            'bad-value',
+            'orientation1',
+            '[0, 0, 0, 1]',
+        ),
         ({'orientation1': [0, 0, 0, 0]}, 'zero-quaternion', 'orientation1', '0.0 0.0 0.0 0.0'),
         ({'limits': 3}, 'bad-value', 'limits', '3'),
         ({'limits': {'low': 3}}, 'bad-value', 'low', '3'),
@@ -347,8 +383,12 @@ HINGE = {'name': 'l', 'type': 'hinge', 'link1': 'high', 'link2': 'beam', 'axis':
         ({'distance': 0.0}, 'bad-value', 'distance', '0.0'),
         ({'compliance': {'stiffness': [1, 2]}}, 'bad-value', 'stiffness', '[1. 2.]'),
         ({'compliance': {'stiffness': 'soft'}}, 'bad-value', 'stiffness', 'soft'),
-        ({'compliance': {'stiffness': [1] * 6, 'damping': [-1] * 6}}, 'bad-value', 'damping',
-         '[-1. -1. -1. -1. -1. -1.]'),
+        (
+            {'compliance': {'stiffness': [1] * 6, 'damping': [-1] * 6}},
+            'bad-value',
+            'damping',
+            '[-1. -1. -1. -1. -1. -1.]',
+        ),
         ({'compliance': {'damping': [1] * 6}}, 'missing-attribute', 'stiffness', ''),
         ({'compliance': {'stiffness': [1] * 6}, 'cfm': 1e-3}, 'two-compliances', 'erp', ''),
     ],
@@ -402,14 +442,19 @@ def test_crawler_is_commanded_by_the_joint_that_carries_it():
     """Take the name of a fixed joint, a name of its own, or else the link's."""
     weld = robots.joint('weld', 'beam', 'track', 'fixed')
     crawlers = (
-        '<crawler link="track" axis="0 2e-1 0.0"/>', '<crawler link="high" axis="0 0 1"/>',
-        '<crawler link="low" axis="1 0 0" joint="belt"/>')
+        '<crawler link="track" axis="0 2e-1 0.0"/>',
+        '<crawler link="high" axis="0 0 1"/>',
+        '<crawler link="low" axis="1 0 0" joint="belt"/>',
+    )
     description = load_description(
-        robot(robots.link('track'), weld, f'<sim_bridge>{"".join(crawlers)}</sim_bridge>'))
+        robot(robots.link('track'), weld, f'<sim_bridge>{"".join(crawlers)}</sim_bridge>')
+    )
     named = {one.name: (one.link, one.axis.tolist()) for one in description.crawlers}
     assert named == {
-        'weld': ('track', [0.0, 1.0, 0.0]), 'high': ('high', [0.0, 0.0, 1.0]),
-        'belt': ('low', [1.0, 0.0, 0.0])}
+        'weld': ('track', [0.0, 1.0, 0.0]),
+        'high': ('high', [0.0, 0.0, 1.0]),
+        'belt': ('low', [1.0, 0.0, 0.0]),
+    }
     assert [finding.code for finding in description.report.findings] == ['not-normalised']
 
 
@@ -427,7 +472,8 @@ def test_crawlers_of_gazebo(orientation, axis):
     files = 'gz-sim-track-controller-system', 'libignition-gazebo-track-controller-system.so'
     elements = [
         plugin.format(file, f'<link>{link}</link>{orientation}<max_velocity>1</max_velocity>')
-        for file, link in zip(files, ('low', 'beam'), strict=True)]
+        for file, link in zip(files, ('low', 'beam'), strict=True)
+    ]
     description = load(f'<gazebo>{"".join(elements)}</gazebo>')
     assert [one.link for one in description.crawlers] == ['low', 'beam']
     for one in description.crawlers:
@@ -438,6 +484,7 @@ def test_a_crawler_declared_twice_is_one():
     """Let `<sim_bridge>` count where Gazebo's plugin names the same link."""
     description = load(
         '<gazebo><plugin filename="gz-sim-track-controller-system"><link>low</link></plugin>'
-        '</gazebo><sim_bridge><crawler link="low" axis="0 -1 0"/></sim_bridge>')
+        '</gazebo><sim_bridge><crawler link="low" axis="0 -1 0"/></sim_bridge>'
+    )
     (one,) = description.crawlers
     assert one.axis.tolist() == [0.0, -1.0, 0.0]

@@ -180,7 +180,8 @@ def test_find_robot(repository, tmp_path, monkeypatch):
     uri = 'package://maker/urdf/bot.urdf'
     assert find_robot(uri, package_paths=[tmp_path]) == package / 'urdf' / 'bot.urdf'
     assert find_robot((package / 'urdf' / 'bot.urdf').as_uri()).samefile(
-        package / 'urdf' / 'bot.urdf')
+        package / 'urdf' / 'bot.urdf'
+    )
 
 
 def test_a_scene_is_no_robot(repository):
@@ -202,7 +203,8 @@ def test_unknown_robots(tmp_path):
         'a/' + 'b' * 5000,
     ):
         with pytest.raises(
-                InvalidValueError, match=r'expected the name of a shipped robot \(arm, biped'):
+            InvalidValueError, match=r'expected the name of a shipped robot \(arm, biped'
+        ):
             find_robot(path)
     with pytest.raises(InvalidValueError, match="package 'nobody' is not found"):
         find_robot('package://nobody/a.urdf')
@@ -297,7 +299,8 @@ def test_numbers_at_the_edge_of_floats_are_no_crash():
         '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
         f'{inertia}</inertial></link><joint name="j" type="continuous"><parent link="a"/>'
         '<child link="b"/><axis xyz="0 1 0"/></joint><gazebo reference="b">'
-        '<sensor name="s" type="imu"><update_rate>{}</update_rate></sensor></gazebo></robot>')
+        '<sensor name="s" type="imu"><update_rate>{}</update_rate></sensor></gazebo></robot>'
+    )
     codes = [finding.code for finding in check_description(text.format('-1e15', 100)).errors]
     assert codes == ['negative-inertia']
     for rate in ('1e-308', '5e-324'):

@@ -19,10 +19,19 @@ def write(path, encoding, codec, mark=b'', text=BODY):
     return path
 
 
-@pytest.mark.parametrize(('encoding', 'codec', 'mark'), [
-    ('UTF-8', 'utf-8', b''), ('', 'utf-8', b''), ('utf-8', 'utf-8', b'\xef\xbb\xbf'),
-    ('ISO-8859-1', 'latin-1', b''), ('UTF-16', 'utf-16', b''), ('', 'utf-16-le', b'\xff\xfe'),
-    ('UTF-16', 'utf-16-be', b''), ('UTF-16', 'utf-16-le', b'')])
+@pytest.mark.parametrize(
+    ('encoding', 'codec', 'mark'),
+    [
+        ('UTF-8', 'utf-8', b''),
+        ('', 'utf-8', b''),
+        ('utf-8', 'utf-8', b'\xef\xbb\xbf'),
+        ('ISO-8859-1', 'latin-1', b''),
+        ('UTF-16', 'utf-16', b''),
+        ('', 'utf-16-le', b'\xff\xfe'),
+        ('UTF-16', 'utf-16-be', b''),
+        ('UTF-16', 'utf-16-le', b''),
+    ],
+)
 def test_known_encodings_are_read(tmp_path, encoding, codec, mark):
     """Read a name in every encoding, and hold the document as text that says UTF-8."""
     description = load_description(write(tmp_path / 'r.urdf', encoding, codec, mark))
@@ -32,9 +41,21 @@ def test_known_encodings_are_read(tmp_path, encoding, codec, mark):
     assert encoding.lower() in ('', 'utf-8') or encoding not in description.xml
 
 
-@pytest.mark.parametrize('encoding', [
-    'unicode_escape', 'raw_unicode_escape', 'utf-7', 'cp037', 'punycode', 'idna', 'hex', 'rot13',
-    'windows-1252', 'x' * 5000])
+@pytest.mark.parametrize(
+    'encoding',
+    [
+        'unicode_escape',
+        'raw_unicode_escape',
+        'utf-7',
+        'cp037',
+        'punycode',
+        'idna',
+        'hex',
+        'rot13',
+        'windows-1252',
+        'x' * 5000,
+    ],
+)
 def test_other_encodings_are_refused(tmp_path, encoding):
     """Refuse encodings in which elements can be hidden, in a file and in a text."""
     text = HIDDEN.format('\\u003cjoint name="hidden"/\\u003e')

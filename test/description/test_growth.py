@@ -15,7 +15,8 @@ def mimic_chain(count):
             f'<link name="link_{k}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" '
             f'iyy="1" iyz="0" izz="1"/></inertial></link><joint name="joint_{k}" '
             f'type="continuous"><parent link="link_{k - 1}"/><child link="link_{k}"/>'
-            f'<axis xyz="0 0 1"/>{mimic}</joint>')
+            f'<axis xyz="0 0 1"/>{mimic}</joint>'
+        )
     return ''.join([*parts, '</robot>'])
 
 
@@ -30,9 +31,16 @@ def add_bodies(count):
 
 
 def load_objects(count):
-    sb.World().load_scene({'world': {'objects': {
-        f'object_{k}': {'sphere': 0.1, 'mass': 1.0, 'position': [k, 0, 1]}
-        for k in range(count)}}})
+    sb.World().load_scene(
+        {
+            'world': {
+                'objects': {
+                    f'object_{k}': {'sphere': 0.1, 'mass': 1.0, 'position': [k, 0, 1]}
+                    for k in range(count)
+                }
+            }
+        }
+    )
 
 
 @pytest.mark.parametrize('work', [load, add_bodies, load_objects])

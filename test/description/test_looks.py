@@ -6,8 +6,10 @@ import pytest
 
 from sim_bridge.description import load_description
 
-BALL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>' \
+BALL = (
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
     '</inertial>'
+)
 
 
 def visual(material: str, tag: str = 'visual') -> str:
@@ -26,15 +28,25 @@ def looks(*materials: str, extra: str = '', folder: Path | None = None):
 def test_materials_are_found_by_their_names():
     """Take a material's own colour, else that of its name, wherever that is defined."""
     description = looks(
-        '<material name="red"/>', '<material name="later"/>', '',
+        '<material name="red"/>',
+        '<material name="later"/>',
+        '',
         '<material name=""><color rgba="0.1 0.2 0.3 0.4"/></material>',
         '<material name="later"><color rgba="0 1 0 1"/></material>',
-        '<material name="red"><color rgba="0 0 1 1"/></material>', '<material name="unknown"/>',
-        extra='<material name="red"><color rgba="1 0 0 0.5"/></material>')
+        '<material name="red"><color rgba="0 0 1 1"/></material>',
+        '<material name="unknown"/>',
+        extra='<material name="red"><color rgba="1 0 0 0.5"/></material>',
+    )
     assert not description.report.findings
     assert [each.color for each in description.links['l'].visuals] == [
-        (1.0, 0.0, 0.0, 0.5), (0.0, 1.0, 0.0, 1.0), None, (0.1, 0.2, 0.3, 0.4),
-        (0.0, 1.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0), None]
+        (1.0, 0.0, 0.0, 0.5),
+        (0.0, 1.0, 0.0, 1.0),
+        None,
+        (0.1, 0.2, 0.3, 0.4),
+        (0.0, 1.0, 0.0, 1.0),
+        (0.0, 0.0, 1.0, 1.0),
+        None,
+    ]
 
 
 @pytest.mark.parametrize('rgba', ['1 0 0', 'red', '1 0 0 nan', '-1 0 0 1'])
@@ -51,9 +63,13 @@ def test_pictures_are_looked_for_as_meshes_are(tmp_path):
     (tmp_path / 'wood.png').write_bytes(b'')
     description = looks(
         '<material name="w"><texture filename="wood.png"/></material>',
-        '<material name="x"><texture filename="gone.png"/></material>', folder=tmp_path)
+        '<material name="x"><texture filename="gone.png"/></material>',
+        folder=tmp_path,
+    )
     assert [(each.texture, each.texture_path) for each in description.links['l'].visuals] == [
-        ('wood.png', str(tmp_path / 'wood.png')), ('gone.png', '')]
+        ('wood.png', str(tmp_path / 'wood.png')),
+        ('gone.png', ''),
+    ]
 
 
 def test_shapes_of_body_files_have_colours(tmp_path):
@@ -77,4 +93,7 @@ links:
 """)
     link = load_description(path).links['L']
     assert [each.color for each in link.visuals] == [
-        (0.5, 0.25, 1.0, 0.75), (1.0, 0.0, 0.0, 1.0), None]
+        (0.5, 0.25, 1.0, 0.75),
+        (1.0, 0.0, 0.0, 1.0),
+        None,
+    ]

@@ -22,12 +22,13 @@ def test_messages_name_alternatives():
     (finding,) = check_description(robot(loop('bolt'))).errors
     assert finding.message == (
         'unknown; the types are ball, hinge, slider, universal, hinge2, fixed, piston, planar, '
-        'distance, hinge_motor, slider_motor')
+        'distance, hinge_motor, slider_motor'
+    )
 
 
 def test_a_tree_joint_that_closes_a_loop_is_told_where_to_go():
     """Point from a link with two parents to the element that closes loops."""
-    second = ('<joint name="again" type="fixed"><parent link="base"/><child link="arm"/></joint>')
+    second = '<joint name="again" type="fixed"><parent link="base"/><child link="arm"/></joint>'
     (finding,) = check_description(robot({9: f'{second}</robot>'})).errors
     assert finding.code == 'two-parents'
     assert '<sim_bridge>' in finding.message
@@ -35,7 +36,9 @@ def test_a_tree_joint_that_closes_a_loop_is_told_where_to_go():
 
 def test_a_ring_that_the_root_reaches_is_reported():
     """End, and name the joint that comes back to a link above it."""
-    ring = (f'<link name="hand">{INERTIAL}</link>{joint("wrist", parent="arm", child="hand")}'
-            f'{joint("back", parent="hand", child="arm")}</robot>')
+    ring = (
+        f'<link name="hand">{INERTIAL}</link>{joint("wrist", parent="arm", child="hand")}'
+        f'{joint("back", parent="hand", child="arm")}</robot>'
+    )
     (finding,) = check_description(robot({9: ring})).errors
     assert (finding.code, finding.value) == ('two-parents', 'arm')

@@ -78,8 +78,9 @@ def test_four_bar_closes_all_the_way_round():
         rocker = np.arctan2(-reach[0], -reach[1]) + corner
         c = np.array([0.24, 0.0]) + 0.2 * np.array([np.sin(rocker), np.cos(rocker)])
         coupler = np.arctan2(*(c - b)) - np.arctan2(0.24, 0.1) - crank
-        first, second = anchors(description, {
-            'crank_joint': crank, 'coupler_joint': coupler, 'rocker_joint': rocker})
+        first, second = anchors(
+            description, {'crank_joint': crank, 'coupler_joint': coupler, 'rocker_joint': rocker}
+        )
         np.testing.assert_allclose(first, second, atol=1e-14)
 
 
@@ -130,30 +131,41 @@ def test_link_poses_are_pinocchios(example_robots):
         for frame, placed in zip(model.frames, data.oMf, strict=True):
             if frame.type == pin.FrameType.BODY and frame.name in poses:
                 np.testing.assert_allclose(
-                    poses[frame.name].position, placed.translation, atol=1e-12)
+                    poses[frame.name].position, placed.translation, atol=1e-12
+                )
                 np.testing.assert_allclose(poses[frame.name].rotation, placed.rotation, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ('kind', 'freedoms'),
     [
-        ('ball', 3), ('hinge', 1), ('slider', 1), ('universal', 2), ('hinge2', 2), ('fixed', 0),
-        ('piston', 2), ('planar', 3), ('distance', 5),
+        ('ball', 3),
+        ('hinge', 1),
+        ('slider', 1),
+        ('universal', 2),
+        ('hinge2', 2),
+        ('fixed', 0),
+        ('piston', 2),
+        ('planar', 3),
+        ('distance', 5),
     ],
 )
 def test_a_loop_joint_leaves_a_free_body_the_freedoms_of_its_type(kind, freedoms):
     """Tie a floating link to the ground: what is left is what ODE's manual says of the type."""
     element = (
         f'<sim_bridge><joint name="l" type="{kind}"><link1 name="world" xyz="1 2 3"/>'
-        '<link2 name="ball" xyz="0.1 0 0"/>')
+        '<link2 name="ball" xyz="0.1 0 0"/>'
+    )
     if kind not in ('ball', 'fixed', 'distance'):
         element += '<axis xyz="0 0.6 0.8"/>'
     if kind in ('universal', 'hinge2'):
         element += '<axis2 xyz="1 0 0"/>'
     text = robots.robot(
-        robots.link('world', 0.0), robots.link('ball'),
+        robots.link('world', 0.0),
+        robots.link('ball'),
         robots.joint('free', 'world', 'ball', 'floating', xyz=(1, 0, 0)),
-        f'{element}</joint></sim_bridge>')
+        f'{element}</joint></sim_bridge>',
+    )
     ways = mobility(load_description(text))
     assert (ways.freedoms, ways.actual, ways.by_counting) == (6, freedoms, freedoms)
 
@@ -161,17 +173,25 @@ def test_a_loop_joint_leaves_a_free_body_the_freedoms_of_its_type(kind, freedoms
 def test_mobility_counts_followers_with_those_they_follow():
     """Give a parallel gripper, whose fingers follow each other, one freedom."""
     inside = '<mimic joint="turn" multiplier="-1"/>'
-    description = load_description(robots.robot(
-        robots.link('world', 0.0), robots.link('a'), robots.link('b'),
-        robots.joint('turn', 'world', 'a'), robots.joint('follow', 'world', 'b', inside=inside)))
+    description = load_description(
+        robots.robot(
+            robots.link('world', 0.0),
+            robots.link('a'),
+            robots.link('b'),
+            robots.joint('turn', 'world', 'a'),
+            robots.joint('follow', 'world', 'b', inside=inside),
+        )
+    )
     assert mobility(description).actual == 1
 
 
 @pytest.mark.parametrize(
     ('kind', 'offset', 'expected'),
     [
-        ('ball', (0.3, 0, 0.4), 0.5), ('slider', (0.3, 0, 0.4), 0.3),
-        ('piston', (0.3, 0, 0.4), 0.3), ('planar', (0.3, 0, 0.4), 0.4),
+        ('ball', (0.3, 0, 0.4), 0.5),
+        ('slider', (0.3, 0, 0.4), 0.3),
+        ('piston', (0.3, 0, 0.4), 0.3),
+        ('planar', (0.3, 0, 0.4), 0.4),
         ('distance', (0.3, 0, 0.4), 0.25),
     ],
 )
@@ -180,8 +200,13 @@ def test_gap_is_that_of_the_directions_a_joint_holds(kind, offset, expected):
     text = ' '.join(map(str, offset))
     more = '' if kind in ('ball', 'distance') else '<axis xyz="0 0 1"/>'
     more += '<distance value="0.25"/>' if kind == 'distance' else ''
-    description = load_description(robots.robot(
-        robots.link('world', 0.0), robots.link('beam'), robots.joint('swing', 'world', 'beam'),
-        f'<sim_bridge><joint name="l" type="{kind}"><link1 name="world"/>'
-        f'<link2 name="beam" xyz="{text}"/>{more}</joint></sim_bridge>'))
+    description = load_description(
+        robots.robot(
+            robots.link('world', 0.0),
+            robots.link('beam'),
+            robots.joint('swing', 'world', 'beam'),
+            f'<sim_bridge><joint name="l" type="{kind}"><link1 name="world"/>'
+            f'<link2 name="beam" xyz="{text}"/>{more}</joint></sim_bridge>',
+        )
+    )
     assert gap(description.constraints[0], link_poses(description)) == pytest.approx(expected)

@@ -29,7 +29,8 @@ def project(tmp_path, bodies, simulator='', world=''):
     (tmp_path / 'arm.body').write_text(ARM)
     items = ''.join(
         f'\n- class: BodyItem\n  name: {name}\n  data:\n' + textwrap.indent(data, '    ')
-        for name, data in bodies)
+        for name, data in bodies
+    )
     children = textwrap.indent(items, ' ' * 8)
     path = tmp_path / 'test.cnoid'
     path.write_text(f"""items:
@@ -53,10 +54,17 @@ def test_the_shipped_project_runs():
     scene = read_scene(SHIPPED)
     assert scene.report.findings == ()
     assert [(each.name, each.is_object) for each in scene.robots] == [
-        ('vehicle', False), ('gate', False), ('floor', True)]
+        ('vehicle', False),
+        ('gate', False),
+        ('floor', True),
+    ]
     assert scene.time_step == 0.002
     assert dict(scene.settings.items) == {
-        'solver': 'direct', 'iterations': 50, 'erp': 0.4, 'cfm': 1e-10}
+        'solver': 'direct',
+        'iterations': 50,
+        'erp': 0.4,
+        'cfm': 1e-10,
+    }
     assert project_parameters(str(SHIPPED)) == {'rate': pytest.approx(500), 'solver': 'direct'}
     assert [name for name, *_ in robots_of(str(SHIPPED), '')] == ['gate']
     assert list(robots_of('', 'crawler_vehicle')) == []
@@ -80,20 +88,30 @@ def test_the_shipped_project_runs():
 
 def test_joints_begin_as_choreonoid_counts_them(tmp_path):
     """Count by ids, gaps and those without one included; degrees, of sliding joints too."""
-    path = project(tmp_path, [
-        ('arm', 'file: arm.body\njoint_displacements: [1, 2, 30, 40]'),
-        ('arm', 'modelFile: arm.body\njointPositions: [0.5, 9, 0.25]\nrootPosition: [1, 2, 3]\n'
-         'rootAttitude: [0, -1, 0, 1, 0, 0, 0, 0, 1]'),
-        ('arm', 'file: arm.body\njoint_displacements: [1, 2, 30, 40]\n'
-         'initial_joint_displacements: [0, 0, 60, 0]\nfix_root: false'),
-    ])
+    path = project(
+        tmp_path,
+        [
+            ('arm', 'file: arm.body\njoint_displacements: [1, 2, 30, 40]'),
+            (
+                'arm',
+                'modelFile: arm.body\njointPositions: [0.5, 9, 0.25]\nrootPosition: [1, 2, 3]\n'
+                'rootAttitude: [0, -1, 0, 1, 0, 0, 0, 0, 1]',
+            ),
+            (
+                'arm',
+                'file: arm.body\njoint_displacements: [1, 2, 30, 40]\n'
+                'initial_joint_displacements: [0, 0, 60, 0]\nfix_root: false',
+            ),
+        ],
+    )
     world = sb.World()
     scene = world.load_scene(path)
     first, old, third = world.robots.values()
     assert list(world.robots) == ['arm', 'arm_2', 'arm_3']
     degree = math.radians(1)
     assert [first.joint(name).q for name in 'CBD'] == pytest.approx(
-        [degree, 30 * degree, 40 * degree])
+        [degree, 30 * degree, 40 * degree]
+    )
     assert [old.joint(name).q for name in 'CBD'] == [0.5, 0.25, 0]
     assert third.joint('B').q == pytest.approx(60 * degree)
     assert old.root_link.p.tolist() == [1, 2, 3]
@@ -105,23 +123,40 @@ def test_joints_begin_as_choreonoid_counts_them(tmp_path):
 def test_what_collides_is_as_the_project_says(tmp_path):
     """Take hulls of what moves and triangles of what stands, and nothing where it is off."""
     (tmp_path / 'wall.body').write_text(ARM.partition('  - {name: B,')[0])
-    scene = read_scene(project(tmp_path, [
-        ('a', 'file: arm.body\nself_collision_detection: true'),
-        ('b', 'file: arm.body\ncollisionDetection: false'), ('c', 'file: wall.body')]))
-    assert [(each.arguments['collisions'], each.arguments['self_collision'])
-            for each in scene.robots] == [('hull', True), ('none', False), ('mesh', False)]
+    scene = read_scene(
+        project(
+            tmp_path,
+            [
+                ('a', 'file: arm.body\nself_collision_detection: true'),
+                ('b', 'file: arm.body\ncollisionDetection: false'),
+                ('c', 'file: wall.body'),
+            ],
+        )
+    )
+    assert [
+        (each.arguments['collisions'], each.arguments['self_collision']) for each in scene.robots
+    ] == [('hull', True), ('none', False), ('mesh', False)]
     assert [each.is_object for each in scene.robots] == [False, False, True]
 
 
 def test_the_simulator_item_sets_the_world(tmp_path):
     """Take the ODE item's properties, in either spelling, before another item's."""
-    path = project(tmp_path, [('arm', 'file: arm.body')], (
-        'timestep: 0.004, stepMode: "Iterative (quick step)", gravity: [0, 0, -1], '
-        'numIterations: 20, globalERP: 0.3, globalCFM: "1.0e-7", friction: 0.9, 2Dmode: true'))
+    path = project(
+        tmp_path,
+        [('arm', 'file: arm.body')],
+        (
+            'timestep: 0.004, stepMode: "Iterative (quick step)", gravity: [0, 0, -1], '
+            'numIterations: 20, globalERP: 0.3, globalCFM: "1.0e-7", friction: 0.9, 2Dmode: true'
+        ),
+    )
     scene = read_scene(path)
     assert scene.time_step == 0.004
     assert dict(scene.settings.items) == {
-        'solver': 'iterative', 'iterations': 20, 'erp': 0.3, 'cfm': 1e-7}
+        'solver': 'iterative',
+        'iterations': 20,
+        'erp': 0.3,
+        'cfm': 1e-7,
+    }
     assert [each.message[:11] for each in scene.report.findings] == ['the 2D mode']
     world = sb.World(time_step=0.004)
     world.load_scene(path)
@@ -136,8 +171,10 @@ def test_paths_have_variables(tmp_path, monkeypatch):
     (tmp_path / 'share' / 'a.body').write_text(ARM)
     (tmp_path / 'sample').mkdir()
     monkeypatch.delenv('SHARE', raising=False)
-    path = project(tmp_path / 'sample', [
-        ('a', 'file: "${SHARE}/a.body"'), ('b', 'file: "${PROJECT_DIR}/arm.body"')])
+    path = project(
+        tmp_path / 'sample',
+        [('a', 'file: "${SHARE}/a.body"'), ('b', 'file: "${PROJECT_DIR}/arm.body"')],
+    )
     assert [Path(each.urdf).name for each in read_scene(path).robots] == ['a.body', 'arm.body']
     (tmp_path / 'other').mkdir()
     (tmp_path / 'other' / 'a.body').write_text(ARM)
@@ -145,17 +182,20 @@ def test_paths_have_variables(tmp_path, monkeypatch):
     assert Path(read_scene(path).robots[0].urdf).parent.name == 'other'
 
 
-@pytest.mark.parametrize(('bodies', 'simulator', 'world', 'found'), [
-    ([('a', 'file: no.body')], '', '', 'file="no.body": no such file'),
-    ([('a', 'file: "${SHARE}/no.body"')], '', '', 'the environment variable SHARE'),
-    ([('a', 'root_translation: [0]')], '', '', 'file: missing'),
-    ([('a', 'file: bad.body')], '', '', 'holds no link'),
-    ([('a', 'file: arm.body\nroot_rotation: [0, 0, 0, 1]')], '', '', 'has no direction'),
-    ([('a', 'file: arm.body\nrootAttitude: [0, 0]')], '', '', 'must be 9 numbers'),
-    ([], 'step_mode: fast', '', 'Iterative (quick step), Big matrix'),
-    ([], 'time_step: -1', '', 'at least 1e-09'),
-    ([], 'gravity: down', '', 'list of 3'),
-])
+@pytest.mark.parametrize(
+    ('bodies', 'simulator', 'world', 'found'),
+    [
+        ([('a', 'file: no.body')], '', '', 'file="no.body": no such file'),
+        ([('a', 'file: "${SHARE}/no.body"')], '', '', 'the environment variable SHARE'),
+        ([('a', 'root_translation: [0]')], '', '', 'file: missing'),
+        ([('a', 'file: bad.body')], '', '', 'holds no link'),
+        ([('a', 'file: arm.body\nroot_rotation: [0, 0, 0, 1]')], '', '', 'has no direction'),
+        ([('a', 'file: arm.body\nrootAttitude: [0, 0]')], '', '', 'must be 9 numbers'),
+        ([], 'step_mode: fast', '', 'Iterative (quick step), Big matrix'),
+        ([], 'time_step: -1', '', 'at least 1e-09'),
+        ([], 'gravity: down', '', 'list of 3'),
+    ],
+)
 def test_defects_are_named(tmp_path, bodies, simulator, world, found):
     """Report what is wrong with a project, in words that say what would be taken."""
     path = project(tmp_path, bodies, simulator, world)
@@ -168,12 +208,17 @@ def test_defects_are_named(tmp_path, bodies, simulator, world, found):
 def test_what_is_left_out_is_told(tmp_path):
     """Warn of controllers, of bodies outside the world, and of a table that is not there."""
     path = project(tmp_path, [], '', 'materialTableFile: "${SHARE}/none.yaml"')
-    path.write_text(path.read_text() + """            - {class: SimpleControllerItem, name: walk}
+    path.write_text(
+        path.read_text()
+        + """            - {class: SimpleControllerItem, name: walk}
     - {class: BodyItem, name: lost, data: {file: arm.body}}
-""")
+"""
+    )
     assert [each.message.split(';')[0] for each in read_scene(path).report.findings] == [
         'the material table ${SHARE}/none.yaml is not found',
-        'a controller of Choreonoid is not run', 'is in no WorldItem, and is not simulated']
+        'a controller of Choreonoid is not run',
+        'is in no WorldItem, and is not simulated',
+    ]
     with pytest.raises(sb.DescriptionError, match='has no WorldItem'):
         read_scene(_written(tmp_path, 'items: {class: RootItem}'))
     with pytest.raises(sb.DescriptionError, match='items: missing'):

@@ -14,19 +14,44 @@ from sim_bridge.description import check_description, load_description
 from sim_bridge.description.model import SensorKind
 
 NAMES = (
-    'pendulum', 'double_pendulum', 'arm', 'floating_box', 'quadruped', 'four_bar', 'delta',
-    'tracked_vehicle', 'rover')
+    'pendulum',
+    'double_pendulum',
+    'arm',
+    'floating_box',
+    'quadruped',
+    'four_bar',
+    'delta',
+    'tracked_vehicle',
+    'rover',
+)
 FREE = ('floating_box', 'quadruped', 'tracked_vehicle', 'rover')
 LEGS = ('lf', 'rf', 'lh', 'rh')
 
-MASSES = {'pendulum': 1.0, 'double_pendulum': 2.0, 'arm': 20.2, 'floating_box': 10.0,
-          'quadruped': 14.22, 'four_bar': 8.47, 'delta': 6.5, 'tracked_vehicle': 50.0,
-          'rover': 11.0}
+MASSES = {
+    'pendulum': 1.0,
+    'double_pendulum': 2.0,
+    'arm': 20.2,
+    'floating_box': 10.0,
+    'quadruped': 14.22,
+    'four_bar': 8.47,
+    'delta': 6.5,
+    'tracked_vehicle': 50.0,
+    'rover': 11.0,
+}
 # of the foot of the arm and of what else is bolted to the world
 GROUNDED = {'arm': 4.0, 'four_bar': 8.0, 'delta': 5.0}
 # of the tree; loops take some of them away
-DOFS = {'pendulum': 1, 'double_pendulum': 2, 'arm': 7, 'floating_box': 0, 'quadruped': 12,
-        'four_bar': 3, 'delta': 18, 'tracked_vehicle': 0, 'rover': 4}
+DOFS = {
+    'pendulum': 1,
+    'double_pendulum': 2,
+    'arm': 7,
+    'floating_box': 0,
+    'quadruped': 12,
+    'four_bar': 3,
+    'delta': 18,
+    'tracked_vehicle': 0,
+    'rover': 4,
+}
 
 
 def pinocchio_model(name):
@@ -50,13 +75,13 @@ def solid(geometry):
     (shape,) = geometry
     if shape.tag == 'box':
         size = numbers(shape.get('size'))
-        return size.prod(), np.diag(size @ size - size ** 2) / 12.0
+        return size.prod(), np.diag(size @ size - size**2) / 12.0
     radius = float(shape.get('radius'))
     if shape.tag == 'sphere':
-        return 4.0 / 3.0 * np.pi * radius ** 3, 0.4 * radius ** 2 * np.eye(3)
+        return 4.0 / 3.0 * np.pi * radius**3, 0.4 * radius**2 * np.eye(3)
     length = float(shape.get('length'))
-    across = (3.0 * radius ** 2 + length ** 2) / 12.0
-    return np.pi * radius ** 2 * length, np.diag([across, across, radius ** 2 / 2.0])
+    across = (3.0 * radius**2 + length**2) / 12.0
+    return np.pi * radius**2 * length, np.diag([across, across, radius**2 / 2.0])
 
 
 def pose_of(element):
@@ -82,9 +107,12 @@ def uniform_body(shapes, mass):
 
 def heavy_links():
     """Return every link with mass of every robot, as test parameters."""
-    return [pytest.param(link, id=f'{name}-{link.get("name")}') for name in NAMES
-            for link in ElementTree.parse(path_of(name)).getroot().findall('link')
-            if link.find('inertial') is not None]
+    return [
+        pytest.param(link, id=f'{name}-{link.get("name")}')
+        for name in NAMES
+        for link in ElementTree.parse(path_of(name)).getroot().findall('link')
+        if link.find('inertial') is not None
+    ]
 
 
 @pytest.mark.parametrize('link', heavy_links())
@@ -94,20 +122,31 @@ def test_inertia_is_the_closed_form_of_the_shapes(link):
     mass = float(inertial.find('mass').get('value'))
     center, inertia = uniform_body(link.findall('visual'), mass)
     i = {key: float(value) for key, value in inertial.find('inertia').attrib.items()}
-    written = np.array([[i['ixx'], i['ixy'], i['ixz']], [i['ixy'], i['iyy'], i['iyz']],
-                        [i['ixz'], i['iyz'], i['izz']]])
+    written = np.array(
+        [
+            [i['ixx'], i['ixy'], i['ixz']],
+            [i['ixy'], i['iyy'], i['iyz']],
+            [i['ixz'], i['iyz'], i['izz']],
+        ]
+    )
     place, rotation = pose_of(inertial)
     np.testing.assert_allclose(place, center, atol=1e-6)
-    np.testing.assert_allclose(rotation @ written @ rotation.T, inertia,
-                               rtol=1e-5, atol=1e-5 * np.trace(inertia))
+    np.testing.assert_allclose(
+        rotation @ written @ rotation.T, inertia, rtol=1e-5, atol=1e-5 * np.trace(inertia)
+    )
 
 
 @pytest.mark.parametrize('link', heavy_links())
 def test_inertia_is_physical(link):
     """Have positive principal moments none of which exceeds the sum of the other two."""
     i = {key: float(value) for key, value in link.find('inertial/inertia').attrib.items()}
-    a, b, c = np.linalg.eigvalsh([[i['ixx'], i['ixy'], i['ixz']], [i['ixy'], i['iyy'], i['iyz']],
-                                  [i['ixz'], i['iyz'], i['izz']]])
+    a, b, c = np.linalg.eigvalsh(
+        [
+            [i['ixx'], i['ixy'], i['ixz']],
+            [i['ixy'], i['iyy'], i['iyz']],
+            [i['ixz'], i['iyz'], i['izz']],
+        ]
+    )
     assert a > 0.0
     assert c <= a + b
 
@@ -115,9 +154,16 @@ def test_inertia_is_physical(link):
 @pytest.mark.parametrize('link', heavy_links())
 def test_collision_shapes_are_the_visual_ones(link):
     """Collide as drawn: the same primitives at the same places."""
+
     def shapes(tag):
-        return [(pose_of(element)[0].tolist(), element.find('geometry')[0].tag,
-                 element.find('geometry')[0].attrib) for element in link.findall(tag)]
+        return [
+            (
+                pose_of(element)[0].tolist(),
+                element.find('geometry')[0].tag,
+                element.find('geometry')[0].attrib,
+            )
+            for element in link.findall(tag)
+        ]
 
     assert shapes('collision') == shapes('visual') != []
 
@@ -160,7 +206,7 @@ def test_pendulum_has_its_documented_period():
     world = sb.World(time_step=1e-4)
     robot = world.load_urdf(path_of('pendulum'))
     robot.q[0] = 1e-3
-    inertia, lever = 1.0 / 3.0 + 0.25 * 0.0064 ** 2, 0.5
+    inertia, lever = 1.0 / 3.0 + 0.25 * 0.0064**2, 0.5
     period = 2.0 * np.pi * np.sqrt(inertia / (9.81 * lever))
     assert period == pytest.approx(1.638, abs=5e-4)
     crossings, previous = [], robot.q[0]
@@ -188,8 +234,9 @@ def test_arm_can_hold_itself_everywhere():
     data, rng = model.createData(), np.random.default_rng(1)
     for _ in range(1000):
         q = rng.uniform(model.lowerPositionLimit, model.upperPositionLimit)
-        assert np.all(np.abs(pin.computeGeneralizedGravity(model, data, q))
-                      < 0.5 * model.effortLimit)
+        assert np.all(
+            np.abs(pin.computeGeneralizedGravity(model, data, q)) < 0.5 * model.effortLimit
+        )
 
 
 def test_arm_carries_its_sensors():
@@ -215,8 +262,10 @@ def test_sensor_frames_are_links(name):
 @pytest.mark.parametrize(
     ('name', 'carrier', 'place'),
     [
-        ('arm', 'tool_flange', (0.0, 0.0, 0.018)), ('quadruped', 'trunk', (-0.01, 0.0, 0.02)),
-        ('tracked_vehicle', 'chassis', (0.1, 0.0, 0.07)), ('rover', 'chassis', (0.06, 0.0, 0.05)),
+        ('arm', 'tool_flange', (0.0, 0.0, 0.018)),
+        ('quadruped', 'trunk', (-0.01, 0.0, 0.02)),
+        ('tracked_vehicle', 'chassis', (0.1, 0.0, 0.07)),
+        ('rover', 'chassis', (0.06, 0.0, 0.05)),
     ],
 )
 def test_imu_link_sits_where_its_comment_says(name, carrier, place):
@@ -258,8 +307,10 @@ def test_quadruped_carries_its_sensors():
 def test_quadruped_stands_as_documented():
     """Have the feet under the hips, 0.3146 m down, in the pose ros2_control starts from."""
     tree = ElementTree.parse(path_of('quadruped')).getroot()
-    pose = {joint.get('name'): float(joint.find('state_interface/param').text)
-            for joint in tree.find('ros2_control').findall('joint')}
+    pose = {
+        joint.get('name'): float(joint.find('state_interface/param').text)
+        for joint in tree.find('ros2_control').findall('joint')
+    }
     assert all(pose[f'{leg}_haa'] == 0.0 for leg in LEGS)
     robot = sb.World(gravity=(0.0, 0.0, 0.0)).load_urdf(path_of('quadruped'))
     robot.q[:] = [pose[name] for name in robot.joint_names]
@@ -280,8 +331,11 @@ def test_quadruped_is_symmetric():
 def test_ros2_control_names_every_joint_and_its_limits(name):
     """Offer an effort command, within the joint's limit, and all three states for every joint."""
     tree = ElementTree.parse(path_of(name)).getroot()
-    limits = {joint.get('name'): float(joint.find('limit').get('effort'))
-              for joint in tree.findall('joint') if joint.find('limit') is not None}
+    limits = {
+        joint.get('name'): float(joint.find('limit').get('effort'))
+        for joint in tree.findall('joint')
+        if joint.find('limit') is not None
+    }
     joints = tree.find('ros2_control').findall('joint')
     assert [joint.get('name') for joint in joints] == list(limits)
     for joint in joints:
@@ -303,8 +357,9 @@ def test_tracked_vehicle_stands_on_two_crawlers():
     np.testing.assert_allclose(left - right, [0.0, 0.44, 0.0], atol=1e-15)
     for name, one in tracks.items():
         assert one.axis.tolist() == [0.0, 1.0, 0.0]
-        wheels = [shape for shape in description.links[one.link].collisions
-                  if shape.kind == 'cylinder']
+        wheels = [
+            shape for shape in description.links[one.link].collisions if shape.kind == 'cylinder'
+        ]
         assert sorted(shape.pose.position[0] for shape in wheels) == [-0.25, 0.25]
         assert places[name][2] - wheels[0].size[0] == pytest.approx(-0.14, abs=1e-15)
 

@@ -47,7 +47,16 @@ def test_shipped_example_holds_what_it_says(repository):
     world = sb.World()
     scene = world.load_scene(repository / 'config/world_table.yaml')
     assert list(world.robots) == [
-        'ground', 'table', 'hammer', 'ball', 'conveyor', 'gate', 'light_barrier', 'left', 'right']
+        'ground',
+        'table',
+        'hammer',
+        'ball',
+        'conveyor',
+        'gate',
+        'light_barrier',
+        'left',
+        'right',
+    ]
     motions = {name: robot.motion for name, robot in world.robots.items()}
     assert motions['table'] == motions['left'] == 'static'
     assert motions['gate'] == 'kinematic' and motions['ball'] == 'dynamic'
@@ -59,7 +68,8 @@ def test_shipped_example_holds_what_it_says(repository):
     assert hammer.mass == pytest.approx(handle + head, rel=1e-12)
     assert world.robots['ball'].mass == 0.06
     np.testing.assert_array_equal(
-        world.robots['conveyor'].geometries[0].surface_velocity, [0.2, 0, 0])
+        world.robots['conveyor'].geometries[0].surface_velocity, [0.2, 0, 0]
+    )
     barrier = world.robots['light_barrier'].geometries[0]
     assert barrier.sensor and barrier.groups == {'sensors'}
     assert not world.simulation.groups.collide({'sensors'}, {'furniture'})
@@ -76,7 +86,8 @@ def test_every_shape_can_be_said(tmp_path):
     trimesh.creation.torus(1.0, 0.25).export(tmp_path / 'torus.stl')
     np.savetxt(tmp_path / 'heights.csv', [[0, 1, 2], [3, 4, 5]], delimiter=',')
     np.save(tmp_path / 'heights.npy', np.ones((2, 2)))
-    world = load("""
+    world = load(
+        """
 world:
   objects:
     everything:
@@ -99,12 +110,21 @@ world:
         - {height_field: {size: [2, 1], heights: [[0, 1], [2, 3]], bottom: -1}}
         - {height_field: {size: [2, 1], file: heights.csv}}
         - {height_field: {size: [2, 1], file: heights.npy}}
-""", tmp_path)
+""",
+        tmp_path,
+    )
     shapes = [geometry.shape for geometry in world.robots['everything'].geometries]
     assert shapes[:9] == [
-        sb.Box((1, 2, 3)), sb.Sphere(0.1), sb.Cylinder(0.1, 2), sb.Capsule(0.1, 2),
-        sb.Cone(0.1, 2, 0.05), sb.Ellipsoid((1, 2, 3)), sb.HollowCylinder(0.1, 2, 0.05),
-        sb.HollowCone(0.1, 2, 0.05, 0.02), sb.Plane()]
+        sb.Box((1, 2, 3)),
+        sb.Sphere(0.1),
+        sb.Cylinder(0.1, 2),
+        sb.Capsule(0.1, 2),
+        sb.Cone(0.1, 2, 0.05),
+        sb.Ellipsoid((1, 2, 3)),
+        sb.HollowCylinder(0.1, 2, 0.05),
+        sb.HollowCone(0.1, 2, 0.05, 0.02),
+        sb.Plane(),
+    ]
     hull, scaled, mesh, triangle, *fields = shapes[9:]
     assert hull.mass_properties(6.0).mass == pytest.approx(1.0)
     np.testing.assert_allclose(scaled.bounds[1], [2.5, 2.5, 0.5], rtol=1e-3)
@@ -155,7 +175,8 @@ def test_robots_take_what_load_urdf_takes(tmp_path, repository):
     package.mkdir(parents=True)
     for place in (package / 'p.urdf', tmp_path / 'p.urdf'):
         place.write_text(text)
-    world = load("""
+    world = load(
+        """
 world:
   robots:
     shipped: {urdf: floating_box}
@@ -166,7 +187,9 @@ world:
       self_collision: false
       sensors:
         feel: {type: gyro, link: LINK}
-""".replace('LINK', sb.load_description(text).root), tmp_path)
+""".replace('LINK', sb.load_description(text).root),
+        tmp_path,
+    )
     assert list(world.robots) == ['shipped', 'beside', 'packed']
     assert [robot.motion for robot in world.robots.values()] == ['dynamic', 'static', 'dynamic']
     assert world.robots['packed'].devices(sb.RateGyroSensor)[-1].name == 'feel'
@@ -176,13 +199,15 @@ world:
 
 def test_robot_begins_where_the_scene_says():
     """Put joints where the scene says, and there again at a reset."""
-    world = load("""
+    world = load(
+        """
 world:
   robots:
     arm:
       urdf: double_pendulum
       joint_positions: {JOINT: 0.5}
-""".replace('JOINT', sb.World().load_urdf(find('double_pendulum')).joint_names[1]))
+""".replace('JOINT', sb.World().load_urdf(find('double_pendulum')).joint_names[1])
+    )
     arm = world.robots['arm']
     assert arm.q.tolist() == [0.0, 0.5]
     arm.q = [1.0, 1.0]
@@ -193,6 +218,7 @@ world:
 def find(name: str):
     """Return the file of a shipped robot."""
     from sim_bridge.description import find_robot
+
     return find_robot(name)
 
 
@@ -218,17 +244,30 @@ def changed(path: str, value) -> dict:
 
 def test_contact_materials_of_a_scene_are_those_of_code():
     """Step a scene to the same state as a world with the same contact material."""
-    law = {'friction_model': 'constant_normal_force', 'normal_force': 20.0, 'friction': 0.4,
-           'friction2': 0.2, 'depth_factor': 900.0, 'stiffness': 1e4, 'damping': 100.0,
-           'adhesion': 3.0, 'adhesive_overlap': 1e-4}
-    scene = changed('world.contact_materials', [
-        law | {'between': ['wood', 'default'],
-               'direction': {'robot': 'cube', 'axis': [1, 2, 0]}}])
+    law = {
+        'friction_model': 'constant_normal_force',
+        'normal_force': 20.0,
+        'friction': 0.4,
+        'friction2': 0.2,
+        'depth_factor': 900.0,
+        'stiffness': 1e4,
+        'damping': 100.0,
+        'adhesion': 3.0,
+        'adhesive_overlap': 1e-4,
+    }
+    scene = changed(
+        'world.contact_materials',
+        [
+            law
+            | {'between': ['wood', 'default'], 'direction': {'robot': 'cube', 'axis': [1, 2, 0]}}
+        ],
+    )
     world, other = sb.World(), sb.World()
     world.load_scene(scene)
     other.load_scene(changed('world.contact_materials', []))
-    other.set_contact_material('wood', 'default', sb.ContactMaterial(
-        **law, direction=(other.robots['cube'], (1, 2, 0))))
+    other.set_contact_material(
+        'wood', 'default', sb.ContactMaterial(**law, direction=(other.robots['cube'], (1, 2, 0)))
+    )
     for each in (world, other):
         each.robots['cube'].set_base_velocity((0.3, 0.4, 0.0), (0.0, 0.0, 0.0))
         each.step(50)
@@ -244,61 +283,165 @@ def test_good_scene_is_good():
     ('path', 'value', 'name', 'attribute', 'shown', 'message'),
     [
         ('world.materials.wood.friction', -1, 'materials.wood', 'friction', '-1.0', 'at least 0'),
-        ('world.materials.wood.friction', 'high', 'materials.wood', 'friction', 'high',
-         'must be a number'),
-        ('world.materials.wood.frction', 1, 'materials.wood', 'frction', '1',
-         "did you mean 'friction'?"),
+        (
+            'world.materials.wood.friction',
+            'high',
+            'materials.wood',
+            'friction',
+            'high',
+            'must be a number',
+        ),
+        (
+            'world.materials.wood.frction',
+            1,
+            'materials.wood',
+            'frction',
+            '1',
+            "did you mean 'friction'?",
+        ),
         ('world.materials.wood', 3, 'materials', 'wood', '3', 'must be a mapping'),
-        ('world.contact_materials.0.between', ['wood'], 'contact_materials[0]', 'between',
-         "['wood']", 'must be a list of 2 texts'),
-        ('world.contact_materials.0.between', ['wood', 'wod'], 'contact_materials[0]', '', '',
-         "unknown material 'wod'. Did you mean 'wood'?"),
-        ('world.contact_materials.0.friction_model', 'ball', 'contact_materials[0]',
-         'friction_model', 'ball', "'cone', 'pyramid', 'constant', "),
-        ('world.contact_materials.0.direction', {'axis': [0, 0]}, 'contact_materials[0].direction',
-         'axis', '[0, 0]', '3 finite numbers'),
-        ('world.contact_materials.0.direction', {'link': 'a', 'axis': [0, 0, 1]},
-         'contact_materials[0].direction', 'link', 'a', 'robot or object'),
-        ('world.contact_materials.0.direction', {'robot': 'cub', 'axis': [0, 0, 1]},
-         'contact_materials[0]', '', '', "Did you mean 'cube'?"),
+        (
+            'world.contact_materials.0.between',
+            ['wood'],
+            'contact_materials[0]',
+            'between',
+            "['wood']",
+            'must be a list of 2 texts',
+        ),
+        (
+            'world.contact_materials.0.between',
+            ['wood', 'wod'],
+            'contact_materials[0]',
+            '',
+            '',
+            "unknown material 'wod'. Did you mean 'wood'?",
+        ),
+        (
+            'world.contact_materials.0.friction_model',
+            'ball',
+            'contact_materials[0]',
+            'friction_model',
+            'ball',
+            "'cone', 'pyramid', 'constant', ",
+        ),
+        (
+            'world.contact_materials.0.direction',
+            {'axis': [0, 0]},
+            'contact_materials[0].direction',
+            'axis',
+            '[0, 0]',
+            '3 finite numbers',
+        ),
+        (
+            'world.contact_materials.0.direction',
+            {'link': 'a', 'axis': [0, 0, 1]},
+            'contact_materials[0].direction',
+            'link',
+            'a',
+            'robot or object',
+        ),
+        (
+            'world.contact_materials.0.direction',
+            {'robot': 'cub', 'axis': [0, 0, 1]},
+            'contact_materials[0]',
+            '',
+            '',
+            "Did you mean 'cube'?",
+        ),
         ('world.ground.material', 'wod', 'ground', '', '', "Did you mean 'wood'?"),
         ('world.ground.heigth', 1, 'ground', 'heigth', '1', "did you mean 'height'?"),
         ('world.ground', 'yes please', '', 'ground', 'yes please', 'must be a mapping'),
         ('world.grund', True, '', 'grund', 'True', "did you mean 'ground'?"),
         ('world.gravity', [0, 0], '', 'gravity', '[0, 0]', 'a list of 3 finite numbers'),
-        ('world.objects.cube.box', [1, 1, -1], 'objects.cube', 'size', '(1.0, 1.0, -1.0)',
-         '3 positive numbers [m]'),
-        ('world.objects.cube.sphere', 1.0, 'objects.cube', 'box', '',
-         'exactly one of box, sphere'),
-        ('world.objects.cube.motion', 'statc', 'objects.cube', 'motion', 'statc',
-         "did you mean 'static'?"),
+        (
+            'world.objects.cube.box',
+            [1, 1, -1],
+            'objects.cube',
+            'size',
+            '(1.0, 1.0, -1.0)',
+            '3 positive numbers [m]',
+        ),
+        (
+            'world.objects.cube.sphere',
+            1.0,
+            'objects.cube',
+            'box',
+            '',
+            'exactly one of box, sphere',
+        ),
+        (
+            'world.objects.cube.motion',
+            'statc',
+            'objects.cube',
+            'motion',
+            'statc',
+            "did you mean 'static'?",
+        ),
         ('world.objects.cube.mass', -1, 'objects.cube', 'mass', '-1.0', 'a positive number [kg]'),
         ('world.objects.cube.rpy', [0, 0], 'objects.cube', 'rpy', '[0, 0]', '3 finite numbers'),
         ('world.objects.cube.sensor', 'on', 'objects.cube', 'sensor', 'on', 'true or false'),
-        ('world.objects.rod', {'cylinder': {'radius': 1}}, 'objects.rod', 'cylinder',
-         "{'radius': 1}", 'radius and length'),
+        (
+            'world.objects.rod',
+            {'cylinder': {'radius': 1}},
+            'objects.rod',
+            'cylinder',
+            "{'radius': 1}",
+            'radius and length',
+        ),
         ('world.objects.rod', {'mass': 1}, 'objects.rod', 'shapes', '', 'missing; or one of box'),
-        ('world.objects.rod', {'hull': {'file': 'no.stl'}}, 'objects.rod.hull', 'file', 'no.stl',
-         'looked for no.stl'),
-        ('world.objects.rod', {'shapes': [{'spere': 1}]}, 'objects.rod.shapes[0]', 'spere', '1',
-         "did you mean 'sphere'?"),
+        (
+            'world.objects.rod',
+            {'hull': {'file': 'no.stl'}},
+            'objects.rod.hull',
+            'file',
+            'no.stl',
+            'looked for no.stl',
+        ),
+        (
+            'world.objects.rod',
+            {'shapes': [{'spere': 1}]},
+            'objects.rod.shapes[0]',
+            'spere',
+            '1',
+            "did you mean 'sphere'?",
+        ),
         ('world.objects.arm', {'box': [1, 1, 1]}, 'robots.arm', 'name', 'arm', 'not taken yet'),
         ('world.robots.arm.urdf', 'arn', 'robots.arm', 'urdf', 'arn', "Did you mean 'arm'?"),
         ('world.robots.arm', {}, 'robots.arm', 'urdf', '', 'missing'),
-        ('world.robots.arm.urdf', 'package://no/a.urdf', 'robots.arm', 'urdf',
-         'package://no/a.urdf', "package 'no' is not found"),
-        ('world.robots.arm.joint_positions', {'elbw': 1}, 'robots.arm', '', '',
-         "unknown one-axis joint 'elbw'"),
-        ('world.robots.arm.sensors', {'s': {'type': 'smell'}}, 'robots.arm', 'sensors', '',
-         'must be one of force_torque'),
+        (
+            'world.robots.arm.urdf',
+            'package://no/a.urdf',
+            'robots.arm',
+            'urdf',
+            'package://no/a.urdf',
+            "package 'no' is not found",
+        ),
+        (
+            'world.robots.arm.joint_positions',
+            {'elbw': 1},
+            'robots.arm',
+            '',
+            '',
+            "unknown one-axis joint 'elbw'",
+        ),
+        (
+            'world.robots.arm.sensors',
+            {'s': {'type': 'smell'}},
+            'robots.arm',
+            'sensors',
+            '',
+            'must be one of force_torque',
+        ),
         ('world.apart', [['a']], '', 'apart[0]', "['a']", 'a pair of names'),
     ],
 )
 def test_defects_are_named(path, value, name, attribute, shown, message):
     """Name the key, the value and what would have been accepted, for whatever is wrong."""
     found = [
-        (error.name, error.attribute, error.value) for error in errors_of(changed(path, value))
-        if message in error.message]
+        (error.name, error.attribute, error.value)
+        for error in errors_of(changed(path, value))
+        if message in error.message
+    ]
     assert (name, attribute, shown) in found, errors_of(changed(path, value))
 
 
@@ -364,51 +507,92 @@ def test_names_may_hold_dots():
     assert not world.robots['jar.1'].geometries[0].enabled
 
 
-@pytest.mark.parametrize(('world', 'attribute', 'message'), [
-    ({'materials': {'a': {'friction': 0.3, 'roughness': 0.9}}}, 'roughness', 'is given too'),
-    ({'materials': {'a': {'viscosity': 2.0}}}, 'viscosity', 'from 0 to 1'),
-    ({'contact_materials': [{'between': ['default', 'default'], 'friction': 0.3, 'mu': 0.9}]},
-     'mu', 'is given too'),
-    ({'contact_materials': [{'between': ['default', 'default'], 'mo': 0.9}]}, 'mo', 'mu'),
-    ({'apart': [['a', '']]}, 'apart[0]', 'pair of names'),
-    ({'objects': {'a': {'motion': 'static', 'mesh': {
-        'vertices': [[0, 0, 0], [1, 0, 0], [0, 1, 0]], 'triangles': [[0, 1, 1.7]]}}}},
-     'triangles', 'whole numbers'),
-])
+@pytest.mark.parametrize(
+    ('world', 'attribute', 'message'),
+    [
+        ({'materials': {'a': {'friction': 0.3, 'roughness': 0.9}}}, 'roughness', 'is given too'),
+        ({'materials': {'a': {'viscosity': 2.0}}}, 'viscosity', 'from 0 to 1'),
+        (
+            {
+                'contact_materials': [
+                    {'between': ['default', 'default'], 'friction': 0.3, 'mu': 0.9}
+                ]
+            },
+            'mu',
+            'is given too',
+        ),
+        ({'contact_materials': [{'between': ['default', 'default'], 'mo': 0.9}]}, 'mo', 'mu'),
+        ({'apart': [['a', '']]}, 'apart[0]', 'pair of names'),
+        (
+            {
+                'objects': {
+                    'a': {
+                        'motion': 'static',
+                        'mesh': {
+                            'vertices': [[0, 0, 0], [1, 0, 0], [0, 1, 0]],
+                            'triangles': [[0, 1, 1.7]],
+                        },
+                    }
+                }
+            },
+            'triangles',
+            'whole numbers',
+        ),
+    ],
+)
 def test_words_that_contradict_are_refused(world, attribute, message):
     """Say so where two words mean the same, or a value means nothing."""
     errors = errors_of({'world': world})
     assert any(error.attribute == attribute and message in error.message for error in errors), [
-        str(error) for error in errors]
+        str(error) for error in errors
+    ]
 
 
 def test_fields_of_force_act_in_a_world_of_a_scene():
     """Add fields by name to all or some links, and report each defect at its place."""
     world = sb.World()
-    world.load_scene({'world': {
-        'force_fields': {
-            'wind': {'type': 'drag', 'linear': 0.5, 'wind': [3, 0, 0], 'links': ['crate']},
-            'lift': {'type': 'uniform', 'acceleration': [0, 0, 9.81],
-                     'links': ['crate/crate', 'arm']},
-            'moon': {'type': 'point_gravity', 'strength': 2}},
-        'objects': {'crate': {'box': [0.1, 0.1, 0.1], 'mass': 1.0}},
-        'robots': {'arm': {'urdf': 'arm', 'fixed_base': True}}}})
+    world.load_scene(
+        {
+            'world': {
+                'force_fields': {
+                    'wind': {'type': 'drag', 'linear': 0.5, 'wind': [3, 0, 0], 'links': ['crate']},
+                    'lift': {
+                        'type': 'uniform',
+                        'acceleration': [0, 0, 9.81],
+                        'links': ['crate/crate', 'arm'],
+                    },
+                    'moon': {'type': 'point_gravity', 'strength': 2},
+                },
+                'objects': {'crate': {'box': [0.1, 0.1, 0.1], 'mass': 1.0}},
+                'robots': {'arm': {'urdf': 'arm', 'fixed_base': True}},
+            }
+        }
+    )
     assert world.force_fields == {
         'wind': sb.Drag(linear=0.5, wind=(3.0, 0.0, 0.0)),
         'lift': sb.UniformField(acceleration=(0.0, 0.0, 9.81)),
-        'moon': sb.PointGravity(strength=2.0)}
+        'moon': sb.PointGravity(strength=2.0),
+    }
     before = world.robots['crate'].root_link.p
     world.step()
     force = world.robots['crate'].root_link.last_force
     assert force[0] == pytest.approx(1.5) and force[2] == pytest.approx(0.0, abs=1e-9)
     assert before.shape == (3,)
     for field, words in (
-            ({'type': 'gale'}, 'type'), ({'linear': 1.0}, 'missing; one of uniform'),
-            ({'type': 'drag', 'linear': -1.0}, 'linear'), ({'type': 'drag', 'wnd': 3}, 'wnd'),
-            ({'type': 'uniform', 'force': [1, 2]}, 'force'),
-            ({'type': 'drag', 'links': ['nobody']}, 'nobody'),
-            ({'type': 'drag', 'links': ['crate/arm']}, 'arm')):
+        ({'type': 'gale'}, 'type'),
+        ({'linear': 1.0}, 'missing; one of uniform'),
+        ({'type': 'drag', 'linear': -1.0}, 'linear'),
+        ({'type': 'drag', 'wnd': 3}, 'wnd'),
+        ({'type': 'uniform', 'force': [1, 2]}, 'force'),
+        ({'type': 'drag', 'links': ['nobody']}, 'nobody'),
+        ({'type': 'drag', 'links': ['crate/arm']}, 'arm'),
+    ):
         with pytest.raises(sb.DescriptionError, match=words):
-            sb.World().load_scene({'world': {
-                'force_fields': {'wind': field},
-                'objects': {'crate': {'box': [0.1, 0.1, 0.1], 'mass': 1.0}}}})
+            sb.World().load_scene(
+                {
+                    'world': {
+                        'force_fields': {'wind': field},
+                        'objects': {'crate': {'box': [0.1, 0.1, 0.1], 'mass': 1.0}},
+                    }
+                }
+            )

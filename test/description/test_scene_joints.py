@@ -60,15 +60,23 @@ def _hinge(world, a, b, c):
 
 def _compliant(world, a, b, c):
     joint = world.add_joint(
-        'fixed', a, b, (0.3, 0, 2), tree=False, collide=True, name='j',
-        compliance=((1e4, 1e4, 1e4, 1e2, 1e2, 1e2), 10.0))
+        'fixed',
+        a,
+        b,
+        (0.3, 0, 2),
+        tree=False,
+        collide=True,
+        name='j',
+        compliance=((1e4, 1e4, 1e4, 1e2, 1e2, 1e2), 10.0),
+    )
     joint.break_force, joint.break_torque = 900.0, 80.0
     world.joint_groups.add('held', [joint])
 
 
 def _hinge2(world, a, b, c):
     joint = world.add_joint(
-        'hinge2', a, b, (0.5, 0, 2), (0, 0, 1), (1, 0, 0), suspension=(2e3, 50.0), name='j')
+        'hinge2', a, b, (0.5, 0, 2), (0, 0, 1), (1, 0, 0), suspension=(2e3, 50.0), name='j'
+    )
     joint.axes[0].lower, joint.axes[0].upper = -0.2, 0.2
     joint.axes[1].control = 'velocity'
     joint.axes[1].max_effort, joint.axes[1].target_velocity = 3.0, 5.0
@@ -77,7 +85,8 @@ def _hinge2(world, a, b, c):
 def _motors(world, a, b, c):
     world.add_joint('ball', b, c, (0.8, 0, 2), name='j', tree=False, erp=0.4, cfm=1e-5)
     motor = world.add_angular_motor(
-        b, c, [(0, 0, 1), (1, 0, 0)], fixed_on=('first', 'world'), name='m')
+        b, c, [(0, 0, 1), (1, 0, 0)], fixed_on=('first', 'world'), name='m'
+    )
     motor.axes[0].q = 0.3
     motor.axes[0].stiffness, motor.axes[1].friction = 2.0, 0.1
     hinge = world.add_joint('slider', a, b, axis=(1, 0, 0), name='s')
@@ -90,57 +99,103 @@ def _euler(world, a, b, c):
     motor.axes[1].damping = 0.5
 
 
-@pytest.mark.parametrize(('text', 'build'), [
-    ("""
+@pytest.mark.parametrize(
+    ('text', 'build'),
+    [
+        (
+            """
     j: {type: hinge, between: [a, b], anchor: [0.3, 0, 2], axis: [0, 1, 0], damping: 0.1,
         lower: -1, upper: 0.5, bounce: 0.3, effort_limit: 9, lower_effort_limit: -2,
         control: servo, kp: 30, kd: 1, target_position: 0.4}
-""", _hinge),
-    ("""
+""",
+            _hinge,
+        ),
+        (
+            """
     j: {type: fixed, between: [a, b], anchor: [0.3, 0, 2], tree: false, collide: true,
         compliance: {stiffness: [1.0e4, 1.0e4, 1.0e4, 100, 100, 100], damping: 10},
         break_force: 900, break_torque: 80, groups: [held]}
-""", _compliant),
-    ("""
+""",
+            _compliant,
+        ),
+        (
+            """
     j: {type: hinge2, between: [a, b], anchor: [0.5, 0, 2], axis: [0, 0, 1], axis2: [1, 0, 0],
         suspension: {stiffness: 2000, damping: 50},
         axes: [{lower: -0.2, upper: 0.2},
                {control: velocity, max_effort: 3, target_velocity: 5}]}
-""", _hinge2),
-    ("""
+""",
+            _hinge2,
+        ),
+        (
+            """
     j: {type: ball, between: [b, c], anchor: [0.8, 0, 2], tree: false, erp: 0.4, cfm: 1.0e-5}
     m: {type: angular_motor, between: [b, c],
         axes: [{direction: [0, 0, 1], q: 0.3, stiffness: 2},
                {direction: [1, 0, 0], fixed_on: world, friction: 0.1}]}
     s: {type: slider, between: [a, b], axis: [1, 0, 0]}
     brake: {type: motor, beside: s, friction: 4}
-""", _motors),
-    ("""
+""",
+            _motors,
+        ),
+        (
+            """
     j: {type: ball, between: [a, b], anchor: [0.25, 0, 2]}
     m: {type: angular_motor, between: [a, b], euler: true,
         axes: [{direction: [0, 0, 1]}, {damping: 0.5}, {direction: [1, 0, 0]}]}
-""", _euler),
-    *[(f'\n    j: {{type: {kind}, between: [b, world], anchor: [0.5, 0, 2.3]{axes}}}\n',
-       lambda world, a, b, c, kind=kind, own=own: world.add_joint(
-           kind, b, None, (0.5, 0, 2.3), name='j', **own))
-      for kind, axes, own in (
-          ('piston', ', axis: [0, 1, 0]', {'axis': (0, 1, 0)}), ('planar', '', {}),
-          ('universal', ', axis: [0, 1, 0], axis2: [1, 0, 0]',
-           {'axis': (0, 1, 0), 'axis2': (1, 0, 0)}),
-          ('distance', ', anchor2: [0.5, 0, 2.9]', {'anchor2': (0.5, 0, 2.9)}))],
-    *[(f'\n    j: {{type: {kind}, between: [a, b], damping: 3}}\n',
-       lambda world, a, b, c, kind=kind: setattr(
-           world.add_joint(kind, a, b, name='j'), 'damping', 3.0))
-      for kind in ('hinge_motor', 'slider_motor')]], ids=[
-          'hinge', 'fixed', 'hinge2', 'motors', 'euler', 'piston', 'planar', 'universal',
-          'distance', 'hinge_motor', 'slider_motor'])
+""",
+            _euler,
+        ),
+        *[
+            (
+                f'\n    j: {{type: {kind}, between: [b, world], anchor: [0.5, 0, 2.3]{axes}}}\n',
+                lambda world, a, b, c, kind=kind, own=own: world.add_joint(
+                    kind, b, None, (0.5, 0, 2.3), name='j', **own
+                ),
+            )
+            for kind, axes, own in (
+                ('piston', ', axis: [0, 1, 0]', {'axis': (0, 1, 0)}),
+                ('planar', '', {}),
+                (
+                    'universal',
+                    ', axis: [0, 1, 0], axis2: [1, 0, 0]',
+                    {'axis': (0, 1, 0), 'axis2': (1, 0, 0)},
+                ),
+                ('distance', ', anchor2: [0.5, 0, 2.9]', {'anchor2': (0.5, 0, 2.9)}),
+            )
+        ],
+        *[
+            (
+                f'\n    j: {{type: {kind}, between: [a, b], damping: 3}}\n',
+                lambda world, a, b, c, kind=kind: setattr(
+                    world.add_joint(kind, a, b, name='j'), 'damping', 3.0
+                ),
+            )
+            for kind in ('hinge_motor', 'slider_motor')
+        ],
+    ],
+    ids=[
+        'hinge',
+        'fixed',
+        'hinge2',
+        'motors',
+        'euler',
+        'piston',
+        'planar',
+        'universal',
+        'distance',
+        'hinge_motor',
+        'slider_motor',
+    ],
+)
 def test_joints_have_the_bits_of_code(text, build):
     """Build a joint of every kind in both ways; states are equal at first and after steps."""
     world, own = of_scene(text), bodies()
     build(own, *map(own.robots.get, 'abc'))
     assert world.state_hash() == own.state_hash()
     assert {name: joint.type for name, joint in world.joints.items()} == {
-        name: joint.type for name, joint in own.joints.items()}
+        name: joint.type for name, joint in own.joints.items()
+    }
     assert world.joint_groups.keys() == own.joint_groups.keys()
     for each in (world, own):
         each.step(50)
@@ -150,7 +205,8 @@ def test_joints_have_the_bits_of_code(text, build):
 def test_every_parameter_of_an_axis_can_be_said():
     """Take the keys of axes and of sleep from the classes, so that none is forgotten."""
     assert set(AXIS_NUMBERS) == {
-        name for name, value in vars(Axis).items() if isinstance(value, Parameter)}
+        name for name, value in vars(Axis).items() if isinstance(value, Parameter)
+    }
     assert set(SLEEP_KEYS) == set(Sleep.__dataclass_fields__)
 
 
@@ -175,10 +231,18 @@ MEDIA = """
 
 def test_media_rest_and_settings_have_the_bits_of_code():
     """Set what acts on links, when robots sleep, joints of robots and how the world is run."""
-    own = sb.World(solver='split', iterations=30, erp=0.4, cfm=1e-6, contact_margin=1e-3,
-                   integrator='rk5', sleep=sb.Sleep(0.05, steps=3))
+    own = sb.World(
+        solver='split',
+        iterations=30,
+        erp=0.4,
+        cfm=1e-6,
+        contact_margin=1e-3,
+        integrator='rk5',
+        sleep=sb.Sleep(0.05, steps=3),
+    )
     ball = own.add_body(
-        sb.Sphere(0.1), 'ball', position=(0, 0, 1), linear_velocity=(1, 0, 0)).root_link
+        sb.Sphere(0.1), 'ball', position=(0, 0, 1), linear_velocity=(1, 0, 0)
+    ).root_link
     ball.gravity = False
     ball.linear_velocity_damping = (0.5, 0.5, 0.5)
     ball.angular_velocity_damping = (1, 2, 3)
@@ -202,39 +266,70 @@ def test_media_rest_and_settings_have_the_bits_of_code():
     assert world.robots['crate'].root_link.p[2] == 1.0
 
 
-@pytest.mark.parametrize(('text', 'said'), [
-    ('  solver: fast\n', ["world solver=\"fast\": expected 'direct', 'iterative' or 'split'"]),
-    ('  sleep: {linear: -1}\n', ['linear="-1.0": expected a number of at least 0']),
-    ('  sleep: {lineer: 1}\n', ["lineer=\"1\": there is no such key; did you mean 'linear'?"]),
-    ('  joints: {j: {type: hing, between: [a, b]}}\n',
-     ["joints.j' type=\"hing\": expected one of ball, hinge,"]),
-    ('  joints: {j: {type: hinge, between: [a, d]}}\n',
-     ['between="d": expected a name that is known', 'Known: a, b, c.']),
-    ('  joints: {j: {type: hinge, between: [a]}}\n', ['must be a list of 2 texts']),
-    ('  joints: {j: {type: hinge, between: [b, b]}}\n', ['two links that can move relative']),
-    ('  joints: {j: {type: hinge, between: [b, world], axis: [0, 0, 0]}}\n',
-     ['axis="(0.0, 0.0, 0.0)": expected 3 finite numbers that are not all 0']),
-    ('  joints:\n    j:\n      type: hinge\n      between: [a, b]\n      break_force: 3\n',
-     ['scene.yaml:10:', 'break_force="3.0": expected tree: false']),
-    ('  joints: {j: {type: hinge, between: [a, b], lower: 3, upper: 2}}\n',
-     ['lower="3.0": expected at most upper, which is 2.0']),
-    ('  joints: {j: {type: hinge, between: [a, b], lowr: 3}}\n',
-     ["lowr=\"3\": there is no such key; did you mean 'lower'?"]),
-    ('  joints: {j: {type: hinge, between: [a, b], control: go}}\n',
-     ["control=\"go\": expected 'effort', 'velocity', 'position' or 'servo'"]),
-    ('  joints: {j: {type: ball, between: [a, b], axes: [{damping: 1}]}}\n',
-     ['axes="1": expected at most 0 entries']),
-    ('  joints: {j: {type: ball, between: [a, b], enabled: false}}\n', ['tree: false']),
-    ('  joints: {j: {type: motor, beside: k}}\n', ['beside="k": expected a name that is known']),
-    ('  joints: {j: {type: motor}}\n', ['beside: missing']),
-    ('  joints: {j: {type: angular_motor, between: [a, b], axes: [{damping: 1}]}}\n',
-     ["axes[0]' direction: missing"]),
-    ('  joints: {j: {type: hinge, between: [a, b], compliance: {damping: 1}}}\n',
-     ["compliance' stiffness: missing"]),
-    ('  robots: {r: {urdf: pendulum, links: {x: {gravity: false}}}}\n',
-     ["robots.r.links.x': unknown link 'x' in robot 'r'. Known: "]),
-    ('  robots: {r: {urdf: pendulum, joints: {x: {damping: 1}}}}\n',
-     ["robots.r.joints.x': unknown joint 'x' in robot 'r'. Known: "])])
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('  solver: fast\n', ["world solver=\"fast\": expected 'direct', 'iterative' or 'split'"]),
+        ('  sleep: {linear: -1}\n', ['linear="-1.0": expected a number of at least 0']),
+        ('  sleep: {lineer: 1}\n', ['lineer="1": there is no such key; did you mean \'linear\'?']),
+        (
+            '  joints: {j: {type: hing, between: [a, b]}}\n',
+            ['joints.j\' type="hing": expected one of ball, hinge,'],
+        ),
+        (
+            '  joints: {j: {type: hinge, between: [a, d]}}\n',
+            ['between="d": expected a name that is known', 'Known: a, b, c.'],
+        ),
+        ('  joints: {j: {type: hinge, between: [a]}}\n', ['must be a list of 2 texts']),
+        ('  joints: {j: {type: hinge, between: [b, b]}}\n', ['two links that can move relative']),
+        (
+            '  joints: {j: {type: hinge, between: [b, world], axis: [0, 0, 0]}}\n',
+            ['axis="(0.0, 0.0, 0.0)": expected 3 finite numbers that are not all 0'],
+        ),
+        (
+            '  joints:\n    j:\n      type: hinge\n      between: [a, b]\n      break_force: 3\n',
+            ['scene.yaml:10:', 'break_force="3.0": expected tree: false'],
+        ),
+        (
+            '  joints: {j: {type: hinge, between: [a, b], lower: 3, upper: 2}}\n',
+            ['lower="3.0": expected at most upper, which is 2.0'],
+        ),
+        (
+            '  joints: {j: {type: hinge, between: [a, b], lowr: 3}}\n',
+            ['lowr="3": there is no such key; did you mean \'lower\'?'],
+        ),
+        (
+            '  joints: {j: {type: hinge, between: [a, b], control: go}}\n',
+            ["control=\"go\": expected 'effort', 'velocity', 'position' or 'servo'"],
+        ),
+        (
+            '  joints: {j: {type: ball, between: [a, b], axes: [{damping: 1}]}}\n',
+            ['axes="1": expected at most 0 entries'],
+        ),
+        ('  joints: {j: {type: ball, between: [a, b], enabled: false}}\n', ['tree: false']),
+        (
+            '  joints: {j: {type: motor, beside: k}}\n',
+            ['beside="k": expected a name that is known'],
+        ),
+        ('  joints: {j: {type: motor}}\n', ['beside: missing']),
+        (
+            '  joints: {j: {type: angular_motor, between: [a, b], axes: [{damping: 1}]}}\n',
+            ["axes[0]' direction: missing"],
+        ),
+        (
+            '  joints: {j: {type: hinge, between: [a, b], compliance: {damping: 1}}}\n',
+            ["compliance' stiffness: missing"],
+        ),
+        (
+            '  robots: {r: {urdf: pendulum, links: {x: {gravity: false}}}}\n',
+            ["robots.r.links.x': unknown link 'x' in robot 'r'. Known: "],
+        ),
+        (
+            '  robots: {r: {urdf: pendulum, joints: {x: {damping: 1}}}}\n',
+            ["robots.r.joints.x': unknown joint 'x' in robot 'r'. Known: "],
+        ),
+    ],
+)
 def test_wrong_keys_are_named(tmp_path, text, said):
     """Name file, line, key, value and what would have been accepted; add nothing."""
     (line,) = errors_of(tmp_path, text)
@@ -247,9 +342,11 @@ def test_nothing_is_left_where_a_joint_is_wrong():
     """Take back bodies, joints, their groups and settings."""
     world = sb.World()
     before = world.state_hash()
-    scene = yaml.safe_load(f'world:\n  solver: split\n  objects:{BODIES}  joints:\n'
-                           '    j: {type: hinge, between: [a, b], groups: [g]}\n'
-                           '    k: {type: hinge, between: [b, d]}\n')
+    scene = yaml.safe_load(
+        f'world:\n  solver: split\n  objects:{BODIES}  joints:\n'
+        '    j: {type: hinge, between: [a, b], groups: [g]}\n'
+        '    k: {type: hinge, between: [b, d]}\n'
+    )
     with pytest.raises(sb.DescriptionError, match="'d'"):
         world.load_scene(scene)
     assert world.state_hash() == before and world.solver == 'direct'
@@ -292,7 +389,8 @@ def test_shipped_joints_do_what_they_say(repository):
     chassis, door = world.robots['chassis'], world.joint('hinge')
     world.step(200)
     assert chassis.device('ahead').range == pytest.approx(
-        2.975 - chassis.root_link.p[0] - 0.55, abs=0.05)
+        2.975 - chassis.root_link.p[0] - 0.55, abs=0.05
+    )
     assert world.broken_joints == ['rope'] and abs(door.q) < 1e-3
     world.step(2400)
     assert set(world.broken_joints) == {'latch', 'rope'} and abs(door.q) > 0.2

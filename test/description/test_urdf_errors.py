@@ -11,8 +11,7 @@ from sim_bridge.description import check_description, DescriptionError, load_des
 
 
 @pytest.mark.parametrize(
-    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'),
-    cases(ERRORS, LOOP_ERRORS),
+    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(ERRORS, LOOP_ERRORS)
 )
 def test_error(code, lines, element, name, attribute, value, line):
     """Refuse a description with one error of this kind, reported once, where it is."""

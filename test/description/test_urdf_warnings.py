@@ -207,10 +207,15 @@ WARNINGS = {
     'drive-geometry': [
         (
             {
-                3: link('arm') + link('hand'), 7: '<axis xyz="0 -1 0"/>',
-                9: joint('wrist', parent='base', child='hand') + '\n'
-                + plugin('gz-sim-diff-drive-system', '<left_joint>elbow</left_joint>'
-                         '<right_joint>wrist</right_joint>') + '</robot>',
+                3: link('arm') + link('hand'),
+                7: '<axis xyz="0 -1 0"/>',
+                9: joint('wrist', parent='base', child='hand')
+                + '\n'
+                + plugin(
+                    'gz-sim-diff-drive-system',
+                    '<left_joint>elbow</left_joint><right_joint>wrist</right_joint>',
+                )
+                + '</robot>',
             },
             'gazebo/plugin',
             'p',
@@ -221,8 +226,10 @@ WARNINGS = {
     ],
     'unread-controllers': [
         (
-            {9: plugin('gz_ros2_control-system', '\n<parameters>none.yaml</parameters>')
-             + '</robot>'},
+            {
+                9: plugin('gz_ros2_control-system', '\n<parameters>none.yaml</parameters>')
+                + '</robot>'
+            },
             'gazebo/plugin/parameters',
             'p',
             '',
@@ -249,8 +256,12 @@ WARNINGS = {
             9,
         ),
         (
-            {9: gazebo('<velocity_decay><linear>0.0</linear><angular>0.1</angular>'
-                       '</velocity_decay>', 'arm')},
+            {
+                9: gazebo(
+                    '<velocity_decay><linear>0.0</linear><angular>0.1</angular></velocity_decay>',
+                    'arm',
+                )
+            },
             'gazebo/velocity_decay',
             'arm',
             '',
@@ -362,8 +373,15 @@ def test_every_code_of_the_sources_is_tested(repository):
             continue
         codes.update(noted.findall(file.read_text()))
     elsewhere = {
-        'unreadable', 'xacro', 'xacro-missing', 'unknown-key', 'sensor-type', 'not-yaml',
-        'too-large', 'encoding'}
+        'unreadable',
+        'xacro',
+        'xacro-missing',
+        'unknown-key',
+        'sensor-type',
+        'not-yaml',
+        'too-large',
+        'encoding',
+    }
     assert codes >= elsewhere
     tables = (ERRORS, WARNINGS, LOOP_ERRORS, LOOP_WARNINGS)
     assert codes - elsewhere <= set().union(*tables)

@@ -67,8 +67,7 @@ class Ground:
 
 
 def differential(**more):
-    return {
-        'type': 'differential', 'left_wheel_names': LEFT, 'right_wheel_names': RIGHT, **more}
+    return {'type': 'differential', 'left_wheel_names': LEFT, 'right_wheel_names': RIGHT, **more}
 
 
 @pytest.fixture
@@ -119,10 +118,16 @@ def test_the_rover_drives_a_square(rover):
 
 def test_wheels_on_points_tell_the_truth():
     """Reckon, on wheels that touch the ground in points and never slip, the pose there is."""
-    ground = Ground(car(), {
-        'type': 'ackermann', 'traction_joints_names': ['rear_right', 'rear_left'],
-        'steering_joints_names': ['steer_right', 'steer_left'],
-        'linear': {'x': {'max_acceleration': 1.0}}, 'angular': {'z': {'max_acceleration': 1.0}}})
+    ground = Ground(
+        car(),
+        {
+            'type': 'ackermann',
+            'traction_joints_names': ['rear_right', 'rear_left'],
+            'steering_joints_names': ['steer_right', 'steer_left'],
+            'linear': {'x': {'max_acceleration': 1.0}},
+            'angular': {'z': {'max_acceleration': 1.0}},
+        },
+    )
     described = ground.drive.description
     assert described.steering[0].position == pytest.approx((0.4, 0.15))
     assert described.offset == pytest.approx((-0.2, 0.0))
@@ -132,13 +137,17 @@ def test_wheels_on_points_tell_the_truth():
     v, _, yaw_rate = ground.twist
     assert yaw_rate == pytest.approx(0.4, rel=1e-3)
     assert v == pytest.approx(0.5, rel=1e-3)
+
     # the drive's frame is the middle of the rear axle, 0.2 m behind base_link
     def axle(pose):
-        return np.array([
-            pose[0] - 0.2 * math.cos(pose[2]), pose[1] - 0.2 * math.sin(pose[2]), pose[2]])
+        return np.array(
+            [pose[0] - 0.2 * math.cos(pose[2]), pose[1] - 0.2 * math.sin(pose[2]), pose[2]]
+        )
+
     moved = np.linalg.norm((axle(ground.pose) - axle(start))[:2])
     reckoned = math.hypot(
-        ground.drive.odometry.pose.x - then.x, ground.drive.odometry.pose.y - then.y)
+        ground.drive.odometry.pose.x - then.x, ground.drive.odometry.pose.y - then.y
+    )
     # the chord of an arc of 1.2 rad with the radius v / ω
     assert moved == pytest.approx(2.0 * 1.25 * math.sin(0.6), rel=2e-3)
     assert reckoned == pytest.approx(moved, rel=2e-3)
@@ -162,8 +171,7 @@ def test_skid_steering_turns_by_the_closed_form(friction):
     a, b = 0.15, 0.2
     share = b * b / (a * a + b * b)
     for multiplier in (1.0, 1.0 / share):
-        ground = Ground(
-            skid_steered(a, b), differential(wheel_separation_multiplier=multiplier))
+        ground = Ground(skid_steered(a, b), differential(wheel_separation_multiplier=multiplier))
         ground.world.materials.add(sb.Material('default', friction=friction))
         ground.go((0.0, 0.0, 1.0), 1.5)
         assert ground.twist[2] == pytest.approx(share * multiplier, rel=2e-3)
@@ -205,47 +213,72 @@ def test_motors_give_no_more_than_their_limit():
 def test_speed_limits_of_joints_slow_the_whole_twist():
     """Keep to the path where a wheel cannot turn as fast as the twist asks."""
     ground = Ground(path_of('rover'))
-    ground.drive = Drive(ground.robot, drives_from_mapping({'base': {
-        'type': 'differential', 'left_wheel_names': ['left_wheel_joint'],
-        'right_wheel_names': ['right_wheel_joint']}}, load_description(
-            path_of('rover').read_text().split('<gazebo>\n    <plugin')[0] + '</robot>'))[0])
+    ground.drive = Drive(
+        ground.robot,
+        drives_from_mapping(
+            {
+                'base': {
+                    'type': 'differential',
+                    'left_wheel_names': ['left_wheel_joint'],
+                    'right_wheel_names': ['right_wheel_joint'],
+                }
+            },
+            load_description(
+                path_of('rover').read_text().split('<gazebo>\n    <plugin')[0] + '</robot>'
+            ),
+        )[0],
+    )
     ground.drive.command(1.4, 0.0, 3.0)
     ground.drive.advance(STEP)
     left, right = (
-        ground.robot.joint(f'{side}_wheel_joint').target_velocity for side in ('left', 'right'))
+        ground.robot.joint(f'{side}_wheel_joint').target_velocity for side in ('left', 'right')
+    )
     # 1.4 ± 0.16 · 3 m/s, and at most 15 rad/s · 0.1 m
     assert right == pytest.approx(15.0)
     assert left / right == pytest.approx((1.4 - 0.48) / (1.4 + 0.48))
 
 
 MECANUM = {
-    'fl': (0.2, 0.2, 0.25 * math.pi), 'fr': (0.2, -0.2, -0.25 * math.pi),
-    'rr': (-0.2, -0.2, 0.25 * math.pi), 'rl': (-0.2, 0.2, -0.25 * math.pi)}
+    'fl': (0.2, 0.2, 0.25 * math.pi),
+    'fr': (0.2, -0.2, -0.25 * math.pi),
+    'rr': (-0.2, -0.2, 0.25 * math.pi),
+    'rl': (-0.2, 0.2, -0.25 * math.pi),
+}
 
 
 def mecanum(radius):
     return {
-        'type': 'mecanum', 'wheel_names': [*MECANUM],
-        'kinematics': {
-            'wheels_radius': radius, 'sum_of_robot_center_projection_on_X_Y_axis': 0.4}}
+        'type': 'mecanum',
+        'wheel_names': [*MECANUM],
+        'kinematics': {'wheels_radius': radius, 'sum_of_robot_center_projection_on_X_Y_axis': 0.4},
+    }
 
 
 def rollers(kind):
     """Return a vehicle with rollers, and the parameters of its drive."""
     if kind == 'mecanum':
         parts = ''.join(
-            roller_wheel(name, x, y, 0.0, roller) for name, (x, y, roller) in MECANUM.items())
+            roller_wheel(name, x, y, 0.0, roller) for name, (x, y, roller) in MECANUM.items()
+        )
         return vehicle(parts), mecanum(rolling_radius())
     names = ['a', 'b', 'c']
     parts = ''
     for k, name in enumerate(names):
         angle = 2.0 * math.pi * k / 3
         parts += roller_wheel(
-            name, 0.25 * math.cos(angle), 0.25 * math.sin(angle), angle - 0.5 * math.pi,
-            0.5 * math.pi)
+            name,
+            0.25 * math.cos(angle),
+            0.25 * math.sin(angle),
+            angle - 0.5 * math.pi,
+            0.5 * math.pi,
+        )
     return vehicle(parts), {
-        'type': 'omni', 'wheel_names': names, 'wheel_radius': rolling_radius(),
-        'robot_radius': 0.25, 'wheel_offset': 0.0}
+        'type': 'omni',
+        'wheel_names': names,
+        'wheel_radius': rolling_radius(),
+        'robot_radius': 0.25,
+        'wheel_offset': 0.0,
+    }
 
 
 @pytest.mark.parametrize('kind', ['mecanum', 'omni'])
@@ -258,7 +291,9 @@ def test_wheels_with_rollers_drive_in_all_directions(kind):
     text, parameters = rollers(kind)
     limits = {'max_acceleration': 2.0}
     parameters |= {
-        'linear': {'x': limits, 'y': limits}, 'angular': {'z': {'max_acceleration': 5.0}}}
+        'linear': {'x': limits, 'y': limits},
+        'angular': {'z': {'max_acceleration': 5.0}},
+    }
     for twist in ((0.3, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, 0.0, 1.0)):
         ground = Ground(text, parameters, height=0.1)
         ground.go(twist, 0.5)
@@ -278,20 +313,25 @@ def test_friction_stands_in_for_the_rollers_of_mecanum_wheels(frame):
     The direction is fixed in the chassis, which turns, not in the wheels. Nothing is lost then:
     wheels that neither slip nor lift move the vehicle as their kinematics say.
     """
-    text = vehicle(''.join(wheel(name, x, y) for name, (x, y, _) in MECANUM.items()), ''.join(
-        mecanum_friction(name, roller, frame) for name, (_, _, roller) in MECANUM.items()))
+    text = vehicle(
+        ''.join(wheel(name, x, y) for name, (x, y, _) in MECANUM.items()),
+        ''.join(mecanum_friction(name, roller, frame) for name, (_, _, roller) in MECANUM.items()),
+    )
     if frame == 'chassis':
         # a frame that is turned in the base
         text = text.replace(
-            '<child link="chassis"/>', '<child link="chassis"/><origin rpy="0 0 0.5"/>')
+            '<child link="chassis"/>', '<child link="chassis"/><origin rpy="0 0 0.5"/>'
+        )
         for name, (_, _, roller) in MECANUM.items():
             text = text.replace(
-                mecanum_friction(name, roller, frame),
-                mecanum_friction(name, roller - 0.5, frame))
+                mecanum_friction(name, roller, frame), mecanum_friction(name, roller - 0.5, frame)
+            )
     parameters = mecanum(RADIUS)
     limits = {'max_acceleration': 2.0}
     parameters |= {
-        'linear': {'x': limits, 'y': limits}, 'angular': {'z': {'max_acceleration': 5.0}}}
+        'linear': {'x': limits, 'y': limits},
+        'angular': {'z': {'max_acceleration': 5.0}},
+    }
     ground = Ground(text, parameters)
     for twist in ((0.3, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, 0.0, 1.0), (0.2, -0.2, 0.5)):
         ground.go(twist, 1.0)
@@ -345,18 +385,32 @@ def test_open_loop_reckons_what_is_commanded():
 
 def test_gazebos_car_drives_all_its_wheels():
     """Tell by the links which wheels are steered."""
-    tags = ''.join(f'<{tag}>{text}</{tag}>' for tag, text in (
-        ('left_joint', 'front_left'), ('left_joint', 'rear_left'), ('right_joint', 'front_right'),
-        ('right_joint', 'rear_right'), ('left_steering_joint', 'steer_left'),
-        ('right_steering_joint', 'steer_right'), ('wheel_separation', 0.3),
-        ('kingpin_width', 0.3), ('wheel_base', 0.4), ('wheel_radius', 0.1),
-        ('max_acceleration', 1.0), ('min_acceleration', -1.0)))
+    tags = ''.join(
+        f'<{tag}>{text}</{tag}>'
+        for tag, text in (
+            ('left_joint', 'front_left'),
+            ('left_joint', 'rear_left'),
+            ('right_joint', 'front_right'),
+            ('right_joint', 'rear_right'),
+            ('left_steering_joint', 'steer_left'),
+            ('right_steering_joint', 'steer_right'),
+            ('wheel_separation', 0.3),
+            ('kingpin_width', 0.3),
+            ('wheel_base', 0.4),
+            ('wheel_radius', 0.1),
+            ('max_acceleration', 1.0),
+            ('min_acceleration', -1.0),
+        )
+    )
     text = car().replace('</robot>', plugin('gz-sim-ackermann-steering-system', tags) + '</robot>')
     ground = Ground(text)
     steered = {wheel.joint: wheel.steering for wheel in ground.drive.description.wheels}
     assert steered == {
-        'front_left': 'steer_left', 'front_right': 'steer_right', 'rear_left': '',
-        'rear_right': ''}
+        'front_left': 'steer_left',
+        'front_right': 'steer_right',
+        'rear_left': '',
+        'rear_right': '',
+    }
     ground.go((0.5, 0.0, 0.4), 2.5)
     assert ground.twist[2] == pytest.approx(0.4, rel=1e-3)
     assert ground.drive.odometry.twist == pytest.approx((0.5, 0.0, 0.4), rel=1e-3)
@@ -367,13 +421,15 @@ def test_rollers_turn_the_vehicle_about_its_base(forward):
     """Turn about base_link where the wheels are off it, and tell its pose."""
     text, parameters = rollers('omni')
     # wheels 0.1 m ahead of the base
-    text = text.replace('<joint name="base_joint" type="fixed"><parent link="base_link"/>',
-                        '<joint name="base_joint" type="fixed"><parent link="base_link"/>'
-                        '<origin xyz="0.1 0 0"/>')
+    text = text.replace(
+        '<joint name="base_joint" type="fixed"><parent link="base_link"/>',
+        '<joint name="base_joint" type="fixed"><parent link="base_link"/><origin xyz="0.1 0 0"/>',
+    )
     for name in 'abc':
         text = text.replace(
             f'<joint name="{name}" type="continuous"><parent link="base_link"/>',
-            f'<joint name="{name}" type="continuous"><parent link="chassis"/>')
+            f'<joint name="{name}" type="continuous"><parent link="chassis"/>',
+        )
     ground = Ground(text, parameters, height=0.1)
     assert ground.drive.description.offset == pytest.approx((0.1, 0.0))
     ground.go((forward, 0.0, 0.5), 1.0)
@@ -393,14 +449,21 @@ def test_rollers_jammed_against_the_chassis_stall_the_motors(solver):
     names = {'fl': (0.2, 0.16), 'fr': (0.2, -0.16), 'rr': (-0.2, -0.16), 'rl': (-0.2, 0.16)}
     world = sb.World(solver=solver)
     world.add_ground()
-    robot = world.load_urdf(vehicle(''.join(
-        roller_wheel(name, x, y, 0.0, math.copysign(0.25 * math.pi, x * y))
-        for name, (x, y) in names.items())), position=(0.0, 0.0, 0.1))
+    robot = world.load_urdf(
+        vehicle(
+            ''.join(
+                roller_wheel(name, x, y, 0.0, math.copysign(0.25 * math.pi, x * y))
+                for name, (x, y) in names.items()
+            )
+        ),
+        position=(0.0, 0.0, 0.1),
+    )
     wheels = [robot.joint(name) for name in names]
     for joint in wheels:
         joint.control, joint.target_velocity = 'velocity', 5.0
     world.step(600)
     assert np.abs([joint.dq for joint in wheels]).max() < 0.1
     np.testing.assert_allclose(
-        [robot.motor_efforts[robot.joint_names.index(name)] for name in names], 20.0)
+        [robot.motor_efforts[robot.joint_names.index(name)] for name in names], 20.0
+    )
     assert np.linalg.norm(robot.root_link.v) < 0.05

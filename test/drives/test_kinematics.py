@@ -65,8 +65,7 @@ def test_a_drive_with_its_frame_elsewhere_moves_that_frame(twist):
     # the middle is at minus the offset: v = v_frame + ω × (middle - frame)
     middle = (vx + yaw_rate * at_y, vy - yaw_rate * at_x, yaw_rate)
     here = FixedWheels(mecanum(names, 0.5, 0.4, 0.08))
-    np.testing.assert_allclose(
-        there.motion(twist).speeds, here.motion(middle).speeds, atol=1e-13)
+    np.testing.assert_allclose(there.motion(twist).speeds, here.motion(middle).speeds, atol=1e-13)
 
 
 @pytest.mark.parametrize('count', [3, 4, 5])
@@ -142,7 +141,8 @@ def test_the_limit_of_the_steering_widens_the_curve():
         np.testing.assert_allclose(back, possible, atol=1e-12)
     # backwards the steering is that of the same curve
     np.testing.assert_allclose(
-        kinematics.motion((-0.5, 0.0, 50.0)).angles, kinematics.motion((0.5, 0.0, -50.0)).angles)
+        kinematics.motion((-0.5, 0.0, 50.0)).angles, kinematics.motion((0.5, 0.0, -50.0)).angles
+    )
 
 
 def test_a_car_cannot_turn_on_the_spot_and_a_tricycle_can():
@@ -155,7 +155,8 @@ def test_a_car_cannot_turn_on_the_spot_and_a_tricycle_can():
     assert car(0.6).motion((0.0, 0.0, 0.0)).angles is None
     wheels = (WheelDescription('front', (0.5, 0.0), 0.1, steering='fork'),)
     tricycle = DriveDescription(
-        'tricycle', 'tricycle', wheels, (SteeringDescription('fork', (0.5, 0.0)),))
+        'tricycle', 'tricycle', wheels, (SteeringDescription('fork', (0.5, 0.0)),)
+    )
     kinematics = kinematics_of(tricycle, [(-math.inf, math.inf)])
     motion = kinematics.motion((0.0, 0.0, 1.0))
     np.testing.assert_allclose(motion.angles, [0.5 * math.pi])
@@ -164,8 +165,10 @@ def test_a_car_cannot_turn_on_the_spot_and_a_tricycle_can():
     np.testing.assert_allclose(back, (0.0, 0.0, 1.0), atol=1e-12)
 
 
-@pytest.mark.parametrize('twist', [(0.7, 0.2, 1.9), (-0.4, 0.1, -1e-4), (0.3, -0.2, 1e-9),
-                                   (0.5, 0.0, 0.0), (0.2, 0.0, 40.0)])
+@pytest.mark.parametrize(
+    'twist',
+    [(0.7, 0.2, 1.9), (-0.4, 0.1, -1e-4), (0.3, -0.2, 1e-9), (0.5, 0.0, 0.0), (0.2, 0.0, 40.0)],
+)
 def test_arcs_are_exact(twist):
     """End where an integration of the moving frame ends, in one step or in many."""
     start = PlanarPose(0.3, -0.2, 0.8)
@@ -177,7 +180,8 @@ def test_arcs_are_exact(twist):
 
     truth = solve_ivp(moving, (0.0, 1.5), start, rtol=1e-12, atol=1e-13, method='DOP853').y[:, -1]
     np.testing.assert_allclose(
-        moved_pose(start, (1.5 * x, 1.5 * y, 1.5 * yaw_rate)), truth, atol=1e-10)
+        moved_pose(start, (1.5 * x, 1.5 * y, 1.5 * yaw_rate)), truth, atol=1e-10
+    )
     odometry = Odometry()
     odometry.pose = start
     for _ in range(300):

@@ -12,14 +12,19 @@ from sim_bridge.drives.limiter import SpeedLimiter
 def run(limits: SpeedLimits, wanted: list[tuple[float, float]], step: float) -> np.ndarray:
     """Return the velocities for wanted ones, each kept for a time [s]."""
     limiter = SpeedLimiter(limits)
-    return np.array([
-        limiter.step(velocity, step) for velocity, time in wanted
-        for _ in range(round(time / step))])
+    return np.array(
+        [
+            limiter.step(velocity, step)
+            for velocity, time in wanted
+            for _ in range(round(time / step))
+        ]
+    )
 
 
 def even(velocity=np.inf, acceleration=np.inf, jerk=np.inf) -> SpeedLimits:
     return SpeedLimits(
-        -velocity, velocity, acceleration, acceleration, acceleration, acceleration, jerk, jerk)
+        -velocity, velocity, acceleration, acceleration, acceleration, acceleration, jerk, jerk
+    )
 
 
 def fastest(wanted: float, acceleration: float, jerk: float, time: float) -> np.ndarray:
@@ -58,7 +63,8 @@ def test_the_limits_are_used_up_and_kept(acceleration, jerk):
     # in the time of the closed form, and a step
     if acceleration**2 / jerk < wanted:
         assert np.argmax(found == wanted) * step <= (
-            wanted / acceleration + acceleration / jerk + 1.5 * step)
+            wanted / acceleration + acceleration / jerk + 1.5 * step
+        )
 
 
 def test_a_change_of_mind_keeps_the_limits():

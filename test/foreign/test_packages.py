@@ -17,9 +17,15 @@ def package(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize('uri', [
-    'package://bot/{0}/secret.stl', 'package://bot/{0}/../secret.stl', 'model://bot/{0}/secret.stl',
-    'package://bot/../../secret.stl'])
+@pytest.mark.parametrize(
+    'uri',
+    [
+        'package://bot/{0}/secret.stl',
+        'package://bot/{0}/../secret.stl',
+        'model://bot/{0}/secret.stl',
+        'package://bot/../../secret.stl',
+    ],
+)
 def test_paths_that_lead_out_are_refused(package, tmp_path, uri):
     """Refuse a path that is absolute inside the package, or goes up."""
     uri = uri.format(tmp_path)
@@ -35,7 +41,8 @@ def test_links_that_lead_out_are_refused(package, tmp_path, target):
     for uri in ('package://bot/a.stl', 'package://bot/meshes/secret.stl'):
         assert resolve_uri(uri, package_paths=[package]) is None
         assert 'is a symbolic link that leads out of package' in explain_unresolved(
-            uri, package_paths=[package])
+            uri, package_paths=[package]
+        )
 
 
 def test_links_into_the_same_package_are_followed(package, tmp_path):

@@ -40,9 +40,26 @@ def test_data_go_there_and_back():
     assert do('count', data=data) == ({'count': 1}, data)
 
 
-@pytest.mark.parametrize('action', [
-    'write', 'append', 'remove', 'rename', 'mode', 'folder', 'link', 'internet', 'local socket',
-    'program', 'exec', 'fork', 'thread', 'kill', 'limits'])
+@pytest.mark.parametrize(
+    'action',
+    [
+        'write',
+        'append',
+        'remove',
+        'rename',
+        'mode',
+        'folder',
+        'link',
+        'internet',
+        'local socket',
+        'program',
+        'exec',
+        'fork',
+        'thread',
+        'kill',
+        'limits',
+    ],
+)
 def test_a_hostile_reader_can_only_compute(file, action):
     """Refuse writing, sockets, programs, threads, signals; leave every file as it was."""
     with pytest.raises(ReadingError, match=REFUSED):
@@ -72,24 +89,49 @@ for action in ({actions}):
 @pytest.mark.parametrize(
     ('without', 'kept', 'may_read', 'actions'),
     [
-        ('_forbid_calls', 'landlock', True, [
-            'lambda: os.open({file!r}, os.O_WRONLY)', 'lambda: os.truncate({file!r}, 0)',
-            'lambda: os.remove({file!r})', "lambda: os.mkdir({file!r} + 'x')",
-            "lambda: os.execv('/bin/true', ['true'])",
-            "lambda: socket.create_connection(('127.0.0.1', 9))"]),
-        ('_forbid_calls', 'landlock', False, [
-            "lambda: os.listdir('/')", 'lambda: open({file!r})']),
-        ('_forbid_files', 'seccomp', True, [
-            'lambda: os.open({file!r}, os.O_WRONLY)', 'lambda: os.truncate({file!r}, 0)',
-            'lambda: os.remove({file!r})', "lambda: os.mkdir({file!r} + 'x')",
-            "lambda: os.execv('/bin/true', ['true'])", 'lambda: socket.socket()']),
-    ])
+        (
+            '_forbid_calls',
+            'landlock',
+            True,
+            [
+                'lambda: os.open({file!r}, os.O_WRONLY)',
+                'lambda: os.truncate({file!r}, 0)',
+                'lambda: os.remove({file!r})',
+                "lambda: os.mkdir({file!r} + 'x')",
+                "lambda: os.execv('/bin/true', ['true'])",
+                "lambda: socket.create_connection(('127.0.0.1', 9))",
+            ],
+        ),
+        (
+            '_forbid_calls',
+            'landlock',
+            False,
+            ["lambda: os.listdir('/')", 'lambda: open({file!r})'],
+        ),
+        (
+            '_forbid_files',
+            'seccomp',
+            True,
+            [
+                'lambda: os.open({file!r}, os.O_WRONLY)',
+                'lambda: os.truncate({file!r}, 0)',
+                'lambda: os.remove({file!r})',
+                "lambda: os.mkdir({file!r} + 'x')",
+                "lambda: os.execv('/bin/true', ['true'])",
+                'lambda: socket.socket()',
+            ],
+        ),
+    ],
+)
 def test_each_fence_holds_alone(file, without, kept, may_read, actions):
     """Refuse by Landlock what seccomp would refuse too, and the other way round."""
     assert platform.machine() in ('x86_64', 'aarch64')
     script = SCRIPT.format(
-        path=sys.path, without=without, may_read=may_read,
-        actions=''.join(f'{action}, ' for action in actions).format(file=str(file)))
+        path=sys.path,
+        without=without,
+        may_read=may_read,
+        actions=''.join(f'{action}, ' for action in actions).format(file=str(file)),
+    )
     said = subprocess.run(
         [sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, check=True
     ).stdout.splitlines()
@@ -101,18 +143,28 @@ def test_a_reader_of_bytes_opens_no_file(file):
     """Let a reader read files where it says so, and refuse it to the one of meshes."""
     assert do('read', file) == ({}, b'kept')
     script = SCRIPT.format(
-        path=sys.path, without='_none', may_read=False, actions=f'lambda: open({str(file)!r}), ')
+        path=sys.path, without='_none', may_read=False, actions=f'lambda: open({str(file)!r}), '
+    )
     said = subprocess.run(
         [sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, check=True
     ).stdout.splitlines()
     assert said == ["('landlock', 'seccomp')", 'PermissionError']
 
 
-@pytest.mark.parametrize(('action', 'said'), [
-    ('loop', 'not done within 1 s'), ('sleep', 'not done within 0.1 s'),
-    ('allocate', 'it may take 256 MB of memory'), ('crash', 'ended with code 7'),
-    ('garbage', 'no answer'), ('no end', 'not done within 1 s'), ('deep', 'no answer'),
-    ('no fields', 'no answer'), ('huge', '1152921504606846976 bytes')])
+@pytest.mark.parametrize(
+    ('action', 'said'),
+    [
+        ('loop', 'not done within 1 s'),
+        ('sleep', 'not done within 0.1 s'),
+        ('allocate', 'it may take 256 MB of memory'),
+        ('crash', 'ended with code 7'),
+        ('garbage', 'no answer'),
+        ('no end', 'not done within 1 s'),
+        ('deep', 'no answer'),
+        ('no fields', 'no answer'),
+        ('huge', '1152921504606846976 bytes'),
+    ],
+)
 def test_what_does_not_end_or_answer_is_ended(action, said):
     """End what computes, waits or allocates for ever; take no answer that is none."""
     seconds = {'sleep': 0.1, 'loop': 1.0, 'no end': 1.0}.get(action, LIMITS.seconds)
@@ -163,7 +215,8 @@ def test_readers_end_with_a_killed_process():
     code = (
         f'import sys; sys.path[:] = {sys.path!r}\n'
         'from test_reader_process import do, LIMITS, replace\n'
-        'do("sleep", limits=replace(LIMITS, seconds=300.0))')
+        'do("sleep", limits=replace(LIMITS, seconds=300.0))'
+    )
     with subprocess.Popen([sys.executable, '-c', code]) as process:
         ended, descriptors = select.poll(), []
         above = process.pid

@@ -63,16 +63,20 @@ def test_prototypes_stand_for_their_bodies():
         PROTO Two [ field SFFloat size 3 ] { Group { children [
           Ball { size IS size } Ball { at 0 0 5 } ] } }
         Two { size 7 }  Ball { }""")
-    found = [(drawn.geometry.row('radius', (0,))[0], drawn.frame.position[2])
-             for drawn in drawn_in(nodes)]
+    found = [
+        (drawn.geometry.row('radius', (0,))[0], drawn.frame.position[2])
+        for drawn in drawn_in(nodes)
+    ]
     assert found == [(7, 0), (1, 5), (1, 0)]
 
 
 def test_frames_are_those_of_the_standard():
     """Place by translation, centre, rotation, and a scale in axes of its own."""
-    [drawn] = drawn_in(read("""Transform { translation 1 0 0 center 0 1 0
+    [drawn] = drawn_in(
+        read("""Transform { translation 1 0 0 center 0 1 0
         rotation 0 0 1 1.5707963268 scale 2 1 1 scaleOrientation 0 0 1 0.5
-        children Shape { geometry Box { } } }"""))
+        children Shape { geometry Box { } } }""")
+    )
     c, s = math.cos(0.5), math.sin(0.5)
     oriented = np.array([(c, -s, 0), (s, c, 0), (0, 0, 1)])
     turned = np.array([(0, -1, 0), (1, 0, 0), (0, 0, 1)])
@@ -95,16 +99,19 @@ def test_parts_are_found_by_name_without_their_place():
     assert part_of(nodes, 'NONE') is None
 
 
-@pytest.mark.parametrize(('section', 'spine', 'scales', 'expected'), [
-    (DEFAULT_SECTION, DEFAULT_SPINE, ONE, 4.0),
-    (ELL, DEFAULT_SPINE, ONE, 4.0),
-    # the other way round, and downwards: its faces are outside too
-    (ELL[::-1], -2 * DEFAULT_SPINE, ONE, 8.0),
-    # a truncated pyramid: h (a + b + sqrt(a b)) / 3
-    (DEFAULT_SECTION, 3 * DEFAULT_SPINE, np.array([(1, 1), (0.5, 0.5)]), 7.0),
-    # a straight spine aslant
-    (0.5 * DEFAULT_SECTION, np.array([(0, 0, 0), (3, 4, 0)]), ONE, 5.0),
-])
+@pytest.mark.parametrize(
+    ('section', 'spine', 'scales', 'expected'),
+    [
+        (DEFAULT_SECTION, DEFAULT_SPINE, ONE, 4.0),
+        (ELL, DEFAULT_SPINE, ONE, 4.0),
+        # the other way round, and downwards: its faces are outside too
+        (ELL[::-1], -2 * DEFAULT_SPINE, ONE, 8.0),
+        # a truncated pyramid: h (a + b + sqrt(a b)) / 3
+        (DEFAULT_SECTION, 3 * DEFAULT_SPINE, np.array([(1, 1), (0.5, 0.5)]), 7.0),
+        # a straight spine aslant
+        (0.5 * DEFAULT_SECTION, np.array([(0, 0, 0), (3, 4, 0)]), ONE, 5.0),
+    ],
+)
 def test_extrusions_have_the_volume_of_prisms(section, spine, scales, expected):
     """Extrude convex and concave sections, both ways round, scaled and aslant."""
     solid = extrusion(section, spine, scales, UPRIGHT)
@@ -119,8 +126,12 @@ def test_an_extrusion_bends_with_its_spine():
     ring = extrusion(0.1 * DEFAULT_SECTION, spine, ONE, UPRIGHT)
     polygon = math.sin(math.pi / 32) / (math.pi / 32)
     assert volume(ring) == pytest.approx(0.04 * 2 * math.pi * 2.0 * polygon, rel=2e-3)
-    turned = extrusion(DEFAULT_SECTION, DEFAULT_SPINE, ONE,
-                       np.array([UPRIGHT[0], [(0, 0, 1), (0, 1, 0), (-1, 0, 0)]]))
+    turned = extrusion(
+        DEFAULT_SECTION,
+        DEFAULT_SPINE,
+        ONE,
+        np.array([UPRIGHT[0], [(0, 0, 1), (0, 1, 0), (-1, 0, 0)]]),
+    )
     assert np.unique(turned.vertices[:, 1]).tolist() == [0, 1]
 
 
@@ -147,23 +158,30 @@ def test_grids_face_upwards():
     a, b, c = np.moveaxis(grid.vertices[grid.triangles], 1, 0)
     assert (np.cross(b - a, c - a)[:, 1] > 0).all()
     assert grid.vertices[4].tolist() == [2, 2, 3]
-    [drawn] = drawn_in(read('Shape { geometry ElevationGrid { xDimension 3 zDimension 2 '
-                            'xSpacing 2 zSpacing 3 height [0 1 0 0 2 0] } }'))
+    [drawn] = drawn_in(
+        read(
+            'Shape { geometry ElevationGrid { xDimension 3 zDimension 2 '
+            'xSpacing 2 zSpacing 3 height [0 1 0 0 2 0] } }'
+        )
+    )
     assert np.array_equal(surface_of(drawn.geometry).vertices, grid.vertices)
 
 
-@pytest.mark.parametrize(('text', 'line', 'problem'), [
-    ('Group { children [ Shpae { } ] }', 2, "no node of type 'Shpae'"),
-    ('\nGroup { children [ USE A ] }', 3, "no node before is called 'A'"),
-    ('Group { children [ ', 2, 'ends within a list'),
-    ('Shape { geometry Sphere { radius "a" } }', 2, 'radius must hold'),
-    ('Shape { geometry Sphere { radius 1 2 } }', 2, 'radius must hold 1 numbers'),
-    ('WorldInfo { title "a }', 2, 'a text has no end'),
-    ('PROTO A [ field SFFloat x 1 ] { Group { } } A { y 2 }', 2, "no field 'y'; it has x"),
-    ('EXTERNPROTO A [ ] "b.wrl"', 2, 'EXTERNPROTO is not read'),
-    ('Inline { url "b.wrl" }', 2, 'Inline'),
-    pytest.param('Group { children ' * 70, 2, 'nested too deeply', id='deep'),
-])
+@pytest.mark.parametrize(
+    ('text', 'line', 'problem'),
+    [
+        ('Group { children [ Shpae { } ] }', 2, "no node of type 'Shpae'"),
+        ('\nGroup { children [ USE A ] }', 3, "no node before is called 'A'"),
+        ('Group { children [ ', 2, 'ends within a list'),
+        ('Shape { geometry Sphere { radius "a" } }', 2, 'radius must hold'),
+        ('Shape { geometry Sphere { radius 1 2 } }', 2, 'radius must hold 1 numbers'),
+        ('WorldInfo { title "a }', 2, 'a text has no end'),
+        ('PROTO A [ field SFFloat x 1 ] { Group { } } A { y 2 }', 2, "no field 'y'; it has x"),
+        ('EXTERNPROTO A [ ] "b.wrl"', 2, 'EXTERNPROTO is not read'),
+        ('Inline { url "b.wrl" }', 2, 'Inline'),
+        pytest.param('Group { children ' * 70, 2, 'nested too deeply', id='deep'),
+    ],
+)
 def test_defects_are_told_with_their_line(text, line, problem):
     """Say what is wrong where."""
     with pytest.raises(VrmlError, match=problem) as caught:
@@ -178,11 +196,13 @@ def test_what_repeats_itself_is_bounded(monkeypatch):
     monkeypatch.setattr('sim_bridge.foreign.vrml.text.MOST_NODES', 1000)
     monkeypatch.setattr('sim_bridge.foreign.vrml.scene._MOST_DRAWN', 1000)
     levels = 'DEF A0 Shape { geometry Box { } } ' + ''.join(
-        f'DEF A{k} Group {{ children [ USE A{k - 1} USE A{k - 1} ] }} ' for k in range(1, 40))
+        f'DEF A{k} Group {{ children [ USE A{k - 1} USE A{k - 1} ] }} ' for k in range(1, 40)
+    )
     with pytest.raises(VrmlError, match='each use counted'):
         list(drawn_in(read(levels)))
     protos = 'PROTO P0 [ ] { Shape { geometry Box { } } } ' + ''.join(
         f'PROTO P{k} [ ] {{ Group {{ children [ P{k - 1} {{ }} P{k - 1} {{ }} ] }} }} '
-        for k in range(1, 40))
+        for k in range(1, 40)
+    )
     with pytest.raises(VrmlError, match='more than 1000 nodes'):
         read(protos + 'P39 { }')

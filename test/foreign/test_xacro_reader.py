@@ -48,7 +48,8 @@ def test_expressions_of_robots_still_work():
         '<xacro:property name="two" value="{:02d}"/>'
         '<link name="${two.format(n[1])}${len(n)}__${d[\'_x\']}"/>'
         '<joint name="${\'a__b\' + \'c\'}" type="fixed"><parent link="l"/>'
-        '<child link="043__3"/></joint>')
+        '<child link="043__3"/></joint>'
+    )
     assert set(load_description(XACRO.format(content)).joints) == {'a__bc'}
 
 
@@ -57,7 +58,8 @@ def test_the_environment_is_not_told(monkeypatch):
     monkeypatch.setenv('SOME_KEY', 'hunter2secret')
     content = (
         '<xacro:property name="a" value="${xacro.warning(\'have $(optenv SOME_KEY)\')}"/>'
-        '<link name="${a}${int(\'$(env SOME_KEY)\')}"/>')
+        '<link name="${a}${int(\'$(env SOME_KEY)\')}"/>'
+    )
     report = check_description(XACRO.format(content))
     assert 'invalid literal' in report.to_text()
     assert 'hunter2' not in report.to_text()
@@ -69,7 +71,9 @@ def test_files_are_not_told(tmp_path):
     (tmp_path / 'link.yaml').symlink_to(tmp_path / 'secrets')
     (tmp_path / 'broken.yaml').write_text('a: 1\nhunter2secret: [1, "')
     for name, reason in (
-        ('secrets', 'reads .yaml'), ('link.yaml', 'reads .yaml'), ('broken.yaml', 'is no YAML'),
+        ('secrets', 'reads .yaml'),
+        ('link.yaml', 'reads .yaml'),
+        ('broken.yaml', 'is no YAML'),
         ('/proc/self/environ', 'reads .yaml|regular|cannot be expanded'),
     ):
         path = tmp_path / name
@@ -84,7 +88,8 @@ def test_yaml_of_robots_is_read(tmp_path):
     content = (
         f'<xacro:property name="y" value="${{xacro.load_yaml(\'{tmp_path}/sizes.yaml\')}}"/>'
         '<link name="${y.arm.name}${int(y.arm.angle)}"/>'
-        '<joint name="j" type="fixed"><parent link="l"/><child link="elbow3"/></joint>')
+        '<joint name="j" type="fixed"><parent link="l"/><child link="elbow3"/></joint>'
+    )
     assert 'elbow3' in load_description(XACRO.format(content)).links
 
 
@@ -97,13 +102,19 @@ def package(tmp_path, monkeypatch):
     part = '<x xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="{}"/>{}</x>'
     joint = '<joint name="j{0}" type="fixed"><parent link="l"/><child link="{0}"/></joint>'
     (tmp_path / 'one/bot/urdf/near.xacro').write_text(part.format('near', joint.format('near')))
-    (tmp_path / 'two/parts/urdf/far.xacro').write_text(part.format(
-        'far', f'{joint.format("far")}<xacro:include filename="$(dirname)/deep.xacro"/>'))
+    (tmp_path / 'two/parts/urdf/far.xacro').write_text(
+        part.format(
+            'far', f'{joint.format("far")}<xacro:include filename="$(dirname)/deep.xacro"/>'
+        )
+    )
     (tmp_path / 'two/parts/urdf/deep.xacro').write_text(part.format('deep', joint.format('deep')))
     robot = tmp_path / 'one/bot/urdf/bot.xacro'
-    robot.write_text(XACRO.format(
-        '<xacro:include filename="$(dirname)/near.xacro"/>'
-        '<xacro:include filename="$(find parts)/urdf/far.xacro"/>'))
+    robot.write_text(
+        XACRO.format(
+            '<xacro:include filename="$(dirname)/near.xacro"/>'
+            '<xacro:include filename="$(find parts)/urdf/far.xacro"/>'
+        )
+    )
     return robot
 
 

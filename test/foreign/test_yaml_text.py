@@ -61,7 +61,10 @@ def test_lines_are_told():
 def test_a_few_aliases_are_read():
     """Read aliases and merges as robots have them."""
     assert load_yaml('a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]') == {
-        'a': {'x': 1}, 'b': {'x': 1, 'y': 2}, 'c': [{'x': 1}, {'x': 1}]}
+        'a': {'x': 1},
+        'b': {'x': 1, 'y': 2},
+        'c': [{'x': 1}, {'x': 1}],
+    }
 
 
 def test_errors_show_little_of_what_repeats():

@@ -60,8 +60,9 @@ class Spring(DeclaredAttributes):
         """Do nothing."""
 
 
-@pytest.mark.parametrize('attempt', [
-    lambda spring: spring.dampin, lambda spring: setattr(spring, 'dampin', 1.0)])
+@pytest.mark.parametrize(
+    'attempt', [lambda spring: spring.dampin, lambda spring: setattr(spring, 'dampin', 1.0)]
+)
 def test_a_close_name_is_suggested(attempt):
     """Name the attribute that was probably meant, when reading and when setting."""
     with pytest.raises(AttributeError) as caught:
@@ -69,19 +70,31 @@ def test_a_close_name_is_suggested(attempt):
     assert str(caught.value) == "Spring has no attribute 'dampin'; did you mean 'damping'?"
 
 
-@pytest.mark.parametrize(('name', 'hint'), [
-    ('mass', "; did you mean 'm'?"), ('limits', "; did you mean 'lower' and 'upper'?"),
-    ('joint_limits', "; did you mean 'lower' and 'upper'?"), ('position', ''), ('dump', ''),
-    ('damp', "; did you mean 'damping'?"),
-    ('wire', ': make another Spring')])
+@pytest.mark.parametrize(
+    ('name', 'hint'),
+    [
+        ('mass', "; did you mean 'm'?"),
+        ('limits', "; did you mean 'lower' and 'upper'?"),
+        ('joint_limits', "; did you mean 'lower' and 'upper'?"),
+        ('position', ''),
+        ('dump', ''),
+        ('damp', "; did you mean 'damping'?"),
+        ('wire', ': make another Spring'),
+    ],
+)
 def test_usual_words_are_known(name, hint):
     """Suggest what stands for a usual word where the class has it; nothing that is far off."""
     assert str(unknown_attribute(Spring(), name)) == f'Spring has no attribute {name!r}{hint}'
 
 
-@pytest.mark.parametrize(('name', 'message'), [
-    ('place', 'Spring.place cannot be set: move what it hangs on'),
-    ('m', 'Spring.m cannot be set'), ('owner_only', 'Spring.owner_only cannot be set')])
+@pytest.mark.parametrize(
+    ('name', 'message'),
+    [
+        ('place', 'Spring.place cannot be set: move what it hangs on'),
+        ('m', 'Spring.m cannot be set'),
+        ('owner_only', 'Spring.owner_only cannot be set'),
+    ],
+)
 def test_facts_are_read_only(name, message):
     """Refuse to set slots for users after the object has, properties without setter, methods."""
     spring = Spring()

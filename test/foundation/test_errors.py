@@ -29,9 +29,20 @@ def looped() -> list:
 
 
 VALUES = [
-    nested(12), looped(), 10**5000, -(10**5000), [10**5000], 'x' * 10_000_000, b'x' * 10_000_000,
-    Mapping({k: nested(12) for k in range(1000)}), {'a' * 10_000_000: 1}, np.zeros((1000, 1000)),
-    (nested(12), {1: nested(12)}), set(range(10_000)), list(range(1_000_000))]
+    nested(12),
+    looped(),
+    10**5000,
+    -(10**5000),
+    [10**5000],
+    'x' * 10_000_000,
+    b'x' * 10_000_000,
+    Mapping({k: nested(12) for k in range(1000)}),
+    {'a' * 10_000_000: 1},
+    np.zeros((1000, 1000)),
+    (nested(12), {1: nested(12)}),
+    set(range(10_000)),
+    list(range(1_000_000)),
+]
 
 
 @pytest.mark.parametrize('value', VALUES, ids=range(len(VALUES)))

@@ -37,7 +37,8 @@ def test_quaternions_of_any_length_are_rotations(scale):
     for xyzw in QUATERNIONS:
         x, y, z, w = xyzw / np.linalg.norm(xyzw)
         np.testing.assert_allclose(
-            matrix_from_quaternion(scale * xyzw), quat2mat((w, x, y, z)), atol=1e-15)
+            matrix_from_quaternion(scale * xyzw), quat2mat((w, x, y, z)), atol=1e-15
+        )
 
 
 def test_rotations_are_quaternions():

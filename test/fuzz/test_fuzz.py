@@ -23,8 +23,12 @@ def test_damaged_inputs_are_read_or_refused(name, tmp_path, monkeypatch, ros_env
     monkeypatch.chdir(tmp_path)
 
     @settings(
-        max_examples=kind.count, derandomize=True, database=None, deadline=None,
-        suppress_health_check=list(HealthCheck))
+        max_examples=kind.count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.randoms(use_true_random=False).map(kind.make))
     def read(case: bytes) -> None:
         outcomes.add(judge(kind.run, case, tmp_path))

@@ -32,6 +32,7 @@ def test_gymnasiums_checker_passes(name):
 @pytest.mark.parametrize('name', TASKS)
 def test_one_of_many_is_as_one_alone(name):
     """Give a vector of one environment what one alone gives, to the bit; repeat for a seed."""
+
     def played(seed):
         env = gymnasium.make(f'sim_bridge/{name}')
         many = gymnasium.make_vec(f'sim_bridge/{name}', num_envs=1)
@@ -80,7 +81,8 @@ def test_observations_and_rewards_are_those_of_the_world():
     assert world.time == pytest.approx(0.02)
     # what the motor did is the torque over the angle, half of that which holds the rod level
     assert world.energy().total - before.energy().total == pytest.approx(
-        2.4 * (robot.q[0] - before.robots['pendulum'].q[0]), rel=1e-3)
+        2.4 * (robot.q[0] - before.robots['pendulum'].q[0]), rel=1e-3
+    )
 
 
 def test_episodes_that_are_over_begin_anew_in_the_next_step():
@@ -116,6 +118,7 @@ def test_worlds_that_diverge_end_their_episodes():
 
 def test_worlds_can_vary():
     """Let each environment have a rod of its own weight."""
+
     def vary(world, draw):
         world.robots['pendulum'].link('rod').m = draw.uniform(0.5, 2.0)
 

@@ -28,8 +28,7 @@ def bags(tmp_path_factory) -> Path:
     """Return a folder with a pendulum of known parameters, its bag, and that of noisy sensors."""
     folder = tmp_path_factory.mktemp('bags')
     true = folder / 'true.urdf'
-    true.write_text(amended(
-        path_of('pendulum').read_text(), {'pivot': JointValues(**TRUTH)}, {}))
+    true.write_text(amended(path_of('pendulum').read_text(), {'pivot': JointValues(**TRUTH)}, {}))
     robot = sb.World().load_urdf(true)
     times, efforts = commands_that_follow(robot, swings(robot, 1, 0.8), 6.0)
     record_commands(folder / 'own', true, times, efforts, robot.joint_names)
@@ -67,17 +66,28 @@ def test_stamps_count_in_bags_of_others(bags):
     assert noisy.noise()[1] == pytest.approx([3e-3], rel=0.1)
 
 
-@pytest.mark.parametrize(('joints', 'options', 'error', 'text'), [
-    (['knee'], {}, sb.InvalidValueError, 'pivot.*those of the robot: knee'),
-    (['pivot', 'knee'], {}, sb.UnknownNameError, "unknown joint 'knee'.*pivot"),
-    (['pivot'], {'states': 'states'}, sb.UnknownNameError, "topic of joint states 'states'"),
-    (['pivot'], {'commands': 'efforts', 'inputs': 'commands'}, sb.UnknownNameError,
-     "topic of commands 'efforts'.*joint_commands"),
-    (['pivot'], {'commands': 'efforts'}, sb.UnknownNameError,
-     "topic of commands 'efforts'.*joint_commands"),
-    (['pivot'], {'inputs': 'states'}, sb.InvalidValueError, "efforts of joint 'pivot'"),
-    (['pivot'], {'inputs': 'motor'}, sb.SimBridgeError, "input.*'motor'"),
-])
+@pytest.mark.parametrize(
+    ('joints', 'options', 'error', 'text'),
+    [
+        (['knee'], {}, sb.InvalidValueError, 'pivot.*those of the robot: knee'),
+        (['pivot', 'knee'], {}, sb.UnknownNameError, "unknown joint 'knee'.*pivot"),
+        (['pivot'], {'states': 'states'}, sb.UnknownNameError, "topic of joint states 'states'"),
+        (
+            ['pivot'],
+            {'commands': 'efforts', 'inputs': 'commands'},
+            sb.UnknownNameError,
+            "topic of commands 'efforts'.*joint_commands",
+        ),
+        (
+            ['pivot'],
+            {'commands': 'efforts'},
+            sb.UnknownNameError,
+            "topic of commands 'efforts'.*joint_commands",
+        ),
+        (['pivot'], {'inputs': 'states'}, sb.InvalidValueError, "efforts of joint 'pivot'"),
+        (['pivot'], {'inputs': 'motor'}, sb.SimBridgeError, "input.*'motor'"),
+    ],
+)
 def test_what_a_bag_lacks_is_named(bags, joints, options, error, text):
     """Name joints, topics and efforts that are not there, and those that are."""
     with pytest.raises(error, match=text):
@@ -88,7 +98,10 @@ def identify(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     return subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'identify', *map(str, arguments)],
-        capture_output=True, text=True, check=False)
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_from_a_bag_to_a_urdf(bags, tmp_path):
@@ -105,7 +118,7 @@ def test_from_a_bag_to_a_urdf(bags, tmp_path):
         assert abs(told[name]['value'] - value) < 3.5 * told[name]['error']
         assert getattr(fitted, name) == pytest.approx(told[name]['value'], rel=1e-8)
     lines, before = urdf.read_text().split('\n'), robot.read_text().split('\n')
-    added, = set(lines) - set(before)
+    (added,) = set(lines) - set(before)
     assert added.strip().startswith('<dynamics damping="0.0')
     assert [line for line in lines if line != added] == before
     refused = identify(bags / 'noisy', robot, '-o', urdf)
@@ -115,18 +128,38 @@ def test_from_a_bag_to_a_urdf(bags, tmp_path):
 
 def test_json_of_the_command(bags, capsys):
     """Print all of it as JSON, and say that what is left is no noise."""
-    assert main(['identify', str(bags / 'noisy'), 'pendulum', '--what', 'damping', '--folds', '0',
-                 '--json']) == 0
+    assert (
+        main(
+            [
+                'identify',
+                str(bags / 'noisy'),
+                'pendulum',
+                '--what',
+                'damping',
+                '--folds',
+                '0',
+                '--json',
+            ]
+        )
+        == 0
+    )
     content = json.loads(capsys.readouterr().out)
     assert content['estimates'][0]['name'] == 'pivot.damping'
     assert not content['explained']
 
 
-@pytest.mark.parametrize(('arguments', 'text'), [
-    (['--what', 'dampng'], "'dampng'"), (['-o', 'x.txt'], '.urdf, .yaml'),
-    (['--from', '100'], 'at least 20'), (['--window', '-1'], 'above 0'),
-    (['--from', '5.93'], 'record more'), (['-o', 'nowhere/x.urdf'], "'nowhere' does not"),
-    (['-o', str(path_of('pendulum')), '--force'], 'another file than the robot')])
+@pytest.mark.parametrize(
+    ('arguments', 'text'),
+    [
+        (['--what', 'dampng'], "'dampng'"),
+        (['-o', 'x.txt'], '.urdf, .yaml'),
+        (['--from', '100'], 'at least 20'),
+        (['--window', '-1'], 'above 0'),
+        (['--from', '5.93'], 'record more'),
+        (['-o', 'nowhere/x.urdf'], "'nowhere' does not"),
+        (['-o', str(path_of('pendulum')), '--force'], 'another file than the robot'),
+    ],
+)
 def test_wrong_arguments_are_named(bags, arguments, text, capsys):
     """End with 2, and say what would do."""
     assert main(['identify', str(bags / 'noisy'), 'pendulum', *arguments]) == 2

@@ -22,14 +22,14 @@ def blocks(text: str, language: str) -> list[str]:
 
 def test_the_program_runs(repository):
     """Run it; its assertion says what it shows."""
-    program, = blocks(page(repository), 'python')
+    (program,) = blocks(page(repository), 'python')
     exec(compile(program, 'identification.md', 'exec'), {'__name__': 'shown'})
 
 
 def test_the_tuning_file_is_taken(repository, tmp_path):
     """Search by it for a moment."""
     file = tmp_path / 'tuning.yaml'
-    shown, = blocks(page(repository), 'yaml')
+    (shown,) = blocks(page(repository), 'yaml')
     file.write_text(shown)
     found = sb.optimise(file, rounds=2)
     assert all(each.holds for each in found.limits)

@@ -67,8 +67,12 @@ def test_without_noise_parameters_are_exact():
     found = sb.identify('double_pendulum', motion, folds=0)
     for name in robot.joint_names:
         for kind in ('friction', 'damping', 'armature'):
-            assert np.isclose(found.estimates[f'{name}.{kind}'].value,
-                              getattr(robot.joint(name), kind), rtol=1e-8, atol=1e-12)
+            assert np.isclose(
+                found.estimates[f'{name}.{kind}'].value,
+                getattr(robot.joint(name), kind),
+                rtol=1e-8,
+                atol=1e-12,
+            )
 
 
 def test_masses_and_centres_are_found():
@@ -78,11 +82,19 @@ def test_masses_and_centres_are_found():
     robot.link(link).c = robot.link(link).c + np.array([0.02, 0.0, -0.03])
     robot.q = [0.3, 0.4]
     found = sb.identify(
-        'double_pendulum', recorded(robot, swings(robot, 5, 0.7), 6.0, seed=5),
-        f'mass:{link},centre:{link}', folds=0)
-    assert_found(found, {
-        f'{link}.mass': robot.link(link).m, f'{link}.centre.x': robot.link(link).c[0],
-        f'{link}.centre.z': robot.link(link).c[2]})
+        'double_pendulum',
+        recorded(robot, swings(robot, 5, 0.7), 6.0, seed=5),
+        f'mass:{link},centre:{link}',
+        folds=0,
+    )
+    assert_found(
+        found,
+        {
+            f'{link}.mass': robot.link(link).m,
+            f'{link}.centre.x': robot.link(link).c[0],
+            f'{link}.centre.z': robot.link(link).c[2],
+        },
+    )
     # along the axes of the joints nothing turns
     assert not found.estimates[f'{link}.centre.y'].is_told
     assert found.estimates[f'{link}.centre.y'].value == pytest.approx(0.0, abs=1e-3)
@@ -93,12 +105,11 @@ def test_what_motion_does_not_tell_is_named_with_the_sums_that_it_does():
     robot = sb.World(gravity=(0.0, 0.0, 0.0)).load_urdf(path_of('pendulum'))
     robot.joint('pivot').armature = 0.05
     motion = recorded(robot, swings(robot, 6, 0.8), 5.0, seed=6)
-    found = sb.identify(
-        'pendulum', motion, 'armature,mass', gravity=(0.0, 0.0, 0.0), folds=0)
+    found = sb.identify('pendulum', motion, 'armature,mass', gravity=(0.0, 0.0, 0.0), folds=0)
     assert not any(each.is_told for each in found.estimates.values())
-    combination, = found.combinations
+    (combination,) = found.combinations
     factors = {name: factor for factor, name in combination.terms}
-    about = 0.0833436 + 1.0 * 0.5 ** 2  # of the rod of 1 kg about the pivot
+    about = 0.0833436 + 1.0 * 0.5**2  # of the rod of 1 kg about the pivot
     ratio = factors['rod.mass'] / factors['pivot.armature']
     # linear where the mass is 1 kg, as in the file, from which it is left near
     assert ratio == pytest.approx(about, rel=0.01)
@@ -124,8 +135,14 @@ def test_the_delay_of_efforts_is_found():
     """Find how much later efforts act than they were recorded."""
     motion = pendulum(damping=0.1)
     late = Recording(
-        'late', motion.joint_names, motion.times, motion.positions, motion.velocities,
-        motion.effort_times - 0.012, motion.efforts)
+        'late',
+        motion.joint_names,
+        motion.times,
+        motion.positions,
+        motion.velocities,
+        motion.effort_times - 0.012,
+        motion.efforts,
+    )
     found = sb.identify('pendulum', late, 'damping,delay', folds=0)
     assert_found(found, {'delay': 0.012, 'pivot.damping': 0.1})
     assert found.estimates['delay'].error < 1e-3
@@ -135,8 +152,15 @@ def test_positions_alone_suffice():
     """Find the same without measured velocities, less sure."""
     truth = {'friction': 0.03, 'damping': 0.08, 'armature': 0.02}
     motion = pendulum(**truth)
-    alone = Recording('alone', motion.joint_names, motion.times, motion.positions, None,
-                      motion.effort_times, motion.efforts)
+    alone = Recording(
+        'alone',
+        motion.joint_names,
+        motion.times,
+        motion.positions,
+        None,
+        motion.effort_times,
+        motion.efforts,
+    )
     found = sb.identify('pendulum', alone, folds=0)
     assert_found(found, {f'pivot.{name}': value for name, value in truth.items()})
 
@@ -146,8 +170,15 @@ def test_outliers_count_little_with_a_robust_loss():
     motion = pendulum(damping=0.1)
     pushed = motion.positions.copy()
     pushed[::97] += 0.05
-    broken = Recording('pushed', motion.joint_names, motion.times, pushed, motion.velocities,
-                       motion.effort_times, motion.efforts)
+    broken = Recording(
+        'pushed',
+        motion.joint_names,
+        motion.times,
+        pushed,
+        motion.velocities,
+        motion.effort_times,
+        motion.efforts,
+    )
     plain = sb.identify('pendulum', broken, 'damping', folds=0)
     robust = sb.identify('pendulum', broken, 'damping', folds=0, loss='cauchy')
     errors = [abs(each.estimates['pivot.damping'].value - 0.1) for each in (plain, robust)]
@@ -161,11 +192,15 @@ def test_bodies_stay_possible_whatever_the_data(seed):
     draw = np.random.default_rng(seed)
     times = 0.005 * np.arange(90)
     motion = Recording(
-        'nonsense', ('shoulder', 'elbow'), times,
-        np.cumsum(draw.normal(scale=0.02, size=(90, 2)), axis=0), None, times,
-        draw.normal(scale=50.0, size=(90, 2)))
-    found = sb.identify(
-        'double_pendulum', motion, 'mass,centre,inertia', folds=0, window=0.1)
+        'nonsense',
+        ('shoulder', 'elbow'),
+        times,
+        np.cumsum(draw.normal(scale=0.02, size=(90, 2)), axis=0),
+        None,
+        times,
+        draw.normal(scale=50.0, size=(90, 2)),
+    )
+    found = sb.identify('double_pendulum', motion, 'mass,centre,inertia', folds=0, window=0.1)
     for link in found.parameters.links:
         body = found.parameters.body(link, found.z)
         principal = np.linalg.eigvalsh(body.inertia)
@@ -183,13 +218,18 @@ def test_analytic_derivatives_are_those_of_batches():
     for name in plant.joint_names:
         plant.robot.joint(name).friction = 0.05
     smoothed = smooth([motion])
-    parameters = Parameters(plant, parse_what(
-        'friction,damping,armature,mass,centre,inertia,delay', plant), sizes_of(plant, smoothed))
+    parameters = Parameters(
+        plant,
+        parse_what('friction,damping,armature,mass,centre,inertia,delay', plant),
+        sizes_of(plant, smoothed),
+    )
     windows = cut([motion], 1e-3, NO_STOPS, 0.2)
     some = np.arange(0, windows.count, 4)
     z = np.full(parameters.count, 0.02)  # at a limit differences are of one side
-    found = [Shooting(plant, windows, parameters, kind).motion(z, windows.start[some], some)
-             for kind in (ANALYTIC, BATCH)]
+    found = [
+        Shooting(plant, windows, parameters, kind).motion(z, windows.start[some], some)
+        for kind in (ANALYTIC, BATCH)
+    ]
     assert np.array_equal(found[0].values, found[1].values)
     for ours, theirs in zip(found[0][1:], found[1][1:], strict=True):
         # differences blur the steps in which a joint turns round
@@ -200,8 +240,10 @@ def test_analytic_derivatives_are_those_of_batches():
 def test_differences_of_batches_find_the_same():
     """Find the same by differences of simulations as by derivatives."""
     motion = pendulum(friction=0.03, damping=0.08)
-    found = [sb.identify('pendulum', motion, 'friction,damping', folds=0, gradients=each)
-             for each in (ANALYTIC, BATCH)]
+    found = [
+        sb.identify('pendulum', motion, 'friction,damping', folds=0, gradients=each)
+        for each in (ANALYTIC, BATCH)
+    ]
     for name, estimate in found[0].estimates.items():
         assert abs(found[1].estimates[name].value - estimate.value) < 0.6 * estimate.error
         assert found[1].estimates[name].error == pytest.approx(estimate.error, rel=0.3)
@@ -211,8 +253,9 @@ def test_the_first_guess_needs_no_simulation():
     """Be within a few percent by inverse dynamics alone."""
     plant, motion = Plant('pendulum'), pendulum(friction=0.1, damping=0.2, armature=0.05)
     smoothed = smooth([motion])
-    parameters = Parameters(plant, parse_what('friction,damping,armature', plant),
-                            sizes_of(plant, smoothed))
+    parameters = Parameters(
+        plant, parse_what('friction,damping,armature', plant), sizes_of(plant, smoothed)
+    )
     guess = parameters.values(first_guess(plant, smoothed, parameters))
     assert np.allclose(guess, [0.1, 0.2, 0.05], rtol=0.05)
 
@@ -223,8 +266,14 @@ def test_gaps_and_stops_are_in_no_window():
     kept = (motion.times < 2.0) | (motion.times > 2.5)
     commanded = (motion.effort_times < 4.0) | (motion.effort_times > 4.3)
     broken = Recording(
-        'broken', motion.joint_names, motion.times[kept], motion.positions[kept],
-        motion.velocities[kept], motion.effort_times[commanded], motion.efforts[commanded])
+        'broken',
+        motion.joint_names,
+        motion.times[kept],
+        motion.positions[kept],
+        motion.velocities[kept],
+        motion.effort_times[commanded],
+        motion.efforts[commanded],
+    )
     top = float(np.quantile(motion.positions, 0.98))
     stops = (np.array([-np.inf]), np.array([top]))
     windows = cut([broken], 1e-3, stops, 0.25)
@@ -237,14 +286,17 @@ def test_gaps_and_stops_are_in_no_window():
     assert windows.left_out > 0.5
 
 
-@pytest.mark.parametrize(('what', 'error', 'text'), [
-    ('frction', sb.UnknownNameError, "unknown kind of parameter 'frction'.*'friction'"),
-    ('', sb.InvalidValueError, 'kinds of parameters'),
-    ('damping:pivt', sb.UnknownNameError, "unknown joint 'pivt'.*'pivot'"),
-    ('mass:rodd', sb.UnknownNameError, "unknown link 'rodd'.*'rod'"),
-    ('mass:world', sb.InvalidValueError, "link.*'world'.*has mass and moves: rod"),
-    ('delay:pivot', sb.InvalidValueError, 'one for all joints'),
-])
+@pytest.mark.parametrize(
+    ('what', 'error', 'text'),
+    [
+        ('frction', sb.UnknownNameError, "unknown kind of parameter 'frction'.*'friction'"),
+        ('', sb.InvalidValueError, 'kinds of parameters'),
+        ('damping:pivt', sb.UnknownNameError, "unknown joint 'pivt'.*'pivot'"),
+        ('mass:rodd', sb.UnknownNameError, "unknown link 'rodd'.*'rod'"),
+        ('mass:world', sb.InvalidValueError, "link.*'world'.*has mass and moves: rod"),
+        ('delay:pivot', sb.InvalidValueError, 'one for all joints'),
+    ],
+)
 def test_wrong_kinds_are_named(what, error, text):
     """Name what was meant, and what there is."""
     with pytest.raises(error, match=text):
@@ -254,14 +306,27 @@ def test_wrong_kinds_are_named(what, error, text):
 def test_recordings_that_do_not_fit_are_refused():
     """Name joints that are missing, motion that there is not, and windows that are too long."""
     motion = pendulum()
-    other = Recording('other', ('knee',), motion.times, motion.positions, None,
-                      motion.effort_times, motion.efforts)
+    other = Recording(
+        'other',
+        ('knee',),
+        motion.times,
+        motion.positions,
+        None,
+        motion.effort_times,
+        motion.efforts,
+    )
     with pytest.raises(sb.InvalidValueError, match='knee.*those of the robot: pivot'):
         sb.identify('pendulum', other)
     draw = np.random.default_rng(0)
     still = Recording(
-        'still', ('pivot',), motion.times, 1e-4 * draw.normal(size=motion.positions.shape), None,
-        motion.effort_times, 0.0 * motion.efforts)
+        'still',
+        ('pivot',),
+        motion.times,
+        1e-4 * draw.normal(size=motion.positions.shape),
+        None,
+        motion.effort_times,
+        0.0 * motion.efforts,
+    )
     with pytest.raises(sb.InvalidValueError, match='stands still'):
         sb.identify('pendulum', still)
     with pytest.raises(sb.InvalidValueError, match='without a gap.*takes 5.998 s'):
@@ -269,15 +334,30 @@ def test_recordings_that_do_not_fit_are_refused():
     with pytest.raises(sb.InvalidValueError, match='at least one'):
         sb.identify('pendulum', [])
     with pytest.raises(sb.InvalidValueError, match=r'bad.*rising order'):
-        Recording('bad', ('pivot',), motion.times[::-1], motion.positions, None,
-                  motion.effort_times, motion.efforts)
+        Recording(
+            'bad',
+            ('pivot',),
+            motion.times[::-1],
+            motion.positions,
+            None,
+            motion.effort_times,
+            motion.efforts,
+        )
     with pytest.raises(sb.InvalidValueError, match='3000 x 1 finite numbers'):
-        Recording('bad', ('pivot',), motion.times, motion.positions[:-1], None,
-                  motion.effort_times, motion.efforts)
+        Recording(
+            'bad',
+            ('pivot',),
+            motion.times,
+            motion.positions[:-1],
+            None,
+            motion.effort_times,
+            motion.efforts,
+        )
 
 
-@pytest.mark.parametrize(('robot', 'text'), [
-    ('delta', 'joints that close loops'), ('floating_box', 'without joints')])
+@pytest.mark.parametrize(
+    ('robot', 'text'), [('delta', 'joints that close loops'), ('floating_box', 'without joints')]
+)
 def test_robots_without_inverse_dynamics_are_refused(robot, text):
     """Name what the robot has."""
     with pytest.raises(sb.InvalidValueError, match=text):
@@ -295,18 +375,37 @@ def test_an_arm_is_found_within_its_errors():
     scale_mass(robot, 'link_4', 2.9)
     scale_mass(robot, 'tool_flange', 1.2)
     found = sb.identify(
-        'arm', recorded(robot, swings(robot, 0, 0.45), 12.0), 'friction,damping,armature,mass',
-        folds=2)
-    assert_found(found, {
-        f'{name}.{kind}': getattr(robot.joint(name), kind)
-        for name in robot.joint_names for kind in ('friction', 'damping')}, 4.0)
-    assert_found(found, {
-        f'{name}.armature': robot.joint(name).armature for name in robot.joint_names[1:]}, 4.0)
-    assert_found(found, {
-        f'{name}.mass': robot.link(name).m for name in (
-            'link_2', 'link_3', 'link_4', 'link_5', 'link_6', 'tool_flange')}, 4.0)
+        'arm',
+        recorded(robot, swings(robot, 0, 0.45), 12.0),
+        'friction,damping,armature,mass',
+        folds=2,
+    )
+    assert_found(
+        found,
+        {
+            f'{name}.{kind}': getattr(robot.joint(name), kind)
+            for name in robot.joint_names
+            for kind in ('friction', 'damping')
+        },
+        4.0,
+    )
+    assert_found(
+        found,
+        {f'{name}.armature': robot.joint(name).armature for name in robot.joint_names[1:]},
+        4.0,
+    )
+    assert_found(
+        found,
+        {
+            f'{name}.mass': robot.link(name).m
+            for name in ('link_2', 'link_3', 'link_4', 'link_5', 'link_6', 'tool_flange')
+        },
+        4.0,
+    )
     assert {name for name, each in found.estimates.items() if not each.is_told} == {
-        'joint_1.armature', 'link_1.mass'}
-    combination, = found.combinations
+        'joint_1.armature',
+        'link_1.mass',
+    }
+    (combination,) = found.combinations
     assert {name for _, name in combination.terms} == {'joint_1.armature', 'link_1.mass'}
     assert 0.95 < found.held_out.ratio < 1.05

@@ -17,8 +17,11 @@ from sim_bridge.identification.pseudo_inertia import (
 )
 from sim_bridge.identification.regressor import torque_regressor
 
-BODY = Body(2.0, np.array([0.1, 0.2, -0.1]), np.array(
-    [[0.05, 0.01, 0.0], [0.01, 0.06, 0.002], [0.0, 0.002, 0.04]]))
+BODY = Body(
+    2.0,
+    np.array([0.1, 0.2, -0.1]),
+    np.array([[0.05, 0.01, 0.0], [0.01, 0.06, 0.002], [0.0, 0.002, 0.04]]),
+)
 
 
 @pytest.mark.parametrize('name', ['arm', 'double_pendulum'])
@@ -46,8 +49,8 @@ def test_regressor_times_parameters_is_inverse_dynamics():
     heavy = [link for link in robot.links if link.m > 0.0]
     standard = np.array([Body(link.m, link.c, link.I).standard for link in heavy])
     efforts = np.einsum(
-        'nvlp,lp->nv', torque_regressor(robot, [link.name for link in heavy], q, dq, ddq),
-        standard)
+        'nvlp,lp->nv', torque_regressor(robot, [link.name for link in heavy], q, dq, ddq), standard
+    )
     assert np.allclose(efforts, sb.dynamics.inverse_dynamics(robot, ddq, q, dq), atol=1e-12)
 
 
@@ -62,22 +65,32 @@ def test_log_cholesky_is_pinocchios():
     parameters = log_cholesky(BODY)
     assert np.allclose(body_of(parameters).vector, BODY.vector, rtol=0.0, atol=1e-15)
     # theirs: alpha = log m / 2, then d, then s and t in the order of the paper
-    theirs = np.concatenate([
-        [0.5 * parameters[0]], parameters[4:7],
-        [parameters[7], parameters[9], parameters[8]], parameters[1:4]])
-    inertia = pinocchio.Inertia.FromLogCholeskyParameters(
-        pinocchio.LogCholeskyParameters(theirs))
+    theirs = np.concatenate(
+        [
+            [0.5 * parameters[0]],
+            parameters[4:7],
+            [parameters[7], parameters[9], parameters[8]],
+            parameters[1:4],
+        ]
+    )
+    inertia = pinocchio.Inertia.FromLogCholeskyParameters(pinocchio.LogCholeskyParameters(theirs))
     assert np.allclose(inertia.toDynamicParameters(), BODY.standard, rtol=0.0, atol=1e-14)
 
 
-@pytest.mark.parametrize(('of', 'derivatives'), [
-    ('standard', standard_derivatives), ('vector', vector_derivatives)])
+@pytest.mark.parametrize(
+    ('of', 'derivatives'), [('standard', standard_derivatives), ('vector', vector_derivatives)]
+)
 def test_derivatives_are_those_of_differences(of, derivatives):
     """Agree with central differences."""
     at, step = log_cholesky(BODY), 1e-6
-    seen = np.stack([
-        (getattr(body_of(at + step * unit), of) - getattr(body_of(at - step * unit), of))
-        / (2.0 * step) for unit in np.eye(10)], axis=-1)
+    seen = np.stack(
+        [
+            (getattr(body_of(at + step * unit), of) - getattr(body_of(at - step * unit), of))
+            / (2.0 * step)
+            for unit in np.eye(10)
+        ],
+        axis=-1,
+    )
     assert np.allclose(derivatives(at), seen, rtol=0.0, atol=1e-9)
 
 

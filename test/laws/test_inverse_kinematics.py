@@ -54,13 +54,30 @@ def test_a_pose_out_of_reach_is_named(arm):
 
 
 ELBOW = robot(
-    link('base'), link('upper'), link('lower'), link('tip'),
-    joint('a', 'base', 'upper', 'revolute', (0, 1, 0),
-          inside='<limit lower="-0.5" upper="0.5" effort="9" velocity="9"/>'),
-    joint('b', 'upper', 'lower', 'revolute', (0, 1, 0), (1, 0, 0),
-          inside='<limit lower="-0.4" upper="2" effort="9" velocity="9"/>'
-          '<mimic joint="a" multiplier="2" offset="0.1"/>'),
-    joint('c', 'lower', 'tip', 'fixed', xyz=(1, 0, 0)))
+    link('base'),
+    link('upper'),
+    link('lower'),
+    link('tip'),
+    joint(
+        'a',
+        'base',
+        'upper',
+        'revolute',
+        (0, 1, 0),
+        inside='<limit lower="-0.5" upper="0.5" effort="9" velocity="9"/>',
+    ),
+    joint(
+        'b',
+        'upper',
+        'lower',
+        'revolute',
+        (0, 1, 0),
+        (1, 0, 0),
+        inside='<limit lower="-0.4" upper="2" effort="9" velocity="9"/>'
+        '<mimic joint="a" multiplier="2" offset="0.1"/>',
+    ),
+    joint('c', 'lower', 'tip', 'fixed', xyz=(1, 0, 0)),
+)
 
 
 def reach(a):
@@ -88,7 +105,8 @@ def test_a_leg_steps_while_the_base_stays():
     foot = sb.dynamics.forward_kinematics(quadruped, 'lf_foot', bent)[:3, 3]
     q = sb.laws.inverse_kinematics(quadruped, 'lf_foot', foot)
     np.testing.assert_allclose(
-        sb.dynamics.forward_kinematics(quadruped, 'lf_foot', q)[:3, 3], foot, atol=1e-8)
+        sb.dynamics.forward_kinematics(quadruped, 'lf_foot', q)[:3, 3], foot, atol=1e-8
+    )
     moved = np.flatnonzero(q != start) - 7
     assert all(quadruped.joint_names[k].startswith('lf_') for k in moved)
 

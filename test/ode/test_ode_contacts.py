@@ -10,17 +10,37 @@ from benchmarks.peers import libode
 from sim_bridge import InvalidValueError, ode
 
 real = ctypes.c_double
-SURFACE = ('mu', 'mu2', 'rho', 'rho2', 'rhoN', 'bounce', 'bounce_vel', 'soft_erp', 'soft_cfm',
-           'motion1', 'motion2', 'motionN', 'slip1', 'slip2')
+SURFACE = (
+    'mu',
+    'mu2',
+    'rho',
+    'rho2',
+    'rhoN',
+    'bounce',
+    'bounce_vel',
+    'soft_erp',
+    'soft_cfm',
+    'motion1',
+    'motion2',
+    'motionN',
+    'slip1',
+    'slip2',
+)
 
 
 class Peers(ctypes.Structure):
     """ODE's dContact."""
 
     _fields_ = [
-        ('mode', ctypes.c_int), *((name, real) for name in SURFACE), ('pos', real * 4),
-        ('normal', real * 4), ('depth', real), ('geoms', ctypes.c_void_p * 2),
-        ('sides', ctypes.c_int * 2), ('fdir1', real * 4)]
+        ('mode', ctypes.c_int),
+        *((name, real) for name in SURFACE),
+        ('pos', real * 4),
+        ('normal', real * 4),
+        ('depth', real),
+        ('geoms', ctypes.c_void_p * 2),
+        ('sides', ctypes.c_int * 2),
+        ('fdir1', real * 4),
+    ]
 
 
 def rolled(flags, parameters, velocity, steps=100, step=2e-3, mass=1.0):
@@ -32,8 +52,15 @@ def rolled(flags, parameters, velocity, steps=100, step=2e-3, mass=1.0):
     body.setLinearVel(velocity)
     theirs = peer.ball((0.0, 0.0, radius), mass, radius)
     libode.set_velocity(theirs, *velocity)
-    names = {'mu': 'Mu', 'mu2': 'Mu2', 'bounce_vel': 'BounceVel', 'soft_erp': 'SoftERP',
-             'soft_cfm': 'SoftCFM', 'rhoN': 'RhoN', 'motionN': 'MotionN'}
+    names = {
+        'mu': 'Mu',
+        'mu2': 'Mu2',
+        'bounce_vel': 'BounceVel',
+        'soft_erp': 'SoftERP',
+        'soft_cfm': 'SoftCFM',
+        'rhoN': 'RhoN',
+        'motionN': 'MotionN',
+    }
     other = libode.joint_group_create(0)
     for _ in range(steps):
         for contact in ode.collide(geom, plane):
@@ -51,12 +78,15 @@ def rolled(flags, parameters, velocity, steps=100, step=2e-3, mass=1.0):
             contact = Peers(mode=flags, depth=radius - place[2], **parameters)
             contact.pos[:] = [place[0], place[1], 0.0, 0.0]
             contact.normal[:], contact.fdir1[:] = [0, 0, 1, 0], [1, 0, 0, 0]
-            libode.attach(libode.create_contact(peer.world, other, ctypes.addressof(contact)),
-                          theirs, None)
+            libode.attach(
+                libode.create_contact(peer.world, other, ctypes.addressof(contact)), theirs, None
+            )
         libode.world_step(peer.world, step)
         libode.joint_group_empty(other)
-    result = [(*body.getLinearVel(), *body.getAngularVel()),
-              (*libode.get_velocity(theirs)[:3], *libode.get_angular(theirs)[:3])]
+    result = [
+        (*body.getLinearVel(), *body.getAngularVel()),
+        (*libode.get_velocity(theirs)[:3], *libode.get_angular(theirs)[:3]),
+    ]
     heights = body.getPosition()[2], libode.get_position(theirs)[2]
     libode.world_destroy(peer.world)
     return result, heights
@@ -69,10 +99,17 @@ CASES = {
     'mu2': (AREA | ode.ContactMu2, {'mu': 0.3, 'mu2': 0.1}, (1.0, 2.0, 0.0)),
     'motion2': (AREA | ode.ContactMotion2, {'mu': 0.5, 'motion2': 0.4}, (0.0, 0.0, 0.0)),
     'motion1': (AREA | ode.ContactMotion1, {'mu': 0.5, 'motion1': 0.4}, (0.0, 0.0, 0.0)),
-    'slip': (AREA | ode.ContactSlip1 | ode.ContactSlip2,
-             {'mu': 1.0, 'slip1': 0.5, 'slip2': 0.1}, (1.0, 1.0, 0.0)),
-    'rolling': (AREA | ode.ContactRolling, {'mu': 1.0, 'rho': 0.02, 'rho2': 0.02, 'rhoN': 0.01},
-                (1.0, 0.0, 0.0))}
+    'slip': (
+        AREA | ode.ContactSlip1 | ode.ContactSlip2,
+        {'mu': 1.0, 'slip1': 0.5, 'slip2': 0.1},
+        (1.0, 1.0, 0.0),
+    ),
+    'rolling': (
+        AREA | ode.ContactRolling,
+        {'mu': 1.0, 'rho': 0.02, 'rho2': 0.02, 'rhoN': 0.01},
+        (1.0, 0.0, 0.0),
+    ),
+}
 
 
 @pytest.mark.parametrize('case', CASES)
@@ -145,10 +182,12 @@ def test_contact_takes_what_it_is_given():
 
 def test_quick_step_tends_to_the_step_with_its_sweeps():
     """Stand on three balls: the more sweeps, the nearer to what the direct solver finds."""
+
     def stand(steps, **options):
         world, group, plane = new_world(), ode.JointGroup(), ode.GeomPlane()
-        bodies = [ball(world, (0.0, 0.0, 0.1 + 0.2 * k), mass) for k, mass in
-                  enumerate((1.0, 1.0, 2.0))]
+        bodies = [
+            ball(world, (0.0, 0.0, 0.1 + 0.2 * k), mass) for k, mass in enumerate((1.0, 1.0, 2.0))
+        ]
         geoms = [plane, *(ode.GeomSphere(None, 0.1) for _ in bodies)]
         for geom, body in zip(geoms[1:], bodies, strict=True):
             geom.setBody(body)
@@ -158,8 +197,7 @@ def test_quick_step_tends_to_the_step_with_its_sweeps():
             for low, high in zip(geoms, geoms[1:], strict=False):
                 for contact in ode.collide(high, low):
                     contact.setMode(ode.ContactApprox1)
-                    ode.ContactJoint(world, group, contact).attach(
-                        high.getBody(), low.getBody())
+                    ode.ContactJoint(world, group, contact).attach(high.getBody(), low.getBody())
             (world.quickStep if options else world.step)(0.01)
             group.empty()
         return np.array([body.getLinearVel() for body in bodies])

@@ -19,9 +19,16 @@ def call(name, *arguments, result=libode.real):
     if function.argtypes is not None:
         return function(*arguments)
     function.restype = result
-    return function(*(libode.real(each) if isinstance(each, float) else
-                      each if each is None or isinstance(each, ctypes._SimpleCData) else
-                      ctypes.c_void_p(each) for each in arguments))
+    return function(
+        *(
+            libode.real(each)
+            if isinstance(each, float)
+            else each
+            if each is None or isinstance(each, ctypes._SimpleCData)
+            else ctypes.c_void_p(each)
+            for each in arguments
+        )
+    )
 
 
 def new_world(gravity=(0.0, 0.0, -G)):
@@ -50,7 +57,7 @@ class Peer:
 
     def ball(self, position, mass=1.0, radius=0.1):
         """Add a ball."""
-        inertia = 0.4 * mass * radius ** 2 * np.eye(3)
+        inertia = 0.4 * mass * radius**2 * np.eye(3)
         body = add_body(self.world, mass, inertia, finite_rotation=True)
         libode.set_position(body, *position)
         return body
@@ -75,8 +82,7 @@ def test_chain():
         world.step(dt)
         libode.world_step(peer.world, dt)
     for body, other, joint in zip(bodies, others, joints, strict=True):
-        np.testing.assert_allclose(
-            body.getPosition(), libode.get_position(other)[:3], atol=5e-3)
+        np.testing.assert_allclose(body.getPosition(), libode.get_position(other)[:3], atol=5e-3)
         np.testing.assert_allclose(joint.getAnchor(), joint.getAnchor2(), atol=1e-8)
     libode.world_destroy(peer.world)
 
@@ -104,16 +110,23 @@ def test_pendulum():
 
 
 KINDS = {
-    'Hinge': (ode.HingeJoint, ['Angle']), 'Slider': (ode.SliderJoint, ['Position']),
+    'Hinge': (ode.HingeJoint, ['Angle']),
+    'Slider': (ode.SliderJoint, ['Position']),
     'Universal': (ode.UniversalJoint, ['Angle1', 'Angle2']),
-    'Hinge2': (ode.Hinge2Joint, ['Angle1']), 'Piston': (ode.PistonJoint, ['Position', 'Angle']),
+    'Hinge2': (ode.Hinge2Joint, ['Angle1']),
+    'Piston': (ode.PistonJoint, ['Position', 'Angle']),
     'PR': (ode.PRJoint, ['Position', 'Angle']),
-    'PU': (ode.PUJoint, ['Angle1', 'Angle2', 'Position'])}
+    'PU': (ode.PUJoint, ['Angle1', 'Angle2', 'Position']),
+}
 
 
 # ODE's library diverges where a joint that slides and turns is attached to a second body alone
-ATTACHED = {'Hinge': ('both', 'first', 'second'), 'Slider': ('both', 'first', 'second'),
-            'Universal': ('both',), 'Hinge2': ('both',)}
+ATTACHED = {
+    'Hinge': ('both', 'first', 'second'),
+    'Slider': ('both', 'first', 'second'),
+    'Universal': ('both',),
+    'Hinge2': ('both',),
+}
 CASES = [(kind, bodies) for kind in KINDS for bodies in ATTACHED.get(kind, ('both', 'first'))]
 
 
@@ -130,14 +143,19 @@ def test_signs_are_odes(kind, bodies):
     joint.attach(*(None if each is None else own[each] for each in use))
     theirs = call(f'dJointCreate{kind}', peer.world, None, result=ctypes.c_void_p)
     libode.attach(theirs, *(None if each is None else other[each] for each in use))
-    for what, value in (('Anchor', (0.0, 0.2, 0.0)), ('Axis', (0.0, 0.0, 1.0)),
-                        ('Axis1', (0.0, 0.0, 1.0)), ('Axis2', (0.0, 1.0, 0.0)),
-                        ('Axis3', (1.0, 0.0, 0.0))):
+    for what, value in (
+        ('Anchor', (0.0, 0.2, 0.0)),
+        ('Axis', (0.0, 0.0, 1.0)),
+        ('Axis1', (0.0, 0.0, 1.0)),
+        ('Axis2', (0.0, 1.0, 0.0)),
+        ('Axis3', (1.0, 0.0, 0.0)),
+    ):
         if hasattr(joint, f'set{what}'):
             getattr(joint, f'set{what}')(value)
             call(f'dJointSet{kind}{what}', theirs, *value, result=None)
     verb = {'Hinge': 'Torque', 'Slider': 'Force', 'Piston': 'Force', 'PR': 'Torque'}.get(
-        kind, 'Torques')
+        kind, 'Torques'
+    )
     efforts = (0.01, 0.02) if verb == 'Torques' else (0.01,)
     for _ in range(100):
         # ODE's pairs of forces at pistons and PU joints have a moment
@@ -154,7 +172,8 @@ def test_signs_are_odes(kind, bodies):
         libode.world_step(peer.world, 1e-3)
     for body, peers in zip(own, other, strict=True):
         np.testing.assert_allclose(
-            body.getAngularVel(), libode.get_angular(peers)[:3], rtol=0.03, atol=2e-4)
+            body.getAngularVel(), libode.get_angular(peers)[:3], rtol=0.03, atol=2e-4
+        )
     place = (libode.real * 4)()
     for what in ('Anchor', 'Anchor2', 'Axis', 'Axis1', 'Axis2', 'Axis3'):
         if hasattr(joint, f'get{what}'):

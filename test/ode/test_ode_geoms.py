@@ -50,8 +50,21 @@ def test_height_field_is_where_odes_is(placed):
     theirs.restype = ctypes.c_void_p
     theirs = theirs()
     numbers = (ctypes.c_double * 15)(*np.ravel(heights))
-    call('dGeomHeightfieldDataBuildDouble', theirs, ctypes.addressof(numbers), 1, 4.0, 4.0, 5, 3,
-         1.0, -0.75, 1.0, 0, result=None)
+    call(
+        'dGeomHeightfieldDataBuildDouble',
+        theirs,
+        ctypes.addressof(numbers),
+        1,
+        4.0,
+        4.0,
+        5,
+        3,
+        1.0,
+        -0.75,
+        1.0,
+        0,
+        result=None,
+    )
     peer = call('dCreateHeightfield', None, theirs, 1, result=ctypes.c_void_p)
     place = np.array((0.3, 0.075 - 0.25 + 0.25, -0.7))
     if placed == 'on a body':
@@ -69,7 +82,8 @@ def test_height_field_is_where_odes_is(placed):
     normals, deep = depths(sphere, field)
     slope = np.array((-0.25, 1.0, -0.25)) / math.sqrt(1.125)
     np.testing.assert_allclose(
-        normals[0], slope if placed == 'alone' else slope[[0, 2, 1]] * (1, -1, 1), atol=1e-6)
+        normals[0], slope if placed == 'alone' else slope[[0, 2, 1]] * (1, -1, 1), atol=1e-6
+    )
     assert deep[0] == pytest.approx(0.3 + 0.075 / math.sqrt(1.125), abs=1e-6)
     np.testing.assert_allclose(normals[0], contacts[4:7], atol=1e-6)
     assert deep[0] == pytest.approx(contacts[8], abs=1e-6)
@@ -121,7 +135,8 @@ def test_offsets_place_a_geom_on_its_body():
     np.testing.assert_allclose(geom.getRelPointPos((0.1, 0.0, 0.0)), (0.1, 0.0, 0.1), atol=1e-12)
     np.testing.assert_allclose(geom.getPosRelPoint((0.1, 0.0, 0.1)), (0.1, 0.0, 0.0), atol=1e-12)
     np.testing.assert_allclose(
-        geom.vectorToWorld(geom.vectorFromWorld((1.0, 2.0, 3.0))), (1.0, 2.0, 3.0), atol=1e-12)
+        geom.vectorToWorld(geom.vectorFromWorld((1.0, 2.0, 3.0))), (1.0, 2.0, 3.0), atol=1e-12
+    )
     geom.clearOffset()
     np.testing.assert_allclose(geom.getPosition(), body.getPosition())
 
@@ -147,7 +162,7 @@ def test_geom_classes_of_the_user():
     """Let a ball swing in a hollow sphere as a pendulum does, by a class of the user's."""
     world, space, group = new_world(), ode.SimpleSpace(), ode.JointGroup()
     shell, geom = Shell(space), ode.GeomSphere(space, 0.2)
-    body = ball(world, (0.04, 0.0, -math.sqrt(0.64 - 0.04 ** 2)), radius=0.2)
+    body = ball(world, (0.04, 0.0, -math.sqrt(0.64 - 0.04**2)), radius=0.2)
     geom.setBody(body)
     assert shell.getAABB() == (-1.0, 1.0, -1.0, 1.0, -1.0, 1.0)
 
@@ -174,8 +189,10 @@ def test_callbacks_see_what_they_move():
         geoms[-1].setBody(bodies[-1])
     world.sync()
     search, calls = world.engine.simulation.handles.search, []
-    between, type(search).between = type(search).between, lambda self, *arguments: (
-        calls.append(1), between(self, *arguments))[1]
+    between, type(search).between = (
+        type(search).between,
+        lambda self, *arguments: (calls.append(1), between(self, *arguments))[1],
+    )
     found = []
     try:
         space.collide(None, lambda _, one, other: found.append(ode.collide(one, other)))
@@ -207,8 +224,12 @@ def test_masses_of_meshes():
 
     corners = np.array(CUBE) * (2.0, 1.0, 1.0) + (1.0, 0.0, 0.0)
     hull, data, mass, box = ConvexHull(corners), ode.TriMeshData(), ode.Mass(), ode.Mass()
-    outward = [face if np.dot(np.cross(*(corners[face[1:]] - corners[face[0]])), plane[:3]) > 0
-               else face[::-1] for face, plane in zip(hull.simplices, hull.equations, strict=True)]
+    outward = [
+        face
+        if np.dot(np.cross(*(corners[face[1:]] - corners[face[0]])), plane[:3]) > 0
+        else face[::-1]
+        for face, plane in zip(hull.simplices, hull.equations, strict=True)
+    ]
     data.build(corners, outward)
     mass.setTrimesh(3.0, ode.GeomTriMesh(data))
     box.setBox(3.0, 2.0, 1.0, 1.0)
@@ -235,9 +256,17 @@ def test_what_is_in_a_transform_may_change():
     assert depths(outer, plane)[1] == pytest.approx([0.1])
 
 
-@pytest.mark.parametrize(('name', 'sizes'), [
-    ('Sphere', (0.3,)), ('Box', (0.4, 0.6, 0.8)), ('Plane', (0.6, 0.0, 0.8, 0.1)),
-    ('Capsule', (0.2, 0.6)), ('Cylinder', (0.2, 0.6)), ('Ray', (2.0,))])
+@pytest.mark.parametrize(
+    ('name', 'sizes'),
+    [
+        ('Sphere', (0.3,)),
+        ('Box', (0.4, 0.6, 0.8)),
+        ('Plane', (0.6, 0.0, 0.8, 0.1)),
+        ('Capsule', (0.2, 0.6)),
+        ('Cylinder', (0.2, 0.6)),
+        ('Ray', (2.0,)),
+    ],
+)
 def test_bounds_and_depths_of_points_are_odes(name, sizes):
     """Have sizes, bounds and the depth of points inside as ODE's geoms."""
     if name == 'Plane':
@@ -246,7 +275,8 @@ def test_bounds_and_depths_of_points_are_odes(name, sizes):
     else:
         geom = getattr(ode, f'Geom{name}')(None, *([sizes] if name == 'Box' else sizes))
         get = {'Sphere': 'getRadius', 'Box': 'getLengths', 'Ray': 'getLength'}.get(
-            name, 'getParams')
+            name, 'getParams'
+        )
         assert getattr(geom, get)() == (sizes if len(sizes) > 1 else sizes[0])
     theirs = call(f'dCreate{name}', None, *sizes, result=ctypes.c_void_p)
     if name != 'Plane':
@@ -270,9 +300,17 @@ def test_bounds_and_depths_of_points_are_odes(name, sizes):
         np.testing.assert_allclose([*start, *way], (0.1, 0.2, 0.3, 0.0, -1.0, 0.0), atol=1e-12)
 
 
-@pytest.mark.parametrize(('name', 'sizes'), [
-    ('Sphere', (0.3,)), ('Box', (0.4, 0.6, 0.8)), ('Capsule', (1, 0.2, 0.6)),
-    ('Capsule', (2, 0.2, 0.6)), ('Cylinder', (3, 0.2, 0.6)), ('Cylinder', (2, 0.2, 0.6))])
+@pytest.mark.parametrize(
+    ('name', 'sizes'),
+    [
+        ('Sphere', (0.3,)),
+        ('Box', (0.4, 0.6, 0.8)),
+        ('Capsule', (1, 0.2, 0.6)),
+        ('Capsule', (2, 0.2, 0.6)),
+        ('Cylinder', (3, 0.2, 0.6)),
+        ('Cylinder', (2, 0.2, 0.6)),
+    ],
+)
 @pytest.mark.parametrize('total', ['', 'Total'])
 def test_masses_are_odes(name, sizes, total):
     """Weigh shapes, scale, displace, turn and add them as ODE does."""
@@ -286,15 +324,16 @@ def test_masses_are_odes(name, sizes, total):
     libode.mass_set(ctypes.byref(other), *numbers)
     R = (libode.real * 12)(*np.pad(np.reshape(turn, (3, 3)), ((0, 0), (0, 1))).ravel())
     for change, arguments, peers in (
-            ('adjust', (5.0,), (5.0,)), ('translate', ((0.1, 0.2, 0.3),), (0.1, 0.2, 0.3)),
-            ('rotate', (turn,), (ctypes.addressof(R),)),
-            ('add', (added,), (ctypes.addressof(other),))):
+        ('adjust', (5.0,), (5.0,)),
+        ('translate', ((0.1, 0.2, 0.3),), (0.1, 0.2, 0.3)),
+        ('rotate', (turn,), (ctypes.addressof(R),)),
+        ('add', (added,), (ctypes.addressof(other),)),
+    ):
         getattr(mass, change)(*arguments)
         call(f'dMass{change.capitalize()}', address, *peers, result=None)
         assert mass.mass == pytest.approx(theirs.mass)
         np.testing.assert_allclose(mass.c, theirs.c[:3], atol=1e-12)
-        np.testing.assert_allclose(
-            mass.I, np.reshape(theirs.inertia, (3, 4))[:, :3], atol=1e-9)
+        np.testing.assert_allclose(mass.I, np.reshape(theirs.inertia, (3, 4))[:, :3], atol=1e-9)
     body = ode.Body(ode.World())
     mass.translate([-each for each in mass.c])
     body.setMass(mass)
@@ -303,9 +342,15 @@ def test_masses_are_odes(name, sizes, total):
     assert mass.mass == 0.0 and body.getMass().mass == pytest.approx(7.0)
 
 
-@pytest.mark.parametrize('make', [
-    ode.SimpleSpace, ode.HashSpace, ode.SweepAndPruneSpace,
-    lambda: ode.QuadTreeSpace((0, 0, 0), (5, 5, 5), 3)])
+@pytest.mark.parametrize(
+    'make',
+    [
+        ode.SimpleSpace,
+        ode.HashSpace,
+        ode.SweepAndPruneSpace,
+        lambda: ode.QuadTreeSpace((0, 0, 0), (5, 5, 5), 3),
+    ],
+)
 def test_spaces_hold_geoms_and_find_near_pairs(make):
     """Add, ask for and remove geoms; find pairs in a space and across, but not of what is off."""
     space, outer = make(), ode.SimpleSpace()
@@ -335,7 +380,7 @@ def test_spaces_hold_geoms_and_find_near_pairs(make):
     assert near() == [(0, 1), (1, 2)]
     space.remove(geoms[3])
     outer.add(geoms[3])
-    geoms[3].setCollideBits(0xffffffff)
+    geoms[3].setCollideBits(0xFFFFFFFF)
     assert geoms[3].getSpace() is outer and not space.query(geoms[3])
     assert near(space, outer) == [(2, 3)] and near(geoms[3], space) == [(3, 2)]
     if isinstance(space, ode.HashSpace):

@@ -24,8 +24,7 @@ def test_conventions_of_bodies():
     body.setQuaternion((half, 0.0, 0.0, half))
     body.setAngularVel((0.0, 0.0, 2.0))
     for _ in range(2):
-        np.testing.assert_allclose(
-            body.getRotation(), (0, -1, 0, 1, 0, 0, 0, 0, 1), atol=1e-12)
+        np.testing.assert_allclose(body.getRotation(), (0, -1, 0, 1, 0, 0, 0, 0, 1), atol=1e-12)
         np.testing.assert_allclose(body.getQuaternion(), (half, 0, 0, half))
         np.testing.assert_allclose(body.getRelPointPos((1, 0, 0)), (1, 3, 3))
         np.testing.assert_allclose(body.getRelPointVel((1, 0, 0)), (-2, 0, 0), atol=1e-12)
@@ -143,22 +142,23 @@ def test_bad_input_is_named():
     body, strange = body_in(world), body_in(ode.World())
     hinge = ode.HingeJoint(world)
     for match, bad in {
-            'world': lambda: ode.Body(None),
-            'position': lambda: body.setPosition((0.0, math.nan, 0.0)),
-            'quaternion': lambda: body.setQuaternion((1.0, 0.0, 0.0)),
-            'x y z w = .*0.0': lambda: body.setQuaternion((0.0, 0.0, 0.0, 0.0)),
-            'a geom or a space': lambda: ode.collide2(ode.Space(), body, None, print),
-            'a rotation': lambda: body.setRotation([2.0] + [0.0] * 8),
-            "of the joint's world": lambda: hinge.attach(body, strange),
-            'another body': lambda: hinge.attach(body, body),
-            'param': lambda: hinge.setParam(ode.ParamVel2, 1.0),
-            'ParamBounce': lambda: hinge.setParam(ode.ParamBounce, math.inf),
-            'axis': lambda: hinge.setAxis((0.0, 0.0, 0.0)),
-            'flags': lambda: ode.Contact().setMode(0x1000),
-            'bounce': lambda: ode.Contact().setBounce(2.0),
-            'radius': lambda: ode.GeomSphere(None, -1.0),
-            'time_step': lambda: world.step(0.0),
-            'contact': lambda: ode.ContactJoint(world, None, body)}.items():
+        'world': lambda: ode.Body(None),
+        'position': lambda: body.setPosition((0.0, math.nan, 0.0)),
+        'quaternion': lambda: body.setQuaternion((1.0, 0.0, 0.0)),
+        'x y z w = .*0.0': lambda: body.setQuaternion((0.0, 0.0, 0.0, 0.0)),
+        'a geom or a space': lambda: ode.collide2(ode.Space(), body, None, print),
+        'a rotation': lambda: body.setRotation([2.0] + [0.0] * 8),
+        "of the joint's world": lambda: hinge.attach(body, strange),
+        'another body': lambda: hinge.attach(body, body),
+        'param': lambda: hinge.setParam(ode.ParamVel2, 1.0),
+        'ParamBounce': lambda: hinge.setParam(ode.ParamBounce, math.inf),
+        'axis': lambda: hinge.setAxis((0.0, 0.0, 0.0)),
+        'flags': lambda: ode.Contact().setMode(0x1000),
+        'bounce': lambda: ode.Contact().setBounce(2.0),
+        'radius': lambda: ode.GeomSphere(None, -1.0),
+        'time_step': lambda: world.step(0.0),
+        'contact': lambda: ode.ContactJoint(world, None, body),
+    }.items():
         with pytest.raises(InvalidValueError, match=match):
             bad()
     world.step(0.01)

@@ -65,8 +65,10 @@ def test_euler_angles_are_odes():
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
     places = [(0.0, 0.0, 0.0), (0.0, 0.5, 0.0)]
     own, other = [ball(world, p) for p in places], [peer.ball(p) for p in places]
-    motor, theirs = ode.AMotor(world), call(
-        'dJointCreateAMotor', peer.world, None, result=ctypes.c_void_p)
+    motor, theirs = (
+        ode.AMotor(world),
+        call('dJointCreateAMotor', peer.world, None, result=ctypes.c_void_p),
+    )
     motor.attach(*own)
     libode.attach(theirs, *other)
     motor.setMode(ode.AMotorEuler)
@@ -196,5 +198,6 @@ def test_feedback_is_odes(kind):
     for body in own:
         body.push()
     np.testing.assert_allclose(
-        np.ravel(joint.getFeedback()), np.reshape(told, (4, 4))[:, :3].ravel(), atol=2e-3)
+        np.ravel(joint.getFeedback()), np.reshape(told, (4, 4))[:, :3].ravel(), atol=2e-3
+    )
     libode.world_destroy(peer.world)

@@ -13,16 +13,35 @@ from sim_bridge import InvalidValueError, ode
 
 HALF = math.sqrt(0.5)
 OF_BOTH = {
-    'AutoDisableFlag': True, 'AutoDisableLinearThreshold': 0.2, 'AutoDisableSteps': 7,
-    'AutoDisableAngularThreshold': math.inf, 'AutoDisableTime': 0.5,
-    'AutoDisableAverageSamplesCount': 3, 'LinearDamping': 0.1, 'AngularDamping': 0.2,
-    'LinearDampingThreshold': 0.3, 'AngularDampingThreshold': 0.4, 'MaxAngularSpeed': 5.0}
+    'AutoDisableFlag': True,
+    'AutoDisableLinearThreshold': 0.2,
+    'AutoDisableSteps': 7,
+    'AutoDisableAngularThreshold': math.inf,
+    'AutoDisableTime': 0.5,
+    'AutoDisableAverageSamplesCount': 3,
+    'LinearDamping': 0.1,
+    'AngularDamping': 0.2,
+    'LinearDampingThreshold': 0.3,
+    'AngularDampingThreshold': 0.4,
+    'MaxAngularSpeed': 5.0,
+}
 OF_WORLD = OF_BOTH | {
-    'Gravity': (0.0, 1.0, 2.0), 'ERP': 0.3, 'CFM': 1e-4, 'QuickStepNumIterations': 5}
+    'Gravity': (0.0, 1.0, 2.0),
+    'ERP': 0.3,
+    'CFM': 1e-4,
+    'QuickStepNumIterations': 5,
+}
 OF_BODY = OF_BOTH | {
-    'Position': (1.0, 2.0, 3.0), 'LinearVel': (1.0, 2.0, 3.0), 'AngularVel': (1.0, 2.0, 3.0),
-    'Force': (1.0, 2.0, 3.0), 'Torque': (1.0, 2.0, 3.0), 'Quaternion': (0.6, 0.8, 0.0, 0.0),
-    'GravityMode': False, 'FiniteRotationMode': 1, 'FiniteRotationAxis': (0.0, 0.0, 1.0)}
+    'Position': (1.0, 2.0, 3.0),
+    'LinearVel': (1.0, 2.0, 3.0),
+    'AngularVel': (1.0, 2.0, 3.0),
+    'Force': (1.0, 2.0, 3.0),
+    'Torque': (1.0, 2.0, 3.0),
+    'Quaternion': (0.6, 0.8, 0.0, 0.0),
+    'GravityMode': False,
+    'FiniteRotationMode': 1,
+    'FiniteRotationAxis': (0.0, 0.0, 1.0),
+}
 
 
 @pytest.mark.parametrize('of', ['world', 'body', 'made body'])
@@ -35,8 +54,11 @@ def test_settings_are_kept(of):
     for name, value in (OF_WORLD if of == 'world' else OF_BODY).items():
         before = getattr(one, f'get{name}')()
         getattr(one, f'set{name}')(value)
-        assert getattr(one, f'get{name}')() == (
-            pytest.approx(value) if name == 'Quaternion' else value) != before, name
+        assert (
+            getattr(one, f'get{name}')()
+            == (pytest.approx(value) if name == 'Quaternion' else value)
+            != before
+        ), name
     if of != 'world':
         one.setAutoDisableDefaults()
         one.setDampingDefaults()
@@ -53,8 +75,8 @@ def test_damping_is_odes():
     other = [peer.ball((float(k), 0.0, 0.0)) for k in range(3)]
     world.setDamping(0.02, 0.01)
     for body, theirs, scale, threshold, most in zip(
-            own, other, (0.02, 0.1, 0.02), (0.01, 0.6, 0.01), (math.inf, math.inf, 2.0),
-            strict=True):
+        own, other, (0.02, 0.1, 0.02), (0.01, 0.6, 0.01), (math.inf, math.inf, 2.0), strict=True
+    ):
         body.setLinearVel((1.0, 0.0, 0.0))
         body.setAngularVel((0.0, 3.0, 0.0))
         libode.set_velocity(theirs, 1.0, 0.0, 0.0)
@@ -111,9 +133,19 @@ def test_each_body_falls_asleep_as_it_says():
     assert go(2)[0]
 
 
-@pytest.mark.parametrize('verb', [
-    'Force', 'Torque', 'RelForce', 'RelTorque', 'ForceAtPos', 'ForceAtRelPos', 'RelForceAtPos',
-    'RelForceAtRelPos'])
+@pytest.mark.parametrize(
+    'verb',
+    [
+        'Force',
+        'Torque',
+        'RelForce',
+        'RelTorque',
+        'ForceAtPos',
+        'ForceAtRelPos',
+        'RelForceAtPos',
+        'RelForceAtRelPos',
+    ],
+)
 def test_pushes_are_odes(verb):
     """Add up forces and torques of all kinds as ODE's library does, and forget them."""
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
@@ -124,8 +156,12 @@ def test_pushes_are_odes(verb):
     vectors = [(0.1, 0.2, 0.3), (1.0, 0.0, 2.0)][: 1 + ('At' in verb)]
     for _ in range(2):
         getattr(body, f'add{verb}')(*vectors)
-        call(f'dBodyAdd{verb}', theirs, *(each for vector in vectors for each in vector),
-             result=None)
+        call(
+            f'dBodyAdd{verb}',
+            theirs,
+            *(each for vector in vectors for each in vector),
+            result=None,
+        )
     for name in ('Force', 'Torque'):
         expected = call(f'dBodyGet{name}', theirs, result=libode.reals)[:3]
         np.testing.assert_allclose(getattr(body, f'get{name}')(), expected, atol=1e-12)
@@ -165,7 +201,8 @@ def test_stops_bounce_yield_and_cancel_out():
         world.step(0.01)
     assert joint.getPosition() == pytest.approx(2.0 * 0.01 * 1e-3 / 0.2, rel=1e-6)
     world, body, joint = slide(
-        ParamLoStop=0.2, ParamHiStop=0.1, ParamFudgeFactor=0.5, ParamLoVel=0.1, ParamHiVel=0.2)
+        ParamLoStop=0.2, ParamHiStop=0.1, ParamFudgeFactor=0.5, ParamLoVel=0.1, ParamHiVel=0.2
+    )
     body.setLinearVel((1.0, 0.0, 0.0))
     for _ in range(50):
         world.step(0.01)
@@ -191,16 +228,33 @@ def test_joints_begin_and_end():
     """Be in limbo, be attached, disabled, and end with the group; say what connects what."""
     world = new_world()
     one, other, group = ball(world, (0.0,) * 3), ball(world, (1.0, 0.0, 0.0)), ode.JointGroup()
-    kinds = {ode.BallJoint: 1, ode.HingeJoint: 2, ode.SliderJoint: 3, ode.UniversalJoint: 5,
-             ode.Hinge2Joint: 6, ode.FixedJoint: 7, ode.AMotor: 9, ode.LMotor: 10,
-             ode.Plane2DJoint: 11, ode.PRJoint: 12, ode.PUJoint: 13, ode.PistonJoint: 14,
-             ode.DBallJoint: 15, ode.DHingeJoint: 16}
+    kinds = {
+        ode.BallJoint: 1,
+        ode.HingeJoint: 2,
+        ode.SliderJoint: 3,
+        ode.UniversalJoint: 5,
+        ode.Hinge2Joint: 6,
+        ode.FixedJoint: 7,
+        ode.AMotor: 9,
+        ode.LMotor: 10,
+        ode.Plane2DJoint: 11,
+        ode.PRJoint: 12,
+        ode.PUJoint: 13,
+        ode.PistonJoint: 14,
+        ode.DBallJoint: 15,
+        ode.DHingeJoint: 16,
+    }
     for make, number in kinds.items():
         peer = Peer()
-        theirs = call(f'dJointCreate{make.__name__.removesuffix("Joint")}', peer.world, None,
-                      result=ctypes.c_void_p)
-        assert make(world).getType() == number == call(
-            'dJointGetType', theirs, result=ctypes.c_int)
+        theirs = call(
+            f'dJointCreate{make.__name__.removesuffix("Joint")}',
+            peer.world,
+            None,
+            result=ctypes.c_void_p,
+        )
+        assert (
+            make(world).getType() == number == call('dJointGetType', theirs, result=ctypes.c_int)
+        )
         libode.world_destroy(peer.world)
     joint = ode.BallJoint(world, group)
     world.step(0.01)
@@ -235,27 +289,43 @@ def test_compliant_worlds_sag():
     assert body.getPosition()[2] == pytest.approx(-9.81 * 0.01 * 1e-3 / 0.5, rel=1e-6)
 
 
-@pytest.mark.parametrize('name', [
-    'dRFromAxisAndAngle', 'dRFromEulerAngles', 'dQFromAxisAndAngle', 'dRfromQ', 'dQfromR',
-    'dQMultiply0', 'dRFrom2Axes', 'dRFromZAxis'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'dRFromAxisAndAngle',
+        'dRFromEulerAngles',
+        'dQFromAxisAndAngle',
+        'dRfromQ',
+        'dQfromR',
+        'dQMultiply0',
+        'dRFrom2Axes',
+        'dRFromZAxis',
+    ],
+)
 def test_rotations_of_scipy_are_odes(name):
     """Make a body's rotation by SciPy as ODE's function makes it."""
-    body, turn = ode.Body(ode.World()), Rotation.from_rotvec(
-        0.7 * np.array((1.0, 2.0, 2.0)) / 3.0)
+    body, turn = ode.Body(ode.World()), Rotation.from_rotvec(0.7 * np.array((1.0, 2.0, 2.0)) / 3.0)
     q = (libode.real * 4)(*turn.as_quat(scalar_first=True))
     R = (libode.real * 12)(*np.pad(turn.as_matrix(), ((0, 0), (0, 1))).ravel())
     result = (libode.real * 12)()
     numbers = {
-        'dRFromAxisAndAngle': (1.0, 2.0, 2.0, 0.7), 'dQFromAxisAndAngle': (1.0, 2.0, 2.0, 0.7),
-        'dRFromEulerAngles': (0.1, 0.2, 0.3), 'dRFrom2Axes': (1.0, 0.0, 1.0, 0.0, 2.0, 0.0),
-        'dRFromZAxis': (1.0, 2.0, 2.0), 'dRfromQ': (ctypes.addressof(q),),
-        'dQfromR': (ctypes.addressof(R),), 'dQMultiply0': (ctypes.addressof(q),) * 2}[name]
+        'dRFromAxisAndAngle': (1.0, 2.0, 2.0, 0.7),
+        'dQFromAxisAndAngle': (1.0, 2.0, 2.0, 0.7),
+        'dRFromEulerAngles': (0.1, 0.2, 0.3),
+        'dRFrom2Axes': (1.0, 0.0, 1.0, 0.0, 2.0, 0.0),
+        'dRFromZAxis': (1.0, 2.0, 2.0),
+        'dRfromQ': (ctypes.addressof(q),),
+        'dQfromR': (ctypes.addressof(R),),
+        'dQMultiply0': (ctypes.addressof(q),) * 2,
+    }[name]
     call(name, ctypes.addressof(result), *numbers, result=None)
     ours = {
         'dRFromEulerAngles': Rotation.from_euler('xyz', (0.1, 0.2, 0.3)).inv(),
         'dQMultiply0': turn * turn,
-        'dRFrom2Axes': Rotation.from_matrix(np.array(
-            [(HALF, 0.0, HALF), (0.0, 1.0, 0.0), (-HALF, 0.0, HALF)]).T)}.get(name, turn)
+        'dRFrom2Axes': Rotation.from_matrix(
+            np.array([(HALF, 0.0, HALF), (0.0, 1.0, 0.0), (-HALF, 0.0, HALF)]).T
+        ),
+    }.get(name, turn)
     if name == 'dRFromZAxis':
         # any rotation with that z axis
         np.testing.assert_allclose(np.reshape(result, (3, 4))[:, 2], np.array((1, 2, 2)) / 3.0)
@@ -266,4 +336,5 @@ def test_rotations_of_scipy_are_odes(name):
     else:
         body.setRotation(ours.as_matrix().ravel())
         np.testing.assert_allclose(
-            body.getRotation(), np.reshape(result, (3, 4))[:, :3].ravel(), atol=1e-12)
+            body.getRotation(), np.reshape(result, (3, 4))[:, :3].ravel(), atol=1e-12
+        )

@@ -83,8 +83,9 @@ def _one_reader():
 def soup(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Return the corners of all triangles that have an area, in an order of their own."""
     corners = np.asarray(vertices, float)[triangles]
-    areas = np.linalg.norm(np.cross(
-        corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    areas = np.linalg.norm(
+        np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
+    )
     rows = corners[areas > 1e-9].mean(axis=1)
     return rows[np.lexsort(np.round(rows, 4).T)]
 
@@ -99,14 +100,25 @@ def test_robots_look_as_trimesh_reads_them(robots_folder, name):
     theirs = soup(surface.vertices, surface.triangles)
     assert ours.shape == theirs.shape
     assert np.sort(ours, axis=0) == pytest.approx(np.sort(theirs, axis=0), abs=1e-5)
-    materials = [getattr(each.visual, 'material', None)
-                 for each in trimesh.load_scene(path).geometry.values()]
-    pictures = [image for each in materials if each is not None and (image := getattr(
-        each, 'baseColorTexture', None) or getattr(each, 'image', None)) is not None]
+    materials = [
+        getattr(each.visual, 'material', None)
+        for each in trimesh.load_scene(path).geometry.values()
+    ]
+    pictures = [
+        image
+        for each in materials
+        if each is not None
+        and (image := getattr(each, 'baseColorTexture', None) or getattr(each, 'image', None))
+        is not None
+    ]
     assert len({id(each.picture) for each in looks.pieces if each.picture is not None}) == len(
-        {id(each) for each in pictures})
-    wanted = {tuple(np.round(trimesh.visual.color.to_rgba(each.baseColorFactor)[:3] / 255.0, 2))
-              for each in materials if getattr(each, 'baseColorFactor', None) is not None}
+        {id(each) for each in pictures}
+    )
+    wanted = {
+        tuple(np.round(trimesh.visual.color.to_rgba(each.baseColorFactor)[:3] / 255.0, 2))
+        for each in materials
+        if getattr(each, 'baseColorFactor', None) is not None
+    }
     if wanted:
         assert {tuple(np.round(each.color[:3], 2)) for each in looks.pieces} == wanted
 
@@ -124,25 +136,38 @@ def test_obj_has_materials_pictures_and_gaps(tmp_path):
     painted = by_color[1.0, 1.0, 1.0, 1.0]
     assert (painted.picture[..., :3] == picture).all() and (painted.picture[..., 3] == 255).all()
     assert painted.mean_color == pytest.approx((*picture.mean(axis=(0, 1)) / 255.0, 1.0))
-    at = {tuple(vertex): tuple(place) for vertex, place in zip(
-        painted.vertices.tolist(), painted.places.tolist(), strict=True)}
+    at = {
+        tuple(vertex): tuple(place)
+        for vertex, place in zip(painted.vertices.tolist(), painted.places.tolist(), strict=True)
+    }
     assert at == {(0, 0, 0): (0, 0), (1, 0, 0): (1, 0), (0, 0, 1): (0, 1)}
     assert looks.missing == ('gone.png', '../../etc/passwd')
 
 
-@pytest.mark.parametrize(('effect', 'url', 'color'), [
-    ('', '#e', (0.2, 0.4, 0.6, 1.0)),
-    ('<transparent opaque="A_ONE"><color>1 1 1 0.25</color></transparent>', '#e',
-     (0.2, 0.4, 0.6, 0.25)),
-    ('<transparent opaque="A_ONE"><color>1 1 1 0</color></transparent>', '#e',
-     (0.2, 0.4, 0.6, 1.0)),
-    ('', '#nowhere', None)])
+@pytest.mark.parametrize(
+    ('effect', 'url', 'color'),
+    [
+        ('', '#e', (0.2, 0.4, 0.6, 1.0)),
+        (
+            '<transparent opaque="A_ONE"><color>1 1 1 0.25</color></transparent>',
+            '#e',
+            (0.2, 0.4, 0.6, 0.25),
+        ),
+        (
+            '<transparent opaque="A_ONE"><color>1 1 1 0</color></transparent>',
+            '#e',
+            (0.2, 0.4, 0.6, 1.0),
+        ),
+        ('', '#nowhere', None),
+    ],
+)
 def test_dae_has_colours_unless_they_are_broken(tmp_path, effect, url, color):
     """Apply unit and material; a material that is not there costs no triangle."""
     (tmp_path / 'a.dae').write_text(DAE.format(effect=effect, url=url))
     (piece,) = read_looks(tmp_path / 'a.dae').pieces
     assert soup(piece.vertices, piece.triangles) == pytest.approx(
-        np.array([[2, 2, 0]]) / 3, abs=1e-6)
+        np.array([[2, 2, 0]]) / 3, abs=1e-6
+    )
     if color is None:
         assert piece.color in (None, (1.0,) * 4)
     else:
@@ -174,8 +199,9 @@ def test_colours_of_faces_and_vertices_are_kept(tmp_path, suffix):
 def test_a_gltf_may_have_its_data_beside_it(tmp_path):
     """Read the buffers that a .gltf names."""
     box = trimesh.creation.box((1, 2, 3))
-    box.visual = trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(
-        baseColorFactor=[255, 0, 0, 255]))
+    box.visual = trimesh.visual.TextureVisuals(
+        material=trimesh.visual.material.PBRMaterial(baseColorFactor=[255, 0, 0, 255])
+    )
     for name, content in trimesh.exchange.gltf.export_gltf(trimesh.Scene(box)).items():
         (tmp_path / name).write_bytes(content)
     (piece,) = read_looks(tmp_path / 'model.gltf').pieces
@@ -208,12 +234,19 @@ def test_models_keep_all_that_a_file_has(tmp_path):
     (tmp_path / 'a.obj').write_text(OBJ)
     looks = read_looks(tmp_path / 'a.obj')
     scene = trimesh.load_scene(
-        io.BytesIO(model_of(looks, (0.5, 0.5, 0.5, 1.0), (-1.0, 1.0, 1.0))), file_type='glb')
+        io.BytesIO(model_of(looks, (0.5, 0.5, 0.5, 1.0), (-1.0, 1.0, 1.0))), file_type='glb'
+    )
     parts = list(scene.geometry.values())
     assert sorted(part.visual.material.alphaMode for part in parts) == [
-        'BLEND', 'OPAQUE', 'OPAQUE']
-    (image,) = [part.visual.material.baseColorTexture for part in parts
-                if part.visual.material.baseColorTexture is not None]
+        'BLEND',
+        'OPAQUE',
+        'OPAQUE',
+    ]
+    (image,) = [
+        part.visual.material.baseColorTexture
+        for part in parts
+        if part.visual.material.baseColorTexture is not None
+    ]
     assert image.convert('RGB').getpixel((0, 0)) == (10, 200, 30)
     written = np.concatenate([each.triangles_center for each in parts])
     plain = np.concatenate([soup(each.vertices, each.triangles) for each in looks.pieces])
@@ -225,7 +258,8 @@ def test_edges_are_sharp_and_round_surfaces_smooth():
     box = trimesh.creation.box((1, 2, 3))
     vertices, triangles = with_creases(box.vertices, box.faces)
     assert len(vertices) == 24 and soup(vertices, triangles) == pytest.approx(
-        soup(box.vertices, box.faces))
+        soup(box.vertices, box.faces)
+    )
     ball = trimesh.creation.icosphere(3)
     assert len(with_creases(ball.vertices, ball.faces)[0]) == len(ball.vertices)
     can = trimesh.creation.cylinder(1.0, 2.0, sections=32)

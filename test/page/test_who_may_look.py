@@ -31,14 +31,17 @@ def server(guard):
 @pytest.fixture
 def get(server):
     """Return a function that asks for a path; it returns status, headers and content."""
+
     def ask(path: str, **headers: str):
         connection = HTTPConnection('127.0.0.1', server.get_port(), timeout=10)
-        connection.request('GET', path, headers={
-            name.replace('_', '-'): value for name, value in headers.items()})
+        connection.request(
+            'GET', path, headers={name.replace('_', '-'): value for name, value in headers.items()}
+        )
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
         return answer.status, answer.headers, content
+
     return ask
 
 
@@ -57,9 +60,14 @@ def open_socket(server, cookie: str = '', origin: str | None = 'own', host: str 
     if host is not None:
         headers['Host'] = host
     return connect(
-        f'ws://127.0.0.1:{port}', additional_headers=headers, compression=None,
+        f'ws://127.0.0.1:{port}',
+        additional_headers=headers,
+        compression=None,
         origin=f'http://127.0.0.1:{port}' if origin == 'own' else origin,
-        subprotocols=[f'viser-v{viser.__version__}'], max_size=None, open_timeout=10)
+        subprotocols=[f'viser-v{viser.__version__}'],
+        max_size=None,
+        open_timeout=10,
+    )
 
 
 def test_the_page_is_on_loopback_alone(server):
@@ -105,26 +113,39 @@ def ask(server, head: str) -> bytes:
         return b''.join(iter(lambda: own.recv(1 << 16), b''))
 
 
-@pytest.mark.parametrize('path', [
-    '/../../../../../../etc/passwd', '/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd',
-    '//etc/passwd', '/..\\..\\..\\..\\..\\etc/passwd', '/assets', '/%00'])
+@pytest.mark.parametrize(
+    'path',
+    [
+        '/../../../../../../etc/passwd',
+        '/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd',
+        '//etc/passwd',
+        '/..\\..\\..\\..\\..\\etc/passwd',
+        '/assets',
+        '/%00',
+    ],
+)
 def test_only_the_files_of_the_page_are_served(server, get, guard, path):
     """Serve no file outside the folder of the page."""
     cookie = cookie_of(get, guard.owner)
     answer = ask(
-        server, f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nCookie: {cookie}\r\n\r\n')
+        server, f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nCookie: {cookie}\r\n\r\n'
+    )
     assert answer.startswith(b'HTTP/1.1 404')
     assert b'root:' not in answer
 
 
-@pytest.mark.parametrize('head', [
-    'Host: 127.0.0.1:PORT\r\nHost: evil.example\r\nCookie: COOKIE',
-    'Host: evil.example\r\nHost: 127.0.0.1:PORT\r\nCookie: COOKIE',
-    'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nUpgrade: h2c\r\nUpgrade: websocket',
-    'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nOrigin: http://evil.example',
-    'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nUpgrade: websocket',
-    'Host: 127.0.0.1:PORT\r\nCookie: "\\\r\nCookie: sim_bridge_PORT=\xff; [=]',
-    'Cookie: COOKIE'])
+@pytest.mark.parametrize(
+    'head',
+    [
+        'Host: 127.0.0.1:PORT\r\nHost: evil.example\r\nCookie: COOKIE',
+        'Host: evil.example\r\nHost: 127.0.0.1:PORT\r\nCookie: COOKIE',
+        'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nUpgrade: h2c\r\nUpgrade: websocket',
+        'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nOrigin: http://evil.example',
+        'Host: 127.0.0.1:PORT\r\nCookie: COOKIE\r\nUpgrade: websocket',
+        'Host: 127.0.0.1:PORT\r\nCookie: "\\\r\nCookie: sim_bridge_PORT=\xff; [=]',
+        'Cookie: COOKIE',
+    ],
+)
 def test_odd_requests_are_refused(server, get, guard, head):
     """Refuse doubled headers and foreign origins."""
     head = head.replace('COOKIE', cookie_of(get, guard.owner))
@@ -151,10 +172,17 @@ def test_what_no_page_sends_is_dropped(server, get, guard):
     """Drop malformed messages, and go on."""
     slider = server.gui.add_slider('y', 0, 10, 1, 0)
     update = {'type': 'GuiUpdateMessage', 'uuid': slider._impl.uuid, 'updates': {'value': 7}}
-    with (open_socket(server, cookie_of(get, guard.visitor)) as visitor,
-          open_socket(server, cookie_of(get, guard.owner)) as owner):
-        for message in (b'', b'\xc1', msgspec.msgpack.encode([update]), b'\x91' * 100_000,
-                        msgspec.msgpack.encode({'type': ['ViewerCameraMessage']})):
+    with (
+        open_socket(server, cookie_of(get, guard.visitor)) as visitor,
+        open_socket(server, cookie_of(get, guard.owner)) as owner,
+    ):
+        for message in (
+            b'',
+            b'\xc1',
+            msgspec.msgpack.encode([update]),
+            b'\x91' * 100_000,
+            msgspec.msgpack.encode({'type': ['ViewerCameraMessage']}),
+        ):
             visitor.send(message)
         owner.send(msgspec.msgpack.encode({'type': 'ShareUrlRequest'}))
         owner.send(msgspec.msgpack.encode(update))
@@ -178,6 +206,7 @@ def test_there_are_so_many_connections_and_no_more():
     """Accept a number of connections, and another after one ends."""
     server = open_server('test', 0, Guard(most=3))
     with ExitStack() as present:
+
         def connection():
             own = socket.create_connection(('127.0.0.1', server.get_port()), 10.0)
             return present.enter_context(own)
@@ -199,8 +228,9 @@ def test_there_are_so_many_connections_and_no_more():
     server.stop()
 
 
-@pytest.mark.parametrize('origin', [
-    None, 'http://evil.example', 'http://127.0.0.1', 'null', 'http://127.0.0.1:1'])
+@pytest.mark.parametrize(
+    'origin', [None, 'http://evil.example', 'http://127.0.0.1', 'null', 'http://127.0.0.1:1']
+)
 def test_no_other_page_can_connect(server, get, guard, origin):
     """Refuse sockets from pages of other origins."""
     cookie = cookie_of(get, guard.owner)
@@ -224,15 +254,23 @@ def test_the_page_itself_connects(server, get, guard):
 
 def test_owners_change_widgets_and_visitors_do_not(server, get, guard):
     """Take what owners send, and drop what visitors send."""
-    sliders = {token: server.gui.add_slider('x', 0, 10, 1, 0)
-               for token in (guard.visitor, guard.owner)}
+    sliders = {
+        token: server.gui.add_slider('x', 0, 10, 1, 0) for token in (guard.visitor, guard.owner)
+    }
     with ExitStack() as sockets:
         # the visitor first: when the owner's wish is obeyed, the visitor's would have been
         for token, slider in sliders.items():
             own = sockets.enter_context(open_socket(server, cookie_of(get, token)))
             own.recv(timeout=10)
-            own.send(msgspec.msgpack.encode({
-                'type': 'GuiUpdateMessage', 'uuid': slider._impl.uuid, 'updates': {'value': 7}}))
+            own.send(
+                msgspec.msgpack.encode(
+                    {
+                        'type': 'GuiUpdateMessage',
+                        'uuid': slider._impl.uuid,
+                        'updates': {'value': 7},
+                    }
+                )
+            )
         end = time.monotonic() + 10.0
         while sliders[guard.owner].value != 7 and time.monotonic() < end:
             time.sleep(0.01)

@@ -50,8 +50,10 @@ def moved(name, mechanism, state, duration, time_step, force=None):
 
 def distance(a, b):
     """Return the largest difference between two motions, all kinds of quantities together."""
-    return max(np.abs(getattr(a, field) - getattr(b, field)).max()
-               for field in ('com', 'rotation', 'velocity', 'angular'))
+    return max(
+        np.abs(getattr(a, field) - getattr(b, field)).max()
+        for field in ('com', 'rotation', 'velocity', 'angular')
+    )
 
 
 def tumbling_quadruped():
@@ -61,9 +63,13 @@ def tumbling_quadruped():
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
     state = random_state(mechanism, rng)
     return mechanism, replace(
-        state, dq=rng.uniform(-1.0, 1.0, len(state.q)), position=np.array([0.3, -0.2, 2.0]),
-        rotation=rotation_about(axis, 0.7), linear=np.array([0.5, -0.3, 1.0]),
-        angular=np.array([0.4, -0.6, 0.8]))
+        state,
+        dq=rng.uniform(-1.0, 1.0, len(state.q)),
+        position=np.array([0.3, -0.2, 2.0]),
+        rotation=rotation_about(axis, 0.7),
+        linear=np.array([0.5, -0.3, 1.0]),
+        angular=np.array([0.4, -0.6, 0.8]),
+    )
 
 
 def prismatic_arm():
@@ -155,7 +161,7 @@ def test_read_urdf_merges_fixed_links_as_pinocchio_does(name):
         model = truth.joints[truth.getJointId(joint)]
         q[model.idx_q] = position
         if model.nq == 2:  # Pinocchio keeps the cosine and sine of a continuous joint
-            q[model.idx_q:model.idx_q + 2] = np.cos(position), np.sin(position)
+            q[model.idx_q : model.idx_q + 2] = np.cos(position), np.sin(position)
         v[model.idx_v] = rate
     data = truth.createData()
     kinetic = pin.computeKineticEnergy(truth, data, q, v)
@@ -163,11 +169,13 @@ def test_read_urdf_merges_fixed_links_as_pinocchio_does(name):
     if not free_root:  # Pinocchio counts the links fixed to the ground with the ground, as we do
         assert pin.computeTotalMass(truth) == pytest.approx(mechanism.mass, rel=1e-12)
     assert energy(mechanism, motion_of(mechanism, state), GRAVITY) == pytest.approx(
-        kinetic + potential, rel=1e-9, abs=1e-9)
+        kinetic + potential, rel=1e-9, abs=1e-9
+    )
 
 
-@pytest.mark.parametrize('make', [lambda: chain(6), box, double_pendulum,
-                                  lambda: real_robot('talos')])
+@pytest.mark.parametrize(
+    'make', [lambda: chain(6), box, double_pendulum, lambda: real_robot('talos')]
+)
 def test_write_urdf_keeps_everything(make, tmp_path):
     """Read back what was written: the same joints, places, axes and inertias."""
     mechanism = make()
@@ -178,8 +186,13 @@ def test_write_urdf_keeps_everything(make, tmp_path):
     for old, new in zip(mechanism.bodies, again.bodies, strict=True):
         assert (old.name, old.parent, old.joint) == (new.name, new.parent, new.joint)
         for field in ('position', 'rotation', 'axis', 'com', 'inertia', 'mass'):
-            np.testing.assert_allclose(getattr(new, field), getattr(old, field),
-                                       rtol=0, atol=1e-12, err_msg=f'{old.name} {field}')
+            np.testing.assert_allclose(
+                getattr(new, field),
+                getattr(old, field),
+                rtol=0,
+                atol=1e-12,
+                err_msg=f'{old.name} {field}',
+            )
 
 
 def test_angular_momentum_is_pinocchios():
@@ -193,8 +206,9 @@ def test_angular_momentum_is_pinocchios():
         joint = model.joints[model.getJointId(name)]
         q[joint.idx_q], v[joint.idx_v] = position, rate
     truth = pin.computeCentroidalMomentum(model, model.createData(), q, v)
-    np.testing.assert_allclose(angular_momentum(mechanism, motion_of(mechanism, state)),
-                               truth.angular, rtol=1e-10)
+    np.testing.assert_allclose(
+        angular_momentum(mechanism, motion_of(mechanism, state)), truth.angular, rtol=1e-10
+    )
 
 
 def test_quaternions_undo_rotations():
@@ -206,8 +220,9 @@ def test_quaternions_undo_rotations():
         np.testing.assert_allclose(rotation_from(quaternion_from(rotation)), rotation, atol=1e-14)
 
 
-@pytest.mark.parametrize('spin', [(0.1, 5.0, 0.1), (-3.0, 0.2, 0.5), (0.3, -0.2, 4.0),
-                                  (-1.0, 2.0, -3.0)])
+@pytest.mark.parametrize(
+    'spin', [(0.1, 5.0, 0.1), (-3.0, 0.2, 0.5), (0.3, -0.2, 4.0), (-1.0, 2.0, -3.0)]
+)
 def test_closed_form_of_the_free_body_solves_eulers_equations(spin):
     """Agree with a numerical solution to nine digits, spinning about the long or short axis."""
     inertia, spin = np.diag(box().bodies[0].inertia), np.array(spin)
@@ -220,8 +235,9 @@ def test_closed_form_of_the_free_body_solves_eulers_equations(spin):
     start = np.r_[spin, np.eye(3).ravel()]
     truth = solve_ivp(rates, (0.0, 10.0), start, 'DOP853', times, rtol=1e-13, atol=1e-14).y.T
     np.testing.assert_allclose(free_body_spin(inertia, spin, times), truth[:, :3], atol=1e-9)
-    np.testing.assert_allclose(free_body_attitude(inertia, spin, times).reshape(-1, 9),
-                               truth[:, 3:], atol=1e-9)
+    np.testing.assert_allclose(
+        free_body_attitude(inertia, spin, times).reshape(-1, 9), truth[:, 3:], atol=1e-9
+    )
 
 
 def test_reference_of_the_double_pendulum_keeps_its_energy():
@@ -237,11 +253,16 @@ def test_reference_of_the_double_pendulum_swings_at_its_normal_frequency():
     # thin rods of mass m and length l: w^2 = (3 -+ 6 / sqrt(7)) g / l, in the mode (1, r)
     # with r the ratio of absolute angles (Greenwood, Principles of Dynamics)
     omega = np.sqrt((3.0 - 6.0 / np.sqrt(7.0)) * 9.81)
-    ratio = (3.0 * 9.81 / 2.0 - 4.0 / 3.0 * omega ** 2) / (0.5 * omega ** 2)
+    ratio = (3.0 * 9.81 / 2.0 - 4.0 / 3.0 * omega**2) / (0.5 * omega**2)
     small = 1e-4
     angles, _ = double_pendulum_angles(
-        small * np.array([1.0, ratio - 1.0]), np.array([0.0, 2.0 * np.pi / omega]),
-        mass=1.0, length=1.0, inertia=1.0 / 12.0, g=9.81)
+        small * np.array([1.0, ratio - 1.0]),
+        np.array([0.0, 2.0 * np.pi / omega]),
+        mass=1.0,
+        length=1.0,
+        inertia=1.0 / 12.0,
+        g=9.81,
+    )
     np.testing.assert_allclose(angles[1], angles[0], atol=small * 1e-5)
 
 
@@ -252,7 +273,8 @@ def test_scenes_start_like_the_published_ones():
         motion = motion_of(scene.mechanism, scene.state)
         assert energy(scene.mechanism, motion, scene.gravity) == pytest.approx(total, rel=1e-6)
         assert np.linalg.norm(angular_momentum(scene.mechanism, motion)) == pytest.approx(
-            spin, rel=1e-5)
+            spin, rel=1e-5
+        )
 
 
 def test_ode_reaches_its_published_figure_on_the_simple_box():
@@ -269,7 +291,7 @@ def test_ode_reaches_its_published_figure_on_the_simple_box():
 def test_mujoco_loses_the_published_energy_on_anymal():
     """Lose what semi-implicit Euler loses in free flight, as SimBenchmark found for MuJoCo."""
     mass = real_robot('anymal_b').mass
-    ballistic = (0.5 * mass * 9.81 ** 2 * 1e-3) ** 2 * 4.0 / 3.0
+    ballistic = (0.5 * mass * 9.81**2 * 1e-3) ** 2 * 4.0 / 3.0
     assert anymal_energy_error('MuJoCo Euler') == pytest.approx(ballistic, rel=0.3)
 
 

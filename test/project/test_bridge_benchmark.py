@@ -45,8 +45,10 @@ def test_minimal_bridge_measures_what_we_do():
     assert np.abs(imu.orientation @ (x, y, z, w)) == pytest.approx(1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize('loads', [
-    (bridge.ALONE,), pytest.param((bridge.ALONE, bridge.ANSWERED), marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    'loads',
+    [(bridge.ALONE,), pytest.param((bridge.ALONE, bridge.ANSWERED), marks=pytest.mark.long)],
+)
 def test_bridge_benchmark_fills_its_tables(loads):
     """Run both bridges for a moment: each simulates, takes processor time and is heard."""
     report = bridge.run(rounds=1, seconds=0.5, arms=(1,), loads=loads)

@@ -33,8 +33,9 @@ from benchmarks.scenes import stack as stack_scene
 from benchmarks.shapes import Box, inertia_of, Placed, Sphere
 from benchmarks.urdf import read_urdf, write_urdf
 
-needs_bullet = pytest.mark.skipif(importlib.util.find_spec('pybullet') is None,
-                                  reason='there is no PyBullet for this Python')
+needs_bullet = pytest.mark.skipif(
+    importlib.util.find_spec('pybullet') is None, reason='there is no PyBullet for this Python'
+)
 
 SCENES = {
     'rolling': rolling,
@@ -50,27 +51,44 @@ SCENES = {
 }
 ONE_OF_EACH = 'MuJoCo', 'ODE dWorldStep', 'Bullet'
 # what engines of one kind have in common is looked at once
-ENGINES = ('sim_bridge', 'MuJoCo', 'MuJoCo noslip', 'ODE dWorldStep', 'ODE dWorldQuickStep',
-           'Bullet', 'Bullet multibody')
+ENGINES = (
+    'sim_bridge',
+    'MuJoCo',
+    'MuJoCo noslip',
+    'ODE dWorldStep',
+    'ODE dWorldQuickStep',
+    'Bullet',
+    'Bullet multibody',
+)
 
 
 def engines(names):
     """Turn names of engines into test parameters, Bullet's skipped where it has no wheel."""
-    return [pytest.param(name, marks=needs_bullet if name.startswith('Bullet') else ())
-            for name in names]
+    return [
+        pytest.param(name, marks=needs_bullet if name.startswith('Bullet') else ())
+        for name in names
+    ]
 
 
 def distance(a, b):
     """Return the largest difference between two motions, all kinds of quantities together."""
-    return max(np.abs(getattr(a, field) - getattr(b, field)).max()
-               for field in ('com', 'rotation', 'velocity', 'angular'))
+    return max(
+        np.abs(getattr(a, field) - getattr(b, field)).max()
+        for field in ('com', 'rotation', 'velocity', 'angular')
+    )
 
 
 def two_balls(gap):
     """Return a scene of two balls of 0.1 m, one on the ground, the other `gap` above it."""
     inertia = inertia_of(Sphere(0.1), 1.0)
-    return Scene('two balls', 1e-3, {(ANYTHING, ANYTHING): Surface()}, solids=tuple(
-        Solid(Sphere(0.1), 1.0, inertia, np.array([0.0, 0.0, z])) for z in (0.1, 0.3 + gap)))
+    return Scene(
+        'two balls',
+        1e-3,
+        {(ANYTHING, ANYTHING): Surface()},
+        solids=tuple(
+            Solid(Sphere(0.1), 1.0, inertia, np.array([0.0, 0.0, z])) for z in (0.1, 0.3 + gap)
+        ),
+    )
 
 
 @pytest.mark.parametrize('scene', SCENES)
@@ -120,8 +138,9 @@ def test_push_moves_a_body_by_newtons_law(name):
     peer.push(1, np.array([30.0, 0.0, -60.0]))
     peer.step(10)
     gained = peer.motion().velocity - scene.start().velocity
-    np.testing.assert_allclose(gained[1], np.array([3.0, 0.0, -6.0]) * 10 * scene.time_step,
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        gained[1], np.array([3.0, 0.0, -6.0]) * 10 * scene.time_step, atol=1e-12
+    )
     np.testing.assert_allclose(gained[0], 0.0, atol=1e-12)
     peer.reset()
     peer.step(10)
@@ -135,8 +154,14 @@ def test_planes_stand_anyhow(name, normal):
     normal = np.array(normal)
     origin = np.array([0.3, -0.2, 0.5])
     ball = Solid(Sphere(0.1), 1.0, inertia_of(Sphere(0.1), 1.0), origin + 0.1 * normal)
-    scene = Scene('pressed', 1e-3, {(ANYTHING, ANYTHING): Surface()}, solids=(ball,),
-                  planes=(Plane(origin, normal),), gravity=-10.0 * normal)
+    scene = Scene(
+        'pressed',
+        1e-3,
+        {(ANYTHING, ANYTHING): Surface()},
+        solids=(ball,),
+        planes=(Plane(origin, normal),),
+        gravity=-10.0 * normal,
+    )
     peer = build_scene(name, scene)
     peer.step(100)
     assert np.abs(peer.motion().com[0] - ball.position).max() < 2e-3
@@ -148,8 +173,9 @@ def test_planes_stand_anyhow(name, normal):
 def test_ode_rolls_as_published(direction, published):
     """Reach ODE's published errors: small along y, stuck on its pyramid along xy."""
     scene = rolling()
-    error = simbenchmark.rolling_error(build_scene('ODE dWorldStep', scene), scene,
-                                       ROLLING_DIRECTIONS[direction], 4.0)
+    error = simbenchmark.rolling_error(
+        build_scene('ODE dWorldStep', scene), scene, ROLLING_DIRECTIONS[direction], 4.0
+    )
     assert error == pytest.approx(published, rel=0.01)
 
 
@@ -157,18 +183,22 @@ def test_ode_rolls_as_published(direction, published):
 def test_bullet_rolls_as_published():
     """Reach Bullet's published error of 1000 iterations, which is one of rounding."""
     scene = rolling()
-    error = simbenchmark.rolling_error(build_scene('Bullet 1000 iterations', scene), scene,
-                                       ROLLING_DIRECTIONS['xy'], 1.0)
+    error = simbenchmark.rolling_error(
+        build_scene('Bullet 1000 iterations', scene), scene, ROLLING_DIRECTIONS['xy'], 1.0
+    )
     assert error < 1e-26
 
 
-@pytest.mark.parametrize(('name', 'published'), [
-    ('ODE dWorldStep', 18808.0), pytest.param('Bullet', 7.407e6, marks=needs_bullet)])
+@pytest.mark.parametrize(
+    ('name', 'published'),
+    [('ODE dWorldStep', 18808.0), pytest.param('Bullet', 7.407e6, marks=needs_bullet)],
+)
 def test_balls_bounce_as_published(name, published):
     """Lose the published energy at a step of 10 ms."""
     scene = bouncing(1e-2)
     assert simbenchmark.bouncing_error(build_scene(name, scene), scene, 20.0) == pytest.approx(
-        published, rel=0.01)
+        published, rel=0.01
+    )
 
 
 @needs_bullet
@@ -195,8 +225,9 @@ def test_sphere_overlaps_are_those_of_all_pairs():
     start = scene.start()
     motion = replace(start, com=rng.uniform(0.0, 0.8, start.com.shape))
     gaps = np.linalg.norm(motion.com[:, None] - motion.com[None], axis=2) - 0.2
-    expected = np.sort([*-gaps[np.triu(gaps < 0.0, k=1)],
-                        *(0.1 - motion.com[:, 2])[motion.com[:, 2] < 0.1]])
+    expected = np.sort(
+        [*-gaps[np.triu(gaps < 0.0, k=1)], *(0.1 - motion.com[:, 2])[motion.com[:, 2] < 0.1]]
+    )
     np.testing.assert_allclose(np.sort(sphere_overlaps(scene, motion)), expected, atol=1e-15)
     assert len(expected) > 50
 
@@ -235,8 +266,14 @@ def test_urdf_keeps_shapes(tmp_path):
 def test_mujoco_is_given_frictions_that_combine_as_wanted():
     """Give each material of rolling a friction, and refuse what no maximum can be."""
     assert friction_by_material(rolling()) == {'ball': 0.8, 'ground': 0.4, 'plate': 0.4}
-    odd = replace(rolling(), surfaces={('ball', 'ball'): Surface(0.1), ('plate', 'plate'):
-                                       Surface(0.2), ('ball', 'plate'): Surface(0.5)})
+    odd = replace(
+        rolling(),
+        surfaces={
+            ('ball', 'ball'): Surface(0.1),
+            ('plate', 'plate'): Surface(0.2),
+            ('ball', 'plate'): Surface(0.5),
+        },
+    )
     with pytest.raises(ValueError, match='no maximum'):
         friction_by_material(odd)
 
@@ -249,8 +286,14 @@ def test_bullet_is_given_frictions_that_combine_as_wanted():
     values = contact_bullet.friction_by_material(rolling())
     assert values['ground'] * values['plate'] == pytest.approx(0.4)
     assert values['ball'] * values['plate'] == pytest.approx(0.8)
-    odd = replace(rolling(), surfaces={('ball', 'ball'): Surface(0.1), ('plate', 'plate'):
-                                       Surface(0.2), ('ball', 'plate'): Surface(0.5)})
+    odd = replace(
+        rolling(),
+        surfaces={
+            ('ball', 'ball'): Surface(0.1),
+            ('plate', 'plate'): Surface(0.2),
+            ('ball', 'plate'): Surface(0.5),
+        },
+    )
     with pytest.raises(ValueError, match='no products'):
         contact_bullet.friction_by_material(odd)
 
@@ -262,21 +305,32 @@ def test_shapes_stand_where_the_body_has_them():
     # ANYmal starts in the air; its boxes are in each other, which does not count
     assert deepest(anymals(1), anymals(1).start()) == 0.0
     assert deepest(scene, scene.start()) == pytest.approx(0.0, abs=1e-4)
-    sunk = replace(scene.machines[0], state=replace(
-        state, position=state.position - [0.0, 0.0, 0.01]))
+    sunk = replace(
+        scene.machines[0], state=replace(state, position=state.position - [0.0, 0.0, 0.01])
+    )
     scene = replace(scene, machines=(sunk,))
     assert deepest(scene, scene.start()) == pytest.approx(0.01, abs=1e-4)
 
 
 @pytest.mark.parametrize('is_every', [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.parametrize(('module', 'options'), [
-    (simbenchmark, {'side': 3}), (boxes, {'counts': (1, 2)}), (stack, {}),
-    pytest.param(friction, {}, marks=pytest.mark.long),
-    (stand, {'rows': (1, 2)}), (piles, {'sides': (2, 3)})])
+@pytest.mark.parametrize(
+    ('module', 'options'),
+    [
+        (simbenchmark, {'side': 3}),
+        (boxes, {'counts': (1, 2)}),
+        (stack, {}),
+        pytest.param(friction, {}, marks=pytest.mark.long),
+        (stand, {'rows': (1, 2)}),
+        (piles, {'sides': (2, 3)}),
+    ],
+)
 def test_benchmark_fills_its_tables(module, options, is_every):
     """Run engines that are here, or all, through a short version, and judge all targets."""
-    engines = module.ENGINES if is_every else tuple(
-        name for name in module.ENGINES if is_ours(name) or name in ONE_OF_EACH)
+    engines = (
+        module.ENGINES
+        if is_every
+        else tuple(name for name in module.ENGINES if is_ours(name) or name in ONE_OF_EACH)
+    )
     report = module.run(duration_scale=0.002, engines=engines, **options)
     here = {name for name in engines if name not in find_missing(CONTACT_ENTRIES)}
     for rows in report.data['tables'].values():
@@ -291,8 +345,9 @@ def test_benchmark_fills_its_tables(module, options, is_every):
 def test_inertia_of_solids():
     """Have the moments of inertia that are in every textbook."""
     np.testing.assert_allclose(inertia_of(Sphere(0.5), 1.0), 0.1 * np.eye(3))
-    np.testing.assert_allclose(np.diag(inertia_of(Box((20.0, 20.0, 1.0)), 10.0)),
-                               [334.1666667, 334.1666667, 666.6666667])
+    np.testing.assert_allclose(
+        np.diag(inertia_of(Box((20.0, 20.0, 1.0)), 10.0)), [334.1666667, 334.1666667, 666.6666667]
+    )
     with pytest.raises(TypeError, match='no sphere or box'):
         inertia_of(Placed(Sphere(1.0)), 1.0)
 

@@ -37,8 +37,10 @@ def test_engines_move_a_tower_alike(name, hinges):
         peer.step(round(0.3 / time_step))
         ends[engine, time_step] = peer.motion().com
     moved = np.abs(ends['sim_bridge', 2.5e-4] - motion_of(mechanism, state).com).max()
-    apart = [np.abs(ends[name, time_step] - ends['sim_bridge', 2.5e-4]).max()
-             for time_step in (1e-3, 2.5e-4)]
+    apart = [
+        np.abs(ends[name, time_step] - ends['sim_bridge', 2.5e-4]).max()
+        for time_step in (1e-3, 2.5e-4)
+    ]
     assert moved > 0.1
     assert max(apart) < 5e-3
     if name.startswith('ODE'):

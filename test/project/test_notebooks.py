@@ -18,8 +18,11 @@ BOOKS = sorted(FOLDER.glob('*.ipynb'))
 
 def code_of(book):
     """Return the source of each code cell."""
-    return [''.join(cell['source']) for cell in json.loads(book.read_text())['cells']
-            if cell['cell_type'] == 'code']
+    return [
+        ''.join(cell['source'])
+        for cell in json.loads(book.read_text())['cells']
+        if cell['cell_type'] == 'code'
+    ]
 
 
 def run(name, monkeypatch):
@@ -109,5 +112,6 @@ def test_notebooks_run_in_a_kernel(book, tmp_path):
 
     content = nbformat.read(book, as_version=4)
     nbclient.NotebookClient(
-        content, timeout=300, resources={'metadata': {'path': tmp_path}}).execute()
+        content, timeout=300, resources={'metadata': {'path': tmp_path}}
+    ).execute()
     assert all(cell['execution_count'] for cell in content.cells if cell.cell_type == 'code')

@@ -182,7 +182,8 @@ def test_manifest_and_setup_name_the_same_dependencies(manifest, setup_arguments
     declared = {element.text for element in manifest.findall('exec_depend')}
     required = {Requirement(text).name for text in setup_arguments['install_requires']}
     assert {ROSDEP_TO_PYPI[key] for key in declared if key in ROSDEP_TO_PYPI} == (
-        required - BY_PIP)
+        required - BY_PIP
+    )
     of_run, of_tests = (
         {
             Requirement(text).name.removeprefix('ros-jazzy-').replace('-', '_')
@@ -191,7 +192,8 @@ def test_manifest_and_setup_name_the_same_dependencies(manifest, setup_arguments
         for extra in ('ros', 'ros-test')
     )
     ros_packages = (
-        declared - set(ROSDEP_TO_PYPI) - LAUNCH_PACKAGES - LAUNCHED_PACKAGES - OPTIONAL_MESSAGES)
+        declared - set(ROSDEP_TO_PYPI) - LAUNCH_PACKAGES - LAUNCHED_PACKAGES - OPTIONAL_MESSAGES
+    )
     for_tests = {element.text for element in manifest.findall('test_depend')} - {'python3-pytest'}
     # a ROS installation brings its middleware; from wheels it has to be chosen
     assert ros_packages == of_run - {'rmw_fastrtps_cpp'}
@@ -210,7 +212,8 @@ def test_what_is_imported_is_declared_and_the_other_way_round(manifest, reposito
     needed |= IMPORTED_BY_OTHERS
     declared = {element.text for element in manifest.findall('exec_depend')}
     assert {pypi_to_rosdep.get(name, name) for name in needed} == (
-        declared - OPTIONAL_MESSAGES - LAUNCHED_PACKAGES)
+        declared - OPTIONAL_MESSAGES - LAUNCHED_PACKAGES
+    )
 
 
 @pytest.mark.parametrize('python', PYTHONS)
@@ -238,10 +241,13 @@ def test_pins_satisfy_the_ranges(repository, setup_arguments, python):
             assert requirement.specifier.contains(pin), f'{requirement}, but the pin is {pin}'
 
 
-@pytest.mark.parametrize(('target', 'files', 'others'), [
-    ('tools', ('view', 'plot', 'gym', 'sweep'), ('bench', 'test', 'pictures', 'ray')),
-    ('docs', ('docs',), ('bench', 'lint', 'meshes')),
-])
+@pytest.mark.parametrize(
+    ('target', 'files', 'others'),
+    [
+        ('tools', ('view', 'plot', 'gym', 'sweep'), ('bench', 'test', 'pictures', 'ray')),
+        ('docs', ('docs',), ('bench', 'lint', 'meshes')),
+    ],
+)
 def test_make_installs_what_a_target_needs(repository, tmp_path, target, files, others):
     """Install neither engines to compare with nor what tests need for tools and documents."""
     told = run('make', '-n', target, f'VENV={tmp_path}', cwd=repository)
@@ -287,9 +293,13 @@ def test_editable_install_uses_the_checkout(source, environment, tmp_path):
     assert share.strip() == str(source)
 
 
-@pytest.mark.parametrize('options', [
-    pytest.param([], id='copy'),
-    pytest.param(['--symlink-install'], id='symlink', marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    'options',
+    [
+        pytest.param([], id='copy'),
+        pytest.param(['--symlink-install'], id='symlink', marks=pytest.mark.long),
+    ],
+)
 def test_colcon_builds_the_package(source, environment, tmp_path, manifest, options):
     """Build with colcon, source the result, find share folder and command where ROS looks."""
     shutil.copytree(source, tmp_path / 'src/sim_bridge')

@@ -15,7 +15,8 @@ def test_tests_named_in_documents_exist(repository):
     functions = {
         (path.name, node.name)
         for path in (repository / 'test').rglob('test_*.py')
-        for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
     }
     for document in (repository / 'docs').glob('*.md'):
         missing = set(NAMED_TEST.findall(document.read_text())) - functions

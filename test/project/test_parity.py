@@ -15,15 +15,19 @@ import sim_bridge as sb
 
 HEADER = ['Term of the manual', 'Here', 'Shown by']
 PAGES = sorted(
-    path for path in (Path(__file__).parents[2] / 'docs' / 'parity').glob('*.md')
-    if path.name != 'README.md')
+    path
+    for path in (Path(__file__).parents[2] / 'docs' / 'parity').glob('*.md')
+    if path.name != 'README.md'
+)
 
 
 def rows_of(page: Path) -> list[tuple[int, list[str]]]:
     """Return the rows of a page's tables, cells without the white space, with their lines."""
     return [
         (number, [cell.strip() for cell in re.split(r'(?<!\\)\|', line)[1:-1]])
-        for number, line in enumerate(page.read_text().splitlines(), 1) if line.startswith('|')]
+        for number, line in enumerate(page.read_text().splitlines(), 1)
+        if line.startswith('|')
+    ]
 
 
 @cache
@@ -31,8 +35,9 @@ def functions_of(path: Path) -> set[str]:
     """Return the test functions of a file; none if there is no such file."""
     if not path.is_file():
         return set()
-    return {node.name for node in ast.parse(path.read_text()).body
-            if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)
+    }
 
 
 def names_in(cell: str) -> list[str]:
@@ -61,9 +66,12 @@ def has_attribute(owner: object, name: str) -> bool:
     if isinstance(owner, ModuleType):
         return hasattr(owner, name)
     return inspect.isclass(owner) and any(
-        name in vars(each) or name in vars(each).get('__annotations__', ())
+        name in vars(each)
+        or name in vars(each).get('__annotations__', ())
         or re.search(rf'\bself\.{name}\b[^=()]*=[^=]', inspect.getsource(each))
-        for each in owner.__mro__ if each.__module__.startswith('sim_bridge'))
+        for each in owner.__mro__
+        if each.__module__.startswith('sim_bridge')
+    )
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
@@ -77,23 +85,34 @@ def test_every_row_holds(page):
         if len(cells) != 3 or not all(cells):
             wrong.append(f'{line}: expected | {" | ".join(HEADER)} |, got {cells}')
             continue
-        wrong += [f'{line}: no name of sim_bridge: {name}' for name in names_in(cells[1])
-                  if not is_there(name)]
+        wrong += [
+            f'{line}: no name of sim_bridge: {name}'
+            for name in names_in(cells[1])
+            if not is_there(name)
+        ]
         links = re.findall(r'\[(test_\w+)\]\(([^)\s]+\.py)\)', cells[2])
         if not links:
             wrong.append(f'{line}: no link [test_name](../../test/…/test_file.py): {cells[2]}')
-        wrong += [f'{line}: no test {name} in {path}' for name, path in links
-                  if name not in functions_of((page.parent / path).resolve())]
+        wrong += [
+            f'{line}: no test {name} in {path}'
+            for name, path in links
+            if name not in functions_of((page.parent / path).resolve())
+        ]
     assert rows and not wrong, f'{page.name}:\n' + '\n'.join(wrong)
 
 
-@pytest.mark.parametrize(('cell', 'wrong'), [
-    ('`World.raycast(a, b)`, `sb.ode.Body.setPosition`, `sb.ode.environment`', []),
-    ('`World(solver=…)`, `sb.ode.ParamVel`, `Material.friction`, `sb.ode.World.engine`', []),
-    ('`sb.ode.World.setAuto…`; `solver: direct`, `/joint_states`, `friction`, `F = m a`', []),
-    ('`World.casts`', ['World.casts']), ('`Wrld.step`', ['Wrld.step']),
-    ('`sb.ode.World.setManual…`', ['sb.ode.World.setManual…']),
-    ('`Wrld(cfm=0)`, `sim_bridge.od.Body`', ['Wrld', 'sim_bridge.od.Body'])])
+@pytest.mark.parametrize(
+    ('cell', 'wrong'),
+    [
+        ('`World.raycast(a, b)`, `sb.ode.Body.setPosition`, `sb.ode.environment`', []),
+        ('`World(solver=…)`, `sb.ode.ParamVel`, `Material.friction`, `sb.ode.World.engine`', []),
+        ('`sb.ode.World.setAuto…`; `solver: direct`, `/joint_states`, `friction`, `F = m a`', []),
+        ('`World.casts`', ['World.casts']),
+        ('`Wrld.step`', ['Wrld.step']),
+        ('`sb.ode.World.setManual…`', ['sb.ode.World.setManual…']),
+        ('`Wrld(cfm=0)`, `sim_bridge.od.Body`', ['Wrld', 'sim_bridge.od.Body']),
+    ],
+)
 def test_names_of_the_library_are_told_from_others(cell, wrong):
     """Take for names what begins with the package or a capital, and find those that are not."""
     assert [name for name in names_in(cell) if not is_there(name)] == wrong
@@ -103,10 +122,11 @@ def test_no_function_of_ode_is_left_out(repository):
     """Have a row for each function that ODE's library exports."""
     from benchmarks.peers import libode
 
-    names = {name.decode() for name in re.findall(
-        rb'(?<=\0)d[A-Z]\w+(?=\0)', Path(libode._library).read_bytes())}
+    names = {
+        name.decode()
+        for name in re.findall(rb'(?<=\0)d[A-Z]\w+(?=\0)', Path(libode._library).read_bytes())
+    }
     functions = {name for name in names if hasattr(libode._ode, name)}
-    terms = ' '.join(
-        cells[0] for _, cells in rows_of(repository / 'docs' / 'parity' / 'ode.md'))
+    terms = ' '.join(cells[0] for _, cells in rows_of(repository / 'docs' / 'parity' / 'ode.md'))
     assert len(functions) > 500
     assert not functions - set(re.findall(r'\w+', terms))

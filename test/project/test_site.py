@@ -27,8 +27,11 @@ def site(repository, monkeypatch):
 
 def test_every_page_is_in_the_navigation(repository, site):
     """Name every document in a table of docs/README.md, once, or in the README of its folder."""
-    sections = dict(runpy.run_path(str(site / 'build.py'))['navigation'](
-        (repository / 'docs' / 'README.md').read_text()))
+    sections = dict(
+        runpy.run_path(str(site / 'build.py'))['navigation'](
+            (repository / 'docs' / 'README.md').read_text()
+        )
+    )
     assert {'Start', 'How to', 'Concepts', 'Reference'} <= sections.keys()
     named = [page for pages in sections.values() for page in pages]
     assert len(named) == len(set(named))
@@ -38,21 +41,50 @@ def test_every_page_is_in_the_navigation(repository, site):
     assert expected == {page for page in named if page.startswith('docs/')}
     for folder in {page.parent for page in docs.glob('*/README.md')}:
         text = (folder / 'README.md').read_text()
-        missing = [page.name for page in folder.glob('*.md')
-                   if page.name != 'README.md' and f']({page.name})' not in text]
+        missing = [
+            page.name
+            for page in folder.glob('*.md')
+            if page.name != 'README.md' and f']({page.name})' not in text
+        ]
         assert not missing, f'{folder.name}/README.md names no {missing}'
 
 
 def test_docstrings_become_what_they_mean(site):
     """Mark code and nothing else, list what is a list, and keep what has lines of its own."""
     to_rst = runpy.run_path(str(site / 'docstrings.py'))['to_rst']
-    assert list(to_rst([
-        'Return |x| of', '`Link`s, *all* of them.', '', 'p, q: (3,) [m],', '    world.',
-        'name: of it.', '', '- one', '  more', '- two', '', '    kept: as it', '    is'])) == [
-            r'Return \|x\| of \ ``Link``\ s, \*all\* of them.', '',
-            '- ``p``, ``q``: (3,) [m], world.', '- ``name``: of it.', '',
-            '- one more', '- two', '',
-            '::', '', '        kept: as it', '        is', '']
+    assert list(
+        to_rst(
+            [
+                'Return |x| of',
+                '`Link`s, *all* of them.',
+                '',
+                'p, q: (3,) [m],',
+                '    world.',
+                'name: of it.',
+                '',
+                '- one',
+                '  more',
+                '- two',
+                '',
+                '    kept: as it',
+                '    is',
+            ]
+        )
+    ) == [
+        r'Return \|x\| of \ ``Link``\ s, \*all\* of them.',
+        '',
+        '- ``p``, ``q``: (3,) [m], world.',
+        '- ``name``: of it.',
+        '',
+        '- one more',
+        '- two',
+        '',
+        '::',
+        '',
+        '        kept: as it',
+        '        is',
+        '',
+    ]
 
 
 def test_reference_has_what_the_code_has(site):
@@ -98,22 +130,25 @@ def outward(folder: Path) -> list[str]:
         if file.suffix == '.html':
             found += Loaded(file.read_text()).found
         elif file.suffix == '.css':
-            found += re.findall(rf'(?:@import|url\()[\s"\'(]*{ELSEWHERE.pattern}\S+',
-                                file.read_text())
+            found += re.findall(
+                rf'(?:@import|url\()[\s"\'(]*{ELSEWHERE.pattern}\S+', file.read_text()
+            )
         elif file.suffix == '.js' and file.name != 'searchindex.js':
             # names of XML are no addresses
-            found += re.findall(r'["\'`](?:https?:)?//(?!www\.w3\.org/)[\w.-]+',
-                                file.read_text())
+            found += re.findall(r'["\'`](?:https?:)?//(?!www\.w3\.org/)[\w.-]+', file.read_text())
     return found
 
 
-@pytest.mark.parametrize(('name', 'text'), [
-    ('a.html', '<script src="https://cdn.org/x.js"></script>'),
-    ('a.html', '<link rel="stylesheet" href="//cdn.org/x.css">'),
-    ('a.css', '@import "https://cdn.org/x.css";'),
-    ('a.css', 'p { background: url(//cdn.org/x.png) }'),
-    ('a.js', "fetch('https://cdn.org')"),
-])
+@pytest.mark.parametrize(
+    ('name', 'text'),
+    [
+        ('a.html', '<script src="https://cdn.org/x.js"></script>'),
+        ('a.html', '<link rel="stylesheet" href="//cdn.org/x.css">'),
+        ('a.css', '@import "https://cdn.org/x.css";'),
+        ('a.css', 'p { background: url(//cdn.org/x.png) }'),
+        ('a.js', "fetch('https://cdn.org')"),
+    ],
+)
 def test_what_is_loaded_from_elsewhere_is_found(tmp_path, name, text):
     """Find each way in which a page asks another host for something."""
     (tmp_path / name).write_text(text)
@@ -122,14 +157,20 @@ def test_what_is_loaded_from_elsewhere_is_found(tmp_path, name, text):
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_the_site_is_built_without_warnings_and_loads_nothing_from_elsewhere(
-        repository, tmp_path):
+def test_the_site_is_built_without_warnings_and_loads_nothing_from_elsewhere(repository, tmp_path):
     """Build the site; it has tutorial, recipes and reference, and no part from another host."""
     result = subprocess.run(
         [sys.executable, repository / 'docs' / 'site' / 'build.py', tmp_path / 'site'],
         # no proxy, no host: what is fetched fails
-        env={**os.environ, 'https_proxy': 'http://127.0.0.1:9', 'http_proxy': 'http://127.0.0.1:9'},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        env={
+            **os.environ,
+            'https_proxy': 'http://127.0.0.1:9',
+            'http_proxy': 'http://127.0.0.1:9',
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     if sys.version_info < (3, 11):
         assert (result.returncode, 'needs Python 3.11' in result.stdout) == (1, True)
         return

@@ -17,7 +17,10 @@ def tracked_files(repository: Path) -> list[Path]:
     """List the files of the checkout that git knows or would add."""
     listing = subprocess.run(
         ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'],
-        cwd=repository, stdout=subprocess.PIPE, text=True, check=True,
+        cwd=repository,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     ).stdout
     paths = [repository / name for name in listing.split('\0') if name]
     return [path for path in paths if path.is_file()]
@@ -111,9 +114,11 @@ def test_commands_in_documents_are_taken(repository):
     shown = 0
     for document in documents(repository):
         for block in re.findall(r'^```sh\n(.*?)^```', document.read_text(), re.M | re.S):
-            for line in re.findall(r'^(?:\.venv/bin/)?(?:python -m )?sim_bridge ([a-z].*)',
-                                   block.replace('\\\n', ' '),
-                                   re.MULTILINE):
+            for line in re.findall(
+                r'^(?:\.venv/bin/)?(?:python -m )?sim_bridge ([a-z].*)',
+                block.replace('\\\n', ' '),
+                re.MULTILINE,
+            ):
                 words = shlex.split(re.split(r' -- | [>&]', line)[0], comments=True)
                 # a line that is wrong ends the parser, which says why
                 taken = build_parser((words[0],)).parse_args(words)
@@ -132,8 +137,8 @@ def headings(document: Path) -> set[str]:
 def test_nothing_names_this_machine(repository):
     """Commit no absolute path of a developer's machine and no host packages are fetched from."""
     # built from parts, so that this file does not match itself
-    homes = '|'.join(['ro' 'ot', 'ho' 'me/[a-z]', 'wo' 'rk', 'Us' 'ers/[A-Z]', 'opt/py' 'pi'])
-    registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index' '-url', 'find' '-links'])
+    homes = '|'.join(['root', 'home/[a-z]', 'work', 'Users/[A-Z]', 'opt/pypi'])
+    registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index-url', 'find-links'])
     pattern = re.compile(rf'(?<![\w.<}}])/(?:{homes})(?:/|\b)|{registries}')
     wrong = []
     for path in tracked_files(repository):

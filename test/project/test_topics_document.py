@@ -8,7 +8,7 @@ import re
 def test_the_program_moves_a_joint(repository, start_process, tmp_path):
     """Run it as it is written: the joint leaves its place, by effort alone."""
     text = (repository / 'docs' / 'topics.md').read_text()
-    program, = re.findall(r'```python\n(import math.*?)```', text, re.DOTALL)
+    (program,) = re.findall(r'```python\n(import math.*?)```', text, re.DOTALL)
     (tmp_path / 'swing.py').write_text(program)
     start_process('-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=arm')
     process = start_process(str(tmp_path / 'swing.py'))

@@ -48,8 +48,11 @@ def test_every_page_is_in_the_index_and_has_its_pictures():
     index = (DOCUMENTS / 'README.md').read_text()
     pages = [page.name for page in RUNNER['pages']()]
     assert re.findall(r'\]\((\d_\w+\.md)\)', index) == pages
-    shown = [name for page in RUNNER['pages']()
-             for name in re.findall(r'!\[[^\]]+\]\(([\w.]+)\)', page.read_text())]
+    shown = [
+        name
+        for page in RUNNER['pages']()
+        for name in re.findall(r'!\[[^\]]+\]\(([\w.]+)\)', page.read_text())
+    ]
     assert sorted(shown) == sorted(path.name for path in DOCUMENTS.glob('*.png'))
     assert all((DOCUMENTS / name).stat().st_size < 100_000 for name in shown)
 
@@ -74,7 +77,8 @@ def test_distances(run):
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         request.gjk_tolerance = 1e-9
         found = coal.distance(
-            *coal_solid(d.geometry_a), *coal_solid(d.geometry_b), request, result)
+            *coal_solid(d.geometry_a), *coal_solid(d.geometry_b), request, result
+        )
         assert d.gap == pytest.approx(found, abs=1e-6)
         np.testing.assert_allclose(d.point_a - d.point_b, d.gap * d.normal, atol=1e-12)
         np.testing.assert_allclose(d.normal, -result.normal, atol=1e-4)
@@ -85,7 +89,13 @@ def test_distances(run):
         gaps.append(world.find_distances().gaps)
     np.testing.assert_allclose((gaps[1] - gaps[0]) / 2e-6, page['rates'], atol=1e-6)
     assert names_of(pictures['distances.png']) == [
-        'egg', 'pill', 'stone', 'points', 'points', 'lines']
+        'egg',
+        'pill',
+        'stone',
+        'points',
+        'points',
+        'lines',
+    ]
     assert names_of(pictures['motion.png']).count('pill') == 4
 
 
@@ -96,8 +106,9 @@ def test_pairs_and_contacts(run):
     assert len(page['contacts']) == 4
     contact = page['contact']
     request, result = coal.CollisionRequest(), coal.CollisionResult()
-    assert coal.collide(*coal_solid(contact.geometry_a), *coal_solid(contact.geometry_b),
-                        request, result)
+    assert coal.collide(
+        *coal_solid(contact.geometry_a), *coal_solid(contact.geometry_b), request, result
+    )
     assert contact.gap < 0.0
     corners = [part for part in pictures['contacts.png'] if part.name == 'arrows']
     np.testing.assert_allclose(corners[0].vertices[:, 2].max(), 0.1004, atol=1e-6)
@@ -121,9 +132,18 @@ def test_contact_frames(run):
         apart[:3] += sign * (link.v + np.cross(link.w, c.position - link.p))
         apart[3:] += sign * link.w
     np.testing.assert_allclose(
-        page['J6'] @ v, np.kron(np.eye(2), c.frame_a.R.T) @ apart, atol=1e-12)
+        page['J6'] @ v, np.kron(np.eye(2), c.frame_a.R.T) @ apart, atol=1e-12
+    )
     assert names_of(pictures['patches.png']) == [
-        'egg', 'pill', 'box', 'patches', 'points', 'points', 'lines', 'arrows']
+        'egg',
+        'pill',
+        'box',
+        'patches',
+        'points',
+        'points',
+        'lines',
+        'arrows',
+    ]
 
 
 def test_separation(run):
@@ -169,9 +189,15 @@ def test_dynamics(run):
     # printed by the tutorial for t = 0.2: sinusoids of 1, 2, 3 rad/s with 1.5 rad
     angle = 0.2 * np.array([1.0, 2.0, 3.0])
     example = sb.laws.TrajRef(np.zeros(3), omega=[1.0, 2.0, 3.0], amplitude=1.5)
-    for found, truth in zip(example.at(0.2), (
-            1.5 * np.sin(angle), 1.5 * angle / 0.2 * np.cos(angle),
-            -1.5 * (angle / 0.2) ** 2 * np.sin(angle)), strict=True):
+    for found, truth in zip(
+        example.at(0.2),
+        (
+            1.5 * np.sin(angle),
+            1.5 * angle / 0.2 * np.cos(angle),
+            -1.5 * (angle / 0.2) ** 2 * np.sin(angle),
+        ),
+        strict=True,
+    ):
         np.testing.assert_allclose(found, truth, atol=1e-12)
     np.testing.assert_allclose(example(0.2), [0.298004, 0.58412751, 0.84696371], atol=1e-8)
     errors = page['errors']
@@ -191,12 +217,14 @@ def test_frictionless(run):
     np.testing.assert_allclose(problem.v_free, twin.v_free, atol=1e-9)
     np.testing.assert_allclose(page['delassus'], twin.delassus3[2::3, 2::3], rtol=1e-9, atol=1e-9)
     v, _, _, _, multipliers, _ = quadprog.solve_qp(
-        problem.M, problem.M @ problem.v_free, problem.J.T, np.zeros(len(problem.J)))
+        problem.M, problem.M @ problem.v_free, problem.J.T, np.zeros(len(problem.J))
+    )
     for name in ('primal', 'dual'):
         solution = page[name]
         np.testing.assert_allclose(solution.velocity, v, atol=1e-9)
         np.testing.assert_allclose(
-            problem.J.T @ solution.normal_impulses, problem.J.T @ multipliers, atol=1e-9)
+            problem.J.T @ solution.normal_impulses, problem.J.T @ multipliers, atol=1e-9
+        )
         assert (solution.normal_impulses * (problem.J @ solution.velocity)).max() < 1e-12
     np.testing.assert_allclose(page['pushed'], page['dual'].velocity, atol=1e-12)
     assert page['least'].min() > -1e-12

@@ -32,8 +32,10 @@ OTHERS = ('from sim_bridge.compiler', '(Node)', 'snap(frames, mates)')
 def library_code(document: Path) -> list[tuple[int, str]]:
     """Return the Python blocks of a document that use the library, with their lines."""
     text = document.read_text()
-    blocks = [(text.count('\n', 0, found.start()) + 1, found[1])
-              for found in re.finditer(r'^```python\n(.*?)^```', text, re.MULTILINE | re.DOTALL)]
+    blocks = [
+        (text.count('\n', 0, found.start()) + 1, found[1])
+        for found in re.finditer(r'^```python\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+    ]
     return [(line, block) for line, block in blocks if not any(each in block for each in OTHERS)]
 
 
@@ -44,8 +46,11 @@ def test_type_checkers_tell_right_from_wrong(request, repository, tmp_path):
     Of what is marked by `type: ignore`, mypy says where it is right.
     """
     programs = list(PROGRAMS.glob('*.py'))
-    for document in (repository / 'README.md', *(repository / 'docs').glob('*.md'),
-                     *(repository / 'docs' / 'howto').glob('*.md')):
+    for document in (
+        repository / 'README.md',
+        *(repository / 'docs').glob('*.md'),
+        *(repository / 'docs' / 'howto').glob('*.md'),
+    ):
         for line, block in library_code(document):
             programs.append(tmp_path / f'{document.stem}_{line}.py')
             programs[-1].write_text(block if 'import' in block else BEGINNING + block)
@@ -56,11 +61,23 @@ def test_type_checkers_tell_right_from_wrong(request, repository, tmp_path):
         programs[-1].write_text(tutorial['code_of'](page))
     assert len(programs) > 10
     result = subprocess.run(
-        [sys.executable, '-m', 'mypy', '--strict', '--config-file=',
-         '--cache-dir', request.config.cache.mkdir('mypy'), *programs],
+        [
+            sys.executable,
+            '-m',
+            'mypy',
+            '--strict',
+            '--config-file=',
+            '--cache-dir',
+            request.config.cache.mkdir('mypy'),
+            *programs,
+        ],
         # found there, it counts as installed: mypy takes its types only with the marker py.typed
-        env={**os.environ, 'PYTHONPATH': str(repository)}, cwd=tmp_path,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        env={**os.environ, 'PYTHONPATH': str(repository)},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     assert result.returncode == 0, result.stdout
 
 

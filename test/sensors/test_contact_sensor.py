@@ -13,7 +13,9 @@ from sim_bridge.description import DescriptionError, sensors_from_mapping
 
 PADS = ''.join(
     f'<collision name="{name}"><origin xyz="{x} 0 0"/><geometry><sphere radius="0.1"/></geometry>'
-    '</collision>' for name, x in (('left', -0.3), ('right', 0.3)))
+    '</collision>'
+    for name, x in (('left', -0.3), ('right', 0.3))
+)
 
 
 def bumper(*names, tag=''):
@@ -24,7 +26,8 @@ def bumper(*names, tag=''):
         '<gazebo reference="base"><sensor name="bump" type="contact">'
         '<update_rate>100</update_rate>'
         f'<pose>0 0 -0.1 0 0 1.5707963267948966</pose><contact>{inner}</contact>{tag}</sensor>'
-        '</gazebo>')
+        '</gazebo>',
+    )
 
 
 def resting(xml):
@@ -46,8 +49,9 @@ def test_the_forces_on_a_body_at_rest():
     world, right = resting(bumper('right'))
     assert right.f[2] == pytest.approx(9.81, abs=1e-6)
     # friction may squeeze the body: then the ball feels what this contact says
-    contact, = (each for each in world.contacts if 'right' in (
-        each.geometry_a.name, each.geometry_b.name))
+    (contact,) = (
+        each for each in world.contacts if 'right' in (each.geometry_a.name, each.geometry_b.name)
+    )
     sign = 1.0 if contact.geometry_a.name == 'right' else -1.0
     x, y, z = sign * contact.force
     np.testing.assert_allclose(right.f, (y, -x, z), atol=1e-9)
@@ -98,7 +102,10 @@ def test_names_of_collisions():
         assert any('collision' in finding.attribute for finding in found) != is_known
     given = {'bump': {'type': 'contact', 'link': 'base', 'collisions': ['left']}}
     assert sensors_from_mapping(given)[0].collisions == ('left',)
-    for wrong in ({'type': 'contact', 'collisions': [1]}, {'type': 'imu', 'collisions': ['a']},
-                  {'type': 'contact', 'noise': {'force': {'stddev': 1}}}):
+    for wrong in (
+        {'type': 'contact', 'collisions': [1]},
+        {'type': 'imu', 'collisions': ['a']},
+        {'type': 'contact', 'noise': {'force': {'stddev': 1}}},
+    ):
         with pytest.raises(DescriptionError):
             sensors_from_mapping({'bump': {'link': 'base', **wrong}})

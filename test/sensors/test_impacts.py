@@ -26,9 +26,16 @@ IMPACT = 50.0  # rad/s² or m/s², above which a step is one
 def with_sensors(world, path, **options):
     """Load a robot with a force-torque sensor in each joint."""
     probe = sb.World().load_urdf(path, **options)
-    return world.load_urdf(path, **options, sensors=tuple(
-        SensorDescription(name, SensorKind.FORCE_TORQUE, probe.joint(name).child_link.name, name)
-        for name in probe.joint_names))
+    return world.load_urdf(
+        path,
+        **options,
+        sensors=tuple(
+            SensorDescription(
+                name, SensorKind.FORCE_TORQUE, probe.joint(name).child_link.name, name
+            )
+            for name in probe.joint_names
+        ),
+    )
 
 
 def drive(body, control, step, q):
@@ -94,8 +101,11 @@ def test_fall_of_a_quadruped(control, solver, budget):
         np.testing.assert_allclose(body.ddq, change, rtol=1e-9, atol=1e-9)
         if step % 5 == 0 or np.abs(change).max() > 20.0 * IMPACT:
             for name, links in carried.items():
-                acting = (wrench_of(body, name) + weight_of(links, world.gravity)
-                          + contact_wrench(world.contacts, links))
+                acting = (
+                    wrench_of(body, name)
+                    + weight_of(links, world.gravity)
+                    + contact_wrench(world.contacts, links)
+                )
                 newton = newton_of(links)
                 scale = max(np.abs(world.contacts.forces).max(), np.abs(newton).max())
                 np.testing.assert_allclose(acting, newton, atol=1e-9 * scale)
@@ -108,10 +118,14 @@ def slides():
     stops = '<limit lower="-0.05" upper="0.05" effort="1e9" velocity="100"/>'
     axes = {'kind': 'prismatic', 'axis': (0, 0, 1)}
     return robot(
-        link('world', 0.0), link('a', 1.0), link('b', 1.5), link('c', 2.0),
+        link('world', 0.0),
+        link('a', 1.0),
+        link('b', 1.5),
+        link('c', 2.0),
         joint('first', 'world', 'a', inside=free, **axes),
         joint('second', 'a', 'b', inside=stops, **axes),
-        joint('third', 'b', 'c', inside=free, **axes))
+        joint('third', 'b', 'c', inside=free, **axes),
+    )
 
 
 @pytest.mark.parametrize('control', CONTROLS)
@@ -148,16 +162,23 @@ def tied_arm(control, axis_control, solver):
     world.add_ground()
     foot = world.add_body([sb.Box((0.2, 0.2, 0.1))], mass=2.0, position=(0.0, 0.0, 0.2))
     limit = '<limit lower="-3" upper="3" effort="1e3" velocity="100"/>'
-    body = with_sensors(world, robot(
-        link('base', 1.0), link('a', 1.0), link('b', 0.5),
-        joint('first', 'base', 'a', axis=(0, 1, 0), xyz=(0.2, 0.0, 0.1), inside=limit),
-        joint('second', 'a', 'b', axis=(0, 1, 0), xyz=(0.3, 0.0, 0.0), inside=limit)),
-        position=(0.0, 0.0, 0.4), fixed_base=False)
+    body = with_sensors(
+        world,
+        robot(
+            link('base', 1.0),
+            link('a', 1.0),
+            link('b', 0.5),
+            joint('first', 'base', 'a', axis=(0, 1, 0), xyz=(0.2, 0.0, 0.1), inside=limit),
+            joint('second', 'a', 'b', axis=(0, 1, 0), xyz=(0.3, 0.0, 0.0), inside=limit),
+        ),
+        position=(0.0, 0.0, 0.4),
+        fixed_base=False,
+    )
     hinge = world.add_joint(
-        'hinge', foot, body.link('b'), (0.1, 0.0, 0.3), axis=(0.0, 1.0, 0.0), tree=False)
+        'hinge', foot, body.link('b'), (0.1, 0.0, 0.3), axis=(0.0, 1.0, 0.0), tree=False
+    )
     load = world.add_body(
-        (), mass=0.7, inertia=(0.01, 0.02, 0.03),
-        position=body.link('a').p + (0.1, 0.02, 0.0),
+        (), mass=0.7, inertia=(0.01, 0.02, 0.03), position=body.link('a').p + (0.1, 0.02, 0.0)
     ).root_link
     weld = world.add_joint('fixed', body.link('a'), load, body.link('a').p, tree=False)
     if axis_control == 'servo':
@@ -192,7 +213,7 @@ def test_fall_of_what_a_constraint_ties(control, axis_control, solver):
         for name, links in carried.items():
             acting = wrench_of(body, name) + weight_of(links, world.gravity)
             for each in (hinge, weld):
-                force, torque = each.feedback(about='joint')[0 if each is weld else 2:][:2]
+                force, torque = each.feedback(about='joint')[0 if each is weld else 2 :][:2]
                 if each is hinge or name == 'first':
                     acting += [*force, *(torque + np.cross(each.anchor2, force))]
             np.testing.assert_allclose(acting, newton_of(links), atol=1e-9 * scale)

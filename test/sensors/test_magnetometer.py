@@ -16,10 +16,14 @@ def test_the_field_turns_against_the_sensor():
     """Measure R^T B on a body that spins, with Gazebo's field unless another is given."""
     own = {'type': 'magnetometer', 'link': 'base', 'magnetic_field': [0, 0, 5e-5]}
     world = sb.World(gravity=(0, 0, 0))
-    body = world.load_urdf(robot(
-        link('base', 1.0), '<gazebo reference="base"><sensor name="north" type="magnetometer">'
-        '<pose>0 0 0 0 0 1.5707963267948966</pose></sensor></gazebo>'),
-        sensors=sensors_from_mapping({'own': own}))
+    body = world.load_urdf(
+        robot(
+            link('base', 1.0),
+            '<gazebo reference="base"><sensor name="north" type="magnetometer">'
+            '<pose>0 0 0 0 0 1.5707963267948966</pose></sensor></gazebo>',
+        ),
+        sensors=sensors_from_mapping({'own': own}),
+    )
     body.set_base_velocity((0, 0, 0), (0.3, 0.5, 0.7))
     for _ in range(3):
         world.step(400)
@@ -31,18 +35,26 @@ def test_the_field_turns_against_the_sensor():
 
 def test_noise_of_each_axis_and_wrong_keys():
     """Read SDF's noise by axis; refuse a field of two numbers, and other sensors with a field."""
-    noisy = ('<magnetometer><x><noise type="gaussian"><stddev>1e-7</stddev></noise></x>'
-             '</magnetometer>')
+    noisy = (
+        '<magnetometer><x><noise type="gaussian"><stddev>1e-7</stddev></noise></x></magnetometer>'
+    )
     world = sb.World()
-    body = world.load_urdf(robot(
-        link('base', 1.0), '<gazebo reference="base"><sensor name="north" type="magnetometer">'
-        f'{noisy}</sensor></gazebo>'), fixed_base=True)
+    body = world.load_urdf(
+        robot(
+            link('base', 1.0),
+            '<gazebo reference="base"><sensor name="north" type="magnetometer">'
+            f'{noisy}</sensor></gazebo>',
+        ),
+        fixed_base=True,
+    )
     sensor, found = body.device('north'), []
     for _ in range(300):
         world.step()
         found.append(sensor.B - sensor.truth.B)
     assert np.std(found, axis=0) == pytest.approx((1e-7, 0, 0), rel=0.15)
-    for wrong in ({'type': 'magnetometer', 'magnetic_field': [1, 2]},
-                  {'type': 'imu', 'magnetic_field': [1, 2, 3]}):
+    for wrong in (
+        {'type': 'magnetometer', 'magnetic_field': [1, 2]},
+        {'type': 'imu', 'magnetic_field': [1, 2, 3]},
+    ):
         with pytest.raises(DescriptionError, match='magnetic_field'):
             sensors_from_mapping({'north': {'link': 'base', **wrong}})

@@ -22,8 +22,12 @@ QUIET = {
 def flying(sensors, gazebo=''):
     """Return a body that turns and rises, with sensors, without gravity."""
     world = sb.World(gravity=(0, 0, 0), seed=4)
-    body = world.load_urdf(robot(link('base', 1.0), gazebo), sensors=sensors_from_mapping(
-        {name: {'link': 'base', **each} for name, each in sensors.items()}))
+    body = world.load_urdf(
+        robot(link('base', 1.0), gazebo),
+        sensors=sensors_from_mapping(
+            {name: {'link': 'base', **each} for name, each in sensors.items()}
+        ),
+    )
     body.set_base_pose((1.0, 2.0, 50.0), (0.1, 0.2, 0.3, 0.9))
     body.set_base_velocity((0.1, 0.2, 3.0), (0.4, 0.5, 0.6))
     return world, body
@@ -44,10 +48,13 @@ def test_height_pressure_and_pose_follow_from_the_body():
         assert height.rate == pytest.approx((base.v + np.cross(base.w, arm))[2], abs=1e-12)
         np.testing.assert_allclose(place.position, base.p + arm, atol=1e-12)
         x, y, z, w = place.orientation
-        R = np.array([
-            (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-            (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-            (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y))])
+        R = np.array(
+            [
+                (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+                (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+                (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+            ]
+        )
         np.testing.assert_allclose(R, base.R @ turned, atol=1e-12)
         kelvin = 288.15 - 0.0065 * (base.p[2] + 500.0)
         assert air.pressure == pytest.approx(101325.0 * (kelvin / 288.15) ** 5.2561, rel=1e-12)
@@ -62,15 +69,26 @@ def test_samples_survive_copies_snapshots_and_resets():
     noisy = {
         name: {**each, 'update_rate': 250.0, 'noise': {quantity: {'stddev': 0.5}}}
         for (name, each), quantity in zip(
-            QUIET.items(), ('vertical_velocity', 'pressure', 'position'), strict=True)}
+            QUIET.items(), ('vertical_velocity', 'pressure', 'position'), strict=True
+        )
+    }
     world, body = flying(noisy)
     world.step(10)
     saved, twin = world.save(), copy.copy(world)
 
     def values(one):
-        return np.concatenate([one.robots[body.name].device(name)[quantity] for name, quantity in (
-            ('height', 'vertical_position'), ('height', 'vertical_velocity'), ('air', 'pressure'),
-            ('place', 'position'), ('place', 'orientation'))])
+        return np.concatenate(
+            [
+                one.robots[body.name].device(name)[quantity]
+                for name, quantity in (
+                    ('height', 'vertical_position'),
+                    ('height', 'vertical_velocity'),
+                    ('air', 'pressure'),
+                    ('place', 'position'),
+                    ('place', 'orientation'),
+                )
+            ]
+        )
 
     world.step(40)
     later = values(world)
@@ -92,7 +110,9 @@ def test_samples_survive_copies_snapshots_and_resets():
 def test_gazebos_keys():
     """Read altimeter, air_pressure and sonar as SDF has them."""
     noise = '<noise type="gaussian"><mean>0.5</mean><stddev>{}</stddev></noise>'
-    world, body = flying({}, f"""<gazebo reference="base">
+    world, body = flying(
+        {},
+        f"""<gazebo reference="base">
         <sensor name="height" type="altimeter"><update_rate>100</update_rate><altimeter>
           <vertical_position>{noise.format(0)}</vertical_position>
           <vertical_velocity>{noise.format(0.2)}</vertical_velocity></altimeter></sensor>
@@ -100,7 +120,8 @@ def test_gazebos_keys():
           <reference_altitude>123</reference_altitude>
           <pressure>{noise.format(2.0)}</pressure></air_pressure></sensor>
         <sensor name="sonar" type="sonar"><sonar><geometry>cone</geometry><min>0.1</min>
-          <max>4</max><radius>1</radius></sonar></sensor></gazebo>""")
+          <max>4</max><radius>1</radius></sonar></sensor></gazebo>""",
+    )
     height, air, sonar = (body.device(name) for name in ('height', 'air', 'sonar'))
     world.step(20)
     assert height.update_rate == 100.0
@@ -117,12 +138,15 @@ def test_gazebos_keys():
     assert sonar.range == pytest.approx(math.sqrt(4.13), abs=0.11)
 
 
-@pytest.mark.parametrize(('settings', 'match'), [
-    ({'type': 'altimeter', 'noise': {'vertical_position': {'x': {'stddev': 1}}}}, 'x'),
-    ({'type': 'altimeter', 'reference_altitude': 3.0}, 'air_pressure'),
-    ({'type': 'air_pressure', 'reference_altitude': 'high'}, 'reference_altitude'),
-    ({'type': 'pose', 'noise': {'orientation': {'stddev': 1}}}, 'position'),
-])
+@pytest.mark.parametrize(
+    ('settings', 'match'),
+    [
+        ({'type': 'altimeter', 'noise': {'vertical_position': {'x': {'stddev': 1}}}}, 'x'),
+        ({'type': 'altimeter', 'reference_altitude': 3.0}, 'air_pressure'),
+        ({'type': 'air_pressure', 'reference_altitude': 'high'}, 'reference_altitude'),
+        ({'type': 'pose', 'noise': {'orientation': {'stddev': 1}}}, 'position'),
+    ],
+)
 def test_wrong_keys_are_named(settings, match):
     """Name the key that a kind does not have, and the value that is no number."""
     with pytest.raises(DescriptionError, match=match):

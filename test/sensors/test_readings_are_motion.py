@@ -27,10 +27,12 @@ HELD = 100  # steps that efforts stay
 LEVER = Pose(np.array([0.1, 0.05, 0.2]), np.eye(3)[[1, 2, 0]])
 
 SHIPPED = {
-    'arm': None, 'quadruped': None, 'four_bar': ('crank_joint',),
-    'delta': ('shoulder_1', 'shoulder_2', 'shoulder_3')}
-EXAMPLES = {
-    'allegro_hand/allegro_right_hand': None, 'panda/panda': None}
+    'arm': None,
+    'quadruped': None,
+    'four_bar': ('crank_joint',),
+    'delta': ('shoulder_1', 'shoulder_2', 'shoulder_3'),
+}
+EXAMPLES = {'allegro_hand/allegro_right_hand': None, 'panda/panda': None}
 
 
 class Record(NamedTuple):
@@ -57,11 +59,20 @@ class Driven:
         moving = [name for name in probe.joint_names if probe.joint(name).mimic is None]
         last, first = probe.joint(probe.joint_names[-1]), probe.joint(moving[0])
         self.body = self.world.load_urdf(
-            path, fixed_base=True, collisions='none', sensors=(
+            path,
+            fixed_base=True,
+            collisions='none',
+            sensors=(
                 SensorDescription('lever', SensorKind.IMU, last.child_link.name, pose=LEVER),
                 SensorDescription(
-                    'wrench', SensorKind.FORCE_TORQUE, first.child_link.name, first.name,
-                    pose=LEVER)))
+                    'wrench',
+                    SensorKind.FORCE_TORQUE,
+                    first.child_link.name,
+                    first.name,
+                    pose=LEVER,
+                ),
+            ),
+        )
         body, self.control = self.body, control
         self.driven = list(joints or moving)
         for name in body.joint_names:
@@ -119,9 +130,17 @@ class Driven:
         momentum, newton = momentum_of(self.carried), newton_of(self.carried)
         wrench = wrench_at(R_ft, p_ft, sensor) + weight_of(self.carried, gravity)
         links = body.links[1::3]
-        return (body.q.copy(), body.ddq.copy(), [each.p for each in links],
-                [each.dv for each in links], site,
-                R @ imu.accelerometer.dv + gravity, momentum, wrench, newton)
+        return (
+            body.q.copy(),
+            body.ddq.copy(),
+            [each.p for each in links],
+            [each.dv for each in links],
+            site,
+            R @ imu.accelerometer.dv + gravity,
+            momentum,
+            wrench,
+            newton,
+        )
 
 
 def placed(carrier):
@@ -156,7 +175,8 @@ def newton_of(parts):
     for part in parts:
         arm, inertia = part.wc - part.p, part.R @ part.I @ part.R.T
         force = part.m * (
-            part.dv + np.cross(part.dw, arm) + np.cross(part.w, np.cross(part.w, arm)))
+            part.dv + np.cross(part.dw, arm) + np.cross(part.w, np.cross(part.w, arm))
+        )
         total += np.concatenate([force, np.cross(part.wc, force)])
         total[3:] += inertia @ part.dw + np.cross(part.w, inertia @ part.w)
     return total
@@ -202,18 +222,24 @@ def check_motion(driven, record, settle):
 def check_momentum(driven, record, settle):
     """Compare the wrench of the sensor and gravity with the rate of the carried momentum."""
     np.testing.assert_allclose(
-        record.wrench, record.newton, atol=1e-9 * max(np.abs(record.wrench).max(), 1.0))
+        record.wrench, record.newton, atol=1e-9 * max(np.abs(record.wrench).max(), 1.0)
+    )
     rows = smooth(driven.control, settle, len(record.q))
     rate = ((record.momentum[2:] - record.momentum[:-2]) / (2.0 * H))[rows]
     for part in (slice(0, 3), slice(3, 6)):
         greatest = np.abs(rate[:, part]).max()
         np.testing.assert_allclose(
-            record.wrench[1:-1][rows][:, part], rate[:, part], atol=RELATIVE * greatest)
+            record.wrench[1:-1][rows][:, part], rate[:, part], atol=RELATIVE * greatest
+        )
 
 
 CONTROLS = [
-    ('servo', (100.0, 2.0)), ('servo', (1000.0, 20.0)), ('velocity', ()), ('position', ()),
-    ('effort', ())]
+    ('servo', (100.0, 2.0)),
+    ('servo', (1000.0, 20.0)),
+    ('velocity', ()),
+    ('position', ()),
+    ('effort', ()),
+]
 
 
 @pytest.mark.parametrize(('control', 'gains'), CONTROLS)
@@ -254,7 +280,8 @@ def test_joint_at_constant_speed_reads_none():
         '<gazebo reference="body"><sensor name="imu" type="imu"><pose>0.5 0 0 0 0 0</pose>'
         '</sensor></gazebo>'
         '<gazebo reference="joint"><sensor name="ft" type="force_torque"><force_torque/></sensor>'
-        '</gazebo></robot>')
+        '</gazebo></robot>'
+    )
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     wheel = world.load_urdf(rotor(inertia=0.01).replace('</robot>', declared))
     axis = wheel.joint('joint')
@@ -291,7 +318,8 @@ def test_servo_of_any_law_reads_the_motion(law, tree, integrator):
     for name, value in LAWS[law].items():
         setattr(axis, name, value)
     read, motion = differences(
-        world, axis, lambda: part.root_link.dw[2], steps=500, settle=350, rate=1.5)
+        world, axis, lambda: part.root_link.dw[2], steps=500, settle=350, rate=1.5
+    )
     greatest = np.abs(motion).max()
     # the target of a weak one is out of reach, and its effort is a step now and then
     kinks = np.abs(np.diff(motion, prepend=motion[0])) > 0.05 * greatest
@@ -312,7 +340,8 @@ def test_hard_motor_reads_what_the_step_did(control, tree):
         follow(axis, (step + 1) * H, 5.0)
         world.step()
         assert step < 10 or lever.root_link.dw[1] == pytest.approx(
-            (axis.dq - before) / H, abs=1e-9)
+            (axis.dq - before) / H, abs=1e-9
+        )
         before = axis.dq
 
 
@@ -333,7 +362,8 @@ def test_elastic_stop_reads_the_motion(cfm):
     motion = second_derivative(np.array(q))[3:]
     assert min(q[3:]) > 0.0
     np.testing.assert_allclose(
-        np.array(ddq)[1:-1][3:], motion, atol=RELATIVE * np.abs(motion).max())
+        np.array(ddq)[1:-1][3:], motion, atol=RELATIVE * np.abs(motion).max()
+    )
 
 
 @pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
@@ -352,17 +382,23 @@ def test_passive_damper_and_spring_read_the_motion(damping, integrator):
         ddq.append(wheel.ddq[0])
     motion = second_derivative(np.array(q))[20:]
     np.testing.assert_allclose(
-        np.array(ddq)[1:-1][20:], motion, atol=RELATIVE * np.abs(motion).max())
+        np.array(ddq)[1:-1][20:], motion, atol=RELATIVE * np.abs(motion).max()
+    )
 
 
 def test_servo_moves_its_mimics_as_read():
     """Agree with q'' of a joint whose servo moves another one, with stiff gains and dampers."""
     law = '<mimic joint="first" multiplier="-2" offset="0.1"/><dynamics damping="3"/>'
     world = sb.World()
-    pair = world.load_urdf(robot(
-        link('world', 0.0), link('a', 1.0, (0.2, 0, 0)), link('b', 1.5, (0, 0.3, 0)),
-        joint('first', 'world', 'a', axis=(0, 1, 0)),
-        joint('second', 'world', 'b', axis=(1, 0, 0), xyz=(1, 0, 0), inside=law)))
+    pair = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('a', 1.0, (0.2, 0, 0)),
+            link('b', 1.5, (0, 0.3, 0)),
+            joint('first', 'world', 'a', axis=(0, 1, 0)),
+            joint('second', 'world', 'b', axis=(1, 0, 0), xyz=(1, 0, 0), inside=law),
+        )
+    )
     axis = pair.joint('first')
     axis.control, axis.kp, axis.kd = 'servo', 1e4, 300.0
     read, motion = differences(world, axis, lambda: pair.ddq.copy())
@@ -377,7 +413,8 @@ def test_joint_of_two_axes_reads_the_motion(tree):
     world = sb.World()
     rod = hinged_body(world, position=(0.3, 0.1, 0.0))
     joint = world.add_joint(
-        'universal', None, rod, (0.0, 0.0, 0.0), (1, 0, 0), (0, 1, 0), tree=tree)
+        'universal', None, rod, (0.0, 0.0, 0.0), (1, 0, 0), (0, 1, 0), tree=tree
+    )
     for axis in joint.axes:
         axis.control, axis.kp, axis.kd, axis.damping = 'servo', 1e3, 10.0, 1.0
     p, w, dv, dw = [], [], [], []
@@ -392,13 +429,18 @@ def test_joint_of_two_axes_reads_the_motion(tree):
     rate = (np.array(w)[2:] - np.array(w)[:-2]) / (2.0 * H)
     for read, motion in ((dw, rate), (dv, second_derivative(np.array(p)))):
         np.testing.assert_allclose(
-            np.array(read)[settled], motion[199:], atol=RELATIVE * np.abs(motion[199:]).max())
+            np.array(read)[settled], motion[199:], atol=RELATIVE * np.abs(motion[199:]).max()
+        )
 
 
-@pytest.mark.parametrize(('control', 'tolerance'), [
-    ('servo', RELATIVE),
-    # half a step late
-    ('position', 6e-3)])
+@pytest.mark.parametrize(
+    ('control', 'tolerance'),
+    [
+        ('servo', RELATIVE),
+        # half a step late
+        ('position', 6e-3),
+    ],
+)
 def test_followed_trajectory_is_what_is_read(control, tolerance):
     """Read the second derivative of the motion along a spline that a follower commands."""
     world = sb.World(time_step=H)
@@ -423,10 +465,15 @@ def test_followed_trajectory_is_what_is_read(control, tolerance):
 
 FINGER = robot(
     link('world', 0.0),
-    link('finger', 0.05, (0.1, 0.0, 0.0), (1e-4, 1e-4, 1e-4)).replace('</link>', (
-        '<collision><origin xyz="0.2 0 0"/><geometry><sphere radius="0.02"/></geometry>'
-        '</collision></link>')),
-    joint('joint', 'world', 'finger', axis=(0, 1, 0), xyz=(0, 0, 0.15)))
+    link('finger', 0.05, (0.1, 0.0, 0.0), (1e-4, 1e-4, 1e-4)).replace(
+        '</link>',
+        (
+            '<collision><origin xyz="0.2 0 0"/><geometry><sphere radius="0.02"/></geometry>'
+            '</collision></link>'
+        ),
+    ),
+    joint('joint', 'world', 'finger', axis=(0, 1, 0), xyz=(0, 0, 0.15)),
+)
 
 
 @pytest.mark.parametrize('damping', [0.0, 3.0])
@@ -434,9 +481,13 @@ def test_finger_that_presses_ever_harder_reads_rest(damping):
     """Read neither motion nor a wrench that the floor does not bear, under a servo's ramp."""
     world = sb.World()
     world.add_ground()
-    finger = world.load_urdf(FINGER, sensors=(
-        SensorDescription('wrench', SensorKind.FORCE_TORQUE, 'finger', 'joint'),
-        SensorDescription('imu', SensorKind.IMU, 'finger', pose=LEVER)))
+    finger = world.load_urdf(
+        FINGER,
+        sensors=(
+            SensorDescription('wrench', SensorKind.FORCE_TORQUE, 'finger', 'joint'),
+            SensorDescription('imu', SensorKind.IMU, 'finger', pose=LEVER),
+        ),
+    )
     axis = finger.joint('joint')
     axis.control, axis.kp, axis.kd, axis.damping = 'servo', 100.0, 2.0, damping
     efforts = []
@@ -453,9 +504,11 @@ def test_finger_that_presses_ever_harder_reads_rest(damping):
         np.testing.assert_allclose(finger.device('imu').accelerometer.dv, gravity, atol=1e-9)
         parts = [finger.link('finger')]
         push = contact.force if contact.link_a is parts[0] else -contact.force
-        held = (wrench_at(parts[0].R, parts[0].p, finger.device('wrench'))
-                + weight_of(parts, world.gravity)
-                + np.concatenate([push, np.cross(contact.position, push)]))
+        held = (
+            wrench_at(parts[0].R, parts[0].p, finger.device('wrench'))
+            + weight_of(parts, world.gravity)
+            + np.concatenate([push, np.cross(contact.position, push)])
+        )
         np.testing.assert_allclose(held, 0.0, atol=1e-5 * np.linalg.norm(push))
     assert efforts[-1] - efforts[200] > 1.0
 
@@ -466,10 +519,15 @@ def test_fingers_that_roll_a_ball_balance_their_momentum(damping, example_robots
     world, half = sb.World(), math.sqrt(0.5)
     roots = range(0, 16, 4)
     hand = world.load_urdf(
-        example_robots['allegro_hand/allegro_right_hand'], fixed_base=True,
-        position=(0.0, 0.0, 0.2), orientation=(0.0, -half, 0.0, half), sensors=tuple(
+        example_robots['allegro_hand/allegro_right_hand'],
+        fixed_base=True,
+        position=(0.0, 0.0, 0.2),
+        orientation=(0.0, -half, 0.0, half),
+        sensors=tuple(
             SensorDescription(f'{k}', SensorKind.FORCE_TORQUE, f'link_{k}.0', f'joint_{k}.0')
-            for k in roots))
+            for k in roots
+        ),
+    )
     world.add_body(sb.Sphere(0.045), mass=0.02, position=(-0.05, 0.0, 0.28))
     for name in hand.joint_names:
         axis = hand.joint(name)
@@ -482,7 +540,8 @@ def test_fingers_that_roll_a_ball_balance_their_momentum(damping, example_robots
     for step in range(500):
         angle = 5.0 * (step + 1) * H
         hand.command_position(
-            middle + swing * math.sin(angle), velocities=swing * 5.0 * math.cos(angle))
+            middle + swing * math.sin(angle), velocities=swing * 5.0 * math.cos(angle)
+        )
         world.step()
         if step < 200:
             continue

@@ -33,7 +33,8 @@ def laser(kind='gpu_lidar', tag='lidar', resolution='', noise='', more=''):
         link('base', 1.0).replace('</link>', f'{HOUSING}</link>'),
         f'<gazebo reference="base"><sensor name="laser" type="{kind}">'
         f'<update_rate>50</update_rate><pose>0 0 0.05 0 0 0</pose><{tag}>{inner}</{tag}>{more}'
-        '</sensor></gazebo>')
+        '</sensor></gazebo>',
+    )
 
 
 def corridor(xml, **options):
@@ -56,8 +57,10 @@ def test_a_lidar_sees_the_wall_of_the_pipe_it_is_in():
     np.testing.assert_allclose(lidar.ranges, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize(('kind', 'tag'), [
-    ('gpu_lidar', 'lidar'), ('lidar', 'lidar'), ('ray', 'ray'), ('gpu_ray', 'ray')])
+@pytest.mark.parametrize(
+    ('kind', 'tag'),
+    [('gpu_lidar', 'lidar'), ('lidar', 'lidar'), ('ray', 'ray'), ('gpu_ray', 'ray')],
+)
 def test_a_lidar_sees_a_wall_where_it_is(kind, tag):
     """Measure 2 m / cos(angle) to a wall, the post beside it, and not the own housing."""
     world, loaded = corridor(laser(kind, tag))
@@ -71,7 +74,7 @@ def test_a_lidar_sees_a_wall_where_it_is(kind, tag):
     aside = lidar.angles - 0.5 * np.pi
     at_post = (aside > -0.1) & (np.abs(np.sin(aside)) < 0.05)
     assert at_post.sum() == 3
-    expected[at_post] = np.cos(aside[at_post]) - np.sqrt(0.05**2 - np.sin(aside[at_post])**2)
+    expected[at_post] = np.cos(aside[at_post]) - np.sqrt(0.05**2 - np.sin(aside[at_post]) ** 2)
     np.testing.assert_allclose(lidar.ranges, expected, atol=1e-12)
     np.testing.assert_array_equal(lidar.ranges, lidar.truth.ranges)
 
@@ -112,7 +115,8 @@ def test_a_range_sensor_gives_the_least_of_its_rays():
     plugin = (
         '<plugin filename="libgazebo_ros_ray_sensor.so" name="sonar"><ros><namespace>/front'
         '</namespace><remapping>~/out:=sonar</remapping></ros><output_type>sensor_msgs/Range'
-        '</output_type><radiation_type>ultrasound</radiation_type></plugin>')
+        '</output_type><radiation_type>ultrasound</radiation_type></plugin>'
+    )
     world, loaded = corridor(laser('ray', 'ray', more=plugin))
     sonar = loaded.device('laser')
     assert isinstance(sonar, sb.RangeSensor)
@@ -127,11 +131,18 @@ def test_a_range_sensor_gives_the_least_of_its_rays():
 
 def test_several_rows_look_up_and_down():
     """Order rays by elevation, then by angle, and measure a floor by its height."""
-    sensors = sensors_from_mapping({'lidar': {
-        'type': 'lidar', 'link': 'base', 'position': [0, 0, 1.0],
-        'horizontal': {'samples': 8, 'min_angle': -3.0, 'max_angle': 3.0},
-        'vertical': {'samples': 3, 'min_angle': -0.5, 'max_angle': 0.5},
-        'range': {'min': 0.1, 'max': 20.0}}})
+    sensors = sensors_from_mapping(
+        {
+            'lidar': {
+                'type': 'lidar',
+                'link': 'base',
+                'position': [0, 0, 1.0],
+                'horizontal': {'samples': 8, 'min_angle': -3.0, 'max_angle': 3.0},
+                'vertical': {'samples': 3, 'min_angle': -0.5, 'max_angle': 0.5},
+                'range': {'min': 0.1, 'max': 20.0},
+            }
+        }
+    )
     world = sb.World()
     world.add_ground()
     loaded = world.load_urdf(robot(link('base', 1.0)), sensors=sensors, fixed_base=True)
@@ -146,8 +157,16 @@ def test_several_rows_look_up_and_down():
 
 def test_what_moves_is_seen_at_the_instant_of_the_sample():
     """See a falling ball at the height it has after the step, on a lidar that moves as well."""
-    sensors = sensors_from_mapping({'eye': {
-        'type': 'range', 'link': 'base', 'rpy': [0, -math.pi / 2, 0], 'range': {'max': 100.0}}})
+    sensors = sensors_from_mapping(
+        {
+            'eye': {
+                'type': 'range',
+                'link': 'base',
+                'rpy': [0, -math.pi / 2, 0],
+                'range': {'max': 100.0},
+            }
+        }
+    )
     world = sb.World()
     box = world.load_urdf(robot(link('base', 1.0)), sensors=sensors)
     box.set_base_velocity((0, 0, 3.0))
@@ -218,7 +237,11 @@ def test_wrong_keys_are_named():
     for text, settings in wrong.items():
         with pytest.raises(DescriptionError, match=text):
             sensors_from_mapping({'eye': {'link': 'base', **settings}})
-    blind = sb.World().load_urdf(robot(link('base', 1.0), (
-        '<gazebo reference="base"><sensor name="s" type="lidar"/></gazebo>')))
+    blind = sb.World().load_urdf(
+        robot(
+            link('base', 1.0),
+            ('<gazebo reference="base"><sensor name="s" type="lidar"/></gazebo>'),
+        )
+    )
     assert not blind.devices()
     assert 'without <lidar>' in str(blind.description.report.findings)

@@ -105,12 +105,14 @@ def test_parent_frame_of_a_moving_joint():
 
 def test_applied_torque_is_part_of_the_wrench():
     """Carry -tau about the axis: the motor pushes the parent back."""
-    world, body = load(robot(
-        link('world', 0.0),
-        link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
-        joint('axle', 'world', 'wheel', 'continuous', (0, 0, 1)),
-        ft('axle'),
-    ))
+    world, body = load(
+        robot(
+            link('world', 0.0),
+            link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
+            joint('axle', 'world', 'wheel', 'continuous', (0, 0, 1)),
+            ft('axle'),
+        )
+    )
     body.u = [4.0]
     world.step(10)
     close(body.device('ft').tau, (0, 0, -4.0))
@@ -120,12 +122,14 @@ def test_applied_torque_is_part_of_the_wrench():
 def test_stop_torque_is_part_of_the_wrench():
     """Carry what the stop gives: held against it, the wheel passes no net torque."""
     limit = '<limit lower="-1" upper="0" effort="100" velocity="10"/>'
-    world, body = load(robot(
-        link('world', 0.0),
-        link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
-        joint('axle', 'world', 'wheel', 'revolute', (0, 0, 1), inside=limit),
-        ft('axle'),
-    ))
+    world, body = load(
+        robot(
+            link('world', 0.0),
+            link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
+            joint('axle', 'world', 'wheel', 'revolute', (0, 0, 1), inside=limit),
+            ft('axle'),
+        )
+    )
     body.u = [4.0]
     world.step(10)
     close(body.device('ft').tau, (0, 0, 0))
@@ -205,10 +209,14 @@ def test_free_fall_reads_nothing():
 
 def test_rest_reads_g_upwards():
     """Read +g along z at rest, and along -y when rolled by -90°."""
+
     def mounted(roll):
         return robot(
-            link('world', 0.0), link('box', 1.0),
-            joint('mount', 'world', 'box', 'fixed', rpy=(roll, 0, 0)), imu('box'))
+            link('world', 0.0),
+            link('box', 1.0),
+            joint('mount', 'world', 'box', 'fixed', rpy=(roll, 0, 0)),
+            imu('box'),
+        )
 
     world, body = load(mounted(0.0))
     world.step()
@@ -254,12 +262,14 @@ def test_gyro_reads_in_its_own_axes():
 
 def turntable():
     """Return a world with a disc that turns by 0.2 rad a step, an IMU on it."""
-    world, body = load(robot(
-        link('world', 0.0),
-        link('disc', 1.0, inertia=(1, 1, 0.5)),
-        joint('axle', 'world', 'disc', 'continuous', (0, 0, 1)),
-        imu('disc'),
-    ))
+    world, body = load(
+        robot(
+            link('world', 0.0),
+            link('disc', 1.0, inertia=(1, 1, 0.5)),
+            joint('axle', 'world', 'disc', 'continuous', (0, 0, 1)),
+            imu('disc'),
+        )
+    )
     body.dq = [200.0]
     return world, body.device('imu')
 

@@ -18,7 +18,8 @@ from sim_bridge.shapes.meshes import kept
 
 INERTIAL = (
     '<inertial><mass value="1"/>'
-    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>')
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
 
 
 def collision(shape: str, origin: str = '', name: str = '') -> str:
@@ -36,7 +37,8 @@ def joint(parent: str, child: str, xyz: str = '0 0 0', kind: str = 'continuous')
     """Write a joint about x."""
     return (
         f'<joint name="{parent}_{child}" type="{kind}"><origin xyz="{xyz}"/><parent '
-        f'link="{parent}"/><child link="{child}"/><axis xyz="1 0 0"/></joint>')
+        f'link="{parent}"/><child link="{child}"/><axis xyz="1 0 0"/></joint>'
+    )
 
 
 def robot(*parts: str) -> str:
@@ -68,22 +70,31 @@ def pinocchio_shapes(path: Path) -> tuple[pinocchio.Model, pinocchio.GeometryMod
     model = pinocchio.buildModelFromUrdf(str(path), pinocchio.JointModelFreeFlyer())
     [shelf] = [folder.parent for folder in path.parents if folder.name == 'example-robot-data']
     shapes = pinocchio.buildGeomFromUrdf(
-        model, str(path), pinocchio.GeometryType.COLLISION, package_dirs=[str(shelf)])
+        model, str(path), pinocchio.GeometryType.COLLISION, package_dirs=[str(shelf)]
+    )
     return model, shapes
 
 
 def test_primitives_stay_primitives():
     """Take every primitive of a URDF as the shape of its kind, with full sizes and its name."""
-    loaded = load(robot(link(
-        'a',
-        collision('<box size="1 2 3"/>', name='trunk'),
-        collision('<sphere radius="0.5"/>'),
-        collision('<cylinder radius="0.1" length="0.7"/>'),
-        collision('<capsule radius="0.2" length="0.8"/>'))))
+    loaded = load(
+        robot(
+            link(
+                'a',
+                collision('<box size="1 2 3"/>', name='trunk'),
+                collision('<sphere radius="0.5"/>'),
+                collision('<cylinder radius="0.1" length="0.7"/>'),
+                collision('<capsule radius="0.2" length="0.8"/>'),
+            )
+        )
+    )
     shapes = [(geometry.name, geometry.shape) for geometry in loaded.link('a').geometries]
     assert shapes == [
-        ('trunk', sb.Box((1, 2, 3))), ('a_collision_1', sb.Sphere(0.5)),
-        ('a_collision_2', sb.Cylinder(0.1, 0.7)), ('a_collision_3', sb.Capsule(0.2, 0.8))]
+        ('trunk', sb.Box((1, 2, 3))),
+        ('a_collision_1', sb.Sphere(0.5)),
+        ('a_collision_2', sb.Cylinder(0.1, 0.7)),
+        ('a_collision_3', sb.Capsule(0.2, 0.8)),
+    ]
 
 
 def test_geometries_are_where_the_urdf_puts_them(example_robots):
@@ -139,11 +150,11 @@ def test_meshes_become_several_hulls_that_are_kept(tmp_path, monkeypatch):
     first = load(path, collisions='hulls').geometries
     assert [each.name for each in first] == ['corner', 'corner']
     assert sum(each.shape.mass_properties(1.0).mass for each in first) == pytest.approx(
-        5.0, rel=1e-6)
+        5.0, rel=1e-6
+    )
     (file,) = (tmp_path / 'hulls').iterdir()
     made = []
-    monkeypatch.setattr(
-        kept, 'decompose', lambda mesh: made.append(mesh) or (mesh.convex_hull(),))
+    monkeypatch.setattr(kept, 'decompose', lambda mesh: made.append(mesh) or (mesh.convex_hull(),))
     for count in (2, 1, 1):
         mesh_cache._hulls.cache_clear()
         again = load(path, collisions='hulls').geometries
@@ -183,9 +194,16 @@ def test_missing_mesh_can_be_lived_with(tmp_path):
     """Load a robot without the collision of a missing or broken mesh, and say so."""
     (tmp_path / 'broken.stl').write_bytes(b'solid')
     path = tmp_path / 'r.urdf'
-    path.write_text(robot(link(
-        'a', collision('<mesh filename="no.stl"/>'), collision('<mesh filename="broken.stl"/>'),
-        collision('<sphere radius="1"/>'))))
+    path.write_text(
+        robot(
+            link(
+                'a',
+                collision('<mesh filename="no.stl"/>'),
+                collision('<mesh filename="broken.stl"/>'),
+                collision('<sphere radius="1"/>'),
+            )
+        )
+    )
     loaded = load(path, missing_meshes='warning')
     assert [type(geometry.shape) for geometry in loaded.geometries] == [sb.Sphere]
     codes = [finding.code for finding in loaded.description.report.warnings]
@@ -208,11 +226,13 @@ def test_what_overlaps_in_the_beginning_is_excluded():
 def test_begin_is_where_stops_allow():
     """Judge overlaps where the robot begins: every joint at 0, or at the stop nearest to it."""
     text = robot(
-        link('a', collision('<box size="2 0.2 0.2"/>', '<origin xyz="-1.2 0 0"/>')), link('b'),
+        link('a', collision('<box size="2 0.2 0.2"/>', '<origin xyz="-1.2 0 0"/>')),
+        link('b'),
         link('c', collision('<box size="2 0.2 0.2"/>', '<origin xyz="-1.2 0 0"/>')),
         joint('a', 'b'),
         '<joint name="j" type="prismatic"><parent link="b"/><child link="c"/>'
-        '<axis xyz="0 0 1"/><limit lower="LOW" upper="2" effort="1" velocity="1"/></joint>')
+        '<axis xyz="0 0 1"/><limit lower="LOW" upper="2" effort="1" velocity="1"/></joint>',
+    )
     assert excluded_links(load(text.replace('LOW', '1'))) == set()
     assert excluded_links(load(text.replace('LOW', '-1'))) == {'ac'}
 
@@ -221,8 +241,14 @@ def test_bodies_without_mass_and_shape_are_part_of_a_joint():
     """Keep apart what a ball joint of three hinges connects, through links that are nothing."""
     ball = collision('<sphere radius="0.1"/>')
     text = robot(
-        link('a', ball), link('x', inertial=''), link('y', inertial=''), link('c', ball),
-        joint('a', 'x', '1 0 0'), joint('x', 'y'), joint('y', 'c', '1 0 0'))
+        link('a', ball),
+        link('x', inertial=''),
+        link('y', inertial=''),
+        link('c', ball),
+        joint('a', 'x', '1 0 0'),
+        joint('x', 'y'),
+        joint('y', 'c', '1 0 0'),
+    )
     assert excluded_links(load(text)) == {'ac'}
     # one with mass is something between them
     heavy = text.replace('<link name="y">', f'<link name="y">{INERTIAL}')
@@ -233,11 +259,16 @@ def test_links_fixed_to_each_other_are_one():
     """Keep apart all that is fixed together from the neighbours of any part of it."""
     ball = collision('<sphere radius="0.1"/>')
     text = robot(
-        link('a', ball), link('b', ball), link('c', ball),
-        joint('a', 'b', '1 0 0'), joint('b', 'c', '1 0 0', 'fixed'))
+        link('a', ball),
+        link('b', ball),
+        link('c', ball),
+        joint('a', 'b', '1 0 0'),
+        joint('b', 'c', '1 0 0', 'fixed'),
+    )
     sensor = (
         '<gazebo reference="b_c"><sensor name="s" type="force_torque"><force_torque/></sensor>'
-        '</gazebo>')
+        '</gazebo>'
+    )
     assert len(load(text).slot.excluded) == 1
     # a force-torque sensor makes two bodies of them
     measured = load(text.replace('</robot>', f'{sensor}</robot>'))
@@ -247,7 +278,13 @@ def test_links_fixed_to_each_other_are_one():
 def test_self_collision_can_be_turned_off():
     """Keep all links of a robot apart."""
     assert excluded_links(load(chain(), self_collision=False)) == {
-        'ab', 'ac', 'ad', 'bc', 'bd', 'cd'}
+        'ab',
+        'ac',
+        'ad',
+        'bc',
+        'bd',
+        'cd',
+    }
 
 
 @pytest.mark.parametrize(
@@ -262,9 +299,11 @@ def test_self_collision_can_be_turned_off():
 def test_gazebos_self_collide_is_followed(tags, expected):
     """Let links touch each other where SDF says: where either of them collides with its model."""
     extra = ''.join(
-        f'<gazebo reference="{name}"><selfCollide>{text}</selfCollide></gazebo>' if name
+        f'<gazebo reference="{name}"><selfCollide>{text}</selfCollide></gazebo>'
+        if name
         else f'<gazebo><self_collide>{text}</self_collide></gazebo>'
-        for name, text in tags.items())
+        for name, text in tags.items()
+    )
     assert excluded_links(load(chain(extra=extra))) == expected
     assert excluded_links(load(chain(extra=extra), self_collision=True)) == {'ab', 'bc', 'cd'}
 
@@ -273,7 +312,8 @@ def test_srdf_says_which_pairs_are_left_out(tmp_path):
     """Follow the list of an SRDF instead of looking for overlaps."""
     srdf = tmp_path / 'r.srdf'
     srdf.write_text(
-        '<robot name="r"><disable_collisions link1="a" link2="d" reason="Never"/></robot>')
+        '<robot name="r"><disable_collisions link1="a" link2="d" reason="Never"/></robot>'
+    )
     loaded = load(chain(step=0.09, radius=0.1), srdf=srdf)
     assert excluded_links(loaded) == {'ab', 'ad', 'bc', 'cd'}
 
@@ -291,13 +331,19 @@ def test_gazebos_surface_tags_make_a_material():
         '<gazebo reference="a"><mu1>0.3</mu1><mu2>0.4</mu2><kp>1e5</kp><kd>50</kd>'
         '<fdir1>0 2 0</fdir1><maxVel>0.01</maxVel><minDepth>0.002</minDepth></gazebo>'
         '<gazebo reference="b"><mu1 value="0.7"/></gazebo>'
-        '<gazebo reference="c"><mu1 value="0.7"/></gazebo>')
+        '<gazebo reference="c"><mu1 value="0.7"/></gazebo>'
+    )
     loaded = load(chain(extra=extra), material=sb.Material('other', friction=0.5))
-    first, second, third, fourth = (
-        loaded.link(name).geometries[0].material for name in 'abcd')
+    first, second, third, fourth = (loaded.link(name).geometries[0].material for name in 'abcd')
     assert first == sb.Material(
-        'r/a', friction=0.3, friction2=0.4, youngs_modulus=1e5, damping=50 / 1e5,
-        surface_layer=0.002, max_correcting_velocity=0.01)
+        'r/a',
+        friction=0.3,
+        friction2=0.4,
+        youngs_modulus=1e5,
+        damping=50 / 1e5,
+        surface_layer=0.002,
+        max_correcting_velocity=0.01,
+    )
     assert second == third == sb.Material('r/b', friction=0.7)
     assert fourth.name == 'other'
     np.testing.assert_array_equal(loaded.world.simulation.geometry.direction[0], [0, 1, 0])
@@ -309,7 +355,8 @@ def test_gazebos_surface_tags_make_a_material():
 def test_wrong_surface_tags_are_warned_of():
     """Warn of values that Gazebo's tags cannot have, and go on without them."""
     extra = (
-        '<gazebo reference="a"><mu1>much</mu1><kp>0</kp><selfCollide>maybe</selfCollide></gazebo>')
+        '<gazebo reference="a"><mu1>much</mu1><kp>0</kp><selfCollide>maybe</selfCollide></gazebo>'
+    )
     loaded = load(chain(extra=extra))
     assert loaded.link('a').geometries[0].material.name == 'default'
     values = {finding.value for finding in loaded.description.report.warnings}
@@ -322,15 +369,18 @@ def test_two_robots_of_one_name_may_differ():
     tag = '<gazebo reference="a"><mu1>{}</mu1></gazebo>'
     names = [
         world.load_urdf(chain(extra=tag.format(mu))).geometries[0].material.name
-        for mu in (0.3, 0.3, 0.6)]
+        for mu in (0.3, 0.3, 0.6)
+    ]
     assert names == ['r/a', 'r/a', 'r/a_2']
 
 
 @pytest.mark.parametrize(
     ('options', 'message'),
     [
-        ({'collisions': 'parts'},
-         "collisions = 'parts': expected 'hull', 'hulls', 'mesh' or 'none'"),
+        (
+            {'collisions': 'parts'},
+            "collisions = 'parts': expected 'hull', 'hulls', 'mesh' or 'none'",
+        ),
         ({'missing_meshes': 'ignore'}, "missing_meshes = 'ignore'"),
     ],
 )
@@ -341,9 +391,17 @@ def test_unknown_choices_are_refused(options, message):
 
 
 ROBOTS = [
-    'a1/a1', 'anymal_b_simple/anymal', 'bolt/bolt', 'double_pendulum/double_pendulum',
-    'finger_edu/finger_edu', 'go2/go2', 'hyq/hyq_no_sensors', 'panda/panda', 'solo/solo12',
-    'talos_data/talos_reduced', 'ur/ur5_robot',
+    'a1/a1',
+    'anymal_b_simple/anymal',
+    'bolt/bolt',
+    'double_pendulum/double_pendulum',
+    'finger_edu/finger_edu',
+    'go2/go2',
+    'hyq/hyq_no_sensors',
+    'panda/panda',
+    'solo/solo12',
+    'talos_data/talos_reduced',
+    'ur/ur5_robot',
 ]
 
 
@@ -371,7 +429,7 @@ def test_robots_do_not_begin_in_themselves(example_robots, name):
         link_name = model.frames[shape.parentFrame].name
         solids.append((body[link_name], solid, coal.Transform3s(pose.rotation, pose.translation)))
     for i, (body_a, solid_a, pose_a) in enumerate(solids):
-        for body_b, solid_b, pose_b in solids[i + 1:]:
+        for body_b, solid_b, pose_b in solids[i + 1 :]:
             pair = min(body_a, body_b), max(body_a, body_b)
             if body_a != body_b and pair not in loaded.slot.excluded:
                 request, result = coal.CollisionRequest(), coal.CollisionResult()

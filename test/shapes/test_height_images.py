@@ -17,9 +17,16 @@ PIXELS = np.random.default_rng(1).integers(0, 256, (5, 7))
 SIZE = 3.0, 2.0, 0.5
 
 
-@pytest.mark.parametrize(('name', 'scale', 'kind'), [
-    ('hills.png', 1, np.uint8), ('hills.PNG', 257, np.uint16), ('hills.tif', 257, np.uint16),
-    ('hills.pgm', 257, np.uint16), ('hills.bmp', 1, np.uint8)])
+@pytest.mark.parametrize(
+    ('name', 'scale', 'kind'),
+    [
+        ('hills.png', 1, np.uint8),
+        ('hills.PNG', 257, np.uint16),
+        ('hills.tif', 257, np.uint16),
+        ('hills.pgm', 257, np.uint16),
+        ('hills.bmp', 1, np.uint8),
+    ],
+)
 def test_white_is_high_and_the_top_is_far(tmp_path, name, scale, kind):
     """Give black height 0, white that of the size, and the upper rows the greatest y."""
     path = tmp_path / name
@@ -34,7 +41,8 @@ def test_colours_count_by_their_brightness(tmp_path):
     path = tmp_path / 'hills.png'
     Image.fromarray(np.dstack([*3 * [PIXELS], 255 - PIXELS]).astype(np.uint8)).save(path)
     np.testing.assert_allclose(
-        sb.HeightField.from_image(str(path), SIZE).heights, 0.5 * PIXELS[::-1] / 255)
+        sb.HeightField.from_image(str(path), SIZE).heights, 0.5 * PIXELS[::-1] / 255
+    )
 
 
 def test_what_is_no_picture_is_named(tmp_path, monkeypatch):
@@ -46,9 +54,13 @@ def test_what_is_no_picture_is_named(tmp_path, monkeypatch):
     Image.fromarray(PIXELS.astype(np.float32)).save(tmp_path / 'float.tif')
     Image.fromarray(PIXELS[:1].astype(np.uint8)).save(tmp_path / 'line.png')
     Image.new('L', (12_000, 12_000)).save(tmp_path / 'bomb.png')
-    for name, message in (('missing.png', 'No such file'), ('cut.png', 'sound picture'),
-                          ('text.png', 'cannot identify'), ('float.tif', '32 bits'),
-                          ('bomb.png', 'DecompressionBomb')):
+    for name, message in (
+        ('missing.png', 'No such file'),
+        ('cut.png', 'sound picture'),
+        ('text.png', 'cannot identify'),
+        ('float.tif', '32 bits'),
+        ('bomb.png', 'DecompressionBomb'),
+    ):
         with pytest.raises(InvalidValueError, match=message) as caught:
             sb.HeightField.from_image(tmp_path / name, SIZE)
         assert name in str(caught.value)
@@ -61,7 +73,8 @@ def test_what_is_no_picture_is_named(tmp_path, monkeypatch):
         sb.HeightField.from_image(3, SIZE)
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, 'find_spec', lambda name: None if name == 'PIL' else find(name))
+        importlib.util, 'find_spec', lambda name: None if name == 'PIL' else find(name)
+    )
     with pytest.raises(MissingPackageError, match='pillow'):
         sb.HeightField.from_image(good, SIZE)
 
@@ -73,13 +86,16 @@ def test_scenes_take_pictures(tmp_path):
 
     def load(keys):
         scene.write_text(
-            f'world: {{objects: {{g: {{motion: static, height_field: {{{keys}}}}}}}}}')
+            f'world: {{objects: {{g: {{motion: static, height_field: {{{keys}}}}}}}}}'
+        )
         return read_scene(scene)
 
     field = load('image: hills.png, size: [3, 2, 0.5]').bodies[0].shapes[0].shape
     np.testing.assert_allclose(field.heights, 0.5 * PIXELS[::-1] / 255)
-    for keys, message in (('image: hills.png, size: [3, 2]', '3'),
-                          ('image: none.png, size: [3, 2, 1]', 'none.png'),
-                          ('image: hills.png, file: a.npy, size: [3, 2, 1]', 'one of heights')):
+    for keys, message in (
+        ('image: hills.png, size: [3, 2]', '3'),
+        ('image: none.png, size: [3, 2, 1]', 'none.png'),
+        ('image: hills.png, file: a.npy, size: [3, 2, 1]', 'one of heights'),
+    ):
         with pytest.raises(SceneError, match=message):
             load(keys)

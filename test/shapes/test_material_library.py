@@ -15,8 +15,10 @@ OWN = {
     'source': 'measured here',
     'materials': {
         'slate': {'density': 2800.0, 'friction': 0.5, 'source': 'a quarry'},
-        'larch': {'density': 590.0, 'friction': 0.3, 'kind': 'wood'}},
-    'contact_materials': [{'between': ['wood', 'slate'], 'friction': 0.37, 'restitution': 0.1}]}
+        'larch': {'density': 590.0, 'friction': 0.3, 'kind': 'wood'},
+    },
+    'contact_materials': [{'between': ['wood', 'slate'], 'friction': 0.37, 'restitution': 0.1}],
+}
 
 
 def test_presets_have_what_handbooks_say():
@@ -63,8 +65,9 @@ def test_density_of_a_preset_weighs():
     """Weigh a body by the density of its preset, changed by the user or not."""
     world = sb.World()
     size, volume = (0.1, 0.2, 0.3), 0.006
-    assert world.add_body(
-        sb.Box(size), material=sb.materials.load('steel')).mass == pytest.approx(7850 * volume)
+    assert world.add_body(sb.Box(size), material=sb.materials.load('steel')).mass == pytest.approx(
+        7850 * volume
+    )
     light = sb.materials.load('steel', name='foam steel', density=100.0)
     assert world.add_body(sb.Box(size), material=light).mass == pytest.approx(0.6)
     assert light.kind == 'steel'
@@ -110,17 +113,23 @@ world:
     assert world.materials.contact_material('beam', 'roof').friction == 0.37
 
 
-@pytest.mark.parametrize(('source', 'words'), [
-    ({'material': {}}, "'materials'"), ({'materials': []}, 'a mapping'),
-    ({'materials': {'a': 3}}, r'materials\.a'),
-    ({'materials': {'a': {'densty': 3}}}, "Did you mean 'density'"),
-    ({'materials': {'a': {'density': -3}}}, r'density = -3 .*materials\.a'),
-    ({'contact_materials': {}}, 'a list'), ({'contact_materials': [3]}, r'contact_materials\[0\]'),
-    ({'contact_materials': [{'friction': 1}]}, 'between = None'),
-    ({'contact_materials': [{'between': ['steel', 'stel']}]}, "Did you mean 'steel'"),
-    ({'contact_materials': [{'between': ['steel', 'ice'], 'motion': 1}]}, "'motion'"),
-    ({'contact_materials': [{'between': ['steel', 'ice'], 'friction': -1}]}, 'friction = -1'),
-    (3, 'a JSON file or a mapping')])
+@pytest.mark.parametrize(
+    ('source', 'words'),
+    [
+        ({'material': {}}, "'materials'"),
+        ({'materials': []}, 'a mapping'),
+        ({'materials': {'a': 3}}, r'materials\.a'),
+        ({'materials': {'a': {'densty': 3}}}, "Did you mean 'density'"),
+        ({'materials': {'a': {'density': -3}}}, r'density = -3 .*materials\.a'),
+        ({'contact_materials': {}}, 'a list'),
+        ({'contact_materials': [3]}, r'contact_materials\[0\]'),
+        ({'contact_materials': [{'friction': 1}]}, 'between = None'),
+        ({'contact_materials': [{'between': ['steel', 'stel']}]}, "Did you mean 'steel'"),
+        ({'contact_materials': [{'between': ['steel', 'ice'], 'motion': 1}]}, "'motion'"),
+        ({'contact_materials': [{'between': ['steel', 'ice'], 'friction': -1}]}, 'friction = -1'),
+        (3, 'a JSON file or a mapping'),
+    ],
+)
 def test_wrong_libraries_are_refused(source, words):
     """Name what is wrong, where, and what would be right."""
     with pytest.raises(sb.SimBridgeError, match=words):
@@ -139,7 +148,8 @@ def test_wrong_files_and_names_are_refused(tmp_path):
     with pytest.raises(sb.UnknownNameError, match="Did you mean 'density'"):
         sb.materials.load('steel', densty=3.0)
     (tmp_path / 'scene.yaml').write_text(
-        'world: {material_libraries: [none.json], materials: {a: {library: stel}}}')
+        'world: {material_libraries: [none.json], materials: {a: {library: stel}}}'
+    )
     with pytest.raises(sb.SimBridgeError, match='none.json') as caught:
         sb.World().load_scene(tmp_path / 'scene.yaml')
     assert "Did you mean 'steel'" in str(caught.value)

@@ -13,13 +13,33 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.shapes.material_table import combine, MaterialTable
 
 STEEL = sb.Material(
-    'steel', friction=0.5, restitution=0.6, rolling_friction=0.004, spinning_friction=0.01,
-    slip=0.001, youngs_modulus=2e9, damping=0.05, adhesion=3.0, adhesive_overlap=1e-3,
-    surface_layer=1e-4, max_correcting_velocity=2.0)
+    'steel',
+    friction=0.5,
+    restitution=0.6,
+    rolling_friction=0.004,
+    spinning_friction=0.01,
+    slip=0.001,
+    youngs_modulus=2e9,
+    damping=0.05,
+    adhesion=3.0,
+    adhesive_overlap=1e-3,
+    surface_layer=1e-4,
+    max_correcting_velocity=2.0,
+)
 RUBBER = sb.Material(
-    'rubber', friction=0.2, restitution=0.9, rolling_friction=0.001, spinning_friction=0.04,
-    slip=0.003, youngs_modulus=1e6, damping=0.02, adhesion=1.0, adhesive_overlap=2e-3,
-    surface_layer=2e-5, max_correcting_velocity=0.5)
+    'rubber',
+    friction=0.2,
+    restitution=0.9,
+    rolling_friction=0.001,
+    spinning_friction=0.04,
+    slip=0.003,
+    youngs_modulus=1e6,
+    damping=0.02,
+    adhesion=1.0,
+    adhesive_overlap=2e-3,
+    surface_layer=2e-5,
+    max_correcting_velocity=0.5,
+)
 
 
 def row(table: MaterialTable, a: str, b: str) -> np.ndarray:
@@ -35,7 +55,8 @@ def test_implicit_rules_are_agxs():
     assert pair.friction == pytest.approx(0.31623, abs=5e-6)
     viscosities = STEEL.viscosity, RUBBER.viscosity
     assert pair.restitution == pytest.approx(
-        math.sqrt((1 - viscosities[0]) * (1 - viscosities[1])), rel=1e-15)
+        math.sqrt((1 - viscosities[0]) * (1 - viscosities[1])), rel=1e-15
+    )
     assert pair.stiffness == pytest.approx(2e9 * 1e6 / (2e9 + 1e6), rel=1e-15)
     # AGX's damping is a time, the engine's that of a damper beside the spring
     assert pair.damping == pytest.approx(0.05 * pair.stiffness, rel=1e-15)
@@ -99,18 +120,49 @@ def test_explicit_pair_overrides_what_it_says():
 def test_engine_gets_every_parameter():
     """Write every value of a contact material to the column of its name, for both orders."""
     given = sb.ContactMaterial(
-        friction=0.3, friction2=0.4, friction_model='constant', rolling_friction=0.01,
-        spinning_friction=0.02, restitution=0.5, bounce_velocity=0.1, erp=0.6, cfm=1e-4,
-        slip=1e-3, slip2=2e-3, motion=0.7, motion2=-0.8, motion_normal=0.9, surface_layer=1e-3,
-        max_correcting_velocity=3.0, adhesion=5.0, stiffness=1e5, damping=40.0)
+        friction=0.3,
+        friction2=0.4,
+        friction_model='constant',
+        rolling_friction=0.01,
+        spinning_friction=0.02,
+        restitution=0.5,
+        bounce_velocity=0.1,
+        erp=0.6,
+        cfm=1e-4,
+        slip=1e-3,
+        slip2=2e-3,
+        motion=0.7,
+        motion2=-0.8,
+        motion_normal=0.9,
+        surface_layer=1e-3,
+        max_correcting_velocity=3.0,
+        adhesion=5.0,
+        stiffness=1e5,
+        damping=40.0,
+    )
     table = MaterialTable()
     table.set_contact_material(STEEL, RUBBER, given)
     expected = {
-        law.MODEL: law.CONSTANT, law.MU: 0.3, law.MU2: 0.4, law.ROLLING: 0.01, law.SPINNING: 0.02,
-        law.RESTITUTION: 0.5, law.BOUNCE_VELOCITY: 0.1, law.ERP: 0.6, law.CFM: 1e-4,
-        law.SLIP: 1e-3, law.SLIP2: 2e-3, law.MOTION: 0.7, law.MOTION2: -0.8, law.MOTION_N: 0.9,
-        law.LAYER: 1e-3, law.MAX_VELOCITY: 3.0, law.ADHESION: 5.0, law.STIFFNESS: 1e5,
-        law.DAMPING: 40.0}
+        law.MODEL: law.CONSTANT,
+        law.MU: 0.3,
+        law.MU2: 0.4,
+        law.ROLLING: 0.01,
+        law.SPINNING: 0.02,
+        law.RESTITUTION: 0.5,
+        law.BOUNCE_VELOCITY: 0.1,
+        law.ERP: 0.6,
+        law.CFM: 1e-4,
+        law.SLIP: 1e-3,
+        law.SLIP2: 2e-3,
+        law.MOTION: 0.7,
+        law.MOTION2: -0.8,
+        law.MOTION_N: 0.9,
+        law.LAYER: 1e-3,
+        law.MAX_VELOCITY: 3.0,
+        law.ADHESION: 5.0,
+        law.STIFFNESS: 1e5,
+        law.DAMPING: 40.0,
+    }
     assert sorted(expected) == list(range(law.SURFACE_LAW_SIZE))
     for a, b in (('steel', 'rubber'), ('rubber', 'steel')):
         values = row(table, a, b)
@@ -120,12 +172,36 @@ def test_engine_gets_every_parameter():
 def test_odes_names_are_understood():
     """Take ODE's surface parameters by their names, with its friction pyramid."""
     made = sb.ContactMaterial.from_ode(
-        mu=0.5, mu2=0.6, rho=0.1, rhoN=0.2, bounce=0.3, bounce_vel=0.4, soft_erp=0.5, soft_cfm=0.6,
-        motion1=0.7, motion2=0.8, motionN=0.9, slip1=1.0, slip2=1.1)
+        mu=0.5,
+        mu2=0.6,
+        rho=0.1,
+        rhoN=0.2,
+        bounce=0.3,
+        bounce_vel=0.4,
+        soft_erp=0.5,
+        soft_cfm=0.6,
+        motion1=0.7,
+        motion2=0.8,
+        motionN=0.9,
+        slip1=1.0,
+        slip2=1.1,
+    )
     assert made == sb.ContactMaterial(
-        friction_model='pyramid', friction=0.5, friction2=0.6, rolling_friction=0.1,
-        spinning_friction=0.2, restitution=0.3, bounce_velocity=0.4, erp=0.5, cfm=0.6, motion=0.7,
-        motion2=0.8, motion_normal=0.9, slip=1.0, slip2=1.1)
+        friction_model='pyramid',
+        friction=0.5,
+        friction2=0.6,
+        rolling_friction=0.1,
+        spinning_friction=0.2,
+        restitution=0.3,
+        bounce_velocity=0.4,
+        erp=0.5,
+        cfm=0.6,
+        motion=0.7,
+        motion2=0.8,
+        motion_normal=0.9,
+        slip=1.0,
+        slip2=1.1,
+    )
     with pytest.raises(UnknownNameError, match="'mu3'.*Did you mean 'mu"):
         sb.ContactMaterial.from_ode(mu3=0.5)
 

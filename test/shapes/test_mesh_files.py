@@ -159,16 +159,20 @@ def test_scale_is_checked(solid, tmp_path, scale):
 def dae(nodes: str, scene: str = '') -> bytes:
     """Return the square with a library of nodes, and with more nodes in its scene."""
     text = SQUARE_DAE.replace(
-        '<library_visual_scenes>',
-        f'<library_nodes>{nodes}</library_nodes><library_visual_scenes>')
+        '<library_visual_scenes>', f'<library_nodes>{nodes}</library_nodes><library_visual_scenes>'
+    )
     return text.replace('<node><translate>', f'{scene}<node><translate>').encode()
 
 
 def doubling(levels: int) -> str:
     """Return nodes each of which holds the next one four times."""
-    return ''.join(
-        f'<node id="n{k}">{f"""<instance_node url="#n{k + 1}"/>""" * 4}</node>'
-        for k in range(levels)) + f'<node id="n{levels}"><instance_geometry url="#g"/></node>'
+    return (
+        ''.join(
+            f'<node id="n{k}">{f"""<instance_node url="#n{k + 1}"/>""" * 4}</node>'
+            for k in range(levels)
+        )
+        + f'<node id="n{levels}"><instance_geometry url="#g"/></node>'
+    )
 
 
 SQUARE = '<node><instance_geometry url="#g"/></node>'
@@ -178,19 +182,28 @@ POLYGON = ''.join(f'v {np.cos(k):.6f} {np.sin(k):.6f} 0\n' for k in range(1000))
 @pytest.mark.parametrize(
     ('name', 'content', 'message'),
     [
-        ('doubling.dae', dae(doubling(25), '<node><instance_node url="#n0"/></node>'),
-         'and at most 20000 are read'),
+        (
+            'doubling.dae',
+            dae(doubling(25), '<node><instance_node url="#n0"/></node>'),
+            'and at most 20000 are read',
+        ),
         ('many.dae', dae('', SQUARE * 50_000), 'it places 100002 nodes and geometries'),
-        ('round.dae', dae('<node id="a"><instance_node url="#a"/></node>',
-                          '<node><instance_node url="#a"/></node>'),
-         'is inside itself'),
+        (
+            'round.dae',
+            dae(
+                '<node id="a"><instance_node url="#a"/></node>',
+                '<node><instance_node url="#a"/></node>',
+            ),
+            'is inside itself',
+        ),
         ('nan.dae', SQUARE_DAE.replace('100 200 0', 'nan inf 0').encode(), 'are not finite'),
         ('infinite.dae', SQUARE_DAE.replace('100 200 0', '100 INF 0').encode(), 'are not finite'),
         ('nan.obj', b'v 0 0 0\nv 1 0 0\nv nan 1 0\nv 0 1 0\nf 1 2 3\nf 1 2 4\n', 'finite|sound'),
         ('random.stl', np.random.default_rng(1).bytes(5000), 'without a facet in words'),
         ('huge.stl', b'\0' * 80 + b'\xff' * 4 + b'\0' * 50, '4294967295 triangles'),
     ],
-    ids=lambda value: value if isinstance(value, str) and '.' in value else '')
+    ids=lambda value: value if isinstance(value, str) and '.' in value else '',
+)
 def test_bombs_are_refused(tmp_path, name, content, message):
     """Refuse files that make much of little or hold no numbers, by name and reason."""
     path = tmp_path / name
@@ -201,9 +214,13 @@ def test_bombs_are_refused(tmp_path, name, content, message):
     assert 'No module named' not in str(caught.value)
 
 
-@pytest.mark.parametrize(('limits', 'message'), [
-    ({'seconds': 1.0}, 'not done within 1 s'),
-    ({'memory_bytes': 200 << 20}, 'it may take 200 MB of memory')])
+@pytest.mark.parametrize(
+    ('limits', 'message'),
+    [
+        ({'seconds': 1.0}, 'not done within 1 s'),
+        ({'memory_bytes': 200 << 20}, 'it may take 200 MB of memory'),
+    ],
+)
 def test_meshes_are_bounded(tmp_path, monkeypatch, limits, message):
     """End the reading of a mesh that takes too long, or too much memory, and go on."""
     path = tmp_path / 'polygon.obj'
@@ -216,6 +233,9 @@ def test_meshes_are_bounded(tmp_path, monkeypatch, limits, message):
 def test_names_and_texture_coordinates_are_no_obstacle(tmp_path):
     """Read a file with a comment in Latin-1 and with texture coordinates, of which none are."""
     path = tmp_path / 'house.obj'
-    path.write_bytes('# Gehäuse\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n'
-                     'f 1/1 2/2 3/3\n'.encode('latin-1'))
+    path.write_bytes(
+        '# Gehäuse\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n'.encode(
+            'latin-1'
+        )
+    )
     assert len(load_mesh(path).triangles) == 1

@@ -18,10 +18,12 @@ from sim_bridge.shapes.meshes import cutting, decomposition
 
 # the least convex parts of prisms, as ranges of cells along x and y of a grid
 PRISMS = {
-    'L': [(0, 1, 0, 2), (1, 2, 0, 1)], 'T': [(0, 3, 1, 2), (1, 2, 0, 1)],
+    'L': [(0, 1, 0, 2), (1, 2, 0, 1)],
+    'T': [(0, 3, 1, 2), (1, 2, 0, 1)],
     'U': [(0, 1, 0, 2), (1, 2, 0, 1), (2, 3, 0, 2)],
     'stair': [(0, 1, 0, 3), (1, 2, 0, 2), (2, 3, 0, 1)],
-    'cross': [(0, 1, 1, 2), (1, 2, 0, 3), (2, 3, 1, 2)]}
+    'cross': [(0, 1, 1, 2), (1, 2, 0, 3), (2, 3, 1, 2)],
+}
 
 
 def mesh_of(solid: trimesh.Trimesh) -> sb.TriangleMesh:
@@ -55,7 +57,8 @@ def reach(hulls, mesh) -> float:
     farthest = 0.0
     for hull in hulls:
         points = trimesh.sample.sample_surface(
-            trimesh.Trimesh(hull.vertices, hull.triangles), 200, seed=1)[0]
+            trimesh.Trimesh(hull.vertices, hull.triangles), 200, seed=1
+        )[0]
         outside = points[abs(cutting.windings(solid.triangles, points)) < 0.5]
         each = np.tile(solid.triangles, (len(outside), 1, 1))
         again = np.repeat(outside, len(solid.triangles), axis=0)
@@ -68,7 +71,8 @@ def reach(hulls, mesh) -> float:
 def uncovered(hulls, mesh) -> float:
     """Return how far points on a mesh are from all hulls, of its size."""
     points = trimesh.sample.sample_surface(
-        trimesh.Trimesh(mesh.vertices, mesh.triangles), 2000, seed=2)[0]
+        trimesh.Trimesh(mesh.vertices, mesh.triangles), 2000, seed=2
+    )[0]
     faces = [QuickHull(hull.vertices).equations for hull in hulls]
     gaps = np.min([(points @ each[:, :3].T + each[:, 3]).max(axis=1) for each in faces], axis=0)
     return gaps.max() / np.ptp(mesh.vertices, axis=0).max()
@@ -82,11 +86,15 @@ def test_cuts_that_are_roughly_known_are_made_exactly(name, seed):
     rng = np.random.default_rng(seed)
     low, high = mesh.bounds
     rough = [each + rng.uniform(-0.01, 0.01, len(each)) * (high - low).max() for each in lines]
-    boxes = np.array([
-        [(rough[0][i], rough[1][k], low[2]), (rough[0][j], rough[1][m], high[2])]
-        for i, j, k, m in PRISMS[name]])
+    boxes = np.array(
+        [
+            [(rough[0][i], rough[1][k], low[2]), (rough[0][j], rough[1][m], high[2])]
+            for i, j, k, m in PRISMS[name]
+        ]
+    )
     corners = decomposition.parts_of(
-        mesh, mesh.half_edges.vertices, rng.permutation(boxes), 0.02, 0)
+        mesh, mesh.half_edges.vertices, rng.permutation(boxes), 0.02, 0
+    )
     hulls = [sb.ConvexHull(each) for each in corners]
     assert len(hulls) == len(PRISMS[name])
     assert volume(hulls) == pytest.approx(volume([mesh]), rel=1e-12)
@@ -97,14 +105,22 @@ def test_cuts_that_are_roughly_known_are_made_exactly(name, seed):
 def test_cuts_through_round_surfaces_hold_them(name):
     """Hold all of a surface, and of what is inside, wherever it is cut."""
     rng = np.random.default_rng(3)
-    solid = trimesh.creation.torus(1.0, 0.4, 16, 8) if name == 'torus' else (
-        trimesh.creation.icosphere(1))
+    solid = (
+        trimesh.creation.torus(1.0, 0.4, 16, 8)
+        if name == 'torus'
+        else (trimesh.creation.icosphere(1))
+    )
     mesh = mesh_of(solid)
     planes = [np.array([-2.0, *np.sort(rng.uniform(-0.5, 0.5, 2)), 2.0]) for _ in range(3)]
-    boxes = np.array([
-        [[axis[k] for axis, k in zip(planes, at, strict=True)],
-         [axis[k + 1] for axis, k in zip(planes, at, strict=True)]]
-        for at in np.ndindex(3, 3, 3)])
+    boxes = np.array(
+        [
+            [
+                [axis[k] for axis, k in zip(planes, at, strict=True)],
+                [axis[k + 1] for axis, k in zip(planes, at, strict=True)],
+            ]
+            for at in np.ndindex(3, 3, 3)
+        ]
+    )
     corners = decomposition.parts_of(mesh, mesh.half_edges.vertices, boxes, 0.01, 0)
     hulls = [sb.ConvexHull(each) for each in corners]
     assert uncovered(hulls, mesh) < 1e-12
@@ -122,7 +138,9 @@ def test_frame_of_cuts_is_upright_to_faces():
     turned = sb.TriangleMesh(mesh.vertices @ turn.T, mesh.triangles)
     np.testing.assert_allclose(
         np.sort(abs(decomposition.frame_of(turned).T @ turn), axis=1),
-        np.tile([0.0, 0.0, 1.0], (3, 1)), atol=1e-9)
+        np.tile([0.0, 0.0, 1.0], (3, 1)),
+        atol=1e-9,
+    )
     for solid in (trimesh.creation.icosphere(2), trimesh.creation.torus(1.0, 0.3)):
         np.testing.assert_array_equal(decomposition.frame_of(mesh_of(solid)), np.eye(3))
 
@@ -150,8 +168,10 @@ def test_an_open_surface_is_held():
     held = np.concatenate([hull.vertices for hull in hulls])
     assert {tuple(each) for each in mesh.vertices.tolist()} <= {tuple(p) for p in held.tolist()}
     solid = [hull for hull in hulls if len(hull.triangles)]
-    assert uncovered(solid, sb.TriangleMesh([[0, 0, 0.1], [0.1, 0, 0.1], [0, 0.1, 0.1]],
-                                            [[0, 1, 2]])) > 0.1
+    assert (
+        uncovered(solid, sb.TriangleMesh([[0, 0, 0.1], [0.1, 0, 0.1], [0, 0.1, 0.1]], [[0, 1, 2]]))
+        > 0.1
+    )
 
 
 @pytest.mark.long
@@ -162,10 +182,14 @@ def test_decomposition_stays_within_the_threshold(name, robots_folder):
         mesh = prism_of(name, 5)[0]
     elif name == 'forearm':
         mesh = sb.TriangleMesh.from_file(
-            robots_folder / 'ur_description/meshes/ur5/collision/forearm.stl')
+            robots_folder / 'ur_description/meshes/ur5/collision/forearm.stl'
+        )
     else:
-        mesh = mesh_of(trimesh.creation.torus(1.0, 0.3, 24, 12) if name == 'torus' else (
-            trimesh.creation.annulus(0.5, 1.0, 0.4, sections=24)))
+        mesh = mesh_of(
+            trimesh.creation.torus(1.0, 0.3, 24, 12)
+            if name == 'torus'
+            else (trimesh.creation.annulus(0.5, 1.0, 0.4, sections=24))
+        )
     hulls = sb.meshes.decompose(mesh)
     assert uncovered(hulls, mesh) < 1e-9
     assert reach(hulls, mesh) <= 0.05
@@ -180,14 +204,18 @@ def test_few_hulls_can_be_asked_for():
     """Merge down to a number of hulls, the best to merge first."""
     mesh, lines = prism_of('stair', 2)
     low, high = mesh.bounds
-    boxes = np.array([
-        [(lines[0][i], lines[1][k], low[2]), (lines[0][j], lines[1][m], high[2])]
-        for i, j, k, m in PRISMS['stair']])
+    boxes = np.array(
+        [
+            [(lines[0][i], lines[1][k], low[2]), (lines[0][j], lines[1][m], high[2])]
+            for i, j, k, m in PRISMS['stair']
+        ]
+    )
     for most in (3, 2, 1):
         found = decomposition.parts_of(mesh, mesh.half_edges.vertices, boxes, 0.01, most)
         assert len(found) == most
     assert volume([sb.ConvexHull(found[0])]) == pytest.approx(
-        volume([mesh.convex_hull()]), rel=1e-12)
+        volume([mesh.convex_hull()]), rel=1e-12
+    )
 
 
 def test_reduction_keeps_the_volume():
@@ -208,8 +236,7 @@ def test_turned_box_is_recovered(number):
     size, place = np.sort(rng.uniform(0.1, 3.0, 3)), rng.normal(size=3)
     turn = Rotation.random(random_state=number).as_matrix()
     solid = trimesh.creation.box(size)
-    box = sb.meshes.oriented_box(
-        sb.TriangleMesh(solid.vertices @ turn.T + place, solid.faces))
+    box = sb.meshes.oriented_box(sb.TriangleMesh(solid.vertices @ turn.T + place, solid.faces))
     np.testing.assert_allclose(box.shape.size, size, atol=1e-9)
     np.testing.assert_allclose(box.position, place, atol=1e-9)
     np.testing.assert_allclose(abs(box.rotation.T @ turn), np.eye(3), atol=1e-9)
@@ -273,12 +300,19 @@ def test_circulator_goes_around_and_jumps_holes():
 
     def around(triangles, edge):
         edges = sb.TriangleMesh(vertices, triangles).half_edges
-        angles = [(*edges.vertices[edges.ends[e]][:2], jumped)
-                  for e, jumped in edges.circulate(edge)]
+        angles = [
+            (*edges.vertices[edges.ends[e]][:2], jumped) for e, jumped in edges.circulate(edge)
+        ]
         return [(round(np.degrees(np.arctan2(y, x)) % 360) // 60 % 6, j) for x, y, j in angles]
 
-    assert around(whole, 6) == [(2, False), (3, False), (4, False), (5, False), (0, False),
-                                (1, False)]
+    assert around(whole, 6) == [
+        (2, False),
+        (3, False),
+        (4, False),
+        (5, False),
+        (0, False),
+        (1, False),
+    ]
     # without the last triangle, begun in the middle
     assert around(whole[:5], 6) == [(2, False), (3, False), (4, False), (0, True), (1, False)]
     # two groups that touch at the vertex only
@@ -292,7 +326,8 @@ def test_circulator_ends_at_two_closed_groups():
     other.vertices = 2 * one.vertices[0] - one.vertices
     mesh = sb.TriangleMesh(
         np.vstack([one.vertices, other.vertices]),
-        np.vstack([one.faces, other.faces[:, ::-1] + len(one.vertices)]))
+        np.vstack([one.faces, other.faces[:, ::-1] + len(one.vertices)]),
+    )
     start = int(np.flatnonzero(mesh.triangles.reshape(-1) == 0)[0])
     found = list(mesh.half_edges.circulate(start))
     assert len({edge for edge, _ in found}) == len(found) == 10
@@ -325,7 +360,8 @@ def test_missing_packages_are_named(prism, monkeypatch):
     """Say which package to install."""
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, 'find_spec', lambda name: None if name == 'coacd' else find(name))
+        importlib.util, 'find_spec', lambda name: None if name == 'coacd' else find(name)
+    )
     monkeypatch.setitem(sys.modules, 'fast_simplification', None)
     with pytest.raises(MissingPackageError, match='coacd'):
         sb.meshes.decompose(prism)

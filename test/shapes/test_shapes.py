@@ -55,10 +55,13 @@ def test_truncated_cones_weigh_as_meshes_and_cylinders():
     assert cone.mass_properties(1.0).mass == pytest.approx(volume, rel=1e-14)
     mesh = revolved([(0, -0.4), (0.3, -0.4), (0.1, 0.4), (0, 0.4)])
     assert_same_mass(cone, mesh, 5e-5)
-    for same, other in ((sb.Cone(0.3, 0.8, 0.3), sb.Cylinder(0.3, 0.8)),
-                        (sb.Cone(0.3, 0.8, 1e-9), sb.Cone(0.3, 0.8))):
+    for same, other in (
+        (sb.Cone(0.3, 0.8, 0.3), sb.Cylinder(0.3, 0.8)),
+        (sb.Cone(0.3, 0.8, 1e-9), sb.Cone(0.3, 0.8)),
+    ):
         for mine, theirs in zip(
-                same.mass_properties(7.0), other.mass_properties(7.0), strict=True):
+            same.mass_properties(7.0), other.mass_properties(7.0), strict=True
+        ):
             np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-15)
     with pytest.raises(InvalidValueError, match='top_radius'):
         sb.Cone(0.3, 0.8, -0.1)
@@ -73,17 +76,21 @@ def test_hollow_shapes_weigh_as_meshes_and_by_formulas():
     same = sb.HollowCone(0.3, 0.8, 0.2, 0.3, 0.2).mass_properties(7.0)
     for mine, theirs in zip(same, tube, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
-    for cone, radii in ((sb.HollowCone(0.3, 0.8, 0.2, 0.15, 0.05), (0.2, 0.3, 0.15, 0.05)),
-                        (sb.HollowCone(0.3, 0.8, 0.2), (0.2, 0.3, 0.0, 0.0))):
+    for cone, radii in (
+        (sb.HollowCone(0.3, 0.8, 0.2, 0.15, 0.05), (0.2, 0.3, 0.15, 0.05)),
+        (sb.HollowCone(0.3, 0.8, 0.2), (0.2, 0.3, 0.0, 0.0)),
+    ):
         heights = (-0.4, -0.4, 0.4, 0.4)
-        mesh = revolved(list(zip(radii, heights, strict=True))[:3 + bool(radii[3])])
+        mesh = revolved(list(zip(radii, heights, strict=True))[: 3 + bool(radii[3])])
         assert_same_mass(cone, mesh, 5e-5)
     for arguments, name in (((0.3, 0.8, 0.3), 'inner_radius'), ((0.3, 0.8, 0.0), 'inner_radius')):
         with pytest.raises(InvalidValueError, match=name):
             sb.HollowCylinder(*arguments)
-    for arguments, name in (((0.3, 0.8, 0.2, 0.1, 0.1), 'top_inner_radius'),
-                            ((0.3, 0.8, 0.4), 'inner_radius'),
-                            ((0.3, 0.8, 0.2, -1), 'top_radius')):
+    for arguments, name in (
+        ((0.3, 0.8, 0.2, 0.1, 0.1), 'top_inner_radius'),
+        ((0.3, 0.8, 0.4), 'inner_radius'),
+        ((0.3, 0.8, 0.2, -1), 'top_radius'),
+    ):
         with pytest.raises(InvalidValueError, match=name):
             sb.HollowCone(*arguments)
 
@@ -128,7 +135,8 @@ def test_hull_is_trimeshs_hull(seed):
     hull, other = sb.ConvexHull(points), trimesh.convex.convex_hull(points)
     assert len(hull.vertices) == len(other.vertices)
     np.testing.assert_array_equal(
-        np.unique(hull.vertices, axis=0), np.unique(other.vertices, axis=0))
+        np.unique(hull.vertices, axis=0), np.unique(other.vertices, axis=0)
+    )
     assert_same_mass(hull, other)
     np.testing.assert_array_equal(hull.bounds, other.bounds)
 
@@ -261,10 +269,9 @@ def test_composite_weighs_its_parts():
     """Add up turned and moved parts as trimesh adds up their meshes."""
     turn = np.array([0.2, -0.4, 0.1, 0.8])
     turn /= np.linalg.norm(turn)
-    parts = as_placed([
-        sb.Box((0.2, 0.4, 0.6)),
-        sb.Placed(sb.Box((0.5, 0.1, 0.3)), (1.0, 2.0, -0.5), turn),
-    ])
+    parts = as_placed(
+        [sb.Box((0.2, 0.4, 0.6)), sb.Placed(sb.Box((0.5, 0.1, 0.3)), (1.0, 2.0, -0.5), turn)]
+    )
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = matrix_from_quaternion(turn), (1.0, 2.0, -0.5)
     meshes = [trimesh.creation.box((0.2, 0.4, 0.6)), trimesh.creation.box((0.5, 0.1, 0.3), pose)]
@@ -274,7 +281,8 @@ def test_composite_weighs_its_parts():
     assert mass == pytest.approx(together.mass, rel=1e-12)
     np.testing.assert_allclose(center, together.center_mass, atol=1e-12)
     np.testing.assert_allclose(
-        inertia, together.moment_inertia, atol=1e-11 * np.abs(inertia).max())
+        inertia, together.moment_inertia, atol=1e-11 * np.abs(inertia).max()
+    )
 
 
 def test_hulls_thinner_than_their_rounding_have_two_sides():
@@ -283,7 +291,7 @@ def test_hulls_thinner_than_their_rounding_have_two_sides():
     thin = 0
     for _ in range(200):
         points = 0.01 * rng.normal(size=(12, 3))
-        points[0, 0] = 10.0**rng.uniform(5.0, 7.0)
+        points[0, 0] = 10.0 ** rng.uniform(5.0, 7.0)
         with contextlib.suppress(sb.InvalidValueError):
             hull = sb.ConvexHull(points)
             assert len(hull.polytope.face_plane) >= 2
@@ -291,8 +299,9 @@ def test_hulls_thinner_than_their_rounding_have_two_sides():
     assert thin > 20
 
 
-@pytest.mark.parametrize('shape', [
-    sb.Sphere(1e200), sb.Box((1e150, 1e150, 1e150)), sb.Capsule(1e200, 1.0)])
+@pytest.mark.parametrize(
+    'shape', [sb.Sphere(1e200), sb.Box((1e150, 1e150, 1e150)), sb.Capsule(1e200, 1.0)]
+)
 def test_mass_that_is_not_finite_is_refused(shape):
     """A shape too large for numbers has no mass properties, and says so."""
     with pytest.raises(InvalidValueError, match='finite'):

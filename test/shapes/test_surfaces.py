@@ -9,14 +9,20 @@ import sim_bridge as sb
 from sim_bridge.shapes.surfaces import surface
 
 SHAPES = {
-    'box': sb.Box((0.3, 0.5, 0.7)), 'sphere': sb.Sphere(0.4), 'capsule': sb.Capsule(0.2, 0.9),
-    'cylinder': sb.Cylinder(0.2, 0.9), 'cone': sb.Cone(0.2, 0.9),
-    'truncated cone': sb.Cone(0.2, 0.9, 0.1), 'funnel': sb.Cone(0.1, 0.9, 0.2),
-    'pipe': sb.HollowCylinder(0.3, 0.9, 0.2), 'tent': sb.HollowCone(0.3, 0.9, 0.2),
+    'box': sb.Box((0.3, 0.5, 0.7)),
+    'sphere': sb.Sphere(0.4),
+    'capsule': sb.Capsule(0.2, 0.9),
+    'cylinder': sb.Cylinder(0.2, 0.9),
+    'cone': sb.Cone(0.2, 0.9),
+    'truncated cone': sb.Cone(0.2, 0.9, 0.1),
+    'funnel': sb.Cone(0.1, 0.9, 0.2),
+    'pipe': sb.HollowCylinder(0.3, 0.9, 0.2),
+    'tent': sb.HollowCone(0.3, 0.9, 0.2),
     'hollow cone': sb.HollowCone(0.2, 0.9, 0.1, 0.4, 0.3),
     'terrain': sb.HeightField(0.1 * np.random.default_rng(1).normal(size=(4, 5)), (2, 1), -0.6),
     'ellipsoid': sb.Ellipsoid((0.3, 0.5, 0.7)),
-    'hull': sb.ConvexHull(np.random.default_rng(0).normal(size=(20, 3)))}
+    'hull': sb.ConvexHull(np.random.default_rng(0).normal(size=(20, 3))),
+}
 
 
 @pytest.mark.parametrize('name', SHAPES)
@@ -35,7 +41,8 @@ def test_solids_enclose_their_volume(name):
     center = volumes @ (a + b + c) / 4.0 / volumes.sum()
     np.testing.assert_allclose(center, truth.center_of_mass, atol=1e-3)
     np.testing.assert_allclose(
-        [vertices.min(axis=0), vertices.max(axis=0)], shape.bounds, atol=1e-3)
+        [vertices.min(axis=0), vertices.max(axis=0)], shape.bounds, atol=1e-3
+    )
 
 
 def test_meshes_of_terrain_reach_down_to_their_bottom():

@@ -25,8 +25,10 @@ SOLIDS = {
 def test_solids_have_their_volume(tmp_path, geometry):
     """Mesh each solid, round ones with sides, all along y; a mirror keeps their faces outside."""
     path = tmp_path / 'solid.wrl'
-    path.write_text(f'{HEADER}Transform {{ translation 5 0 0 scale -1 1 1 children '
-                    f'Shape {{ geometry {geometry} }} }}')
+    path.write_text(
+        f'{HEADER}Transform {{ translation 5 0 0 scale -1 1 1 children '
+        f'Shape {{ geometry {geometry} }} }}'
+    )
     mesh = sb.TriangleMesh.from_file(path)
     assert mesh.is_closed
     solid = mesh.mass_properties(1.0)
@@ -41,13 +43,15 @@ def test_parts_and_files_in_files(tmp_path):
     """Take a part by its name, through a file that another one names."""
     (tmp_path / 'inner.wrl').write_text(
         'DEF A Transform { translation 9 0 0 children Shape { geometry Box { size 2 2 2 } } } '
-        'DEF B Shape { geometry Sphere { radius 3 } }')
+        'DEF B Shape { geometry Sphere { radius 3 } }'
+    )
     path = tmp_path / 'outer.wrl'
     path.write_text(HEADER + 'Inline { url "inner.wrl" }')
     assert len(load_mesh(path).vertices) > 8
     box = load_mesh(path, (1.0, 1.0, 2.0), 'A')
     assert np.unique(box.vertices, axis=0).tolist() == [
-        [x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-2, 2)]
+        [x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-2, 2)
+    ]
     with pytest.raises(InvalidValueError, match=r'names are A, B'):
         load_mesh(path, part='Nothing')
     (tmp_path / 'inner.wrl').write_text(HEADER + 'Inline { url "outer.wrl" }')

@@ -71,21 +71,35 @@ class Bodies:
     def __init__(self, records, h=1e-3, margin=1e-4, room=200):
         """Build the geometry; h: seconds of a step, room: for contact points."""
         self.geometry = build_geometry(
-            [GeometryRecord(**{**vars(record), 'body': k}) for k, record in enumerate(records)])
+            [GeometryRecord(**{**vars(record), 'body': k}) for k, record in enumerate(records)]
+        )
         model = _free_bodies(len(records))
         self._state, self._workspace = make_state(model, room), make_workspace(model)
         self.contacts = make_contacts(room)
         loops = make_loops([], model)
         options = make_options(h, margin=margin)._replace(
-            narrow=NARROW.address, detect_convex=DETECT_CONVEX.address,
-            detect_surface=DETECT_SURFACE.address, detect_hollow=DETECT_HOLLOW.address,
-            detect_line=DETECT_LINE.address)
+            narrow=NARROW.address,
+            detect_convex=DETECT_CONVEX.address,
+            detect_surface=DETECT_SURFACE.address,
+            detect_hollow=DETECT_HOLLOW.address,
+            detect_line=DETECT_LINE.address,
+        )
         self._handle = Handle(
-            model, options, self._state, self._workspace, self.geometry,
+            model,
+            options,
+            self._state,
+            self._workspace,
+            self.geometry,
             make(Surfaces, {'materials': 0, 'laws': 0}),
-            make_collision_scratch(self.geometry, room), self.contacts,
-            *make_problem(model, room, 0), loops, make_loop_work(model, loops),
-            no_fields(), no_listening(), make_made_contacts(0))
+            make_collision_scratch(self.geometry, room),
+            self.contacts,
+            *make_problem(model, room, 0),
+            loops,
+            make_loop_work(model, loops),
+            no_fields(),
+            no_listening(),
+            make_made_contacts(0),
+        )
 
     def collide(self, *poses, velocity=None):
         """Fill in the contacts at poses (R, p) and velocities (n, 6), angular before linear."""
@@ -105,7 +119,14 @@ class Bodies:
 def _free_bodies(count) -> Model:
     none, order = np.full(count, -1), np.arange(count)
     return _NOWHERE._replace(
-        parent=none, root=order, kind=np.full(count, FREE_SINGLE), q_index=7 * order,
-        v_index=6 * order, frame=np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (count, 1)),
-        inertia=np.zeros((count, 10)), passive=np.zeros((6 * count, 7)),
-        limits=np.zeros((6 * count, 4)), q_of_v=np.full(6 * count, -1))
+        parent=none,
+        root=order,
+        kind=np.full(count, FREE_SINGLE),
+        q_index=7 * order,
+        v_index=6 * order,
+        frame=np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (count, 1)),
+        inertia=np.zeros((count, 10)),
+        passive=np.zeros((6 * count, 7)),
+        limits=np.zeros((6 * count, 4)),
+        q_of_v=np.full(6 * count, -1),
+    )

@@ -36,7 +36,8 @@ class ContactTwin:
                 link = robot.root_link
                 q[joint.idx_q : joint.idx_q + 7] = [*link.p, *quaternion_from_matrix(link.R)]
                 self.to_pin[joint.idx_v : joint.idx_v + 6, at : at + 6] = np.kron(
-                    np.eye(2), link.R.T)
+                    np.eye(2), link.R.T
+                )
                 # theirs are spatial accelerations, ours those of the origin
                 lag[at : at + 3] = np.cross(link.w, link.v)
                 at += 6
@@ -48,8 +49,9 @@ class ContactTwin:
         v = self.to_pin @ problem.v
         self.q, data = q, self.model.createData()
         self.M = self.to_pin.T @ pin.crba(self.model, data, q) @ self.to_pin
-        a = pin.aba(self.model, data, q, v, np.linalg.solve(
-            self.to_pin.T, problem.u + problem.efforts))
+        a = pin.aba(
+            self.model, data, q, v, np.linalg.solve(self.to_pin.T, problem.u + problem.efforts)
+        )
         self.v_free = problem.v + problem.time_step * (np.linalg.solve(self.to_pin, a) + lag)
         self.data = data
         self.J3 = self._contact_rows(problem.contacts) @ self.to_pin
@@ -88,15 +90,20 @@ class ContactTwin:
         for point in contacts:
             sides = []
             for link, placement in (
-                    (point.link_a, point.placement_a), (point.link_b, point.placement_b)):
+                (point.link_a, point.placement_a),
+                (point.link_b, point.placement_b),
+            ):
                 key = link.robot.name, link.name
                 local = pin.SE3(placement.R, placement.p)
                 if key in self._joints:
                     sides += [self._joints[key], self._placements[key] * local]
                 else:
                     sides += [0, pin.SE3(link.R, link.p) * local]
-            models.append(pin.RigidConstraintModel(
-                pin.ContactType.CONTACT_3D, self.model, *sides, pin.ReferenceFrame.LOCAL))
+            models.append(
+                pin.RigidConstraintModel(
+                    pin.ContactType.CONTACT_3D, self.model, *sides, pin.ReferenceFrame.LOCAL
+                )
+            )
         datas = [model.createData() for model in models]
         for model, data in zip(models, datas, strict=True):
             model.calc(self.model, self.data, data)
@@ -112,9 +119,13 @@ def cubes(offset=0.03, velocity=True):
     for number, size in enumerate((0.3, 0.2, 0.1)):
         motion = random.normal(size=(2, 3)) if velocity else np.zeros((2, 3))
         world.add_body(
-            sb.Box((size, size, size)), f'cube{number}', mass=1.0 + number,
-            position=(offset * number, 0.0, height + 0.5 * size), linear_velocity=motion[0],
-            angular_velocity=motion[1])
+            sb.Box((size, size, size)),
+            f'cube{number}',
+            mass=1.0 + number,
+            position=(offset * number, 0.0, height + 0.5 * size),
+            linear_velocity=motion[0],
+            angular_velocity=motion[1],
+        )
         height += size
     return world
 
@@ -134,9 +145,13 @@ def menagerie():
     for number in range(2):
         turn = random.normal(size=4)
         world.add_body(
-            sb.Box((0.3, 0.2, 0.1)), mass=2.0, position=(0.3 * number, 0.0, 0.2 * number + 0.1),
-            orientation=turn / np.linalg.norm(turn), linear_velocity=random.normal(size=3),
-            angular_velocity=random.normal(size=3))
+            sb.Box((0.3, 0.2, 0.1)),
+            mass=2.0,
+            position=(0.3 * number, 0.0, 0.2 * number + 0.1),
+            orientation=turn / np.linalg.norm(turn),
+            linear_velocity=random.normal(size=3),
+            angular_velocity=random.normal(size=3),
+        )
     return world, texts
 
 
@@ -150,8 +165,9 @@ def linkage(steps=20):
     world.step(steps)
     top = max((geometry for geometry in robot.geometries), key=lambda geometry: geometry.p[2])
     above = top.p + (0.0, 0.0, 0.5)
-    ball = world.add_body(sb.Sphere(0.05), 'ball', mass=1.0, position=above,
-                          linear_velocity=(0.3, 0.0, -1.0))
+    ball = world.add_body(
+        sb.Sphere(0.05), 'ball', mass=1.0, position=above, linear_velocity=(0.3, 0.0, -1.0)
+    )
     nearest = min(world.find_distances(ball, robot), key=lambda point: point.gap)
     ball.set_base_pose(above - nearest.gap * nearest.normal)
     return world, robot

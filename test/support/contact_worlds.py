@@ -32,14 +32,12 @@ def set_law(world, **law):
 def add_block(world, size=SIZE, mass=2.0, at=(0.0, 0.0), lift=0.0, fdir1=None, **options):
     """Add a block whose lower face is at the height `lift`; fdir1: its friction direction."""
     shape = sb.Placed(sb.Box(size), friction_direction=fdir1)
-    return world.add_body(
-        shape, mass=mass, position=(*at, size[2] / 2 + lift), **options)
+    return world.add_body(shape, mass=mass, position=(*at, size[2] / 2 + lift), **options)
 
 
 def add_ball(world, radius=0.1, mass=2.0, at=(0.0, 0.0), lift=0.0, **options):
     """Add a ball whose lowest point is at the height `lift`."""
-    return world.add_body(
-        sb.Sphere(radius), mass=mass, position=(*at, radius + lift), **options)
+    return world.add_body(sb.Sphere(radius), mass=mass, position=(*at, radius + lift), **options)
 
 
 def hinged_walker(tree, legs=4, **options):
@@ -57,8 +55,9 @@ def hinged_walker(tree, legs=4, **options):
         thigh = world.add_body([sb.Box((0.04, 0.03, 0.2))], mass=1.0, position=(x, y, 0.4))
         shin = world.add_body([sb.Box((0.03, 0.03, 0.2))], mass=0.4, position=(x, y, 0.2))
         for above, below, z in ((trunk, thigh, 0.5), (thigh, shin, 0.3)):
-            hinges.append(world.add_joint(
-                'hinge', above, below, (x, y, z), axis=(0.0, 1.0, 0.0), tree=tree))
+            hinges.append(
+                world.add_joint('hinge', above, below, (x, y, z), axis=(0.0, 1.0, 0.0), tree=tree)
+            )
         bodies += [thigh, shin]
     for hinge in hinges:
         hinge.friction, hinge.lower, hinge.upper = 0.5, -0.4, 0.4
@@ -69,8 +68,9 @@ def hinged_walker(tree, legs=4, **options):
 
 def tilt(world, angle, heading):
     """Let gravity pull as on a slope of `angle` that falls towards `heading` [rad]."""
-    world.gravity = G * np.array([
-        np.sin(angle) * np.cos(heading), np.sin(angle) * np.sin(heading), -np.cos(angle)])
+    world.gravity = G * np.array(
+        [np.sin(angle) * np.cos(heading), np.sin(angle) * np.sin(heading), -np.cos(angle)]
+    )
 
 
 def push(world, link, force, steps, point=None, torque=(0.0, 0.0, 0.0)):

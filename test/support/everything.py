@@ -120,8 +120,7 @@ def world_of_everything() -> sb.World:
     """Return the scene, with functions of Python besides."""
     world = sb.World()
     world.load_scene({'world': yaml.safe_load(SCENE)['world']})
-    world.set_contact_material(
-        'default', 'default', sb.ContactMaterial(friction_model=friction))
+    world.set_contact_material('default', 'default', sb.ContactMaterial(friction_model=friction))
     world.add_force_field(lift, 'lift', [world.robots['pack'], world.robots['drop']])
     world.on_contact(hears, world.robots['peg'])
     world.before_step(before)
@@ -152,6 +151,10 @@ def run_on(world: sb.World) -> tuple[str, list]:
     world.step(25)
     cart = world.robots['cart']
     return world.state_hash(), [
-        *cart.device('imu').dv, *cart.device('scan').ranges, *cart.device('compass').B,
-        *cart.device('bumper').f, *world.robots['bob'].root_link.last_force,
-        *world.broken_joints]
+        *cart.device('imu').dv,
+        *cart.device('scan').ranges,
+        *cart.device('compass').B,
+        *cart.device('bumper').f,
+        *world.robots['bob'].root_link.last_force,
+        *world.broken_joints,
+    ]

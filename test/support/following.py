@@ -23,9 +23,13 @@ def trajectory(joints, *points, start_ns=0) -> JointTrajectory:
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, S)
     for time, positions, *velocities in points:
         whole, rest = divmod(round(time * 1e9), S)
-        message.points.append(JointTrajectoryPoint(
-            positions=positions, velocities=velocities[0] if velocities else [],
-            time_from_start=Duration(sec=whole, nanosec=rest)))
+        message.points.append(
+            JointTrajectoryPoint(
+                positions=positions,
+                velocities=velocities[0] if velocities else [],
+                time_from_start=Duration(sec=whole, nanosec=rest),
+            )
+        )
     return message
 
 
@@ -49,8 +53,8 @@ class Nowhere:
     def open(self, topic, message_type, qos):
         """Return an outlet."""
         return SimpleNamespace(
-            topic=topic, is_wanted=lambda: False, publish=lambda message: None,
-            close=lambda: None)
+            topic=topic, is_wanted=lambda: False, publish=lambda message: None, close=lambda: None
+        )
 
     def begin(self, time_ns):
         """Take note of nothing."""

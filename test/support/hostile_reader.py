@@ -84,7 +84,8 @@ _ACTIONS: dict[str, Any] = {
     'thread': lambda path, data: threading.Thread(target=print).start(),
     'kill': lambda path, data: os.kill(os.getppid(), 0),
     'limits': lambda path, data: sys.modules['resource'].setrlimit(
-        sys.modules['resource'].RLIMIT_NOFILE, (10, 10)),
+        sys.modules['resource'].RLIMIT_NOFILE, (10, 10)
+    ),
     'garbage': lambda path, data: _raw(b'\xff' * 100_000),
     'no end': lambda path, data: _raw(struct.pack('<QQ', 10, 0), b'{"a": '),
     'huge': lambda path, data: _raw(struct.pack('<QQ', 2, 1 << 60), b'{}'),

@@ -34,8 +34,9 @@ def swings(robot: sb.Robot, seed: int, amplitude: float = 0.4) -> Reference:
     size = draw.uniform(0.5, 1.0, n) * amplitude
     rate = 2.0 * np.pi * draw.uniform(0.2, 0.6, (2, n))
     phase = draw.uniform(0.0, 2.0 * np.pi, (2, n))
-    return lambda time: start + np.sum(
-        size * (np.sin(rate * time + phase) - np.sin(phase)), axis=0)
+    return lambda time: (
+        start + np.sum(size * (np.sin(rate * time + phase) - np.sin(phase)), axis=0)
+    )
 
 
 def commands_that_follow(
@@ -53,8 +54,13 @@ def commands_that_follow(
 
 
 def recorded(
-    robot: sb.Robot, reference: Reference, duration: float, *, period: float = 0.002,
-    noise: tuple[float, float] = (1e-4, 2e-3), seed: int = 0,
+    robot: sb.Robot,
+    reference: Reference,
+    duration: float,
+    *,
+    period: float = 0.002,
+    noise: tuple[float, float] = (1e-4, 2e-3),
+    seed: int = 0,
 ) -> Recording:
     """
     Return what sensors would tell of a robot that follows a reference.
@@ -75,14 +81,22 @@ def recorded(
         world.step()
     positions, velocities = np.array(q), np.array(dq)
     return Recording(
-        'made', tuple(robot.joint_names), np.array(times),
+        'made',
+        tuple(robot.joint_names),
+        np.array(times),
         positions + noise[0] * draw.normal(size=positions.shape),
         velocities + noise[1] * draw.normal(size=velocities.shape),
-        step * np.arange(len(efforts)), np.array(efforts))
+        step * np.arange(len(efforts)),
+        np.array(efforts),
+    )
 
 
 def record_commands(
-    bag: Path, urdf: Path, times: np.ndarray, efforts: np.ndarray, names: list[str],
+    bag: Path,
+    urdf: Path,
+    times: np.ndarray,
+    efforts: np.ndarray,
+    names: list[str],
     **parameters: object,
 ) -> None:
     """Record a robot under commands, by the simulator of the package."""
@@ -92,7 +106,8 @@ def record_commands(
         writer.writerow(['time', *names])
         writer.writerows(
             [repr(float(time)), *map(repr, row.tolist())]
-            for time, row in zip(times, efforts, strict=True))
+            for time, row in zip(times, efforts, strict=True)
+        )
     run = start_recording(bag, commands=table, robot=str(urdf), **parameters)
     run.run(float(times[-1]), no_progress)
 
@@ -115,13 +130,15 @@ def with_noise(
             continue
         message = deserialize_message(each.data, JointState)
         stamp = begin + each.time_ns
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10 ** 9)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         if each.topic == '/joint_states':
             count = len(message.position)
             message.position = (
-                np.array(message.position) + noise[0] * draw.normal(size=count)).tolist()
+                np.array(message.position) + noise[0] * draw.normal(size=count)
+            ).tolist()
             message.velocity = (
-                np.array(message.velocity) + noise[1] * draw.normal(size=count)).tolist()
+                np.array(message.velocity) + noise[1] * draw.normal(size=count)
+            ).tolist()
             message.effort = []
         if each.topic not in outlets:
             outlets[each.topic] = sink.open(each.topic, JointState, QoSProfile(depth=10))

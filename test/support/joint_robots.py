@@ -38,14 +38,20 @@ def joint(name, kind, parent='world', child='body', origin=None, axis=Z, **parts
     """Return a joint; kind: a value of JointType."""
     origin = Pose() if origin is None else origin
     return JointDescription(
-        name, JointType(kind), parent, child, origin, np.array(axis, float), **parts)
+        name, JointType(kind), parent, child, origin, np.array(axis, float), **parts
+    )
 
 
 def describe(links, joints, name='robot'):
     """Return a description whose first link is its root."""
     return RobotDescription(
-        name=name, root=links[0].name, links={one.name: one for one in links},
-        joints={one.name: one for one in joints}, sensors=(), report=Report('test'))
+        name=name,
+        root=links[0].name,
+        links={one.name: one for one in links},
+        joints={one.name: one for one in joints},
+        sensors=(),
+        report=Report('test'),
+    )
 
 
 def on_ball(world=None, mass=1.0, com=(0.0, 0.0, -1.0), inertia=(0.02, 0.03, 0.01), **parts):

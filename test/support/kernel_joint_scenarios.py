@@ -27,13 +27,38 @@ def mimics(watch):
     """Let joints follow others, free, in contact and in loops."""
     pad = '<box size="0.1 0.1 0.1"/>'
     gripper = robot(
-        link('world', 0.0), finger('a', pad), finger('b', pad), finger('c', pad),
-        joint('first', 'world', 'a', 'prismatic', (1, 0, 0), (-0.3, 0, 0.06),
-              inside='<limit lower="-3" upper="3" effort="100" velocity="10"/>'),
-        joint('second', 'world', 'b', 'prismatic', (1, 0, 0), (0.3, 0, 0.06),
-              inside=FOLLOWS.format('multiplier="-1"')),
-        joint('third', 'world', 'c', 'prismatic', (1, 0, 0), (0.5, 0.5, 0.06),
-              inside=FOLLOWS.format('multiplier="2"')))
+        link('world', 0.0),
+        finger('a', pad),
+        finger('b', pad),
+        finger('c', pad),
+        joint(
+            'first',
+            'world',
+            'a',
+            'prismatic',
+            (1, 0, 0),
+            (-0.3, 0, 0.06),
+            inside='<limit lower="-3" upper="3" effort="100" velocity="10"/>',
+        ),
+        joint(
+            'second',
+            'world',
+            'b',
+            'prismatic',
+            (1, 0, 0),
+            (0.3, 0, 0.06),
+            inside=FOLLOWS.format('multiplier="-1"'),
+        ),
+        joint(
+            'third',
+            'world',
+            'c',
+            'prismatic',
+            (1, 0, 0),
+            (0.5, 0.5, 0.06),
+            inside=FOLLOWS.format('multiplier="2"'),
+        ),
+    )
     for solver in ('direct', 'iterative', 'split'):
         world = grounded(solver=solver)
         body = world.load_urdf(gripper)
@@ -86,13 +111,25 @@ def locks(watch):
     # a kinematic body pushes what friction holds
     for solver in ('direct', 'iterative'):
         world = grounded(solver=solver)
-        pusher = world.load_urdf(robot(
-            link('world', 0.0), finger('pusher', '<box size="0.1 0.1 0.05"/>'),
-            joint('joint', 'world', 'pusher', 'prismatic', (1, 0, 0),
-                  inside='<limit lower="-9" upper="9" effort="1e9" velocity="10"/>'
-                         '<dynamics friction="4.0"/>'), name='slide'))
+        pusher = world.load_urdf(
+            robot(
+                link('world', 0.0),
+                finger('pusher', '<box size="0.1 0.1 0.05"/>'),
+                joint(
+                    'joint',
+                    'world',
+                    'pusher',
+                    'prismatic',
+                    (1, 0, 0),
+                    inside='<limit lower="-9" upper="9" effort="1e9" velocity="10"/>'
+                    '<dynamics friction="4.0"/>',
+                ),
+                name='slide',
+            )
+        )
         ram = world.add_body(
-            sb.Box((0.1, 0.1, 0.1)), motion='kinematic', position=(-0.1005, 0.0, 0.0), name='ram')
+            sb.Box((0.1, 0.1, 0.1)), motion='kinematic', position=(-0.1005, 0.0, 0.0), name='ram'
+        )
         ram.set_base_velocity((0.1, 0.0, 0.0))
         for _ in range(3):
             world.step(4)
@@ -106,10 +143,20 @@ def locks(watch):
 def stops(watch):
     """Press against an elastic stop."""
     world = sb.World()
-    sliding = world.load_urdf(robot(
-        link('world', 0.0), link('cart', 2.0),
-        joint('slide', 'world', 'cart', 'prismatic', (1, 0, 0),
-              inside='<limit lower="-0.2" upper="0.3" effort="1e9" velocity="10"/>')))
+    sliding = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('cart', 2.0),
+            joint(
+                'slide',
+                'world',
+                'cart',
+                'prismatic',
+                (1, 0, 0),
+                inside='<limit lower="-0.2" upper="0.3" effort="1e9" velocity="10"/>',
+            ),
+        )
+    )
     axis = sliding.joint('slide')
     axis.stop_erp, axis.stop_cfm = 0.3, 2e-5
     sliding.q, sliding.u = [0.301], [25.0]
@@ -131,10 +178,13 @@ def breaking(watch):
     """Break a hinge with motors under its load, of two that share it."""
     world = sb.World()
     bob = world.add_body((), mass=2.0, inertia=(0.02, 0.03, 0.04), position=(0.3, 0.0, 0.0))
-    hinges = [world.add_joint('hinge', None, bob, np.zeros(3), (0, 1, 0), tree=False, erp=0.3,
-                              cfm=cfm) for cfm in (0.0, 1e-5)]
-    for motor, control in zip([*hinges, world.add_motor(hinges[0])],
-                              ('velocity', 'servo', 'servo'), strict=True):
+    hinges = [
+        world.add_joint('hinge', None, bob, np.zeros(3), (0, 1, 0), tree=False, erp=0.3, cfm=cfm)
+        for cfm in (0.0, 1e-5)
+    ]
+    for motor, control in zip(
+        [*hinges, world.add_motor(hinges[0])], ('velocity', 'servo', 'servo'), strict=True
+    ):
         motor.control, motor.max_effort, motor.min_effort, motor.kd = control, 3.0, -1.0, 2.0
         motor.target_velocity = 1.0
     world.step(3)
@@ -157,8 +207,9 @@ def bearings(watch):
     rail = world.add_joint('slider', None, block, np.zeros(3), (0.8, 0, -0.6), tree=False)
     rail.axes[0].bearing_friction, rail.axes[0].back_friction = 0.1, 2.0
     rail.axes[0].friction = 0.3
-    hinge = world.add_joint('slider', None, block, (0.0, 0.3, 0.0), (0.8, 0, -0.6), tree=False,
-                            erp=0.5, cfm=1e-5)
+    hinge = world.add_joint(
+        'slider', None, block, (0.0, 0.3, 0.0), (0.8, 0, -0.6), tree=False, erp=0.5, cfm=1e-5
+    )
     hinge.axes[0].bearing_friction = 0.2
     with watch():
         world.step()
@@ -230,7 +281,8 @@ def problems(watch):
     world, walker = load('quadruped', 300)
     cart = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(2.0, 0.0, 0.1))
     anchor = world.add_body(
-        sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(2.0, 0.0, 0.6), motion='kinematic')
+        sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(2.0, 0.0, 0.6), motion='kinematic'
+    )
     world.add_joint('distance', cart, anchor, (2.0, 0.0, 0.2), anchor2=(2.0, 0.0, 0.5))
     with watch():
         contacts = world.find_contacts(1e-3)
@@ -242,5 +294,15 @@ def problems(watch):
 
 
 ALL_SCENARIOS = [
-    *SCENARIOS, mimics, locks, stops, sensors, breaking, bearings, play, problems,
-    pushed_through_an_axis, weak_hinges]
+    *SCENARIOS,
+    mimics,
+    locks,
+    stops,
+    sensors,
+    breaking,
+    bearings,
+    play,
+    problems,
+    pushed_through_an_axis,
+    weak_hinges,
+]

@@ -64,7 +64,7 @@ class Machine:
         words = self._compiled.words_of(arguments, alive)
         block = (ctypes.c_int64 * (len(words) + len(self._result.leaves) + 1))(*words)
         self._run(ctypes.addressof(block))
-        return _read(self._result, iter(block[len(words):]))
+        return _read(self._result, iter(block[len(words) :]))
 
 
 def _read(kind: Kind, words: Any) -> Any:
@@ -101,13 +101,15 @@ def compile_together(
     code = llvm.compile_text(text)
     table = llvm.load(code, 'unit', f'test {next(_NUMBERS)}')
     addresses = (ctypes.c_int64 * len(wanted)).from_address(table)
-    return [Machine(*each, result, address)
-            for each, result, address in zip(wanted, results, addresses, strict=True)]
+    return [
+        Machine(*each, result, address)
+        for each, result, address in zip(wanted, results, addresses, strict=True)
+    ]
 
 
 def compiled(kernel: Kernel, *arguments: Any) -> Machine:
     """Compile one kernel for arguments like these."""
-    machine, = compile_together([(kernel, tuple(map(kind_of_argument, arguments)))])
+    (machine,) = compile_together([(kernel, tuple(map(kind_of_argument, arguments)))])
     return machine
 
 

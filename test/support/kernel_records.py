@@ -36,8 +36,8 @@ _RECORDED = {1, 3, 15, 150, 1500}
 # What works on memory by its addresses, which a copy of the arguments is not at: test_memory,
 # test_noise, test_sensors, test_scanners and test_batch look at these.
 _BY_ADDRESSES = {
-    f'sim_bridge.sensors.{name}'
-    for name in ('advance_worlds', 'step_and_sample', 'draws', 'scan')}
+    f'sim_bridge.sensors.{name}' for name in ('advance_worlds', 'step_and_sample', 'draws', 'scan')
+}
 
 
 def all_kernels() -> dict[str, Kernel]:
@@ -49,8 +49,10 @@ def all_kernels() -> dict[str, Kernel]:
             found |= {
                 f'{each.name.removeprefix("sim_bridge.")}.{value.__name__}': value
                 for value in vars(module).values()
-                if isinstance(value, Kernel) and value.__module__ == each.name
-                and each.name not in _BY_ADDRESSES}
+                if isinstance(value, Kernel)
+                and value.__module__ == each.name
+                and each.name not in _BY_ADDRESSES
+            }
     return found
 
 
@@ -109,11 +111,16 @@ def differences(ours: Any, theirs: Any, place: str = '') -> Iterator[str]:
 
 
 def _shown(ours: Any, theirs: Any) -> str:
-    if isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray) and (
-            ours.shape == theirs.shape):
+    if (
+        isinstance(ours, np.ndarray)
+        and isinstance(theirs, np.ndarray)
+        and (ours.shape == theirs.shape)
+    ):
         wrong = np.flatnonzero((ours != theirs) & ((ours == ours) | (theirs == theirs)))
-        return (f'{len(wrong)} of {ours.size} items, such as item {wrong[:3]}: compiled '
-                f'{ours.flat[wrong[:3]]}, reference {theirs.flat[wrong[:3]]}')
+        return (
+            f'{len(wrong)} of {ours.size} items, such as item {wrong[:3]}: compiled '
+            f'{ours.flat[wrong[:3]]}, reference {theirs.flat[wrong[:3]]}'
+        )
     return f'compiled {ours!r}, reference {theirs!r}'
 
 
@@ -159,9 +166,13 @@ class Recorder:
             begin, before = self._calls, Copier().copy(arguments)
             result = function(*arguments)
             copier = Copier()
-            kept.append(Record(
-                before, copier.copy(arguments), copier.copy(result), 1 + self._calls - begin))
+            kept.append(
+                Record(
+                    before, copier.copy(arguments), copier.copy(result), 1 + self._calls - begin
+                )
+            )
             return result
+
         return call
 
     @contextlib.contextmanager
@@ -186,24 +197,35 @@ class Recorder:
 
         def repeat_watched(prepared: Call) -> Any:
             entry, arguments = prepared.watched
-            return self._run(entry, _present(entry, arguments, prepared.words),
-                             lambda: repeat(prepared))
+            return self._run(
+                entry, _present(entry, arguments, prepared.words), lambda: repeat(prepared)
+            )
 
         def replace_watched(prepared: Call, number: int, array: np.ndarray) -> None:
             replace(prepared, number, array)
             entry, arguments = prepared.watched
-            prepared.watched = entry, (*arguments[:number], array, *arguments[number + 1:])
+            prepared.watched = entry, (*arguments[:number], array, *arguments[number + 1 :])
 
         with monkeypatch.context() as patch:
-            patch.setattr(Entry, '__call__', lambda entry, *arguments: self._run(
-                entry, arguments, lambda: call(entry, *arguments)))
+            patch.setattr(
+                Entry,
+                '__call__',
+                lambda entry, *arguments: self._run(
+                    entry, arguments, lambda: call(entry, *arguments)
+                ),
+            )
             patch.setattr(Entry, 'prepare', prepare_watched)
             patch.setattr(Call, '__call__', repeat_watched)
             # what takes numpy's arrays in machine code falls back to calls, which are seen
             patch.setattr(direct, 'is_possible', lambda: False)
             patch.setattr(Call, 'replace', replace_watched)
-            patch.setattr(Stepper, 'advance', lambda stepper, *how: (
-                self._advance if self._is_watching else advance)(stepper, *how))
+            patch.setattr(
+                Stepper,
+                'advance',
+                lambda stepper, *how: (self._advance if self._is_watching else advance)(
+                    stepper, *how
+                ),
+            )
             yield
 
     def _advance(
@@ -227,7 +249,8 @@ class Recorder:
             for kind in (FORCE, GYRO, ACCELEROMETER, IMU):
                 for turned in (-1, 0):
                     self.reference(take_reading)(
-                        kind, site, turned, -1.0, handle, gravity, site_row, values, 3)
+                        kind, site, turned, -1.0, handle, gravity, site_row, values, 3
+                    )
         return (0 if status == NOT_CONVERGED else status), done, True
 
     def _run(self, entry: Entry, arguments: tuple[Any, ...], run: Callable[[], Any]) -> Any:
@@ -236,8 +259,13 @@ class Recorder:
         copies = Copier().copy(arguments)
         wanted = self.reference(entry)(*copies)
         found = run()
-        self.wrong += [f'{entry.__name__}: {each}' for each in (
-            *differences(found, wanted, 'result'), *differences(arguments, copies, 'argument'))]
+        self.wrong += [
+            f'{entry.__name__}: {each}'
+            for each in (
+                *differences(found, wanted, 'result'),
+                *differences(arguments, copies, 'argument'),
+            )
+        ]
         return found
 
 

@@ -148,21 +148,34 @@ def boxes(watch):
 
 
 LAWS = [
-    {'restitution': 0.6, 'friction': 0.5, 'friction2': 0.8}, {'stiffness': 1e5, 'damping': 100.0},
-    {'adhesion': 50.0}, {'rolling_friction': 0.01, 'spinning_friction': 0.02},
+    {'restitution': 0.6, 'friction': 0.5, 'friction2': 0.8},
+    {'stiffness': 1e5, 'damping': 100.0},
+    {'adhesion': 50.0},
+    {'rolling_friction': 0.01, 'spinning_friction': 0.02},
     {'motion': 0.3, 'direction': (None, (1.0, 2.0, 0.0))},
-    {'friction_model': 'box', 'friction': 0.3}, {
-        'friction_model': 'constant_normal_force', 'normal_force': 9.0, 'depth_factor': 1e4,
-        'stiffness': 1e5, 'damping': 100.0},
+    {'friction_model': 'box', 'friction': 0.3},
+    {
+        'friction_model': 'constant_normal_force',
+        'normal_force': 9.0,
+        'depth_factor': 1e4,
+        'stiffness': 1e5,
+        'damping': 100.0,
+    },
     {'stiffness': 1e6, 'damping': 1e4, 'contact_area': True, 'reduce': True, 'bins': 2},
-    {'friction': 0.4, 'friction_model': 'pyramid'}, {'friction': 3., 'friction_model': 'constant'}]
+    {'friction': 0.4, 'friction_model': 'pyramid'},
+    {'friction': 3.0, 'friction_model': 'constant'},
+]
 
 
 SHAPES = {
-    'sphere': sb.Sphere(0.1), 'capsule': sb.Capsule(0.06, 0.2), 'box': sb.Box((0.2, 0.15, 0.1)),
-    'cylinder': sb.Cylinder(0.1, 0.2), 'cone': sb.Cone(0.1, 0.2),
+    'sphere': sb.Sphere(0.1),
+    'capsule': sb.Capsule(0.06, 0.2),
+    'box': sb.Box((0.2, 0.15, 0.1)),
+    'cylinder': sb.Cylinder(0.1, 0.2),
+    'cone': sb.Cone(0.1, 0.2),
     'ellipsoid': sb.Ellipsoid((0.1, 0.15, 0.08)),
-    'hull': sb.ConvexHull(0.1 * np.random.default_rng(2).normal(size=(20, 3)))}
+    'hull': sb.ConvexHull(0.1 * np.random.default_rng(2).normal(size=(20, 3))),
+}
 
 
 def tumbling(world, *shapes, seed=4):
@@ -170,8 +183,12 @@ def tumbling(world, *shapes, seed=4):
     rng = np.random.default_rng(seed)
     for number, shape in enumerate(shapes):
         q = rng.normal(size=4)
-        world.add_body(shape, mass=1.0, orientation=q / np.linalg.norm(q),
-                       position=(*rng.uniform(-0.1, 0.1, 2), 0.2 + 0.16 * number))
+        world.add_body(
+            shape,
+            mass=1.0,
+            orientation=q / np.linalg.norm(q),
+            position=(*rng.uniform(-0.1, 0.1, 2), 0.2 + 0.16 * number),
+        )
 
 
 def shapes(watch):
@@ -187,10 +204,11 @@ def shapes(watch):
     ring = 0.1 * np.column_stack([np.cos(around), np.sin(around), np.ones(12)])
     prism = sb.ConvexHull(np.vstack([ring, ring - (0.0, 0.0, 0.2)]))
     for lower, upper, place, turned in [
-            (SHAPES['capsule'], SHAPES['capsule'], (0.05, 0.02, 0.0), TURNED),
-            (SHAPES['cylinder'], SHAPES['sphere'], (0.01, 0.02, 0.199), UNTURNED),
-            (SHAPES['ellipsoid'], SHAPES['sphere'], ORIGIN, UNTURNED),
-            (prism, prism, (0.01, 0.02, 0.1999), UNTURNED)]:
+        (SHAPES['capsule'], SHAPES['capsule'], (0.05, 0.02, 0.0), TURNED),
+        (SHAPES['cylinder'], SHAPES['sphere'], (0.01, 0.02, 0.199), UNTURNED),
+        (SHAPES['ellipsoid'], SHAPES['sphere'], ORIGIN, UNTURNED),
+        (prism, prism, (0.01, 0.02, 0.1999), UNTURNED),
+    ]:
         world = sb.World()
         world.add_body(lower, motion='static')
         world.add_body(upper, mass=1.0, position=place, orientation=turned)
@@ -203,15 +221,23 @@ def surfaces(watch):
     vertices, triangles = lumpy_ball(5, 8)
     heights = 0.03 * np.random.default_rng(3).normal(size=(12, 12))
     waves = sheet(6, 2.0, lambda x, y: 0.1 * x * y)
-    grounds = [(sb.TriangleMesh(*waves), 0.0), (sb.HeightField(heights, (2.0, 2.0)), 0.0),
-               (sb.TriangleMesh(vertices, triangles), -0.8), (sb.Plane(), 0.0)]
+    grounds = [
+        (sb.TriangleMesh(*waves), 0.0),
+        (sb.HeightField(heights, (2.0, 2.0)), 0.0),
+        (sb.TriangleMesh(vertices, triangles), -0.8),
+        (sb.Plane(), 0.0),
+    ]
     falling = [*SHAPES.values(), sb.TriangleMesh(0.15 * vertices, triangles)]
     for ground, height in grounds:
         world = sb.World()
         world.add_body(ground, motion='static', position=(0, 0, height))
         for number, shape in enumerate(falling):
-            world.add_body(shape, mass=1.0, orientation=TURNED, position=(
-                0.5 * (number % 3) - 0.5, 0.5 * (number // 3) - 0.5, 0.12))
+            world.add_body(
+                shape,
+                mass=1.0,
+                orientation=TURNED,
+                position=(0.5 * (number % 3) - 0.5, 0.5 * (number // 3) - 0.5, 0.12),
+            )
         fast = world.add_body(sb.Sphere(0.02), mass=1.0, position=(0.1, 0.1, 0.1))
         world.step(30)
         fast.set_base_pose((0.13, 0.12, 0.06))
@@ -225,7 +251,8 @@ def surfaces(watch):
     flying.set_base_velocity((-53.37805667829307, -42.78359872046709, -70.0))
     # a mesh that has sunk into it
     rough.add_body(
-        sb.TriangleMesh(0.15 * vertices, triangles), mass=1.0, position=(0.5, 0.5, -0.05))
+        sb.TriangleMesh(0.15 * vertices, triangles), mass=1.0, position=(0.5, 0.5, -0.05)
+    )
     with watch():
         rough.step()
 
@@ -247,25 +274,41 @@ def hollow_shapes(watch):
         with watch():
             sb.distance(other, ((0.05, 0.02, 0.1), TURNED), cone, (ORIGIN, UNTURNED))
     with watch():
-        sb.distance(ring, ((0.25, 0.0, 0.02), (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))), ring,
-                    (ORIGIN, UNTURNED))
+        sb.distance(
+            ring,
+            ((0.25, 0.0, 0.02), (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))),
+            ring,
+            (ORIGIN, UNTURNED),
+        )
     # the nearest point of a bar jumps from corner to corner where the lines of the bore pass it
     with watch():
-        sb.distance(sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring,
-                    (ORIGIN, UNTURNED))
+        sb.distance(
+            sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring, (ORIGIN, UNTURNED)
+        )
 
 
 def lines(watch):
     """Pass lines through shapes of all kinds, a plane and each other, and past them."""
     vertices, triangles = lumpy_ball(4, 6)
     world = grounded()
-    for number, shape in enumerate([
-            *SHAPES.values(), sb.HollowCylinder(0.2, 0.2, 0.1), sb.Line((-0.1, 0, 0), (0.1, 0, 0)),
-            sb.TriangleMesh(0.2 * vertices, triangles)]):
+    for number, shape in enumerate(
+        [
+            *SHAPES.values(),
+            sb.HollowCylinder(0.2, 0.2, 0.1),
+            sb.Line((-0.1, 0, 0), (0.1, 0, 0)),
+            sb.TriangleMesh(0.2 * vertices, triangles),
+        ]
+    ):
         x = 0.5 * number
         world.add_body(shape, motion='static', position=(x, 0.0, 0.3))
-        world.add_body([sb.Line((x, -0.5, 0.3), (x, 0.5, 0.3)), sb.Line((x, 0, 0.3), (x, 0, -9)),
-                        sb.Line((x, 0.45, 0), (x + 0.4, 0.45, 0.9))], motion='kinematic')
+        world.add_body(
+            [
+                sb.Line((x, -0.5, 0.3), (x, 0.5, 0.3)),
+                sb.Line((x, 0, 0.3), (x, 0, -9)),
+                sb.Line((x, 0.45, 0), (x + 0.4, 0.45, 0.9)),
+            ],
+            motion='kinematic',
+        )
     with watch():
         world.step()
 
@@ -273,14 +316,26 @@ def lines(watch):
 def distances(watch):
     """Measure distances between all shapes, apart and overlapping."""
     (vertices, triangles), (corners, faces) = lumpy_ball(), lumpy_ball(4, 6)
-    every = {**SHAPES, 'plane': sb.Plane(),
-             'mesh': sb.TriangleMesh(0.2 * vertices, triangles),
-             'small': sb.TriangleMesh(0.2 * corners, faces),
-             'field': sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(5, 5)), (1, 1))}
+    every = {
+        **SHAPES,
+        'plane': sb.Plane(),
+        'mesh': sb.TriangleMesh(0.2 * vertices, triangles),
+        'small': sb.TriangleMesh(0.2 * corners, faces),
+        'field': sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(5, 5)), (1, 1)),
+    }
     pairs = [
-        ('box', 'cone'), ('hull', 'cylinder'), ('sphere', 'mesh'), ('box', 'field'),
-        ('capsule', 'field'), ('mesh', 'small'), ('plane', 'mesh'), ('small', 'field'),
-        ('box', 'plane'), ('hull', 'plane'), ('cylinder', 'plane')]
+        ('box', 'cone'),
+        ('hull', 'cylinder'),
+        ('sphere', 'mesh'),
+        ('box', 'field'),
+        ('capsule', 'field'),
+        ('mesh', 'small'),
+        ('plane', 'mesh'),
+        ('small', 'field'),
+        ('box', 'plane'),
+        ('hull', 'plane'),
+        ('cylinder', 'plane'),
+    ]
     for number, (a, b) in enumerate(pairs):
         x = (0.05, 0.4)[number % 2]
         with watch():
@@ -292,7 +347,8 @@ def distances(watch):
     with watch():
         sb.distance(every['sphere'], (ORIGIN, TURNED), every['ellipsoid'], (ORIGIN, UNTURNED))
         sb.distance(
-            every['sphere'], ((0.55, 0.1, -0.3), TURNED), every['field'], (ORIGIN, UNTURNED))
+            every['sphere'], ((0.55, 0.1, -0.3), TURNED), every['field'], (ORIGIN, UNTURNED)
+        )
 
 
 def rays(watch):
@@ -300,11 +356,21 @@ def rays(watch):
     vertices, triangles = lumpy_ball(4, 6)
     field = sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(4, 5)), (1, 1))
     world = grounded()
-    for number, shape in enumerate([
-            *SHAPES.values(), sb.TriangleMesh(0.2 * vertices, triangles), field,
-            sb.Cone(0.15, 0.2, 0.1), sb.HollowCone(0.1, 0.2, 0.05, 0.15, 0.1)]):
-        world.add_body(shape, motion='static', position=(0.3 * number, 0.02, 0.3),
-                       orientation=TURNED if number % 2 else UNTURNED)
+    for number, shape in enumerate(
+        [
+            *SHAPES.values(),
+            sb.TriangleMesh(0.2 * vertices, triangles),
+            field,
+            sb.Cone(0.15, 0.2, 0.1),
+            sb.HollowCone(0.1, 0.2, 0.05, 0.15, 0.1),
+        ]
+    ):
+        world.add_body(
+            shape,
+            motion='static',
+            position=(0.3 * number, 0.02, 0.3),
+            orientation=TURNED if number % 2 else UNTURNED,
+        )
     ends = np.random.default_rng(6).uniform((-0.2, -0.2, -0.1), (3.0, 0.2, 0.6), (2, 40, 3))
     ends[1, ::3, 1:] = ends[0, ::3, 1:]
     for number, geometry in enumerate(world.geometries[1:]):
@@ -324,16 +390,21 @@ def rays(watch):
 def controls(watch):
     """Move joints by servos, positions, velocities and efforts."""
     chain = robot(
-        link('base', 0.0), link('a', 1.0, (0.0, 0.1, -0.2)), link('b', 0.7, (0.02, -0.1, 0.1)),
-        link('c', 0.7, (0.02, -0.1, 0.1)), link('d', 0.3),
+        link('base', 0.0),
+        link('a', 1.0, (0.0, 0.1, -0.2)),
+        link('b', 0.7, (0.02, -0.1, 0.1)),
+        link('c', 0.7, (0.02, -0.1, 0.1)),
+        link('d', 0.3),
         joint('one', 'base', 'a', 'revolute', (0, 1, 0)),
         joint('two', 'a', 'b', 'continuous', (1, 0, 0), (0, 0, -0.2)),
         joint('three', 'b', 'c', 'prismatic', (1, 0, 0), (0, 0, -0.2)),
-        joint('four', 'c', 'd', 'continuous', (1, 0, 0), (0, 0, -0.2)))
+        joint('four', 'c', 'd', 'continuous', (1, 0, 0), (0, 0, -0.2)),
+    )
     world = sb.World()
     body = world.load_urdf(chain, fixed_base=True)
-    for name, control in zip(body.joint_names, ('servo', 'position', 'velocity', 'effort'),
-                             strict=True):
+    for name, control in zip(
+        body.joint_names, ('servo', 'position', 'velocity', 'effort'), strict=True
+    ):
         axis = body.joint(name).axes[0]
         axis.control = control
     axis = body.joint('one').axes[0]
@@ -375,8 +446,14 @@ def fields(watch):
     for integrator in ('midpoint', 'rk5'):
         world = kept(sb.World(gravity=lambda x: (0.1, 0.0, -9.0), integrator=integrator))
         world.load_urdf(URDF / 'arm.urdf')
-        body = world.add_body((), mass=1.0, inertia=(0.1, 0.2, 0.3), position=(2.0, 0.0, 0.0),
-                              linear_velocity=(1.0, 2.0, 0.0), angular_velocity=(1.0, 0.5, 0.2))
+        body = world.add_body(
+            (),
+            mass=1.0,
+            inertia=(0.1, 0.2, 0.3),
+            position=(2.0, 0.0, 0.0),
+            linear_velocity=(1.0, 2.0, 0.0),
+            angular_velocity=(1.0, 0.5, 0.2),
+        )
         world.add_force_field(sb.UniformField((0.1, 0.2, 0.3), (0.3, 0.2, 0.1)))
         world.add_force_field(sb.PointField((1.0, 0.2, 0.3), 2.0, -1.0))
         world.add_force_field(sb.PointGravity((1.0, 0.2, 0.3), 2.0, 1.0))
@@ -416,8 +493,10 @@ def momentum(watch):
     legs = world.load_urdf(URDF / 'quadruped.urdf', position=(0.0, 0.0, 0.45))
     flying = world.load_urdf(URDF / 'quadruped.urdf', name='flying', position=(3.0, 0.0, 2.0))
     flying.set_base_velocity((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
-    pair = [world.add_body((), mass=1.0, inertia=(0.1, 0.2, 0.3), position=(2.0 * k, 0.0, 4.0))
-            for k in range(2)]
+    pair = [
+        world.add_body((), mass=1.0, inertia=(0.1, 0.2, 0.3), position=(2.0 * k, 0.0, 4.0))
+        for k in range(2)
+    ]
     world.add_joint('hinge', *pair, anchor=(1.0, 0.0, 4.0), axis=(0.0, 1.0, 0.0), tree=False)
     pair[0].set_base_velocity((0.0, 0.0, 1.0), (1.0, 0.0, 0.5))
     for name in legs.actuated_joints:
@@ -456,9 +535,19 @@ def sleeping(watch):
 
 
 JOINTS = [
-    ('hinge', {}), ('slider', {}), ('ball', {}), ('fixed', {}), ('universal', {'axis2': X}),
-    ('hinge2', {'axis2': X, 'suspension': (1000.0, 10.0)}), ('distance', {}), ('piston', {}),
-    ('planar', {}), ('inline', {}), ('parallel', {}), ('perpendicular', {'axis2': X})]
+    ('hinge', {}),
+    ('slider', {}),
+    ('ball', {}),
+    ('fixed', {}),
+    ('universal', {'axis2': X}),
+    ('hinge2', {'axis2': X, 'suspension': (1000.0, 10.0)}),
+    ('distance', {}),
+    ('piston', {}),
+    ('planar', {}),
+    ('inline', {}),
+    ('parallel', {}),
+    ('perpendicular', {'axis2': X}),
+]
 
 
 def joints(watch):
@@ -484,8 +573,10 @@ def angular_motors(watch):
     """Turn bodies about axes that are fixed on them, and by Euler angles."""
     world = sb.World()
     first, second = body(world), body(world, 2 * X)
-    motors = [world.add_angular_motor(None, first, [Y, Z], euler=True),
-              world.add_angular_motor(first, second, [X, Y], fixed_on=['first', 'second'])]
+    motors = [
+        world.add_angular_motor(None, first, [Y, Z], euler=True),
+        world.add_angular_motor(first, second, [X, Y], fixed_on=['first', 'second']),
+    ]
     for motor in motors:
         for axis, speed in zip(motor.axes, (1.0, 2.0, 0.5), strict=False):
             axis.control, axis.target_velocity, axis.max_effort = 'velocity', speed, 0.1
@@ -534,15 +625,26 @@ def springs(watch):
 
 def stored(watch):
     """Ask for the energy of contacts, a joint and a stop that yield, and of what adheres."""
-    laws = [{'stiffness': 3e3, 'damping': 5.0}, {'erp': 0.3, 'cfm': 1e-4},
-            {'stiffness': 1e5, 'damping': 3e3, 'contact_area': True, 'reduce': True},
-            {'stiffness': 1e5, 'adhesion': 3.0, 'adhesive_overlap': 1e-3}]
+    laws = [
+        {'stiffness': 3e3, 'damping': 5.0},
+        {'erp': 0.3, 'cfm': 1e-4},
+        {'stiffness': 1e5, 'damping': 3e3, 'contact_area': True, 'reduce': True},
+        {'stiffness': 1e5, 'adhesion': 3.0, 'adhesive_overlap': 1e-3},
+    ]
     for law in laws:
         world = grounded(law)
         add_block(world, lift=-1e-3)
         hanging = world.add_body((), mass=1.0, inertia=(0.1, 0.1, 0.1), position=(2.0, 0.0, 2.0))
-        hinge = world.add_joint('hinge', None, hanging, axis=(0, 1, 0), anchor=(1.9, 0.0, 2.0),
-                                tree=False, erp=0.2, cfm=1e-4)
+        hinge = world.add_joint(
+            'hinge',
+            None,
+            hanging,
+            axis=(0, 1, 0),
+            anchor=(1.9, 0.0, 2.0),
+            tree=False,
+            erp=0.2,
+            cfm=1e-4,
+        )
         hinge.upper, hinge.stop_cfm = 0.01, 1e-3
         world.step(60)
         with watch():
@@ -554,9 +656,16 @@ def many(watch):
     for sizes in ((0.1,), (0.02, 0.1, 1.0)):
         world = sb.World(solver='iterative')
         rng = np.random.default_rng(1)
-        world.add_bodies([
-            {'shapes': sb.Sphere(sizes[number % len(sizes)]), 'mass': 1.0,
-             'position': rng.uniform(-2.0, 2.0, 3)} for number in range(60)])
+        world.add_bodies(
+            [
+                {
+                    'shapes': sb.Sphere(sizes[number % len(sizes)]),
+                    'mass': 1.0,
+                    'position': rng.uniform(-2.0, 2.0, 3),
+                }
+                for number in range(60)
+            ]
+        )
         with watch():
             world.step()
 
@@ -564,8 +673,11 @@ def many(watch):
 def laws(watch):
     """Roll, spin, stick, bounce, give way and slide by other models of friction."""
     rolling = LAWS[3]
-    for solver, law in [*(('direct', law) for law in LAWS), ('iterative', rolling),
-                        ('split', rolling)]:
+    for solver, law in [
+        *(('direct', law) for law in LAWS),
+        ('iterative', rolling),
+        ('split', rolling),
+    ]:
         world = grounded(law, solver=solver)
         block = add_block(world)
         ball = add_ball(world, at=(1.0, 0.0))
@@ -594,13 +706,15 @@ def solve_types(watch):
     names = ['ground', *(f'ball{k}' for k in range(4))]
     for name in names:
         world.materials.add(sb.Material(name, friction=0.3))
-    for own, pair in zip(('direct', 'direct_and_iterative', 'split', 'iterative'),
-                         zip(names, names[1:], strict=False), strict=True):
+    for own, pair in zip(
+        ('direct', 'direct_and_iterative', 'split', 'iterative'),
+        zip(names, names[1:], strict=False),
+        strict=True,
+    ):
         world.set_contact_material(*pair, sb.ContactMaterial(solver=own))
     world.add_ground(material='ground')
     # one contact each: CPython takes ten times as long for a tower of blocks
-    balls = [add_ball(world, mass=1.0 + k, lift=0.2 * k, material=names[k + 1])
-             for k in range(4)]
+    balls = [add_ball(world, mass=1.0 + k, lift=0.2 * k, material=names[k + 1]) for k in range(4)]
     world.step(5)
     balls[1].set_base_velocity((0.5, 0.2, 0.0), (0.0, 0.0, 0.3))
     with watch():
@@ -611,14 +725,27 @@ def made(watch):
     """Push a block, a ball and a cylinder by contacts with laws of their own."""
     world = sb.World()
     ground, block, ball = world.add_ground(), add_block(world), add_ball(world, at=(1.0, 0.0))
-    roll = world.add_body(sb.Cylinder(0.2, 0.5), mass=1.0, position=(0.0, 2.0, 0.2),
-                          orientation=(2.0 ** -0.5, 0.0, 0.0, 2.0 ** -0.5))
+    roll = world.add_body(
+        sb.Cylinder(0.2, 0.5),
+        mass=1.0,
+        position=(0.0, 2.0, 0.2),
+        orientation=(2.0**-0.5, 0.0, 0.0, 2.0**-0.5),
+    )
     world.exclude(ground.root_link, roll.root_link)
     law = sb.ContactMaterial(friction=0.5, motion=0.1)
     pairs = [(ground, block), (ground, ball), (roll, ground), (ball, roll)]
     contacts = [
-        sb.MadeContact(each.geometry_a, each.geometry_b, each.position, each.normal, -each.gap,
-                       law, (1.0, 0.0, 0.0)) for each in world.find_contacts(2.0, pairs=pairs)]
+        sb.MadeContact(
+            each.geometry_a,
+            each.geometry_b,
+            each.position,
+            each.normal,
+            -each.gap,
+            law,
+            (1.0, 0.0, 0.0),
+        )
+        for each in world.find_contacts(2.0, pairs=pairs)
+    ]
     world.step(1, contacts)
     with watch():
         world.step(1, contacts)
@@ -639,8 +766,38 @@ def late(watch):
 
 
 SCENARIOS = [
-    arm, dynamics, quadruped, weak_motors, four_bar, delta, tracked_vehicle, boxes, shapes,
-    surfaces, hollow_shapes, lines, distances, rays, controls, pull, fields, listening, medium,
-    momentum, violent, sleeping,
-    joints, angular_motors, assembly, balls, springs, stored, many, laws, directions,
-    solve_types, made, late]
+    arm,
+    dynamics,
+    quadruped,
+    weak_motors,
+    four_bar,
+    delta,
+    tracked_vehicle,
+    boxes,
+    shapes,
+    surfaces,
+    hollow_shapes,
+    lines,
+    distances,
+    rays,
+    controls,
+    pull,
+    fields,
+    listening,
+    medium,
+    momentum,
+    violent,
+    sleeping,
+    joints,
+    angular_motors,
+    assembly,
+    balls,
+    springs,
+    stored,
+    many,
+    laws,
+    directions,
+    solve_types,
+    made,
+    late,
+]

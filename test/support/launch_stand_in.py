@@ -72,8 +72,20 @@ class ParameterValue:
 class Node:
     """A process, with a node's name, namespace and parameters."""
 
-    def __init__(self, *, executable, exec_name, namespace, parameters, output, emulate_tty,
-                 package=None, arguments=(), name=None, on_exit=None):
+    def __init__(
+        self,
+        *,
+        executable,
+        exec_name,
+        namespace,
+        parameters,
+        output,
+        emulate_tty,
+        package=None,
+        arguments=(),
+        name=None,
+        on_exit=None,
+    ):
         assert output == 'screen'
         assert emulate_tty
         assert package is None, 'packages of ROS need the real launch_ros'
@@ -95,8 +107,10 @@ class ExecuteProcess:
 def _file_of(parameters) -> str:
     if isinstance(parameters, str):
         return parameters
-    values = {name: value.value if isinstance(value, ParameterValue) else value
-              for name, value in parameters.items()}
+    values = {
+        name: value.value if isinstance(value, ParameterValue) else value
+        for name, value in parameters.items()
+    }
     handle, path = tempfile.mkstemp(prefix='launch_params_')
     with os.fdopen(handle, 'w') as file:
         yaml.safe_dump({'/**': {'ros__parameters': values}}, file)
@@ -108,8 +122,12 @@ class LaunchService:
 
     def run(self, file: str, given: dict[str, str]) -> int:
         """Run until all processes have ended; return the exit code."""
-        self.code, self.context = 0, SimpleNamespace(
-            values={}, is_shutdown=False, argv=[':='.join(each) for each in given.items()])
+        self.code, self.context = (
+            0,
+            SimpleNamespace(
+                values={}, is_shutdown=False, argv=[':='.join(each) for each in given.items()]
+            ),
+        )
         self.processes: list[subprocess.Popen] = []
         signal.signal(signal.SIGINT, lambda *_: self._shut_down('SIGINT'))
         threads: list[threading.Thread] = []
@@ -139,7 +157,8 @@ class LaunchService:
 
     def _launch(self, node: Node | ExecuteProcess) -> threading.Thread:
         process = subprocess.Popen(
-            node.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            node.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         self.processes.append(process)
         label = f'{node.exec_name}-{len(self.processes)}'
         _say(f'[INFO] [{label}]:', f'process started with pid [{process.pid}]')
@@ -151,11 +170,14 @@ class LaunchService:
         for line in process.stdout:
             _say(f'[{label}]', line.rstrip('\n'))
         code = process.wait()
-        _say(f'[{label}]:', 'process has finished cleanly' if code == 0 else
-             f'process has died, exit code {code}')
+        _say(
+            f'[{label}]:',
+            'process has finished cleanly' if code == 0 else f'process has died, exit code {code}',
+        )
         if node.on_exit is not None:
-            self._attempt(lambda: self._obey(node.on_exit(
-                SimpleNamespace(returncode=code), self.context)))
+            self._attempt(
+                lambda: self._obey(node.on_exit(SimpleNamespace(returncode=code), self.context))
+            )
 
     def _obey(self, actions) -> None:
         for each in actions:
@@ -183,10 +205,15 @@ def _say(*words: str) -> None:
 
 
 _MODULES = {
-    'launch': {'LaunchContext': SimpleNamespace, 'LaunchDescription': list,
-               'LaunchDescriptionEntity': object},
-    'launch.actions': {each.__name__: each for each in (
-        DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, Shutdown)},
+    'launch': {
+        'LaunchContext': SimpleNamespace,
+        'LaunchDescription': list,
+        'LaunchDescriptionEntity': object,
+    },
+    'launch.actions': {
+        each.__name__: each
+        for each in (DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, Shutdown)
+    },
     'launch.event_handlers': {'OnProcessExit': SimpleNamespace},
     'launch.substitutions': {'LaunchConfiguration': LaunchConfiguration},
     'launch_ros': {},
@@ -208,8 +235,11 @@ def run(file: str, given: dict[str, str]) -> int:
     import launch
 
     service = launch.LaunchService(argv=[':='.join(each) for each in given.items()])
-    service.include_launch_description(IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(file), launch_arguments=list(given.items())))
+    service.include_launch_description(
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(file), launch_arguments=list(given.items())
+        )
+    )
     return service.run()
 
 

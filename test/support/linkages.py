@@ -26,7 +26,8 @@ def body(world, position=(0.0, 0.0, 0.0), rotation=None, mass=1.0, inertia=INERT
     """Add a body without a shape; rotation: (3, 3)."""
     orientation = (0.0, 0.0, 0.0, 1.0) if rotation is None else quaternion_from_matrix(rotation)
     return world.add_body(
-        (), mass=mass, inertia=inertia, position=position, orientation=orientation, **parts)
+        (), mass=mass, inertia=inertia, position=position, orientation=orientation, **parts
+    )
 
 
 def bar(world, start, end, mass=1.0, thick=1e-3):
@@ -35,8 +36,13 @@ def bar(world, start, end, mass=1.0, thick=1e-3):
     length = float(np.linalg.norm(end - start))
     along = (end - start) / length
     across = mass * length**2 / 12.0
-    return body(world, 0.5 * (start + end), np.array([along, Y, np.cross(along, Y)]).T,
-                mass, (thick, across, across))
+    return body(
+        world,
+        0.5 * (start + end),
+        np.array([along, Y, np.cross(along, Y)]).T,
+        mass,
+        (thick, across, across),
+    )
 
 
 def worst_error(world):
@@ -105,8 +111,11 @@ def imbalance(world):
             inertia = link.R @ link.I @ link.R.T
             spin = inertia @ dw + np.cross(w, inertia @ w)
             add(link, -rate, -spin - np.cross(link.wc, rate))
-    moved = [value for (name, number), value in missing.items()
-             if not world.robots[name].slot.immobile[number]]
+    moved = [
+        value
+        for (name, number), value in missing.items()
+        if not world.robots[name].slot.immobile[number]
+    ]
     rows = np.array(moved).reshape(-1, 2, 3)
     return np.linalg.norm(rows, axis=2).max(axis=0)
 
@@ -119,29 +128,46 @@ def gripper():
         for rod, x in (('', 0.02), ('_rod', 0.04)):
             parts += [
                 robots.link(f'{side}{rod}_bar', 0.1, (0, 0, 0.05), (1e-4, 1e-4, 1e-5)),
-                robots.joint(f'{side}{rod}', 'world', f'{side}{rod}_bar', axis=(0, 1, 0),
-                             xyz=(x * sign, 0, 0), inside='' if rod else inside)]
+                robots.joint(
+                    f'{side}{rod}',
+                    'world',
+                    f'{side}{rod}_bar',
+                    axis=(0, 1, 0),
+                    xyz=(x * sign, 0, 0),
+                    inside='' if rod else inside,
+                ),
+            ]
         parts += [
             robots.link(f'{side}_tip', 0.05, (0.01 * sign, 0, 0.03), (1e-5, 1e-5, 1e-5)),
-            robots.joint(f'{side}_knuckle', f'{side}_bar', f'{side}_tip', axis=(0, 1, 0),
-                         xyz=(0, 0, 0.1))]
+            robots.joint(
+                f'{side}_knuckle', f'{side}_bar', f'{side}_tip', axis=(0, 1, 0), xyz=(0, 0, 0.1)
+            ),
+        ]
         closing += (
             f'<joint name="{side}_loop" type="hinge"><link1 name="{side}_tip" '
             f'xyz="{0.02 * sign} 0 0"/><link2 name="{side}_rod_bar" xyz="0 0 0.1"/>'
-            '<axis xyz="0 1 0"/></joint>')
+            '<axis xyz="0 1 0"/></joint>'
+        )
     return robots.robot(*parts, f'<sim_bridge>{closing}</sim_bridge>')
 
 
 def frame(world):
     """Add a parallelogram of four boxes, 4 kg, half a metre up, with a spring in one corner."""
+
     def box(size, x, z):
         return world.add_body(sb.Box(size), mass=1.0, position=(x, 0.0, z))
 
     low, high = box((0.6, 0.2, 0.1), 0.0, 0.55), box((0.6, 0.2, 0.1), 0.0, 0.95)
     sides = [box((0.05, 0.1, 0.3), x, 0.75) for x in (-0.25, 0.25)]
-    joints = [world.add_joint('hinge', *pair, (x, 0.0, z), Y) for pair, x, z in (
-        ((low, sides[0]), -0.25, 0.6), ((low, sides[1]), 0.25, 0.6),
-        ((sides[0], high), -0.25, 0.9), ((sides[1], high), 0.25, 0.9))]
+    joints = [
+        world.add_joint('hinge', *pair, (x, 0.0, z), Y)
+        for pair, x, z in (
+            ((low, sides[0]), -0.25, 0.6),
+            ((low, sides[1]), 0.25, 0.6),
+            ((sides[0], high), -0.25, 0.9),
+            ((sides[1], high), 0.25, 0.9),
+        )
+    ]
     assert [joint.is_tree for joint in joints].count(False) == 1
     joints[0].stiffness, joints[0].damping = 60.0, 3.0
     return low, high, joints

@@ -19,8 +19,14 @@ from sim_bridge.engine.data.geometry import (
 )
 
 CONVEX = {
-    SPHERE: (0.2,), CAPSULE: (0.1, 0.3), BOX: (0.1, 0.2, 0.3), CYLINDER: (0.15, 0.2),
-    CONE: (0.2, 0.25), ELLIPSOID: (0.1, 0.2, 0.3), HULL: ()}
+    SPHERE: (0.2,),
+    CAPSULE: (0.1, 0.3),
+    BOX: (0.1, 0.2, 0.3),
+    CYLINDER: (0.15, 0.2),
+    CONE: (0.2, 0.25),
+    ELLIPSOID: (0.1, 0.2, 0.3),
+    HULL: (),
+}
 """Sizes of the shapes that meet meshes in the tests."""
 
 HULL_POINTS = 0.25 * np.random.default_rng(2).normal(size=(20, 3))
@@ -30,9 +36,15 @@ def lumpy_ball(rows=9, columns=14):
     """Make a closed mesh with dents and ridges, about 2 wide."""
     theta = np.linspace(0.0, np.pi, rows + 1)[1:-1, None]
     phi = np.linspace(0.0, 2.0 * np.pi, columns, endpoint=False)[None]
-    r = 1.0 + 0.3 * np.sin(3.0 * phi) * np.sin(theta)**2
-    ring = np.stack([r * np.sin(theta) * np.cos(phi), r * np.sin(theta) * np.sin(phi),
-                     np.broadcast_to(0.8 * np.cos(theta), r.shape)], axis=-1)
+    r = 1.0 + 0.3 * np.sin(3.0 * phi) * np.sin(theta) ** 2
+    ring = np.stack(
+        [
+            r * np.sin(theta) * np.cos(phi),
+            r * np.sin(theta) * np.sin(phi),
+            np.broadcast_to(0.8 * np.cos(theta), r.shape),
+        ],
+        axis=-1,
+    )
     vertices = np.vstack([ring.reshape(-1, 3), (0.0, 0.0, 0.8), (0.0, 0.0, -0.8)])
     top, bottom = len(vertices) - 2, len(vertices) - 1
     last = (rows - 2) * columns
@@ -52,8 +64,9 @@ def sheet(n, side, height=lambda x, y: 0.0 * x):
     x, y = np.meshgrid(along, along)
     first = (np.arange(n)[:, None] * (n + 1) + np.arange(n)).ravel()
     up = first + n + 1
-    triangles = np.vstack([np.column_stack([first, first + 1, up + 1]),
-                           np.column_stack([first, up + 1, up])])
+    triangles = np.vstack(
+        [np.column_stack([first, first + 1, up + 1]), np.column_stack([first, up + 1, up])]
+    )
     return np.column_stack([x.ravel(), y.ravel(), height(x, y).ravel()]), triangles
 
 
@@ -69,8 +82,7 @@ def block(half, n=1):
                 turn = turn[:, [1, 0, 2]]
             sides.append(vertices @ turn.T)
     count = len(vertices)
-    return (np.vstack(sides) * half,
-            np.vstack([triangles + k * count for k in range(6)]))
+    return (np.vstack(sides) * half, np.vstack([triangles + k * count for k in range(6)]))
 
 
 def cells(lines, filled):
@@ -119,10 +131,12 @@ def coal_convex(shape):
     if shape == HULL:
         return coal_hull(HULL_POINTS)
     return {
-        SPHERE: lambda: coal.Sphere(size[0]), CAPSULE: lambda: coal.Capsule(size[0], 2 * size[1]),
+        SPHERE: lambda: coal.Sphere(size[0]),
+        CAPSULE: lambda: coal.Capsule(size[0], 2 * size[1]),
         BOX: lambda: coal.Box(*(2.0 * np.array(size))),
         CYLINDER: lambda: coal.Cylinder(size[0], 2 * size[1]),
-        CONE: lambda: coal.Cone(size[0], 2 * size[1]), ELLIPSOID: lambda: coal.Ellipsoid(*size),
+        CONE: lambda: coal.Cone(size[0], 2 * size[1]),
+        ELLIPSOID: lambda: coal.Ellipsoid(*size),
     }[shape]()
 
 

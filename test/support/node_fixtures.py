@@ -25,7 +25,8 @@ def start_node(start_process):
 
     def start(*arguments: str, **parameters: object):
         return start_process(
-            '-m', 'sim_bridge', 'node', '--ros-args', *_given(parameters), *arguments)
+            '-m', 'sim_bridge', 'node', '--ros-args', *_given(parameters), *arguments
+        )
 
     return start
 
@@ -51,7 +52,8 @@ def refusals(start_process):
 
     def refuse(*cases: dict[str, object] | tuple[str, ...]) -> list[str]:
         arguments = [
-            ['--ros-args', *(_given(case) if isinstance(case, dict) else case)] for case in cases]
+            ['--ros-args', *(_given(case) if isinstance(case, dict) else case)] for case in cases
+        ]
         process = start_process('-c', _REFUSED, json.dumps(arguments))
         output, _ = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, output
@@ -67,7 +69,8 @@ def refusals(start_process):
 
 def _given(parameters: dict[str, object]) -> list[str]:
     return [
-        item for name, value in parameters.items() for item in ('-p', f'{name}:={_yaml(value)}')]
+        item for name, value in parameters.items() for item in ('-p', f'{name}:={_yaml(value)}')
+    ]
 
 
 def _yaml(value: object) -> str:

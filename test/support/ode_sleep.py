@@ -19,8 +19,14 @@ class _Contact(ctypes.Structure):
     """ODE's `dContact`."""
 
     _fields_ = [
-        ('surface', _Surface), ('position', _real * 4), ('normal', _real * 4), ('depth', _real),
-        ('geometries', ctypes.c_void_p * 2), ('sides', ctypes.c_int * 2), ('direction', _real * 4)]
+        ('surface', _Surface),
+        ('position', _real * 4),
+        ('normal', _real * 4),
+        ('depth', _real),
+        ('geometries', ctypes.c_void_p * 2),
+        ('sides', ctypes.c_int * 2),
+        ('direction', _real * 4),
+    ]
 
 
 def _body_function(name, result, *arguments):
@@ -35,7 +41,9 @@ _SET = {
     'steps': _body_function('dBodySetAutoDisableSteps', None, ctypes.c_int),
     'time': _body_function('dBodySetAutoDisableTime', None, _real),
     'average_samples': _body_function(
-        'dBodySetAutoDisableAverageSamplesCount', None, ctypes.c_uint)}
+        'dBodySetAutoDisableAverageSamplesCount', None, ctypes.c_uint
+    ),
+}
 _set_flag = _body_function('dBodySetAutoDisableFlag', None, ctypes.c_int)
 _is_enabled = _body_function('dBodyIsEnabled', ctypes.c_int)
 _disable = _body_function('dBodyDisable', None)
@@ -81,8 +89,9 @@ class Bodies:
         """Connect two bodies by a ball joint in their middle."""
         joint = ode.create_joint['Ball'](self._world, None)
         ode.attach(joint, first, second)
-        middle = [(a + b) / 2 for a, b in zip(
-            self.position(first), self.position(second), strict=True)]
+        middle = [
+            (a + b) / 2 for a, b in zip(self.position(first), self.position(second), strict=True)
+        ]
         ode.place_joint['BallAnchor'](joint, *middle)
 
     def step(self, h):

@@ -19,9 +19,17 @@ import zstandard
 
 _TIMEOUT, _POLL = 60.0, 0.05  # s
 _CAMERA = {
-    'type': 'ViewerCameraMessage', 'wxyz': (1.0, 0.0, 0.0, 0.0), 'position': (3.0, 3.0, 3.0),
-    'fov': 1.0, 'near': 0.01, 'far': 100.0, 'image_height': 600, 'image_width': 800,
-    'look_at': (0.0, 0.0, 0.0), 'up_direction': (0.0, 0.0, 1.0)}
+    'type': 'ViewerCameraMessage',
+    'wxyz': (1.0, 0.0, 0.0, 0.0),
+    'position': (3.0, 3.0, 3.0),
+    'fov': 1.0,
+    'near': 0.01,
+    'far': 100.0,
+    'image_height': 600,
+    'image_width': 800,
+    'look_at': (0.0, 0.0, 0.0),
+    'up_direction': (0.0, 0.0, 1.0),
+}
 
 
 class PageClient:
@@ -39,9 +47,14 @@ class PageClient:
         cookie = connection.getresponse().headers['Set-Cookie'].partition(';')[0]
         connection.close()
         self._socket = connect(
-            f'ws://{parts.netloc}', origin=f'http://{parts.netloc}', compression=None,
-            additional_headers={'Cookie': cookie}, max_size=None, open_timeout=_TIMEOUT,
-            subprotocols=[f'viser-v{viser.__version__}'])
+            f'ws://{parts.netloc}',
+            origin=f'http://{parts.netloc}',
+            compression=None,
+            additional_headers={'Cookie': cookie},
+            max_size=None,
+            open_timeout=_TIMEOUT,
+            subprotocols=[f'viser-v{viser.__version__}'],
+        )
         self.widgets: dict[str, dict[str, Any]] = {}
         self.commands: dict[str, str] = {}
         self.nodes: dict[str, dict[str, Any]] = {}
@@ -93,8 +106,11 @@ class PageClient:
     def curves(self) -> dict[str, np.ndarray]:
         """Times and values (2, n) of all curves of the chart, by their labels."""
         times, *values = (np.asarray(data, float) for data in self.plot['data'])
-        return {one['label']: np.array([times, own]) for one, own in zip(
-            self.plot['series'][1:], values, strict=False) if len(own) == len(times)}
+        return {
+            one['label']: np.array([times, own])
+            for one, own in zip(self.plot['series'][1:], values, strict=False)
+            if len(own) == len(times)
+        }
 
     def click(self, label: str) -> None:
         """Click a button."""
@@ -125,8 +141,9 @@ class PageClient:
     def set(self, label: str, value: Any) -> None:
         """Set the value of a widget."""
         widget = self.wait_for(label)
-        self._send({'type': 'GuiUpdateMessage', 'uuid': widget['uuid'],
-                    'updates': {'value': value}})
+        self._send(
+            {'type': 'GuiUpdateMessage', 'uuid': widget['uuid'], 'updates': {'value': value}}
+        )
         widget['value'] = value
 
     def press(self, command: str) -> None:
@@ -136,12 +153,20 @@ class PageClient:
 
     def drag(self, node: str, instance: int, phase: str, start: Any, end: Any) -> None:
         """Drag an instance of a node with Ctrl and the left button."""
-        self._send({
-            'type': 'SceneNodeDragMessage', 'name': node, 'phase': phase,
-            'instance_index': instance, 'start_position': [float(each) for each in start],
-            'start_screen_pos': (0.5, 0.5), 'end_position': [float(each) for each in end],
-            'end_screen_pos': (0.5, 0.5),
-            'button': 'left', 'modifier': 'cmd/ctrl'})
+        self._send(
+            {
+                'type': 'SceneNodeDragMessage',
+                'name': node,
+                'phase': phase,
+                'instance_index': instance,
+                'start_position': [float(each) for each in start],
+                'start_screen_pos': (0.5, 0.5),
+                'end_position': [float(each) for each in end],
+                'end_screen_pos': (0.5, 0.5),
+                'button': 'left',
+                'modifier': 'cmd/ctrl',
+            }
+        )
 
     def _try(self, is_so: Callable[[], Any]) -> Any:
         try:
@@ -189,7 +214,7 @@ def recording(page: str) -> tuple[float, list[tuple[float, dict[str, Any]]]]:
     """Return duration and messages, with their times, of a page that plays a recording."""
     mark = 'window.__VISER_EMBED_DATA__="'
     begin = page.index(mark) + len(mark)
-    data = base64.b64decode(page[begin:page.index('"', begin)])
+    data = base64.b64decode(page[begin : page.index('"', begin)])
     inner = zstandard.ZstdDecompressor().decompress(data[8:], int.from_bytes(data[:8], 'little'))
     end = 8 + int.from_bytes(inner[:8], 'little')
     outer = msgspec.msgpack.decode(inner[8:end])
@@ -203,9 +228,12 @@ def _decode(content: Any) -> list[dict[str, Any]]:
     packed = int.from_bytes(content[8:16], 'little')
     outer = msgspec.msgpack.decode(
         zstandard.ZstdDecompressor().decompress(
-            content[16:16 + packed], int.from_bytes(content[:8], 'little')))
+            content[16 : 16 + packed], int.from_bytes(content[:8], 'little')
+        )
+    )
     return _with_arrays(
-        list(outer['messages']), outer['binaryBufferLengths'], content, 16 + packed)
+        list(outer['messages']), outer['binaryBufferLengths'], content, 16 + packed
+    )
 
 
 def _with_arrays(
@@ -215,7 +243,7 @@ def _with_arrays(
     buffers = []
     for length in lengths:
         at += -at % 8
-        buffers.append(content[at:at + length])
+        buffers.append(content[at : at + length])
         at += length
 
     def arrays(value: Any) -> Any:

@@ -17,16 +17,29 @@ from PIL import Image
 TIMEOUT_S = 60.0  # drawing by the processor takes long on a loaded machine
 _WANTED = 'make test-long installs both; without make: pip install playwright, and Chromium'
 _ARGUMENTS = (
-    '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-    '--ignore-gpu-blocklist')
+    '--no-sandbox',
+    '--use-gl=angle',
+    '--use-angle=swiftshader',
+    '--enable-unsafe-swiftshader',
+    '--ignore-gpu-blocklist',
+)
 # left of the panel [pixels]
 SEEN = {'x': 0, 'y': 10, 'width': 580, 'height': 500}
 
 # viser's own controls, in the menu behind the panel's head
 VISERS = {
-    'Orbit Origin Tool', 'Dev Settings', 'Dark Mode', 'WebGL Stats', 'Show Viser Logo',
-    'Log Camera to Console', 'Show Orbit Crosshair', 'Device Pixel Ratio', 'Save Canvas',
-    'Reset View', 'Reset Panel Layout'}
+    'Orbit Origin Tool',
+    'Dev Settings',
+    'Dark Mode',
+    'WebGL Stats',
+    'Show Viser Logo',
+    'Log Camera to Console',
+    'Show Orbit Crosshair',
+    'Device Pixel Ratio',
+    'Save Canvas',
+    'Reset View',
+    'Reset Panel Layout',
+}
 
 # opens the folder around an element; returns whether one had to be opened
 _OPEN = """element => {
@@ -80,7 +93,8 @@ def launched() -> Iterator[Any]:
         raise ModuleNotFoundError(f'there is no playwright: {_WANTED}') from err
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
-            executable_path=find_browser(), args=_ARGUMENTS, timeout=TIMEOUT_S * 1e3)
+            executable_path=find_browser(), args=_ARGUMENTS, timeout=TIMEOUT_S * 1e3
+        )
         yield started
         started.close()
 
@@ -136,14 +150,14 @@ class Hand:
 
     def check(self, label: str, is_on: bool) -> None:
         """Set a check box."""
-        box, = self._inputs(label)
+        (box,) = self._inputs(label)
         if box.evaluate('each => each.checked') != is_on:
             box.evaluate('each => each.click()')
 
     def type(self, label: str, *texts: object) -> None:
         """Type into the fields of a control, one after the other."""
         fields = self._inputs(label)
-        for field, text in zip(fields[-len(texts):], texts, strict=True):
+        for field, text in zip(fields[-len(texts) :], texts, strict=True):
             field.fill(str(text), force=True)
             if field.evaluate('each => each.tagName') == 'INPUT':
                 field.press('Enter')
@@ -164,8 +178,12 @@ class Hand:
         field = self._inputs(label)[0]
         field.evaluate('each => { each.focus(); each.click() }')
         chosen = self.page.locator('[role=option]', has_text=option)
-        self.wait(f'{option} in {label}', lambda: any(
-            each.is_visible() and each.inner_text().strip() == option for each in chosen.all()))
+        self.wait(
+            f'{option} in {label}',
+            lambda: any(
+                each.is_visible() and each.inner_text().strip() == option for each in chosen.all()
+            ),
+        )
         for each in chosen.all():
             if each.is_visible() and each.inner_text().strip() == option:
                 each.evaluate('each => each.click()')
@@ -183,8 +201,9 @@ class Hand:
 
     def picture(self) -> np.ndarray:
         """Return (h, w, 3) the pixels of the scene."""
-        with Image.open(io.BytesIO(self.page.screenshot(
-                clip=SEEN, timeout=TIMEOUT_S * 1e3))) as picture:
+        with Image.open(
+            io.BytesIO(self.page.screenshot(clip=SEEN, timeout=TIMEOUT_S * 1e3))
+        ) as picture:
             return np.asarray(picture.convert('RGB')).astype(int)
 
     def still(self) -> np.ndarray:
@@ -209,8 +228,11 @@ class Hand:
     def elsewhere(self, url: str) -> list[str]:
         """Return what was asked for that is not of the page's own address."""
         own = url.partition('/?')[0].removeprefix('http')
-        return [each for each in self.asked
-                if not each.startswith((f'http{own}', f'ws{own}', 'data:', 'blob:'))]
+        return [
+            each
+            for each in self.asked
+            if not each.startswith((f'http{own}', f'ws{own}', 'data:', 'blob:'))
+        ]
 
     def close(self) -> None:
         """Close the tab."""
@@ -235,4 +257,3 @@ class Hand:
 def different(a: np.ndarray, b: np.ndarray) -> int:
     """Return how many pixels of two pictures differ to the eye."""
     return int((np.abs(a - b).max(axis=2) > 12).sum())
-

@@ -10,8 +10,9 @@ from typing import Any
 def to_plain(value: Any) -> Any:
     """Turn a message into what JSON holds."""
     if hasattr(value, 'get_fields_and_field_types'):
-        return {name: to_plain(getattr(value, name))
-                for name in value.get_fields_and_field_types()}
+        return {
+            name: to_plain(getattr(value, name)) for name in value.get_fields_and_field_types()
+        }
     if isinstance(value, (str, int, float)):
         return value
     return [to_plain(one) for one in value]

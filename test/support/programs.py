@@ -15,5 +15,6 @@ def function_of(source, names=None):
     found = dict(names or {})
     before = set(found)
     exec(compile(source, path, 'exec'), found)
-    return next(found[name] for name in reversed(found)
-                if name not in before and name != '__builtins__')
+    return next(
+        found[name] for name in reversed(found) if name not in before and name != '__builtins__'
+    )

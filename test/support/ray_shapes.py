@@ -32,6 +32,7 @@ def _hollow(x, bottom, length, inner, top, top_inner):
 
 def _hull(x):
     from scipy.spatial import ConvexHull
+
     planes = ConvexHull(POINTS).equations
     return (x @ planes[:, :3].T + planes[:, 3]).max(axis=-1)
 
@@ -40,14 +41,20 @@ CONVEX = {
     'sphere': (sb.Sphere(0.6), lambda x: np.linalg.norm(x, axis=-1) - 0.6),
     'box': (sb.Box((0.6, 0.8, 1.0)), lambda x: (np.abs(x) - (0.3, 0.4, 0.5)).max(axis=-1)),
     'capsule': (sb.Capsule(0.3, 0.8), _capsule),
-    'cylinder': (sb.Cylinder(0.4, 0.9),
-                 lambda x: np.maximum(_across(x) - 0.4, np.abs(x[..., 2]) - 0.45)),
-    'cone': (sb.Cone(0.5, 1.2),
-             lambda x: np.maximum(_across(x) - 0.5 * (0.6 - x[..., 2]) / 1.2, -0.6 - x[..., 2])),
+    'cylinder': (
+        sb.Cylinder(0.4, 0.9),
+        lambda x: np.maximum(_across(x) - 0.4, np.abs(x[..., 2]) - 0.45),
+    ),
+    'cone': (
+        sb.Cone(0.5, 1.2),
+        lambda x: np.maximum(_across(x) - 0.5 * (0.6 - x[..., 2]) / 1.2, -0.6 - x[..., 2]),
+    ),
     'truncated cone': (sb.Cone(0.5, 1.2, 0.2), lambda x: _tapered(x, 0.5, 1.2, 0.2)),
     'funnel': (sb.Cone(0.2, 1.2, 0.5), lambda x: _tapered(x, 0.2, 1.2, 0.5)),
-    'ellipsoid': (sb.Ellipsoid((0.3, 0.5, 0.7)),
-                  lambda x: np.linalg.norm(x / (0.3, 0.5, 0.7), axis=-1) - 1.0),
+    'ellipsoid': (
+        sb.Ellipsoid((0.3, 0.5, 0.7)),
+        lambda x: np.linalg.norm(x / (0.3, 0.5, 0.7), axis=-1) - 1.0,
+    ),
     'hull': (HULL, _hull),
     'plane': (sb.Plane(), lambda x: x[..., 2]),
 }
@@ -55,8 +62,10 @@ CONVEX = {
 
 HOLLOW = {
     'pipe': (sb.HollowCylinder(0.5, 1.2, 0.4), lambda x: _hollow(x, 0.5, 1.2, 0.4, 0.5, 0.4)),
-    'hollow cone': (sb.HollowCone(0.3, 1.2, 0.2, 0.6, 0.45),
-                    lambda x: _hollow(x, 0.3, 1.2, 0.2, 0.6, 0.45)),
+    'hollow cone': (
+        sb.HollowCone(0.3, 1.2, 0.2, 0.6, 0.45),
+        lambda x: _hollow(x, 0.3, 1.2, 0.2, 0.6, 0.45),
+    ),
     'tent': (sb.HollowCone(0.6, 1.2, 0.5), lambda x: _hollow(x, 0.6, 1.2, 0.5, 0.0, 0.0)),
 }
 """Shapes with a bore, and such functions of them."""
@@ -70,9 +79,12 @@ def field_triangles():
     x, y = np.meshgrid(np.linspace(-2.0, 2.0, columns), np.linspace(-1.5, 1.5, rows))
     p = np.stack([x, y, FIELD_HEIGHTS], axis=-1)
     near, right, far, up = p[:-1, :-1], p[:-1, 1:], p[1:, 1:], p[1:, :-1]
-    return np.concatenate([
-        np.stack(corners, axis=2).reshape(-1, 3, 3)
-        for corners in ((near, right, far), (near, far, up))])
+    return np.concatenate(
+        [
+            np.stack(corners, axis=2).reshape(-1, 3, 3)
+            for corners in ((near, right, far), (near, far, up))
+        ]
+    )
 
 
 def surfaces():

@@ -59,10 +59,12 @@ def double_pendulum(friction=0.0):
     """Return two rods that swing about y, with joints 'a' and 'b'."""
     inside = f'<dynamics friction="{friction}"/>'
     return robot(
-        link('world', 0.0), link('upper', 1.2, (0, 0, -0.2), (0.02, 0.02, 0.01)),
+        link('world', 0.0),
+        link('upper', 1.2, (0, 0, -0.2), (0.02, 0.02, 0.01)),
         link('lower', 0.8, (0, 0, -0.15), (0.01, 0.01, 0.01)),
         joint('a', 'world', 'upper', axis=(0, 1, 0), inside=inside),
-        joint('b', 'upper', 'lower', axis=(0, 1, 0), xyz=(0, 0, -0.4), inside=inside))
+        joint('b', 'upper', 'lower', axis=(0, 1, 0), xyz=(0, 0, -0.4), inside=inside),
+    )
 
 
 def ft(reference, inside='', extra=''):

@@ -90,10 +90,13 @@ class Graph:
         while not condition():
             codes = [process.poll() for process in self._processes]
             assert time.monotonic() < end, (
-                f'waited {PATIENCE_S:g} s in vain for {what}; exit codes of processes: {codes}')
+                f'waited {PATIENCE_S:g} s in vain for {what}; exit codes of processes: {codes}'
+            )
             failed = [
-                process for process, code in zip(self._processes, codes, strict=True)
-                if (code or 0) > 0]
+                process
+                for process, code in zip(self._processes, codes, strict=True)
+                if (code or 0) > 0
+            ]
             assert not failed, f'waiting for {what}: {failed[0].communicate()[0]}'
             also()
             self._executor.spin_once(timeout_sec=0.02)

@@ -17,8 +17,13 @@ class Running:
     def __init__(self, *arguments: object):
         """Start it."""
         self.process = subprocess.Popen(
-            [sys.executable, *map(str, arguments)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+            [sys.executable, *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
         self.said = ''
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read)
@@ -29,7 +34,8 @@ class Running:
         with self._changed:
             assert self._changed.wait_for(
                 lambda: re.search(pattern, self.said) or self.process.poll() is not None,
-                PATIENCE_S), f'waited in vain for {pattern}: {self.said}'
+                PATIENCE_S,
+            ), f'waited in vain for {pattern}: {self.said}'
         found = re.search(pattern, self.said)
         assert found, self.said
         return found[1] if found.groups() else found[0]
@@ -60,5 +66,10 @@ class Running:
 
 def node(*parameters: str) -> Running:
     """Start a node with parameters NAME:=VALUE."""
-    return Running('-m', 'sim_bridge', 'node', '--ros-args', *(
-        word for each in parameters for word in ('-p', each)))
+    return Running(
+        '-m',
+        'sim_bridge',
+        'node',
+        '--ros-args',
+        *(word for each in parameters for word in ('-p', each)),
+    )

@@ -21,7 +21,8 @@ from sim_bridge.ros.interfaces import build, definitions, store
 from sim_bridge.ros.services.standard.interfaces import names_of
 
 LATCHED = QoSProfile(
-    depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
 
 # asks for a service with the fields of a request; gives the fields of the response
 Call = Callable[..., dict[str, Any]]
@@ -29,18 +30,40 @@ Call = Callable[..., dict[str, Any]]
 # what differs in version 2.1 from 1.5, and the services that a test of it calls
 CHANGES_IN_2 = (
     ('package simulation_interfaces 1.5.1', 'package simulation_interfaces 2.1.0'),
-    ('interface msg/Spawnable.msg\nstring uri\n',
-     'interface msg/Spawnable.msg\nResource entity_resource\n'),
-    ('string uri\nstring resource_string\nstring entity_namespace',
-     'Resource entity_resource\nstring entity_namespace'),
-    ('string entity\nEntityState state\n---', (
-        'string entity\nEntityState state\nbool set_pose\nbool set_twist\nbool set_acceleration\n'
-        '---')),
+    (
+        'interface msg/Spawnable.msg\nstring uri\n',
+        'interface msg/Spawnable.msg\nResource entity_resource\n',
+    ),
+    (
+        'string uri\nstring resource_string\nstring entity_namespace',
+        'Resource entity_resource\nstring entity_namespace',
+    ),
+    (
+        'string entity\nEntityState state\n---',
+        (
+            'string entity\nEntityState state\nbool set_pose\nbool set_twist\nbool '
+            'set_acceleration\n'
+            '---'
+        ),
+    ),
 )
 SERVICES_OF_2 = (
-    'SpawnEntity', 'SetEntityState', 'GetEntityState', 'GetSpawnables', 'GetSimulatorFeatures')
-MESSAGES_OF_2 = ('Result', 'Resource', 'Bounds', 'EntityState', 'Spawnable', 'SimulatorFeatures',
-                 'SimulationState', 'EntityCategory')
+    'SpawnEntity',
+    'SetEntityState',
+    'GetEntityState',
+    'GetSpawnables',
+    'GetSimulatorFeatures',
+)
+MESSAGES_OF_2 = (
+    'Result',
+    'Resource',
+    'Bounds',
+    'EntityState',
+    'Spawnable',
+    'SimulatorFeatures',
+    'SimulationState',
+    'EntityCategory',
+)
 
 
 @pytest.fixture(scope='session')
@@ -51,9 +74,15 @@ def second_version(tmp_path_factory) -> Path:
         assert old in text, old
         text = text.replace(old, new)
     head, *sections = text.split('\ninterface ')
-    kept = [section for section in sections if section.split('\n')[0] in {
-        *(f'msg/{name}.msg' for name in MESSAGES_OF_2),
-        *(f'srv/{name}.srv' for name in SERVICES_OF_2)}]
+    kept = [
+        section
+        for section in sections
+        if section.split('\n')[0]
+        in {
+            *(f'msg/{name}.msg' for name in MESSAGES_OF_2),
+            *(f'srv/{name}.srv' for name in SERVICES_OF_2),
+        }
+    ]
     assert len(kept) == len(MESSAGES_OF_2) + len(SERVICES_OF_2)
     path = tmp_path_factory.mktemp('definitions') / 'simulation_interfaces.txt'
     path.write_text('\ninterface '.join([head, *kept]))
@@ -94,22 +123,29 @@ def start(graph, start_process, request):
 
     def begin(version: str = '1.5', **parameters: object) -> Simulation:
         parameters = {'robot': 'pendulum', 'diagnostics_rate': 0.0, **parameters}
-        given = ['--ros-args', *(
-            item for name, value in parameters.items()
-            for item in ('-p', f'{name}:={json.dumps(value)}'))]
+        given = [
+            '--ros-args',
+            *(
+                item
+                for name, value in parameters.items()
+                for item in ('-p', f'{name}:={json.dumps(value)}')
+            ),
+        ]
         is_2 = version == '2.1'
         options = {}
         if is_2:
             first = str(request.getfixturevalue('second_version'))
             options['env'] = {
                 **os.environ,
-                'PYTHONPATH': os.pathsep.join([first, os.environ['PYTHONPATH']])}
+                'PYTHONPATH': os.pathsep.join([first, os.environ['PYTHONPATH']]),
+            }
         process = start_process('-m', 'sim_bridge', 'node', *given, **options)
         asked = call
         if is_2:
             script = Path(__file__).with_name('standard_client.py')
             client = start_process(
-                script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, **options)
+                script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, **options
+            )
             clients.append(client)
 
             def asked(kind: str, fields: dict[str, Any]) -> dict[str, Any]:

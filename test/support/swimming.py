@@ -7,8 +7,12 @@ from robots import joint, link, robot
 
 import sim_bridge as sb
 
-SETTINGS = ('linear_velocity_damping', 'angular_velocity_damping', 'mass_coefficients',
-            'inertia_coefficients')
+SETTINGS = (
+    'linear_velocity_damping',
+    'angular_velocity_damping',
+    'mass_coefficients',
+    'inertia_coefficients',
+)
 
 
 def stir(body, seed=1):
@@ -28,7 +32,8 @@ def chain(free=True):
         link('b', 0.7, (0.02, -0.1, 0.1), (0.01, 0.01, 0.005)),
         joint('one', 'base', 'a', 'continuous', (0, 1, 0), (0.1, 0, -0.2)),
         joint('weld', 'a', 'tip', 'fixed', xyz=(0, 0.1, -0.3), rpy=(0.4, 0.3, -0.2)),
-        joint('two', 'tip', 'b', 'continuous', (1, 0, 0), (0, 0, -0.2)))
+        joint('two', 'tip', 'b', 'continuous', (1, 0, 0), (0, 0, -0.2)),
+    )
 
 
 def swimming(time_step=1e-3, integrator='midpoint', free=True):

@@ -94,9 +94,15 @@ def random_joint(rng, number, kind):
     if kind == 'hinge2' and number % 2:
         parts['suspension'] = JointDynamics(armature=0.3)
     return joint(
-        f'j{number}', kind, f'l{rng.integers(max(0, number - 2), number + 1)}', f'l{number + 1}',
-        Pose(rng.uniform(-0.5, 0.5, 3), random_rotation(rng)), random_unit(rng, 3),
-        dynamics=JointDynamics(armature=rng.uniform(0.0, 0.1)), **parts)
+        f'j{number}',
+        kind,
+        f'l{rng.integers(max(0, number - 2), number + 1)}',
+        f'l{number + 1}',
+        Pose(rng.uniform(-0.5, 0.5, 3), random_rotation(rng)),
+        random_unit(rng, 3),
+        dynamics=JointDynamics(armature=rng.uniform(0.0, 0.1)),
+        **parts,
+    )
 
 
 class RobotTwin(Twin):
@@ -236,5 +242,7 @@ class TreeTwin(Twin):
         if inertial is None:
             return
         self.model.appendBodyToJoint(
-            number, pin.Inertia(inertial.mass, inertial.pose.position, inertial.inertia),
-            pin.SE3.Identity())
+            number,
+            pin.Inertia(inertial.mass, inertial.pose.position, inertial.inertia),
+            pin.SE3.Identity(),
+        )

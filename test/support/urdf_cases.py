@@ -89,6 +89,7 @@ def find(findings, code):
         if found.code == code
     ]
 
+
 # everything the reader knows, once
 WHOLE = """<?xml version="1.0"?>
 <robot name="r" version="1.0">

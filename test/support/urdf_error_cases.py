@@ -10,8 +10,14 @@ MIMIC = '<mimic joint="elbow"/>'
 ERRORS = {
     'drive-joint': [
         (
-            {9: '\n' + plugin('gz-sim-diff-drive-system', '<left_joint>elbo</left_joint>'
-                              '<right_joint>elbow</right_joint>') + '</robot>'},
+            {
+                9: '\n'
+                + plugin(
+                    'gz-sim-diff-drive-system',
+                    '<left_joint>elbo</left_joint><right_joint>elbow</right_joint>',
+                )
+                + '</robot>'
+            },
             'gazebo/plugin',
             'p',
             '',

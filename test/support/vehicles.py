@@ -20,12 +20,19 @@ def vehicle(parts: str, more: str = '') -> str:
         '</joint><link name="chassis">'
         f'{_inertial(MASS, inertia)}'
         f'<collision><geometry><box size="{x} {y} {z}"/></geometry></collision></link>'
-        f'{parts}{more}</robot>')
+        f'{parts}{more}</robot>'
+    )
 
 
 def wheel(
-    name: str, x: float, y: float, parent: str = 'base_link', axis: str = '0 1 0',
-    radius: float = RADIUS, effort: float = 20.0, velocity: float = 30.0,
+    name: str,
+    x: float,
+    y: float,
+    parent: str = 'base_link',
+    axis: str = '0 1 0',
+    radius: float = RADIUS,
+    effort: float = 20.0,
+    velocity: float = 30.0,
 ) -> str:
     """Return a joint `name` and its link, a ball of 0.5 kg."""
     inertia = [0.4 * 0.5 * radius * radius] * 3
@@ -34,7 +41,8 @@ def wheel(
         f'<child link="{name}_link"/><origin xyz="{x} {y} 0"/><axis xyz="{axis}"/>'
         f'<limit effort="{effort}" velocity="{velocity}"/></joint>'
         f'<link name="{name}_link">{_inertial(0.5, inertia)}<collision><geometry>'
-        f'<sphere radius="{radius}"/></geometry></collision></link>')
+        f'<sphere radius="{radius}"/></geometry></collision></link>'
+    )
 
 
 def steering(name: str, x: float, y: float, limit: float = 0.7) -> str:
@@ -43,14 +51,19 @@ def steering(name: str, x: float, y: float, limit: float = 0.7) -> str:
         f'<joint name="{name}" type="revolute"><parent link="base_link"/>'
         f'<child link="{name}_link"/><origin xyz="{x} {y} 0"/><axis xyz="0 0 1"/>'
         f'<limit lower="{-limit}" upper="{limit}" effort="50" velocity="10"/></joint>'
-        f'<link name="{name}_link">{_inertial(0.2, [1e-3] * 3)}</link>')
+        f'<link name="{name}_link">{_inertial(0.2, [1e-3] * 3)}</link>'
+    )
 
 
 def skid_steered(a: float = 0.15, b: float = 0.2) -> str:
     """Return four wheels at (±a, ±b), two a side."""
-    return vehicle(''.join(
-        wheel(f'{end}_{side}', x, y) for end, x in (('front', a), ('rear', -a))
-        for side, y in (('left', b), ('right', -b))))
+    return vehicle(
+        ''.join(
+            wheel(f'{end}_{side}', x, y)
+            for end, x in (('front', a), ('rear', -a))
+            for side, y in (('left', b), ('right', -b))
+        )
+    )
 
 
 def car(wheelbase: float = 0.4, width: float = 0.3) -> str:
@@ -65,8 +78,14 @@ def car(wheelbase: float = 0.4, width: float = 0.3) -> str:
 
 
 def roller_wheel(
-    name: str, x: float, y: float, heading: float, roller: float, count: int = 12,
-    circle: float = 0.08, ball: float = 0.02,
+    name: str,
+    x: float,
+    y: float,
+    heading: float,
+    roller: float,
+    count: int = 12,
+    circle: float = 0.08,
+    ball: float = 0.02,
 ) -> str:
     """
     Return a wheel whose rim is a ring of balls, each free to turn about one axis.
@@ -78,7 +97,8 @@ def roller_wheel(
         f'<joint name="{name}" type="continuous"><parent link="base_link"/>'
         f'<child link="{name}_hub"/><origin xyz="{x} {y} 0" rpy="0 0 {heading}"/>'
         '<axis xyz="0 1 0"/><limit effort="20" velocity="30"/></joint>'
-        f'<link name="{name}_hub">{_inertial(0.3, [6e-4, 1e-3, 6e-4])}</link>')
+        f'<link name="{name}_hub">{_inertial(0.3, [6e-4, 1e-3, 6e-4])}</link>'
+    )
     for k in range(count):
         turn = 2.0 * math.pi * k / count
         # the ball below the hub turns about the horizontal axis across its free direction
@@ -90,7 +110,8 @@ def roller_wheel(
             f'<child link="{name}_{k}_link"/><origin xyz="{place[0]} {place[1]} {place[2]}"/>'
             f'<axis xyz="{axis[0]} {axis[1]} {axis[2]}"/></joint>'
             f'<link name="{name}_{k}_link">{_inertial(0.02, [0.4 * 0.02 * ball * ball] * 3)}'
-            f'<collision><geometry><sphere radius="{ball}"/></geometry></collision></link>')
+            f'<collision><geometry><sphere radius="{ball}"/></geometry></collision></link>'
+        )
     return text
 
 
@@ -103,7 +124,8 @@ def mecanum_friction(name: str, roller: float, frame: str = 'base_link') -> str:
     return (
         f'<gazebo reference="{name}_link"><mu1>1</mu1><mu2>0</mu2>'
         f'<fdir1 gz:expressed_in="{frame}">{math.sin(roller)} {-math.cos(roller)} 0</fdir1>'
-        '</gazebo>')
+        '</gazebo>'
+    )
 
 
 def rolling_radius(count: int = 12, circle: float = 0.08, ball: float = 0.02) -> float:
@@ -126,4 +148,5 @@ def _inertial(mass: float, moments: list[float]) -> str:
     ixx, iyy, izz = moments
     return (
         f'<inertial><mass value="{mass}"/><inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" '
-        f'iyz="0" izz="{izz}"/></inertial>')
+        f'iyz="0" izz="{izz}"/></inertial>'
+    )

@@ -12,11 +12,14 @@ from sim_bridge.sweep.distributions import Integers, Normal, Uniform, Values
 INPUTS = {'a': Uniform(0.0, 1.0), 'b': Normal(2.0, 0.5), 'c': Values(('x', 'y', 'z'))}
 
 
-@pytest.mark.parametrize(('own', 'other'), [
-    (Uniform(0.1, 10.0, is_log=True), loguniform(0.1, 10.0)),
-    (Normal(2.0, 0.5), norm(2.0, 0.5)),
-    (Normal(2.0, 0.5, 1.8, 3.0), truncnorm(-0.4, 2.0, 2.0, 0.5)),
-])
+@pytest.mark.parametrize(
+    ('own', 'other'),
+    [
+        (Uniform(0.1, 10.0, is_log=True), loguniform(0.1, 10.0)),
+        (Normal(2.0, 0.5), norm(2.0, 0.5)),
+        (Normal(2.0, 0.5, 1.8, 3.0), truncnorm(-0.4, 2.0, 2.0, 0.5)),
+    ],
+)
 def test_distributions_are_those_of_scipy(own, other):
     """Have the quantiles of the distributions that they are named after."""
     shares = np.linspace(0.001, 0.999, 50)
@@ -45,11 +48,23 @@ def test_random_runs_follow_their_distributions():
 
 def test_grids_have_every_combination():
     """Vary the last input fastest, repeat each point, and draw what is no list."""
-    design = Design('grid', {'a': Values((1, 2)), 'u': Uniform(0.0, 1.0), 'c': Values(('x', 'y'))},
-                    1, repeats=2)
+    design = Design(
+        'grid',
+        {'a': Values((1, 2)), 'u': Uniform(0.0, 1.0), 'c': Values(('x', 'y'))},
+        1,
+        repeats=2,
+    )
     runs = [design.of(run) for run in range(design.count)]
     assert [(run['a'], run['c']) for run in runs] == [
-        (1, 'x'), (1, 'x'), (1, 'y'), (1, 'y'), (2, 'x'), (2, 'x'), (2, 'y'), (2, 'y')]
+        (1, 'x'),
+        (1, 'x'),
+        (1, 'y'),
+        (1, 'y'),
+        (2, 'x'),
+        (2, 'x'),
+        (2, 'y'),
+        (2, 'y'),
+    ]
     assert len({run['u'] for run in runs}) == 8
 
 
@@ -57,11 +72,15 @@ def test_lists_are_read_side_by_side():
     """Take the k-th value of each list."""
     design = Design('list', {'a': Values((1, 2, 3)), 'b': Values((0.5, 1, 2))}, 1)
     assert [design.of(run) for run in range(design.count)] == [
-        {'a': 1, 'b': 0.5}, {'a': 2, 'b': 1.0}, {'a': 3, 'b': 2.0}]
+        {'a': 1, 'b': 0.5},
+        {'a': 2, 'b': 1.0},
+        {'a': 3, 'b': 2.0},
+    ]
 
 
 def test_sobol_points_are_spread_better_than_random_ones():
     """Have less than a tenth of the discrepancy of random points."""
+
     def discrepancy(kind: str) -> float:
         design = Design(kind, {'a': Uniform(0.0, 1.0), 'b': Uniform(0.0, 1.0)}, 3, 256)
         return qmc.discrepancy([list(design.of(run).values()) for run in range(256)])

@@ -36,11 +36,21 @@ def test_the_function_of_the_page_controls(repository, tmp_path):
     (tmp_path / 'mine.py').write_text(block(page, 'python'))
     content = yaml.safe_load(block(page, 'yaml'))['study']
     goal = content['run']['parameters']['initial_positions']
-    study = write_study(tmp_path, {
-        **content, 'design': 'list', 'samples': None,
-        'vary': {'gain': {'path': 'controller.gain', 'values': [100.0, 400.0]}},
-        'run': {**content['run'], 'duration': 0.3, 'controller': {
-            'kind': 'function', 'call': 'mine.py:hold', 'goal': goal}}, 'succeed': {}})
+    study = write_study(
+        tmp_path,
+        {
+            **content,
+            'design': 'list',
+            'samples': None,
+            'vary': {'gain': {'path': 'controller.gain', 'values': [100.0, 400.0]}},
+            'run': {
+                **content['run'],
+                'duration': 0.3,
+                'controller': {'kind': 'function', 'call': 'mine.py:hold', 'goal': goal},
+            },
+            'succeed': {},
+        },
+    )
     soft, stiff = swept(study, tmp_path / 'results', 1)
     assert soft.reason == stiff.reason == ''
     assert soft.measures['sag'] > 2.0 * stiff.measures['sag'] > 0.001
@@ -53,7 +63,9 @@ def test_the_recipe_finds_what_matters(repository, tmp_path):
     study = read_study(tmp_path / 'robust.yaml')
     rows = swept(study, tmp_path / 'results')
     assert {row.status for row in rows} == {'done'} and {row.success for row in rows} == {
-        True, False}
+        True,
+        False,
+    }
     with Store(study, tmp_path / 'results') as store:
         file = store.finish()
     names: dict[str, object] = {}
@@ -63,8 +75,21 @@ def test_the_recipe_finds_what_matters(repository, tmp_path):
     assert found.index[-1] == 'input.push' and found.iloc[-1] > 0.7
 
 
-@pytest.mark.parametrize('kind', ['push', 'move', 'change', 'silence', 'freeze', 'delay', 'loss',
-                                  'death', 'settings', 'force_fields'])
+@pytest.mark.parametrize(
+    'kind',
+    [
+        'push',
+        'move',
+        'change',
+        'silence',
+        'freeze',
+        'delay',
+        'loss',
+        'death',
+        'settings',
+        'force_fields',
+    ],
+)
 def test_every_disturbance_is_in_the_page(repository, kind):
     """Document what can happen in a run."""
     assert f'`{kind}`' in (repository / 'docs' / 'sweeps.md').read_text()

@@ -22,9 +22,7 @@ from sim_bridge.sweep.sweep import sweep
 from sim_bridge.sweep.table import rows_of
 
 # Ray's own processes leave sockets and files to its end
-pytestmark = [
-    pytest.mark.long, pytest.mark.timeout(1800), pytest.mark.filterwarnings('ignore'),
-]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800), pytest.mark.filterwarnings('ignore')]
 
 RUNS = 2000
 TOKEN = secrets.token_hex(32)
@@ -71,15 +69,30 @@ def cluster() -> Iterator[str]:
         address = f'127.0.0.1:{free_port()}'
         environment = {**os.environ, 'RAY_USAGE_STATS_ENABLED': '0', 'RAY_TMPDIR': folder}
         nodes = []
-        head = ['--head', '--port', address.rpartition(':')[2], '--include-dashboard', 'false',
-                '--temp-dir', folder, '--node-ip-address', '127.0.0.1']
+        head = [
+            '--head',
+            '--port',
+            address.rpartition(':')[2],
+            '--include-dashboard',
+            'false',
+            '--temp-dir',
+            folder,
+            '--node-ip-address',
+            '127.0.0.1',
+        ]
         try:
             for arguments in (head, ['--address', address, '--node-ip-address', '127.0.0.1']):
                 log = Path(folder) / f'node_{len(nodes)}.log'
                 with log.open('wb') as output:
-                    nodes.append(subprocess.Popen(
-                        [RAY, 'start', '--block', *arguments, *NODES], env=environment,
-                        stdout=output, stderr=output, start_new_session=True))
+                    nodes.append(
+                        subprocess.Popen(
+                            [RAY, 'start', '--block', *arguments, *NODES],
+                            env=environment,
+                            stdout=output,
+                            stderr=output,
+                            start_new_session=True,
+                        )
+                    )
                 wait_for_nodes(address, nodes, log, environment)
             yield address
         finally:
@@ -100,11 +113,19 @@ def wait_for_nodes(
     program = (
         'import ray, sys, time\n'
         f'ray.init({address!r}, logging_level="error", log_to_driver=False)\n'
-        f'while sum(node["Alive"] for node in ray.nodes()) < {len(nodes)}:\n    time.sleep(0.1)\n')
+        f'while sum(node["Alive"] for node in ray.nodes()) < {len(nodes)}:\n    time.sleep(0.1)\n'
+    )
     end = time.monotonic() + 120.0
-    while (asked := subprocess.run(
-            [sys.executable, '-c', program], env=environment, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=300.0)).returncode:
+    while (
+        asked := subprocess.run(
+            [sys.executable, '-c', program],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300.0,
+        )
+    ).returncode:
         told = f'{log.read_text()}\n{asked.stdout[-2000:]}'
         assert nodes[-1].poll() is None, told
         assert time.monotonic() < end, f'no {len(nodes)} nodes at {address}: {told}'
@@ -157,8 +178,19 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path):
     """Say how to start one."""
     study = write_study(tmp_path, PUSHED)
     told = subprocess.run(
-        [sys.executable, '-m', 'sim_bridge', 'sweep', study.source, '--ray',
-         f'127.0.0.1:{free_port()}'], capture_output=True, text=True, timeout=300.0)
+        [
+            sys.executable,
+            '-m',
+            'sim_bridge',
+            'sweep',
+            study.source,
+            '--ray',
+            f'127.0.0.1:{free_port()}',
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300.0,
+    )
     assert told.returncode == 2
     assert 'there is no Ray cluster at' in told.stderr and 'ray start --head' in told.stderr
 
@@ -169,7 +201,11 @@ def test_a_cluster_that_asks_for_a_token_is_told(cluster, tmp_path):
     environment = {**os.environ, 'RAY_AUTH_MODE': 'disabled'}
     told = subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'sweep', study.source, '--ray', cluster],
-        capture_output=True, text=True, timeout=300.0, env=environment)
+        capture_output=True,
+        text=True,
+        timeout=300.0,
+        env=environment,
+    )
     assert told.returncode == 2
     assert 'asks for a token' in told.stderr and 'RAY_AUTH_MODE=token' in told.stderr
 
@@ -179,16 +215,27 @@ def test_a_cluster_is_started_and_runs_that_crash_are_rows(tmp_path):
     (tmp_path / 'fragile.py').write_text(
         'import os\n\n\ndef make(joints, number):\n    def answer(time_s, q, dq):\n'
         '        if number == 3:\n            os.abort()\n        return -30.0 * dq\n'
-        '    return answer\n')
-    study = write_study(tmp_path, {
-        'design': 'list',
-        'vary': {'number': {'path': 'controller.number', 'values': list(range(12))}},
-        'run': {**PUSHED['run'], 'disturbances': {}, 'controller': {
-            'kind': 'function', 'call': 'fragile.py:make', 'number': 0}},
-        'measure': {'sag': PUSHED['measure']['sag']}})
+        '    return answer\n'
+    )
+    study = write_study(
+        tmp_path,
+        {
+            'design': 'list',
+            'vary': {'number': {'path': 'controller.number', 'values': list(range(12))}},
+            'run': {
+                **PUSHED['run'],
+                'disturbances': {},
+                'controller': {'kind': 'function', 'call': 'fragile.py:make', 'number': 0},
+            },
+            'measure': {'sag': PUSHED['measure']['sag']},
+        },
+    )
     told = subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'sweep', study.source, '--ray', 'local', '--ship'],
-        capture_output=True, text=True, timeout=600.0)
+        capture_output=True,
+        text=True,
+        timeout=600.0,
+    )
     assert told.returncode == 1, told.stderr
     assert '11 done, 1 crashed' in told.stdout
     with Store(study, tmp_path / 'study_results') as store:

@@ -20,26 +20,46 @@ def measure(text: str, **columns: np.ndarray) -> float:
     """Return the value of a measure of the field /a.x, and of others."""
     expression = Expression(text, MEASURING)
     given = {'x': DECAY, **columns}
-    return expression.number({
-        reference: Series(TIMES, np.atleast_2d(given[reference.path[-1]].T).T if given[
-            reference.path[-1]].ndim > 1 else given[reference.path[-1]][:, None],
-            tuple('abc'[:given[reference.path[-1]].shape[1]]) if given[
-                reference.path[-1]].ndim > 1 else ('',))
-        for reference in expression.references})
+    return expression.number(
+        {
+            reference: Series(
+                TIMES,
+                np.atleast_2d(given[reference.path[-1]].T).T
+                if given[reference.path[-1]].ndim > 1
+                else given[reference.path[-1]][:, None],
+                tuple('abc'[: given[reference.path[-1]].shape[1]])
+                if given[reference.path[-1]].ndim > 1
+                else ('',),
+            )
+            for reference in expression.references
+        }
+    )
 
 
-@pytest.mark.parametrize(('text', 'value'), [
-    ('max(/a.x)', DECAY.max()), ('min(/a.x)', DECAY.min()), ('mean(/a.x)', DECAY.mean()),
-    ('std(/a.x)', DECAY.std()), ('rms(/a.x - 1)', math.sqrt(np.mean((DECAY - 1.0) ** 2))),
-    ('first(/a.x)', DECAY[0]), ('last(/a.x)', DECAY[-1]),
-    ('at(/a.x, 0.505)', 0.5 * (DECAY[50] + DECAY[51])),
-    ('percentile(/a.x, 50)', np.median(DECAY)), ('max(/a.x) / last(/a.x) - 1', None),
-    ('max(after(/a.x, 1))', DECAY[100:].max()), ('min(before(/a.x, 1))', DECAY[:101].min()),
-    ('mean(between(/a.x, 0.5, 1))', DECAY[50:101].mean()), ('max(/a.x, 1) ', 'series'),
-    ('max(max(/a.x, 1))', DECAY.max()), ('max(max(/a.x), 7)', 7.0),
-    ('crossing(/a.x, 1)', TIMES[np.argmax(DECAY >= 1.0)]), ('crossing(/a.x, 5)', math.inf),
-    ('time_above(/a.x, 1)', 0.01 * np.sum(DECAY[:-1] > 1.0)),
-])
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [
+        ('max(/a.x)', DECAY.max()),
+        ('min(/a.x)', DECAY.min()),
+        ('mean(/a.x)', DECAY.mean()),
+        ('std(/a.x)', DECAY.std()),
+        ('rms(/a.x - 1)', math.sqrt(np.mean((DECAY - 1.0) ** 2))),
+        ('first(/a.x)', DECAY[0]),
+        ('last(/a.x)', DECAY[-1]),
+        ('at(/a.x, 0.505)', 0.5 * (DECAY[50] + DECAY[51])),
+        ('percentile(/a.x, 50)', np.median(DECAY)),
+        ('max(/a.x) / last(/a.x) - 1', None),
+        ('max(after(/a.x, 1))', DECAY[100:].max()),
+        ('min(before(/a.x, 1))', DECAY[:101].min()),
+        ('mean(between(/a.x, 0.5, 1))', DECAY[50:101].mean()),
+        ('max(/a.x, 1) ', 'series'),
+        ('max(max(/a.x, 1))', DECAY.max()),
+        ('max(max(/a.x), 7)', 7.0),
+        ('crossing(/a.x, 1)', TIMES[np.argmax(DECAY >= 1.0)]),
+        ('crossing(/a.x, 5)', math.inf),
+        ('time_above(/a.x, 1)', 0.01 * np.sum(DECAY[:-1] > 1.0)),
+    ],
+)
 def test_measures_are_what_numpy_says(text, value):
     """Compare each reduction with its definition."""
     if value == 'series':

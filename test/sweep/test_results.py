@@ -20,22 +20,39 @@ from sim_bridge.sweep.table import rows_of
 @pytest.fixture
 def study(tmp_path) -> Study:
     """Return a study of 40 runs, with inputs of all kinds."""
-    return write_study(tmp_path, {
-        **PUSHED, 'design': 'grid', 'samples': None, 'repeats': 2, 'vary': {
-            **PUSHED['vary'],
-            'solver': {'path': 'parameters.solver', 'values': ['direct', 'split']},
-            'gravity': {'path': 'parameters.gravity', 'values': [[0, 0, -9.81], [0, 0, -1.6]]},
-            'steps': {'path': 'parameters.substeps', 'values': [1, 2, 3, 4, 5]},
-            'sleep': {'path': 'parameters.sleep', 'values': [True, False]}}}, 'kept.yaml')
+    return write_study(
+        tmp_path,
+        {
+            **PUSHED,
+            'design': 'grid',
+            'samples': None,
+            'repeats': 2,
+            'vary': {
+                **PUSHED['vary'],
+                'solver': {'path': 'parameters.solver', 'values': ['direct', 'split']},
+                'gravity': {'path': 'parameters.gravity', 'values': [[0, 0, -9.81], [0, 0, -1.6]]},
+                'steps': {'path': 'parameters.substeps', 'values': [1, 2, 3, 4, 5]},
+                'sleep': {'path': 'parameters.sleep', 'values': [True, False]},
+            },
+        },
+        'kept.yaml',
+    )
 
 
 def row(study: Study, run: int, **changes: object) -> Row:
     """Return a row as a run would have it."""
     values = {
-        'success': True, 'inputs': study.design.of(run), 'criteria': {'holds': True},
+        'success': True,
+        'inputs': study.design.of(run),
+        'criteria': {'holds': True},
         'measures': {'worst': 0.1 * run, 'sag': math.inf if run else math.nan},
-        'state_hash': f'{run:064x}', 'steps': 40, 'simulated_s': 0.2, 'noise_seed': 7,
-        'files': {'description of arm': 'a'}, 'versions': {'sim_bridge': '1', 'python': '3'}}
+        'state_hash': f'{run:064x}',
+        'steps': 40,
+        'simulated_s': 0.2,
+        'noise_seed': 7,
+        'files': {'description of arm': 'a'},
+        'versions': {'sim_bridge': '1', 'python': '3'},
+    }
     return Row(run, **{'status': 'done', **values, **changes})
 
 
@@ -50,7 +67,7 @@ def test_rows_are_what_was_added(study, tmp_path):
     assert len(rows) == 80
     with Store(study, tmp_path / 'results', part_size=30) as store:
         for k in range(0, 80, 7):
-            store.add(reversed(rows[k:k + 7]))
+            store.add(reversed(rows[k : k + 7]))
         store.finish()
     assert shown(read_results(study, tmp_path / 'results')) == shown(rows)
     assert source_of(tmp_path / 'results') == study.source
@@ -60,7 +77,9 @@ def test_rows_are_what_was_added(study, tmp_path):
     assert read.column('input.solver').to_pylist()[:2] == ['direct', 'direct']
     assert json.loads(read.column('input.gravity')[0].as_py()) == [0, 0, -9.81]
     assert {str(read.schema.field(f'input.{name}').type) for name in ('steps', 'sleep')} == {
-        'int64', 'bool'}
+        'int64',
+        'bool',
+    }
 
 
 def test_runs_without_measures_have_rows(study, tmp_path):
@@ -128,22 +147,27 @@ def test_results_are_of_one_study(study, tmp_path):
             pass
         with pytest.raises(StateError, match=r'hall\.yaml'):
             store.add([row(study, 1, files={'hall.yaml': 'b'})])
-        with pytest.raises(StateError, match='run 2 was made by sim_bridge 2, those before it by '
-                           'sim_bridge 1'):
+        with pytest.raises(
+            StateError, match='run 2 was made by sim_bridge 2, those before it by sim_bridge 1'
+        ):
             store.add([row(study, 2, versions={'sim_bridge': '2', 'python': '3'})])
         assert store.count == 1
     study.source.write_text(study.source.read_text().replace('seed: 1', 'seed: 5'))
     other = read_study(study.source)
-    with pytest.raises(StateError, match='has changed since results were written'), (
-            Store(other, folder)):
+    with (
+        pytest.raises(StateError, match='has changed since results were written'),
+        Store(other, folder),
+    ):
         pass
     (tmp_path / 'hall.yaml').write_text('world: {ground: true}')
     with pytest.raises(StateError, match=r'files have changed.*hall\.yaml'), Store(study, folder):
         pass
     (tmp_path / 'mine').mkdir()
     (tmp_path / 'mine' / 'notes.txt').write_text('')
-    with pytest.raises(StateError, match=r'holds other files, such as notes\.txt'), (
-            Store(study, tmp_path / 'mine')):
+    with (
+        pytest.raises(StateError, match=r'holds other files, such as notes\.txt'),
+        Store(study, tmp_path / 'mine'),
+    ):
         pass
     with pytest.raises(StateError, match='holds no results'):
         read_results(study, tmp_path / 'mine')

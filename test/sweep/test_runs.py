@@ -94,8 +94,12 @@ def test_a_bag_of_a_run_has_its_bits(tmp_path):
 def test_what_goes_wrong_is_a_row(folder):
     """Give a crash, a hang and errors a row with the reason; others go on."""
     log = str(folder / 'log')
-    study = write_study(folder, with_controller(
-        {'kind': 'function', 'call': 'controllers.py:fragile', 'number': 0, 'log': log}))
+    study = write_study(
+        folder,
+        with_controller(
+            {'kind': 'function', 'call': 'controllers.py:fragile', 'number': 0, 'log': log}
+        ),
+    )
     good, crashed, hung = swept(study, folder / 'results', 1, timeout_s=5.0)
     assert good.status == 'done' and good.measures['sag'] > 0.0
     assert (crashed.status, crashed.attempts) == ('crashed', 2)
@@ -108,9 +112,13 @@ def test_what_goes_wrong_is_a_row(folder):
 
 def test_errors_of_a_run_are_its_reason(folder):
     """Tell what a controller did wrong, and where."""
-    study = write_study(folder, with_controller(
-        {'kind': 'function', 'call': 'controllers.py:wrong', 'number': 0},
-        vary={'number': {'path': 'controller.number', 'values': [0, 1, 2, 3]}}))
+    study = write_study(
+        folder,
+        with_controller(
+            {'kind': 'function', 'call': 'controllers.py:wrong', 'number': 0},
+            vary={'number': {'path': 'controller.number', 'values': [0, 1, 2, 3]}},
+        ),
+    )
     few, nan, raised, text = swept(study, folder / 'results', 1)
     assert {row.status for row in (few, nan, raised, text)} == {'failed'}
     assert "what controllers.py:wrong returns = 'stay': expected 7 finite" in text.reason
@@ -119,15 +127,19 @@ def test_errors_of_a_run_are_its_reason(folder):
     assert 'KeyError' in raised.reason and 'controllers.py:' in raised.reason
 
 
-@pytest.mark.parametrize(('measure', 'told'), [
-    ('max(/joint_state.position[joint_1])', "Did you mean '/joint_states'?"),
-    ('max(joint_states.positions)', "Did you mean 'position'?"),
-    ('last(joint_states.position[joint_9])', "Did you mean 'joint_7'?"),
-    ('last(joint_states.position)', 'Name one in brackets')])
+@pytest.mark.parametrize(
+    ('measure', 'told'),
+    [
+        ('max(/joint_state.position[joint_1])', "Did you mean '/joint_states'?"),
+        ('max(joint_states.positions)', "Did you mean 'position'?"),
+        ('last(joint_states.position[joint_9])', "Did you mean 'joint_7'?"),
+        ('last(joint_states.position)', 'Name one in brackets'),
+    ],
+)
 def test_a_measure_of_nothing_is_told(tmp_path, measure, told):
     """Name what there is instead of the topic, field or item."""
     study = write_study(tmp_path, {**PUSHED, 'measure': {'worst': measure}, 'samples': 1})
-    row, = swept(study, tmp_path / 'results', 1)
+    (row,) = swept(study, tmp_path / 'results', 1)
     assert row.status == 'failed' and told in row.reason
     assert row.reason.startswith(f'measure worst ({measure}): ')
     assert row.state_hash and row.steps == 40
@@ -137,17 +149,39 @@ def test_functions_and_nodes_are_controllers_as_the_laws_are(folder, ros_environ
     """Move an arm by the law, by its node in lockstep, and by a node of one's own, alike."""
     pose = {'positions': BENT, 'natural_frequency': 40.0}
     (folder / 'mine.py').write_text(
-        'from sim_bridge.control.pd_controller import main\nraise SystemExit(main())\n')
-    study = write_study(folder, {
-        'design': 'list', 'noise': 'same',
-        'vary': {'who': {'path': 'controller', 'values': [
-            {'kind': 'pd', **pose}, {'kind': 'node', 'command': 'pd', 'parameters': pose},
-            {'kind': 'node', 'command': [sys.executable, 'mine.py'], 'parameters': pose},
-            {'kind': 'function', 'call': 'controllers.py:hold', 'number': 0, 'gain': 400.0,
-             'goal': BENT},
-            {'kind': 'none'}]}},
-        'run': {**PUSHED['run'], 'disturbances': {}},
-        'measure': {'sag': PUSHED['measure']['sag']}})
+        'from sim_bridge.control.pd_controller import main\nraise SystemExit(main())\n'
+    )
+    study = write_study(
+        folder,
+        {
+            'design': 'list',
+            'noise': 'same',
+            'vary': {
+                'who': {
+                    'path': 'controller',
+                    'values': [
+                        {'kind': 'pd', **pose},
+                        {'kind': 'node', 'command': 'pd', 'parameters': pose},
+                        {
+                            'kind': 'node',
+                            'command': [sys.executable, 'mine.py'],
+                            'parameters': pose,
+                        },
+                        {
+                            'kind': 'function',
+                            'call': 'controllers.py:hold',
+                            'number': 0,
+                            'gain': 400.0,
+                            'goal': BENT,
+                        },
+                        {'kind': 'none'},
+                    ],
+                }
+            },
+            'run': {**PUSHED['run'], 'disturbances': {}},
+            'measure': {'sag': PUSHED['measure']['sag']},
+        },
+    )
     law, node, mine, function, nobody = swept(study, folder / 'results', 1)
     assert [row.reason for row in (law, node, mine, function, nobody)] == [''] * 5
     assert law.state_hash == node.state_hash == mine.state_hash
@@ -162,15 +196,29 @@ def test_functions_and_nodes_are_controllers_as_the_laws_are(folder, ros_environ
 
 def test_a_node_that_ends_or_dies_ends_no_sweep(folder, ros_environment):
     """Tell of a node that fails; let one that is to be killed be dead, and the run go on."""
-    study = write_study(folder, {
-        'design': 'list',
-        'vary': {'who': {'path': 'controller', 'values': [
-            {'kind': 'node', 'command': [sys.executable, '-c', 'raise SystemExit(3)']},
-            {'kind': 'node', 'command': ['no-such-program']},
-            {'kind': 'node', 'command': 'pd'},
-            {'kind': 'node', 'command': 'pd', 'parameters': {'natural_frequncy': 30.0}}]}},
-        'run': {**PUSHED['run'], 'disturbances': {'end': {'kind': 'death', 'at': 0.1}}},
-        'measure': {'commanded': 'max(abs(between(joint_states.effort[joint_2], 0.02, 0.1)))'}})
+    study = write_study(
+        folder,
+        {
+            'design': 'list',
+            'vary': {
+                'who': {
+                    'path': 'controller',
+                    'values': [
+                        {'kind': 'node', 'command': [sys.executable, '-c', 'raise SystemExit(3)']},
+                        {'kind': 'node', 'command': ['no-such-program']},
+                        {'kind': 'node', 'command': 'pd'},
+                        {
+                            'kind': 'node',
+                            'command': 'pd',
+                            'parameters': {'natural_frequncy': 30.0},
+                        },
+                    ],
+                }
+            },
+            'run': {**PUSHED['run'], 'disturbances': {'end': {'kind': 'death', 'at': 0.1}}},
+            'measure': {'commanded': 'max(abs(between(joint_states.effort[joint_2], 0.02, 0.1)))'},
+        },
+    )
     ended, unknown, killed, mistyped = swept(study, folder / 'results', 1)
     assert 'ended with exit code 3' in ended.reason
     assert 'exit code 127; it said: no-such-program cannot be started' in unknown.reason
@@ -181,32 +229,67 @@ def test_a_node_that_ends_or_dies_ends_no_sweep(folder, ros_environment):
 
 def effort_after(faults: dict[str, Any], folder: Path) -> Any:
     """Return efforts of a joint [N m] and whether a run is that without faults."""
-    study = write_study(folder, {
-        'design': 'list', 'noise': 'same',
-        'vary': {'faults': {'path': 'disturbances', 'values': [{}, faults]}},
-        'run': {**PUSHED['run'], 'controller': {
-            'kind': 'pd', 'amplitude': [0.3], 'frequency': [2.0], 'ramp_time': 0.1}},
-        'measure': {f'at_{k}': f'at(joint_states.position[joint_2], {k / 200})'
-                    for k in range(4, 40, 2)}})
+    study = write_study(
+        folder,
+        {
+            'design': 'list',
+            'noise': 'same',
+            'vary': {'faults': {'path': 'disturbances', 'values': [{}, faults]}},
+            'run': {
+                **PUSHED['run'],
+                'controller': {
+                    'kind': 'pd',
+                    'amplitude': [0.3],
+                    'frequency': [2.0],
+                    'ramp_time': 0.1,
+                },
+            },
+            'measure': {
+                f'at_{k}': f'at(joint_states.position[joint_2], {k / 200})'
+                for k in range(4, 40, 2)
+            },
+        },
+    )
     clean, faulty = swept(study, folder / f'results_{next(iter(faults))}', 1)
     assert faulty.status == clean.status == 'done', faulty.reason
     return (np.array([*clean.measures.values()]), np.array([*faulty.measures.values()]))
 
 
-@pytest.mark.parametrize('fault', [
-    {'silence': {'kind': 'silence', 'at': 0.1, 'duration': 0.05}},
-    {'freeze': {'kind': 'freeze', 'at': 0.1, 'duration': 0.05}},
-    {'delay': {'kind': 'delay', 'at': 0.1, 'steps': 3}},
-    {'loss': {'kind': 'loss', 'at': 0.1, 'probability': 0.7}},
-    {'death': {'kind': 'death', 'at': 0.1}},
-    {'push': {'kind': 'push', 'at': 0.1, 'duration': 0.02, 'force': [0, 0, 300],
-              'link': 'tool_flange'}},
-    {'change': {'kind': 'change', 'at': 0.1, 'changes': {
-        'arm': {'joints': {'joint_2': {'friction': 20.0}}}}}},
-    {'settings': {'kind': 'settings', 'at': 0.1, 'gravity': [0, 0, 5.0]}},
-    {'force_fields': {'kind': 'force_fields', 'at': 0.1, 'force_fields': {
-        'wind': {'type': 'uniform', 'acceleration': [0, 0, 30.0]}}}},
-], ids=lambda fault: next(iter(fault)))
+@pytest.mark.parametrize(
+    'fault',
+    [
+        {'silence': {'kind': 'silence', 'at': 0.1, 'duration': 0.05}},
+        {'freeze': {'kind': 'freeze', 'at': 0.1, 'duration': 0.05}},
+        {'delay': {'kind': 'delay', 'at': 0.1, 'steps': 3}},
+        {'loss': {'kind': 'loss', 'at': 0.1, 'probability': 0.7}},
+        {'death': {'kind': 'death', 'at': 0.1}},
+        {
+            'push': {
+                'kind': 'push',
+                'at': 0.1,
+                'duration': 0.02,
+                'force': [0, 0, 300],
+                'link': 'tool_flange',
+            }
+        },
+        {
+            'change': {
+                'kind': 'change',
+                'at': 0.1,
+                'changes': {'arm': {'joints': {'joint_2': {'friction': 20.0}}}},
+            }
+        },
+        {'settings': {'kind': 'settings', 'at': 0.1, 'gravity': [0, 0, 5.0]}},
+        {
+            'force_fields': {
+                'kind': 'force_fields',
+                'at': 0.1,
+                'force_fields': {'wind': {'type': 'uniform', 'acceleration': [0, 0, 30.0]}},
+            }
+        },
+    ],
+    ids=lambda fault: next(iter(fault)),
+)
 def test_disturbances_and_faults_act_from_their_time_on(tmp_path, fault):
     """Change nothing before, and something after."""
     clean, faulty = effort_after(fault, tmp_path)
@@ -219,18 +302,39 @@ def test_scenes_differ_by_values_of_their_files(tmp_path):
     """Put values into a scene file, which itself stays as it is; entities are moved."""
     (tmp_path / 'hall.yaml').write_text(
         'world:\n  ground: true\n  objects:\n'
-        '    ball: {sphere: 0.1, mass: 1.0, position: [0, 0, 0.5]}\n')
-    study = write_study(tmp_path, {
-        'design': 'list',
-        'vary': {
-            'height': {'path': 'world.objects.ball.position[2]', 'values': [0.5, 1.0, 2.0]},
-            'speed': {'path': 'disturbances.kick.linear_velocity[0]', 'values': [0.0, 0.0, 3.0]}},
-        'run': {'scene': 'hall.yaml', 'duration': 0.2, 'parameters': {'object_state_rate': 0.0},
-                'disturbances': {'kick': {'kind': 'move', 'robot': 'ball', 'at': 0.1,
-                                          'linear_velocity': [0.0, 0.0, 0.0]}}},
-        'measure': {'top': 'first(object_states.transforms[0].translation.z)',
-                    'at_kick': 'at(object_states.transforms[0].translation.z, 0.1)',
-                    'far': 'last(object_states.transforms[0].translation.x)'}})
+        '    ball: {sphere: 0.1, mass: 1.0, position: [0, 0, 0.5]}\n'
+    )
+    study = write_study(
+        tmp_path,
+        {
+            'design': 'list',
+            'vary': {
+                'height': {'path': 'world.objects.ball.position[2]', 'values': [0.5, 1.0, 2.0]},
+                'speed': {
+                    'path': 'disturbances.kick.linear_velocity[0]',
+                    'values': [0.0, 0.0, 3.0],
+                },
+            },
+            'run': {
+                'scene': 'hall.yaml',
+                'duration': 0.2,
+                'parameters': {'object_state_rate': 0.0},
+                'disturbances': {
+                    'kick': {
+                        'kind': 'move',
+                        'robot': 'ball',
+                        'at': 0.1,
+                        'linear_velocity': [0.0, 0.0, 0.0],
+                    }
+                },
+            },
+            'measure': {
+                'top': 'first(object_states.transforms[0].translation.z)',
+                'at_kick': 'at(object_states.transforms[0].translation.z, 0.1)',
+                'far': 'last(object_states.transforms[0].translation.x)',
+            },
+        },
+    )
     rows = swept(study, tmp_path / 'results', 1)
     assert [row.reason for row in rows] == [''] * 3
     assert [row.measures['top'] for row in rows] == pytest.approx([0.5, 1.0, 2.0], abs=1e-4)
@@ -246,7 +350,7 @@ def test_a_disturbance_that_cannot_be_is_told(tmp_path):
     """Name the disturbance, and what there is instead."""
     run = copy.deepcopy(PUSHED['run'])
     run['disturbances']['push']['link'] = 'tool_flnge'
-    row, = swept(write_study(tmp_path, {**PUSHED, 'run': run, 'samples': 1}), tmp_path / 'r', 1)
+    (row,) = swept(write_study(tmp_path, {**PUSHED, 'run': run, 'samples': 1}), tmp_path / 'r', 1)
     assert row.reason.startswith("disturbance push: unknown link 'tool_flnge'")
     assert "Did you mean 'tool_flange'?" in row.reason
 
@@ -254,9 +358,11 @@ def test_a_disturbance_that_cannot_be_is_told(tmp_path):
 def test_a_crash_tells_where_it_was(folder):
     """Keep the calls of a crash in its reason, and no list of modules."""
     (folder / 'aborting.py').write_text(
-        'import os\n\ndef stop(joints, number):\n    return lambda t, q, dq: os.abort()\n')
-    study = write_study(folder, with_controller(
-        {'kind': 'function', 'call': 'aborting.py:stop', 'number': 0}))
+        'import os\n\ndef stop(joints, number):\n    return lambda t, q, dq: os.abort()\n'
+    )
+    study = write_study(
+        folder, with_controller({'kind': 'function', 'call': 'aborting.py:stop', 'number': 0})
+    )
     reason = run_apart(study, 0, 120.0).reason
     assert 'SIGABRT' in reason and 'aborting.py' in reason and 'modules' not in reason
 
@@ -268,9 +374,9 @@ def test_a_worker_ends_with_who_started_it(tmp_path):
         'import sys, time\nfrom sim_bridge.sweep.host import Host, Job\n'
         'from sim_bridge.sweep.study import read_study\n'
         f'host = Host(read_study({str(study.source)!r}), 600.0)\nhost.begin(Job(0))\n'
-        'print(host.pid, flush=True)\ntime.sleep(600.0)\n')
-    process = subprocess.Popen(
-        [sys.executable, '-c', program], stdout=subprocess.PIPE, text=True)
+        'print(host.pid, flush=True)\ntime.sleep(600.0)\n'
+    )
+    process = subprocess.Popen([sys.executable, '-c', program], stdout=subprocess.PIPE, text=True)
     pid = int(process.stdout.readline())
     process.kill()
     process.wait()

@@ -29,9 +29,11 @@ def test_sobol_indices_are_those_of_the_ishigami_function():
     of_x = 0.5 * (1.0 + B * math.pi**4 / 5) ** 2
     of_xz = B**2 * math.pi**8 * 8 / 225
     assert [share.first for share in shares] == pytest.approx(
-        [of_x / variance, A**2 / 8 / variance, 0.0], abs=0.03)
+        [of_x / variance, A**2 / 8 / variance, 0.0], abs=0.03
+    )
     assert [share.total for share in shares] == pytest.approx(
-        [(of_x + of_xz) / variance, A**2 / 8 / variance, of_xz / variance], abs=0.03)
+        [(of_x + of_xz) / variance, A**2 / 8 / variance, of_xz / variance], abs=0.03
+    )
     assert {share.used for share in shares} == {1024}
 
 
@@ -65,6 +67,7 @@ def test_texts_explain_a_share_of_ranks():
     draw = np.random.default_rng(2)
     values = np.array([{'a': 2.0, 'b': 0.0, 'c': 1.0}[each] for each in groups])
     assert correlation(groups, values + 0.1 * draw.random(120)).value == pytest.approx(
-        math.sqrt(8 / 9), abs=0.01)
+        math.sqrt(8 / 9), abs=0.01
+    )
     assert correlation(groups, draw.random(120)).p > 0.05
     assert correlation(['a'] * 120, values) is None

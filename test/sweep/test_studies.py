@@ -72,7 +72,7 @@ def test_defects_are_told_with_their_line(tmp_path, line, told):
     text = '\n'.join(lines)
     if key == 'friction':
         at = next(k for k, each in enumerate(lines) if each.strip() == 'friction:')
-        lines[at:at + 5] = [f'    {line}']
+        lines[at : at + 5] = [f'    {line}']
     elif key == 'wrong':
         at = 1
         lines.insert(1, f'  {line}')
@@ -92,7 +92,8 @@ def test_defects_are_told_with_their_line(tmp_path, line, told):
     assert told in str(raised.value)
     if key not in ('friction',) or 'uniform: [2' in line:
         assert any(abs(finding.line - at - 1) <= 1 for finding in raised.value.report.findings), (
-            str(raised.value))
+            str(raised.value)
+        )
 
 
 def test_a_kind_that_is_none_is_one_defect(tmp_path):
@@ -100,22 +101,32 @@ def test_a_kind_that_is_none_is_one_defect(tmp_path):
     run = {**PUSHED['run'], 'controller': {'kind': 'pod', 'stiffness': 3.0}}
     with pytest.raises(StudyError) as raised:
         write_study(tmp_path, {**PUSHED, 'run': run})
-    finding, = raised.value.report.findings
+    (finding,) = raised.value.report.findings
     assert "did you mean 'pd'?" in finding.message
 
 
 def test_files_that_are_not_there_are_told(tmp_path, capsys):
     """Name robot, scene, parameters and function by check, and before the first run."""
-    for number, (changes, told) in enumerate((
+    for number, (changes, told) in enumerate(
+        (
             ({'robot': 'arn'}, "Did you mean 'arm'?"),
             ({'robot': 'arm/x.urdf'}, 'the path of a file that exists'),
             ({'robot': None, 'scene': 'hal.yaml'}, "hall.yaml'?"),
             ({'params': 'mine.yaml'}, 'mine.yaml does not'),
-            ({'controller': {'kind': 'function', 'call': 'law.py:hold'}}, 'law.py does not'))):
+            ({'controller': {'kind': 'function', 'call': 'law.py:hold'}}, 'law.py does not'),
+        )
+    ):
         (tmp_path / 'hall.yaml').write_text('world: {}')
         run = {key: value for key, value in {**PUSHED['run'], **changes}.items() if value}
-        study = write_study(tmp_path, {**PUSHED, 'run': run, 'vary': {
-            'friction': {'path': 'parameters.friction', 'uniform': [0, 1]}}}, f'{number}.yaml')
+        study = write_study(
+            tmp_path,
+            {
+                **PUSHED,
+                'run': run,
+                'vary': {'friction': {'path': 'parameters.friction', 'uniform': [0, 1]}},
+            },
+            f'{number}.yaml',
+        )
         assert main(['check', str(study.source)]) == 1
         assert told in capsys.readouterr().out
         assert main(['sweep', str(study.source)]) == 2
@@ -126,18 +137,24 @@ def test_files_that_are_not_there_are_told(tmp_path, capsys):
 
 def test_designs_take_what_they_can(tmp_path):
     """Refuse samples that are no power of 2, texts for Sobol indices, lists of other lengths."""
+
     def refused(**changes: object) -> str:
         with pytest.raises(StudyError) as raised:
             write_study(tmp_path, {**PUSHED, **changes})
         return str(raised.value)
 
-    texts = {**PUSHED['vary'], 'solver': {
-        'path': 'parameters.solver', 'values': ['direct', 'split']}}
+    texts = {
+        **PUSHED['vary'],
+        'solver': {'path': 'parameters.solver', 'values': ['direct', 'split']},
+    }
     assert 'must be a power of 2 for Sobol indices, such as 8' in refused(design='saltelli')
     assert 'takes inputs that are numbers' in refused(design='saltelli', samples=8, vary=texts)
     assert 'needs an input with values' in refused(design='grid', samples=None)
-    assert 'must be equally long' in refused(design='list', samples=None, vary={
-        **texts, 'rate': {'path': 'parameters.rate', 'range': [100, 200, 3]}})
+    assert 'must be equally long' in refused(
+        design='list',
+        samples=None,
+        vary={**texts, 'rate': {'path': 'parameters.rate', 'range': [100, 200, 3]}},
+    )
 
 
 def test_a_study_that_is_not_there(tmp_path):
@@ -146,14 +163,31 @@ def test_a_study_that_is_not_there(tmp_path):
         read_study(tmp_path / 'nowhere.yaml')
 
 
-@pytest.mark.parametrize(('text', 'holds'), [
-    ('a < 2', True), ('a < 2 and b > 3', False), ('not a > 2', True), ('1 < a < 2', True),
-    ('abs(0 - a) + 1 == 2.5', True), ('never < 1', False), ('not never < 1', False),
-    ('a / zero > 1', False), ('name == "x"', True), ('endless < inf', False)])
+@pytest.mark.parametrize(
+    ('text', 'holds'),
+    [
+        ('a < 2', True),
+        ('a < 2 and b > 3', False),
+        ('not a > 2', True),
+        ('1 < a < 2', True),
+        ('abs(0 - a) + 1 == 2.5', True),
+        ('never < 1', False),
+        ('not never < 1', False),
+        ('a / zero > 1', False),
+        ('name == "x"', True),
+        ('endless < inf', False),
+    ],
+)
 def test_criteria_compare_measures_and_inputs(text, holds):
     """Do arithmetic, comparisons and logic; nothing holds of what is no number."""
-    values = {'a': 1.5, 'b': 2.0, 'never': float('nan'), 'zero': 0.0, 'name': 'x',
-              'endless': float('inf')}
+    values = {
+        'a': 1.5,
+        'b': 2.0,
+        'never': float('nan'),
+        'zero': 0.0,
+        'name': 'x',
+        'endless': float('inf'),
+    }
     assert Criterion(text, values).holds(values) is holds
 
 

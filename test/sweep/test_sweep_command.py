@@ -39,17 +39,29 @@ def logged(joints, number, log):
 def logging_study(tmp_path) -> Path:
     """Return a study of 30 runs that note in a file that they began."""
     (tmp_path / 'logging_controller.py').write_text(LOGGING)
-    return write_study(tmp_path, with_controller(
-        {'kind': 'function', 'call': 'logging_controller.py:logged', 'number': 0,
-         'log': str(tmp_path / 'log')},
-        vary={'number': {'path': 'controller.number', 'range': [0, 29, 30]}})).source
+    return write_study(
+        tmp_path,
+        with_controller(
+            {
+                'kind': 'function',
+                'call': 'logging_controller.py:logged',
+                'number': 0,
+                'log': str(tmp_path / 'log'),
+            },
+            vary={'number': {'path': 'controller.number', 'range': [0, 29, 30]}},
+        ),
+    ).source
 
 
 def start(*arguments: object) -> subprocess.Popen:
     """Start the command."""
     return subprocess.Popen(
         [sys.executable, '-m', 'sim_bridge', 'sweep', *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def wait_for_rows(process: subprocess.Popen, folder: Path, count: int) -> None:
@@ -62,8 +74,9 @@ def wait_for_rows(process: subprocess.Popen, folder: Path, count: int) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize(('number', 'code'), [(signal.SIGKILL, -9), (signal.SIGINT, 130)],
-                         ids=['killed', 'interrupted'])
+@pytest.mark.parametrize(
+    ('number', 'code'), [(signal.SIGKILL, -9), (signal.SIGINT, 130)], ids=['killed', 'interrupted']
+)
 def test_a_sweep_goes_on_where_it_was(logging_study, tmp_path, number, code):
     """Make no run again that has a row, lose none, and have the rows of an undisturbed sweep."""
     folder = logging_study.with_name('study_results')
@@ -112,8 +125,10 @@ def test_a_killed_process_costs_no_run(logging_study, tmp_path):
 
 def test_first_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
     """End a sweep whose first runs all fail, and say why; go on if asked to."""
-    study = write_study(tmp_path, {
-        **PUSHED, 'samples': 15, 'measure': {'worst': 'max(abs(joint_state.position[a]))'}})
+    study = write_study(
+        tmp_path,
+        {**PUSHED, 'samples': 15, 'measure': {'worst': 'max(abs(joint_state.position[a]))'}},
+    )
     assert main(['sweep', str(study.source), '--processes', '1']) == 2
     told = capsys.readouterr()
     assert "Did you mean '/joint_states'?" in told.err and '--keep-going' in told.err
@@ -124,8 +139,9 @@ def test_first_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
 
 def test_few_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
     """Say why all of a small study failed, also by the same command later on."""
-    study = write_study(tmp_path, with_controller(
-        {'kind': 'function', 'call': 'nowhere:hold', 'number': 0}))
+    study = write_study(
+        tmp_path, with_controller({'kind': 'function', 'call': 'nowhere:hold', 'number': 0})
+    )
     assert main(['sweep', str(study.source), '--processes', '1']) == 2
     told = capsys.readouterr().err
     assert 'all 3 runs failed, run 0 by: ' in told and 'nowhere' in told and 'Delete' in told
@@ -148,11 +164,12 @@ def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
     assert code == 0 and '8 done' in told and 'succeeded' in told
     code, again = run(file)
     assert code == 0 and again.startswith(
-        f'{folder}/results.parquet: all 8 runs were made before\n8 done; ')
+        f'{folder}/results.parquet: all 8 runs were made before\n8 done; '
+    )
     code, told = run('report', file, '--replays', '1', '--by=-sag')
     assert code == 0 and 'report.html: 8 runs' in told
     page = (folder / 'report.html').read_text()
-    worst, = (folder / 'replays').glob('*.html')
+    (worst,) = (folder / 'replays').glob('*.html')
     assert f'href="replays/{worst.name}"' in page and 'Rank correlation' in page
     assert 'worst &lt; 0.01' in page and 'sim_bridge sweep replay' in page
     assert 'http' not in page.split('Plotly', 1)[0]
@@ -161,8 +178,10 @@ def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
     assert code == 0 and told.endswith('the same\n')
     assert (folder / 'replays' / f'run_{number:06}' / 'metadata.yaml').is_file()
     assert run('replay', file, '--run', '8')[0] == 2
-    assert run(file, '--run', '3') == (2, 'sim_bridge sweep: --run = 3: expected a run of sweep '
-                                       'replay\n')
+    assert run(file, '--run', '3') == (
+        2,
+        'sim_bridge sweep: --run = 3: expected a run of sweep replay\n',
+    )
     assert '--results names the folder' in run(file, '-o', 'there')[1]
     assert run('replay', file)[0] == 2
     code, told = run('report', file, '--by', 'wurst')
@@ -177,10 +196,15 @@ def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
 def test_a_run_that_hangs_is_the_same_whatever_the_timeout(tmp_path, capsys):
     """Compare of a run that took too long that it does, not how long was waited."""
     (tmp_path / 'slow.py').write_text(
-        'import time\n\ndef law(joints, number):\n    return lambda t, q, dq: time.sleep(100)\n')
-    study = write_study(tmp_path, with_controller(
-        {'kind': 'function', 'call': 'slow.py:law', 'number': 0},
-        vary={'number': {'path': 'controller.number', 'values': [0]}}))
+        'import time\n\ndef law(joints, number):\n    return lambda t, q, dq: time.sleep(100)\n'
+    )
+    study = write_study(
+        tmp_path,
+        with_controller(
+            {'kind': 'function', 'call': 'slow.py:law', 'number': 0},
+            vary={'number': {'path': 'controller.number', 'values': [0]}},
+        ),
+    )
     assert main(['sweep', str(study.source), '--timeout', '2']) == 1
     assert 'hung, run 0 as the first: took longer than 2 s' in capsys.readouterr().out
     assert main(['sweep', 'replay', str(study.source), '--run', '0', '--timeout', '1']) == 0
@@ -202,10 +226,18 @@ def test_a_row_that_was_changed_is_told(tmp_path, capsys):
 
 def test_sobol_indices_are_reported(tmp_path, capsys):
     """Say of a saltelli design what depends on which input: a push moves what it pushes."""
-    study = write_study(tmp_path, {
-        **PUSHED, 'design': 'saltelli', 'samples': 8, 'vary': {
-            'push': {'path': 'disturbances.push.force[1]', 'uniform': [0.0, 60.0]},
-            'friction': {'path': 'disturbances.push.force[2]', 'uniform': [0.0, 1e-6]}}})
+    study = write_study(
+        tmp_path,
+        {
+            **PUSHED,
+            'design': 'saltelli',
+            'samples': 8,
+            'vary': {
+                'push': {'path': 'disturbances.push.force[1]', 'uniform': [0.0, 60.0]},
+                'friction': {'path': 'disturbances.push.force[2]', 'uniform': [0.0, 1e-6]},
+            },
+        },
+    )
     assert main(['sweep', str(study.source)]) == 0
     assert main(['sweep', 'report', str(study.source)]) == 0
     capsys.readouterr()
@@ -215,5 +247,6 @@ def test_sobol_indices_are_reported(tmp_path, capsys):
     rows = read_results(study, tmp_path / 'study_results')
     push, nothing = find(study, rows).indices['worst']
     assert push.total > 0.9 and nothing.total < 0.01 and push.used == 8
-    assert '<h3>worst, of 8 samples</h3>' in (
-        tmp_path / 'study_results' / 'report.html').read_text()
+    assert (
+        '<h3>worst, of 8 samples</h3>' in (tmp_path / 'study_results' / 'report.html').read_text()
+    )

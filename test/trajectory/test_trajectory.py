@@ -38,7 +38,8 @@ def test_positions_and_velocities_make_cubics_as_scipy_does():
     """Agree with Hermite's cubics at knots and between them, with their derivatives."""
     times, q, v, _ = points(1)
     spline = sb.Trajectory(['a', 'b', 'c'], times, q, v).spline(
-        0, round(times[0] * 1e9), *np.zeros((2, 3)))
+        0, round(times[0] * 1e9), *np.zeros((2, 3))
+    )
     expected = CubicHermiteSpline(times, q, v)
     at = inner_times(times)
     found = sampled(spline, at)
@@ -58,13 +59,15 @@ def test_accelerations_make_quintics_as_scipy_does():
     found = sampled(spline, at + 5.0)
     for order in range(3):
         np.testing.assert_allclose(
-            found[:, order], expected.derivative(order)(at) if order else expected(at), atol=1e-6)
+            found[:, order], expected.derivative(order)(at) if order else expected(at), atol=1e-6
+        )
 
 
 def test_each_segment_knows_what_both_its_ends_do():
     """Move on a line to and from a point that says positions alone; rest after the last."""
     trajectory = sb.Trajectory(
-        ['a'], [1.0, 2.0, 3.0], [[1.0], [3.0], [4.0]], [(), [0.0], [0.0]], [None, [0.0], [0.0]])
+        ['a'], [1.0, 2.0, 3.0], [[1.0], [3.0], [4.0]], [(), [0.0], [0.0]], [None, [0.0], [0.0]]
+    )
     spline = trajectory.spline(0, 0, np.zeros(1), np.ones(1))
     np.testing.assert_allclose(spline.at(S // 2)[:, 0], [0.5, 1.0, 0.0])
     np.testing.assert_allclose(spline.at(1_250 * MS)[:, 0], [1.5, 2.0, 0.0])
@@ -89,7 +92,8 @@ def test_joints_without_end_go_the_short_way_round():
     """Add whole turns where a joint has turned before, for all points alike."""
     trajectory = sb.Trajectory(['a', 'b'], [1.0, 2.0], [[0.5, 0.5], [4.0, 4.0]])
     spline = trajectory.spline(
-        0, 0, np.full(2, 0.4 + 2 * math.tau), np.zeros(2), turning=np.array([True, False]))
+        0, 0, np.full(2, 0.4 + 2 * math.tau), np.zeros(2), turning=np.array([True, False])
+    )
     np.testing.assert_allclose(spline.at(S)[0], [0.5 + 2 * math.tau, 0.5])
     np.testing.assert_allclose(spline.at(2 * S)[0], [4.0 + 2 * math.tau, 4.0])
 
@@ -137,7 +141,8 @@ def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
     times = np.cumsum(rng.integers(1, 50, 1000)) / 1000
     q, v = rng.normal(size=(2, 1000, 2))
     spline = sb.Trajectory(['a', 'b'], times, q, v).spline(
-        0, round(times[0] * 1e9), *np.zeros((2, 2)))
+        0, round(times[0] * 1e9), *np.zeros((2, 2))
+    )
     assert not computed
     expected = CubicHermiteSpline(times, q, v)
     spline.at(round(times[500] * 1e9))
@@ -148,7 +153,8 @@ def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
         np.testing.assert_allclose(spline.at(time_ns)[:2], [position, velocity], atol=1e-5)
         np.testing.assert_array_equal(late.at(time_ns + S), spline.at(time_ns))
         np.testing.assert_allclose(
-            second.at(time_ns)[:, 0], spline.at(time_ns)[:, 1], rtol=1e-9, atol=1e-9)
+            second.at(time_ns)[:, 0], spline.at(time_ns)[:, 1], rtol=1e-9, atol=1e-9
+        )
     assert max(computed) < 100
 
 
@@ -217,7 +223,8 @@ def test_motors_follow_to_rounding(swing):
 
 @pytest.mark.parametrize(
     ('control', 'bound'),
-    [('position', 5e-9), ('velocity', 5e-9), ('servo', 5e-3), ('effort', 3e-2)])
+    [('position', 5e-9), ('velocity', 5e-9), ('servo', 5e-3), ('effort', 3e-2)],
+)
 def test_every_control_follows(swing, control, bound):
     """Follow by velocity, by a servo, by gains; the weaker the law the farther behind."""
     gains = {name: sb.Gains(p=400.0, i=200.0, d=40.0, i_clamp=20.0) for name in SWING[0]}
@@ -254,10 +261,12 @@ def test_another_trajectory_takes_over_without_a_jump():
     times = np.linspace(0.0, 1.0, 1001)
     # the shoulder goes on
     np.testing.assert_allclose(
-        np.concatenate([before, after[1:601]])[:, 0], 0.8 * minimum_jerk(times), atol=5e-9)
+        np.concatenate([before, after[1:601]])[:, 0], 0.8 * minimum_jerk(times), atol=5e-9
+    )
     x = 0.4
-    state = -0.6 * np.array([
-        minimum_jerk(x), 30 * x**2 - 60 * x**3 + 30 * x**4, 60 * x - 180 * x**2 + 120 * x**3])
+    state = -0.6 * np.array(
+        [minimum_jerk(x), 30 * x**2 - 60 * x**3 + 30 * x**4, 60 * x - 180 * x**2 + 120 * x**3]
+    )
     expected = BPoly.from_derivatives([0.0, 0.6], [state, [0.5, 0.0, 0.0]])
     np.testing.assert_allclose(after[:601, 1], expected(np.linspace(0.0, 0.6, 601)), atol=2e-8)
 
@@ -271,8 +280,7 @@ def test_a_trajectory_of_the_future_waits():
     again = following.start(*SWING[:2], [[0.0, 0.0]], *SWING[3:], start_ns=500 * MS)
     assert (later.outcome, replaced.outcome) == ('replaced', 'replaced')
     found = following.run(1502)
-    np.testing.assert_allclose(
-        found[500], minimum_jerk(0.5) * np.array([0.8, -0.6]), atol=5e-9)
+    np.testing.assert_allclose(found[500], minimum_jerk(0.5) * np.array([0.8, -0.6]), atol=5e-9)
     assert again.outcome == 'reached'
     np.testing.assert_allclose(found[-1], 0.0, atol=1e-8)
 
@@ -284,8 +292,7 @@ def test_tolerances_end_a_run_where_the_joint_is():
     shoulder.control, shoulder.max_effort = 'position', 0.5
     following.follower.refresh()
     path = np.array([[0.1, 0.0], [0.0, 0.0], [0.0, 0.0]])
-    run = following.start(
-        *SWING, tolerances=sb.Tolerances(path, np.zeros((3, 2)), 0.0))
+    run = following.start(*SWING, tolerances=sb.Tolerances(path, np.zeros((3, 2)), 0.0))
     following.run(1000)
     assert run.outcome == 'path violated'
     assert "joint 'shoulder': position off by 0.1" in run.words
@@ -301,8 +308,7 @@ def test_the_goal_is_judged_for_as_long_as_it_may_take():
         gains = {name: sb.Gains(p=60.0, d=30.0) for name in SWING[0]}
         following = Following(gains=gains)
         following.world.gravity = (0.0, 0.0, 0.0)
-        run = following.start(
-            *SWING, tolerances=sb.Tolerances(np.zeros((3, 2)), goal, goal_time))
+        run = following.start(*SWING, tolerances=sb.Tolerances(np.zeros((3, 2)), goal, goal_time))
         following.run(steps)
         return run
 

@@ -15,17 +15,23 @@ import sim_bridge as sb
 from sim_bridge.tuning.measures import Constraint, Measure
 
 # of the pendulum about its pivot, and the stiffness of the servo
-INERTIA, P = 0.0833436 + 1.0 * 0.5 ** 2, 50.0
+INERTIA, P = 0.0833436 + 1.0 * 0.5**2, 50.0
 RATE = math.sqrt(P / INERTIA)
 
 
 def step_response(**changes: object) -> dict[str, object]:
     """Return a tuning of a mass on a spring and a damper: a step of its target."""
     return {
-        'robot': 'pendulum', 'gravity': [0.0, 0.0, 0.0], 'duration': 1.5,
+        'robot': 'pendulum',
+        'gravity': [0.0, 0.0, 0.0],
+        'duration': 1.5,
         'period': 0.005,
-        'targets': {'pivot': 0.1}, 'gains': {'pivot': {'p': P}}, 'vary': {'pivot.d': [0.1, 100.0]},
-        'minimise': 'integral(error[pivot] ** 2)', **changes}
+        'targets': {'pivot': 0.1},
+        'gains': {'pivot': {'p': P}},
+        'vary': {'pivot.d': [0.1, 100.0]},
+        'minimise': 'integral(error[pivot] ** 2)',
+        **changes,
+    }
 
 
 def test_damping_of_the_least_squared_error_is_one_half():
@@ -33,7 +39,7 @@ def test_damping_of_the_least_squared_error_is_one_half():
     # that is (4 zeta² + 1) / (4 zeta omega), least at 1/2
     found = sb.optimise(step_response())
     assert found.values['pivot.d'] == pytest.approx(2.0 * 0.5 * RATE * INERTIA, rel=0.02)
-    assert found.cost == pytest.approx(0.1 ** 2 * 1.0 / RATE, rel=0.01)
+    assert found.cost == pytest.approx(0.1**2 * 1.0 / RATE, rel=0.01)
     assert found.is_converged
     assert not found.at_limit
 
@@ -41,11 +47,14 @@ def test_damping_of_the_least_squared_error_is_one_half():
 def test_a_constraint_binds_where_it_must():
     """Damp as much as an overshoot of 5 % wants, and no more."""
     # without the constraint less damping would be better
-    found = sb.optimise(step_response(
-        minimise='integral(abs(error[pivot]))',
-        constraints=['max(position[pivot]) <= 0.101', 'peak(velocity[pivot]) >= 0.001']))
+    found = sb.optimise(
+        step_response(
+            minimise='integral(abs(error[pivot]))',
+            constraints=['max(position[pivot]) <= 0.101', 'peak(velocity[pivot]) >= 0.001'],
+        )
+    )
     log = math.log(0.01)
-    ratio = -log / math.sqrt(math.pi ** 2 + log ** 2)
+    ratio = -log / math.sqrt(math.pi**2 + log**2)
     assert found.values['pivot.d'] == pytest.approx(2.0 * ratio * RATE * INERTIA, rel=0.02)
     overshoot, moved = found.limits
     assert overshoot.holds
@@ -56,26 +65,38 @@ def test_a_constraint_binds_where_it_must():
 
 def test_two_gains_of_one_joint():
     """Find the stiffest servo that a limit of effort allows, critically damped by its error."""
-    found = sb.optimise(step_response(
-        gains={}, vary={'pivot.p': [1.0, 1000.0], 'pivot.d': [0.1, 100.0]},
-        constraints=['peak(effort[pivot]) <= 4']), rounds=100)
+    found = sb.optimise(
+        step_response(
+            gains={},
+            vary={'pivot.p': [1.0, 1000.0], 'pivot.d': [0.1, 100.0]},
+            constraints=['peak(effort[pivot]) <= 4'],
+        ),
+        rounds=100,
+    )
     # at the first instant all of the error acts: p 0.1 = 4
     assert found.limits[0].binds
     assert found.values['pivot.p'] == pytest.approx(40.0, rel=0.1)
     gains = yaml.safe_load(found.parameters())['/**/sim_bridge']['ros__parameters']
     assert gains['control'] == {'pivot': 'servo'}
-    assert gains['gains']['pivot'] == {
-        'p': found.values['pivot.p'], 'd': found.values['pivot.d']}
+    assert gains['gains']['pivot'] == {'p': found.values['pivot.p'], 'd': found.values['pivot.d']}
 
 
 def test_one_value_for_several_joints_and_a_course_of_targets():
     """Let an arm follow a course with the same ratio of gains at all joints."""
-    found = sb.optimise({
-        'robot': 'arm', 'duration': 0.5, 'time_step': 0.002, 'start': {'joint_2': 0.3},
-        'targets': {'joint_2': [[0.0, 0.3], [0.4, 0.5]], 'joint_4': -0.2},
-        'gains': {f'joint_{k}': {'p': 500.0} for k in range(1, 8)},
-        'vary': {'joint_*.d': [1.0, 200.0]},
-        'minimise': 'rms(error[joint_2]) + rms(error[joint_4])'}, rounds=3, population=6)
+    found = sb.optimise(
+        {
+            'robot': 'arm',
+            'duration': 0.5,
+            'time_step': 0.002,
+            'start': {'joint_2': 0.3},
+            'targets': {'joint_2': [[0.0, 0.3], [0.4, 0.5]], 'joint_4': -0.2},
+            'gains': {f'joint_{k}': {'p': 500.0} for k in range(1, 8)},
+            'vary': {'joint_*.d': [1.0, 200.0]},
+            'minimise': 'rms(error[joint_2]) + rms(error[joint_4])',
+        },
+        rounds=3,
+        population=6,
+    )
     assert set(found.gains) == {f'joint_{k}' for k in range(1, 8)}
     assert len({each['d'] for each in found.gains.values()}) == 1
     assert math.isfinite(found.cost)
@@ -91,32 +112,44 @@ def test_the_same_seed_finds_the_same():
 def test_what_cannot_be_obeyed_is_said():
     """Name the constraint that no candidate obeys, and how far it was broken."""
     with pytest.raises(sb.InfeasibleError, match=r'<= 0.001.*least broken'):
-        sb.optimise(step_response(
-            duration=0.2, constraints=['peak(effort[pivot]) <= 0.001']), rounds=3)
+        sb.optimise(
+            step_response(duration=0.2, constraints=['peak(effort[pivot]) <= 0.001']), rounds=3
+        )
 
 
-@pytest.mark.parametrize(('change', 'error', 'text'), [
-    ({'minimize': 'x'}, sb.UnknownNameError, "key 'minimize'.*minimise"),
-    ({'vary': {}}, sb.InvalidValueError, 'at least one range'),
-    ({'vary': {'pivot.d': [5.0, 1.0]}}, sb.InvalidValueError, 'the first below the second'),
-    ({'vary': {'pivt.d': [1.0, 5.0]}}, sb.UnknownNameError, "joint 'pivt'.*'pivot'"),
-    ({'vary': {'pivot.kd': [1.0, 5.0]}}, sb.UnknownNameError, r"parameter 'pivot.kd'.*JOINT\.d"),
-    ({'targets': {'pivt': 1.0}}, sb.UnknownNameError, "joint 'pivt'"),
-    ({'targets': {'pivot': [[1.0, 0.0], [0.5, 1.0]]}}, sb.InvalidValueError, 'in order of time'),
-    ({'gains': {'pivot': 5.0}}, sb.InvalidValueError, 'p: NUMBER'),
-    ({'duration': 0.0}, sb.InvalidValueError, 'a time above 0'),
-    ({'minimise': 'rms(eror[pivot])'}, sb.UnknownNameError, "signal 'eror'.*'error'"),
-    ({'minimise': 'rmse(error[pivot])'}, sb.UnknownNameError, "function 'rmse'.*'rms'"),
-    ({'minimise': 'rms(error[pivt])'}, sb.UnknownNameError, "joint 'pivt'"),
-    ({'minimise': 'error[pivot]'}, sb.InvalidValueError, 'one number of a motion'),
-    ({'minimise': 'rms(error)'}, sb.InvalidValueError, r'error\[JOINT\]'),
-    ({'minimise': '__import__("os")'}, sb.UnknownNameError, 'function'),
-    ({'minimise': 'rms(error[pivot]).real'}, sb.InvalidValueError, 'numbers, signals'),
-    ({'minimise': 'rms(error[pivot]'}, sb.InvalidValueError, 'an expression'),
-    ({'constraints': ['max(effort[pivot])']}, sb.InvalidValueError, 'a measure and a number'),
-    ({'constraints': ['1 <= 2 <= 3']}, sb.InvalidValueError, 'a measure and a number'),
-    ({'constraints': 'x'}, sb.InvalidValueError, 'a list'),
-])
+@pytest.mark.parametrize(
+    ('change', 'error', 'text'),
+    [
+        ({'minimize': 'x'}, sb.UnknownNameError, "key 'minimize'.*minimise"),
+        ({'vary': {}}, sb.InvalidValueError, 'at least one range'),
+        ({'vary': {'pivot.d': [5.0, 1.0]}}, sb.InvalidValueError, 'the first below the second'),
+        ({'vary': {'pivt.d': [1.0, 5.0]}}, sb.UnknownNameError, "joint 'pivt'.*'pivot'"),
+        (
+            {'vary': {'pivot.kd': [1.0, 5.0]}},
+            sb.UnknownNameError,
+            r"parameter 'pivot.kd'.*JOINT\.d",
+        ),
+        ({'targets': {'pivt': 1.0}}, sb.UnknownNameError, "joint 'pivt'"),
+        (
+            {'targets': {'pivot': [[1.0, 0.0], [0.5, 1.0]]}},
+            sb.InvalidValueError,
+            'in order of time',
+        ),
+        ({'gains': {'pivot': 5.0}}, sb.InvalidValueError, 'p: NUMBER'),
+        ({'duration': 0.0}, sb.InvalidValueError, 'a time above 0'),
+        ({'minimise': 'rms(eror[pivot])'}, sb.UnknownNameError, "signal 'eror'.*'error'"),
+        ({'minimise': 'rmse(error[pivot])'}, sb.UnknownNameError, "function 'rmse'.*'rms'"),
+        ({'minimise': 'rms(error[pivt])'}, sb.UnknownNameError, "joint 'pivt'"),
+        ({'minimise': 'error[pivot]'}, sb.InvalidValueError, 'one number of a motion'),
+        ({'minimise': 'rms(error)'}, sb.InvalidValueError, r'error\[JOINT\]'),
+        ({'minimise': '__import__("os")'}, sb.UnknownNameError, 'function'),
+        ({'minimise': 'rms(error[pivot]).real'}, sb.InvalidValueError, 'numbers, signals'),
+        ({'minimise': 'rms(error[pivot]'}, sb.InvalidValueError, 'an expression'),
+        ({'constraints': ['max(effort[pivot])']}, sb.InvalidValueError, 'a measure and a number'),
+        ({'constraints': ['1 <= 2 <= 3']}, sb.InvalidValueError, 'a measure and a number'),
+        ({'constraints': 'x'}, sb.InvalidValueError, 'a list'),
+    ],
+)
 def test_wrong_files_are_named(change, error, text):
     """Name the key, the value, and what is known."""
     with pytest.raises(error, match=text):
@@ -127,8 +160,12 @@ def test_measures_are_what_they_say():
     """Measure known signals of two worlds."""
     times = np.linspace(0.0, 1.0, 101)
     position = np.stack([np.exp(-5.0 * times), np.cos(2.0 * np.pi * times)])
-    signals = {'time': times, **{kind: {'a': position} for kind in (
-        'position', 'velocity', 'effort', 'target', 'error')}}
+    signals = {
+        'time': times,
+        **{
+            kind: {'a': position} for kind in ('position', 'velocity', 'effort', 'target', 'error')
+        },
+    }
 
     def of(text: str) -> np.ndarray:
         return Measure(text, 'here').of(signals)
@@ -151,21 +188,27 @@ def test_command_line(tmp_path):
     file.write_text(yaml.safe_dump(step_response(duration=0.5)))
     command = [sys.executable, '-m', 'sim_bridge', 'optimise', str(file), '--rounds', '4']
     done = subprocess.run(
-        [*command, '-o', str(output)], capture_output=True, text=True, check=False)
+        [*command, '-o', str(output)], capture_output=True, text=True, check=False
+    )
     assert done.returncode in (0, 1), done.stderr
     assert 'pivot.d' in done.stdout
     assert 'cost' in done.stdout
     gains = yaml.safe_load(output.read_text())['/**/sim_bridge']['ros__parameters']['gains']
     assert gains['pivot']['p'] == P
-    told = json.loads(subprocess.run(
-        [*command, '--json'], capture_output=True, text=True, check=False).stdout)
+    told = json.loads(
+        subprocess.run([*command, '--json'], capture_output=True, text=True, check=False).stdout
+    )
     assert told['gains'] == gains
     refused = subprocess.run(
-        [*command, '-o', str(output)], capture_output=True, text=True, check=False)
+        [*command, '-o', str(output)], capture_output=True, text=True, check=False
+    )
     assert refused.returncode == 2
     assert '--force' in refused.stderr
     refused = subprocess.run(
-        [*command, '-o', str(tmp_path / 'no' / 'gains.yaml')], capture_output=True, text=True,
-        check=False)
+        [*command, '-o', str(tmp_path / 'no' / 'gains.yaml')],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert refused.returncode == 2
     assert 'a file in a folder that exists' in refused.stderr

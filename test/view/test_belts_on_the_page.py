@@ -38,8 +38,14 @@ def test_stripes_of_a_conveyor_run_as_its_surface():
         np.testing.assert_allclose(np.abs(top[:, :, 1]), 0.2, atol=1e-6)
         middle = top[np.argmin(np.abs(top[:, 0, 0]))]
         world.step(100)
-        client.wait('them 50 mm further', lambda: np.isclose(
-            stripes(viewer, client)[:, 0], middle[0] + (0.05, 0.0, 0.0), atol=2e-4).all(1).any())
+        client.wait(
+            'them 50 mm further',
+            lambda: (
+                np.isclose(stripes(viewer, client)[:, 0], middle[0] + (0.05, 0.0, 0.0), atol=2e-4)
+                .all(1)
+                .any()
+            ),
+        )
 
 
 def test_stripes_of_a_track_run_backwards_on_the_ground():

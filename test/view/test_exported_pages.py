@@ -28,8 +28,11 @@ def tape():
 
 def arrows(page: str) -> list[np.ndarray]:
     """Return the arrows (n, 2, 3) of contact forces, each time they change."""
-    return [message['updates']['points'].reshape(-1, 2, 3) for _, message in recording(page)[1]
-            if message.get('name') == '/world/forces' and 'points' in message.get('updates', {})]
+    return [
+        message['updates']['points'].reshape(-1, 2, 3)
+        for _, message in recording(page)[1]
+        if message.get('name') == '/world/forces' and 'points' in message.get('updates', {})
+    ]
 
 
 def test_contact_forces_are_exported_where_they_are_wanted(tape):

@@ -49,6 +49,7 @@ def test_contact_forces_push_the_link_that_moves(world):
         def arrows():
             viewer.sync()
             return client.nodes['/world/forces']['points'].reshape(-1, 2, 3)
+
         client.wait('arrows', lambda: len(arrows()))
         force = np.diff(arrows(), axis=1).sum(axis=(0, 1)) / client.widgets['Force scale']['value']
         assert force == pytest.approx((0.0, 0.0, WEIGHT), rel=1e-3, abs=1e-2)
@@ -58,6 +59,7 @@ def test_a_pull_moves_the_tip_to_its_target_and_the_base_nowhere(world):
     """Lift the tip, which has no mass of its own, by the page; leave the base where it is."""
     tip, base = world.robots['press'].link('tip'), world.robots['press'].link('base')
     with world.view(browser=False, speed=0.0) as viewer, PageClient(viewer.url) as client:
+
         def found(size):
             viewer.sync()
             return client.box(size)
@@ -71,12 +73,14 @@ def test_a_pull_moves_the_tip_to_its_target_and_the_base_nowhere(world):
             world.step(5)
             # what a spring of this stiffness is stretched by the weight
             return abs(tip.p[2] - target[2]) < 0.1
+
         client.wait('the tip at its target', rises)
         client.drag(name, number, 'end', place, target)
 
         def falls():
             world.step(5)
             return tip.p[2] < place[2] + 0.02
+
         client.wait('the tip on the ground', falls)
         before = base.p
         name, number, place = client.wait('the base', lambda: found((0.3, 0.31, 0.32)))
@@ -122,6 +126,7 @@ def test_motion_is_that_of_the_nearest_joint_that_moves():
 
     def motions(robot):
         return [motion_of_link(world.simulation, link.slot) for link in robot.links]
+
     assert motions(fixed) == ['static', 'dynamic', 'dynamic']
     assert motions(carried) == ['kinematic', 'dynamic', 'dynamic']
     assert motions(free) == ['dynamic'] * 3

@@ -81,8 +81,10 @@ def page(running):
 def test_the_page_shows_bodies_where_they_are(page):
     """Place bodies as the world does."""
     _, _, client = page
-    client.wait('the box in its place', lambda: client.box(SIZE)[2] == pytest.approx(
-        (0.5, 0.0, SIZE[2] / 2), abs=1e-3))
+    client.wait(
+        'the box in its place',
+        lambda: client.box(SIZE)[2] == pytest.approx((0.5, 0.0, SIZE[2] / 2), abs=1e-3),
+    )
 
 
 def test_a_paused_world_stays_and_a_step_is_one(page):
@@ -136,8 +138,13 @@ def test_sliders_command_joints(page):
     client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
     client.set('joint_2', 0.3)
     client.set('Command', 'measured')
-    client.wait('the motion', lambda: client.widgets['joint_2']['disabled']
-                and abs(client.widgets['joint_2']['value'] - 0.3) < 1e-2)
+    client.wait(
+        'the motion',
+        lambda: (
+            client.widgets['joint_2']['disabled']
+            and abs(client.widgets['joint_2']['value'] - 0.3) < 1e-2
+        ),
+    )
 
 
 def test_bodies_are_pulled(page):
@@ -148,8 +155,7 @@ def test_bodies_are_pulled(page):
     client.drag(name, number, 'start', grabbed, grabbed)
     client.drag(name, number, 'update', grabbed, grabbed + (0.0, 0.0, 1.0))
     client.wait('the box in the air', lambda: client.box(SIZE)[2][2] > 0.6)
-    client.wait('the arrow of the push',
-                lambda: client.nodes['/world/pushes']['points'].size == 6)
+    client.wait('the arrow of the push', lambda: client.nodes['/world/pushes']['points'].size == 6)
     client.drag(name, number, 'end', grabbed, grabbed)
     client.wait('the box on the ground', lambda: client.box(SIZE)[2][2] < 0.2)
 
@@ -173,9 +179,13 @@ def test_bodies_are_pushed_for_a_while(page):
     assert link.v[2] == pytest.approx(speed, rel=1e-6)
 
 
-@pytest.mark.parametrize('request_of', [
-    lambda world: [Request('reset', {})],
-    lambda world: [Request('save', {'name': 'a'}), Request('restore', {'name': 'a'})]])
+@pytest.mark.parametrize(
+    'request_of',
+    [
+        lambda world: [Request('reset', {})],
+        lambda world: [Request('save', {'name': 'a'}), Request('restore', {'name': 'a'})],
+    ],
+)
 def test_pushes_end_at_resets_and_snapshots(request_of):
     """Push nothing after a jump of the state; refuse what cannot be pushed."""
     world = sb.World(STEP)
@@ -202,9 +212,15 @@ def test_contacts_are_points_and_arrows(page):
         client.set(label, True)
     client.wait('points', lambda: client.nodes['/world/contacts']['points'].size == 12)
     force = 1000.0 * SIZE[0] * SIZE[1] * SIZE[2] * 9.81 * client.widgets['Force scale']['value']
-    client.wait('arrows as long as the weight', lambda: np.allclose(
-        np.diff(client.nodes['/world/forces']['points'].reshape(-1, 2, 3), axis=1).sum(axis=0),
-        (0.0, 0.0, force), rtol=1e-3, atol=1e-3 * force))
+    client.wait(
+        'arrows as long as the weight',
+        lambda: np.allclose(
+            np.diff(client.nodes['/world/forces']['points'].reshape(-1, 2, 3), axis=1).sum(axis=0),
+            (0.0, 0.0, force),
+            rtol=1e-3,
+            atol=1e-3 * force,
+        ),
+    )
 
 
 def test_speed_is_that_of_the_page(page):
@@ -228,8 +244,10 @@ def test_commands_are_those_that_do_something(page):
     assert set(page[2].commands) == {'Pause or play', 'Step', 'Reset'}
 
 
-@pytest.mark.parametrize(('control', 'read'), [
-    ('velocity', 'target_velocity'), ('effort', 'u'), ('servo', 'target_position')])
+@pytest.mark.parametrize(
+    ('control', 'read'),
+    [('velocity', 'target_velocity'), ('effort', 'u'), ('servo', 'target_position')],
+)
 def test_sliders_command_in_all_controls(page, control, read):
     """Command efforts, velocities, positions and servos."""
     world, _, client = page
@@ -247,8 +265,10 @@ def test_what_is_followed_stays_and_can_be_pulled(page):
     """Keep a followed link in its place, and pull at the right point of it."""
     world, _, client = page
     client.set('Follow', 'box/box')
-    client.wait('the world moved', lambda: np.allclose(
-        client.nodes['/world']['position'], -client.box(SIZE)[2], atol=1e-3))
+    client.wait(
+        'the world moved',
+        lambda: np.allclose(client.nodes['/world']['position'], -client.box(SIZE)[2], atol=1e-3),
+    )
     name, number, place = client.box(SIZE)
     # a browser tells where in the scene, which has moved
     client.drag(name, number, 'start', (0.0, 0.0, 0.1), (0.0, 0.0, 0.1))
@@ -257,8 +277,9 @@ def test_what_is_followed_stays_and_can_be_pulled(page):
     assert np.abs(client.box(SIZE)[2][:2] - place[:2]).max() < 0.2
     client.drag(name, number, 'end', (0.0, 0.0, 0.1), (0.0, 0.0, 1.1))
     client.set('Follow', 'nothing')
-    client.wait('the world in its place', lambda: np.allclose(
-        client.nodes['/world']['position'], 0.0))
+    client.wait(
+        'the world in its place', lambda: np.allclose(client.nodes['/world']['position'], 0.0)
+    )
 
 
 def test_who_leaves_lets_go(page):
@@ -282,8 +303,9 @@ def test_pushes_of_the_program_are_arrows(page, between_steps):
 
     def arrow():
         tail, tip = client.nodes['/world/pushes']['points'].reshape(-1, 2, 3)[0]
-        return (np.allclose(tip - tail, scale * force, atol=1e-4)
-                and np.allclose(tail[:2], client.box(SIZE)[2][:2] + (0.05, 0.0), atol=1e-3))
+        return np.allclose(tip - tail, scale * force, atol=1e-4) and np.allclose(
+            tail[:2], client.box(SIZE)[2][:2] + (0.05, 0.0), atol=1e-3
+        )
 
     client.wait('the arrow', arrow)
     client.set('Pushes', False)
@@ -292,9 +314,15 @@ def test_pushes_of_the_program_are_arrows(page, between_steps):
     hook.remove()
 
 
-@pytest.mark.parametrize(('label', 'node'), [
-    ('Frames of links', '/world/frames'), ('Centres of mass', '/world/centers'),
-    ('Boxes of inertia', '/world/inertia'), ('Axes of joints', '/world/axes')])
+@pytest.mark.parametrize(
+    ('label', 'node'),
+    [
+        ('Frames of links', '/world/frames'),
+        ('Centres of mass', '/world/centers'),
+        ('Boxes of inertia', '/world/inertia'),
+        ('Axes of joints', '/world/axes'),
+    ],
+)
 def test_layers_come_and_go(page, label, node):
     """Draw marks while they are switched on."""
     _, _, client = page
@@ -311,15 +339,17 @@ def test_bodies_come_and_go_while_the_page_is_open(page, between_steps):
     size = (0.11, 0.12, 0.13)
 
     def is_there() -> bool:
-        return any(np.allclose(each, size) for node in client.nodes.values()
-                   if node.get('batched_scales') is not None
-                   for each in node['batched_scales'].reshape(-1, 3))
+        return any(
+            np.allclose(each, size)
+            for node in client.nodes.values()
+            if node.get('batched_scales') is not None
+            for each in node['batched_scales'].reshape(-1, 3)
+        )
 
     client.set('Name', 'before')
     client.click('Save')
     client.wait('a snapshot', lambda: client.widgets['Kept']['value'] == 'before')
-    between_steps(lambda: world.add_body(
-        sb.Box(size), name='guest', position=(0.0, 1.0, 0.5)))
+    between_steps(lambda: world.add_body(sb.Box(size), name='guest', position=(0.0, 1.0, 0.5)))
     client.wait('the guest', is_there)
     client.click('Restore')
     client.wait('an error', lambda: any('guest' in text for text in client.texts))
@@ -338,8 +368,12 @@ def test_errors_of_the_program_are_on_the_page(page):
     hook = world.before_step(fail)
     client.wait('the error', lambda: any('ZeroDivisionError' in text for text in client.texts))
     # those that differ by their numbers are one
-    message = client.wait('more of them', lambda: [
-        text for text in client.texts if 'ZeroDivisionError' in text and 'times)' in text])
+    message = client.wait(
+        'more of them',
+        lambda: [
+            text for text in client.texts if 'ZeroDivisionError' in text and 'times)' in text
+        ],
+    )
     assert len(message) == 1 and message[0].count('ZeroDivisionError') == 1
     hook.remove()
     before = world.step_count
@@ -366,6 +400,7 @@ def test_nobody_else_sees_the_token(page, monkeypatch):
     _, viewer, _ = page
     token = viewer.url.partition('=')[2]
     from sim_bridge.view.browser import open_browser
+
     opened = []
     monkeypatch.setattr(webbrowser, 'open', lambda url: not opened.append(url))
     open_browser(viewer.url)
@@ -375,13 +410,16 @@ def test_nobody_else_sees_the_token(page, monkeypatch):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.unlink()
     own = Path('/proc')
-    assert all(token.encode() not in (own / str(process.pid) / 'cmdline').read_bytes()
-               for process in [viewer._page._process])
+    assert all(
+        token.encode() not in (own / str(process.pid) / 'cmdline').read_bytes()
+        for process in [viewer._page._process]
+    )
 
 
 def test_a_browser_that_is_not_there_leaves_the_address(monkeypatch, capsys):
     """Open the page where no browser starts."""
     from sim_bridge.view.browser import open_browser
+
     opened = []
     monkeypatch.setattr(webbrowser, 'open', lambda url: bool(opened.append(url)))
     open_browser('http://127.0.0.1:1/?token=a')

@@ -16,29 +16,59 @@ import sim_bridge as sb
 # a processor that draws takes seconds for each picture
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
-SCENE = {'world': {
-    'ground': True,
-    'objects': {
-        'box': {'box': [0.5, 0.5, 0.5], 'position': [0.9, 0.0, 0.25], 'density': 100},
-        'belt': {'motion': 'static', 'box': [1.0, 0.4, 0.1], 'position': [-0.9, 0.8, 0.05],
-                 'surface_velocity': [0.5, 0, 0]},
-        'left': {'sphere': 0.1, 'position': [-0.6, -0.8, 0.5], 'gravity': False},
-        'right': {'sphere': 0.1, 'position': [-0.2, -0.8, 0.5], 'gravity': False,
-                  'sensors': {'scan': {
-                      'type': 'lidar', 'range': {'min': 0.15, 'max': 3},
-                      'horizontal': {'samples': 9, 'min_angle': -1, 'max_angle': 1}}}}},
-    'robots': {'arm': {'urdf': str(path_of('arm')), 'position': [0, 0.2, 0]}},
-    'joints': {'link': {'type': 'ball', 'between': ['left', 'right'],
-                        'anchor': [-0.4, -0.8, 0.5], 'tree': False}},
-}}
+SCENE = {
+    'world': {
+        'ground': True,
+        'objects': {
+            'box': {'box': [0.5, 0.5, 0.5], 'position': [0.9, 0.0, 0.25], 'density': 100},
+            'belt': {
+                'motion': 'static',
+                'box': [1.0, 0.4, 0.1],
+                'position': [-0.9, 0.8, 0.05],
+                'surface_velocity': [0.5, 0, 0],
+            },
+            'left': {'sphere': 0.1, 'position': [-0.6, -0.8, 0.5], 'gravity': False},
+            'right': {
+                'sphere': 0.1,
+                'position': [-0.2, -0.8, 0.5],
+                'gravity': False,
+                'sensors': {
+                    'scan': {
+                        'type': 'lidar',
+                        'range': {'min': 0.15, 'max': 3},
+                        'horizontal': {'samples': 9, 'min_angle': -1, 'max_angle': 1},
+                    }
+                },
+            },
+        },
+        'robots': {'arm': {'urdf': str(path_of('arm')), 'position': [0, 0.2, 0]}},
+        'joints': {
+            'link': {
+                'type': 'ball',
+                'between': ['left', 'right'],
+                'anchor': [-0.4, -0.8, 0.5],
+                'tree': False,
+            }
+        },
+    }
+}
 
 # what is drawn more, or otherwise, by a check box in the tab Show; and how it is at first
 DRAWN = {
-    'Wireframe': False, 'Stripes of belts': True, 'Contact points': False,
-    'Contact forces': False, 'Frames of links': False, 'Centres of mass': False,
-    'Boxes of inertia': False, 'Axes of joints': False, 'Loop joints': False,
-    'Places of sensors': False, 'Rays': True, 'Grid': True,
-    'Axes of the world': False}
+    'Wireframe': False,
+    'Stripes of belts': True,
+    'Contact points': False,
+    'Contact forces': False,
+    'Frames of links': False,
+    'Centres of mass': False,
+    'Boxes of inertia': False,
+    'Axes of joints': False,
+    'Loop joints': False,
+    'Places of sensors': False,
+    'Rays': True,
+    'Grid': True,
+    'Axes of the world': False,
+}
 
 
 class Shown:
@@ -70,6 +100,7 @@ def shown(browser, world):
     """Yield a world that steps on a thread and is on a page."""
     is_done = threading.Event()
     with world.view(browser=False) as viewer:
+
         def run() -> None:
             while not is_done.is_set():
                 with found.lock:
@@ -174,8 +205,10 @@ def test_what_is_shown_can_be_chosen(page):
 def test_shapes_and_marks_are_drawn_as_chosen(page):
     """Draw other shapes, colours and sizes, and again what was before."""
     hand, base = touching(page)
-    for label, options in (('Shapes', ('Collision', 'Both', 'Visual')),
-                           ('Colours', ('by motion', 'their own'))):
+    for label, options in (
+        ('Shapes', ('Collision', 'Both', 'Visual')),
+        ('Colours', ('by motion', 'their own')),
+    ):
         for option in options[:-1]:
             hand.choose(label, option)
         hand.changes(label, base)
@@ -186,9 +219,10 @@ def test_shapes_and_marks_are_drawn_as_chosen(page):
     hand.type('Opacity', 1)
     hand.returns('opacity', base)
     for label, on, first, then in (
-            ('Force scale', 'Contact forces', 0.02, 0.05),
-            ('Least force', 'Contact forces', 0, 1e6),
-            ('Size of marks', 'Frames of links', 0.1, 0.3)):
+        ('Force scale', 'Contact forces', 0.02, 0.05),
+        ('Least force', 'Contact forces', 0, 1e6),
+        ('Size of marks', 'Frames of links', 0.1, 0.3),
+    ):
         usual = hand.text(label)
         hand.type(label, first)
         hand.check(on, True)
@@ -238,10 +272,10 @@ def test_what_is_seen_is_saved_as_a_picture(page):
     scale = saved.shape[1] / place['width']
     assert saved.shape[0] == pytest.approx(scale * place['height'], abs=1.0)
     with Image.open(path) as picture:
-        smaller = picture.convert('RGB').resize(
-            (round(place['width']), round(place['height'])))
+        smaller = picture.convert('RGB').resize((round(place['width']), round(place['height'])))
     seen = np.asarray(smaller).astype(int)[
-        SEEN['y']:SEEN['y'] + SEEN['height'], SEEN['x']:SEEN['x'] + SEEN['width']]
+        SEEN['y'] : SEEN['y'] + SEEN['height'], SEEN['x'] : SEEN['x'] + SEEN['width']
+    ]
     # lines of the grid are smoothed otherwise
     assert different(seen, base) < 0.05 * base[:, :, 0].size
 
@@ -275,8 +309,7 @@ def test_a_link_is_pushed_by_numbers(page):
 def test_a_body_is_pulled_by_the_mouse(browser):
     """Pull what is in the middle of the picture to the right, and let go."""
     world = sb.World(1e-3, gravity=(0.0, 0.0, 0.0))
-    box = world.add_body(
-        sb.Box((0.5, 0.5, 0.5)), 'box', mass=5.0, position=(0.0, 0.0, 1.0))
+    box = world.add_body(sb.Box((0.5, 0.5, 0.5)), 'box', mass=5.0, position=(0.0, 0.0, 1.0))
     box.root_link.angular_velocity_damping = (5.0, 5.0, 5.0)
     with shown(browser, world) as found:
         hand, mouse = found.hand, found.hand.page.mouse
@@ -353,14 +386,16 @@ def test_joints_are_commanded_by_sliders(page):
     hand.type('joint_2', 0.3)
     hand.wait('what to do', lambda: hand.page.get_by_text('choose a command').count())
     hand.choose('Command', 'position')
-    hand.wait('another slider', lambda: hand.has('joint_2')
-              and hand.identity('joint_2') != measured)
+    hand.wait(
+        'another slider', lambda: hand.has('joint_2') and hand.identity('joint_2') != measured
+    )
     commanded = hand.identity('joint_2')
     hand.type('joint_2', 0.4)
     hand.wait('the joint', lambda: abs(arm.q[1] - 0.4) < 0.02)
     hand.choose('Command', 'measured')
-    hand.wait('another slider', lambda: hand.has('joint_2')
-              and hand.identity('joint_2') != commanded)
+    hand.wait(
+        'another slider', lambda: hand.has('joint_2') and hand.identity('joint_2') != commanded
+    )
     arm.joint('joint_2').axes[0].target_position = 0.7
     hand.wait('its value', lambda: abs(float(hand.text('joint_2')) - 0.7) < 0.02)
 
@@ -370,12 +405,42 @@ def test_every_control_has_a_test(browser):
     world = sb.World(1e-3)
     world.load_scene(SCENE)
     tested = {
-        'Pause', 'Play', 'Step', 'Steps at once', 'Speed', 'Reset', 'Name', 'Save', 'Kept',
-        'Restore', 'Delete', *DRAWN, 'Shapes', 'Colours', 'Opacity', 'Force scale',
-        'Least force', 'Size of marks', 'Robot', 'Command', 'Force and torque', 'Scale of both',
-        'Pushes', 'Follow', 'Save picture', 'Value', 'Add', 'Clear', 'Seconds', 'Hold still',
-        'Link', 'Force [N]', 'For seconds', 'Push',
-        *(f'joint_{number}' for number in range(1, 8))}
+        'Pause',
+        'Play',
+        'Step',
+        'Steps at once',
+        'Speed',
+        'Reset',
+        'Name',
+        'Save',
+        'Kept',
+        'Restore',
+        'Delete',
+        *DRAWN,
+        'Shapes',
+        'Colours',
+        'Opacity',
+        'Force scale',
+        'Least force',
+        'Size of marks',
+        'Robot',
+        'Command',
+        'Force and torque',
+        'Scale of both',
+        'Pushes',
+        'Follow',
+        'Save picture',
+        'Value',
+        'Add',
+        'Clear',
+        'Seconds',
+        'Hold still',
+        'Link',
+        'Force [N]',
+        'For seconds',
+        'Push',
+        *(f'joint_{number}' for number in range(1, 8)),
+    }
     with shown(browser, world) as found:
         labels = set()
         for name in ('Show', 'Joints', 'Plots', 'Run'):

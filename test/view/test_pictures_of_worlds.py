@@ -17,8 +17,9 @@ def world():
     world = sb.World()
     world.add_ground(height=0.5)
     turn = (0.0, 0.0, np.sin(np.pi / 8), np.cos(np.pi / 8))
-    world.add_body(sb.Box((0.2, 0.4, 0.6)), 'box', mass=1.0, position=(1.0, 2.0, 0.8),
-                   orientation=turn)
+    world.add_body(
+        sb.Box((0.2, 0.4, 0.6)), 'box', mass=1.0, position=(1.0, 2.0, 0.8), orientation=turn
+    )
     world.add_body(sb.Sphere(0.1), 'ball', mass=1.0, position=(1.0, 3.0, 2.0))
     return world
 
@@ -31,7 +32,8 @@ def test_shapes_are_in_their_places(world):
     own = (box.vertices - body.p) @ body.R
     np.testing.assert_allclose(np.abs(own), np.tile([0.1, 0.2, 0.3], (8, 1)), atol=1e-12)
     np.testing.assert_allclose(
-        np.linalg.norm(ball.vertices - (1.0, 3.0, 2.0), axis=1), 0.1, atol=1e-12)
+        np.linalg.norm(ball.vertices - (1.0, 3.0, 2.0), axis=1), 0.1, atol=1e-12
+    )
     assert ground.is_endless
     assert (ground.vertices[:, 2] == 0.5).all()
     assert (ground.vertices[:, :2].min(axis=0) < box.vertices[:, :2].min(axis=0)).all()
@@ -49,8 +51,10 @@ def test_a_scene_keeps_the_time_at_which_it_was_made(world):
     assert after.color == (0.1, 0.2, 0.3, 0.25)
     fallen = before.vertices - after.vertices
     np.testing.assert_allclose(
-        fallen, np.tile([0.0, 0.0, 2.0 - world.robots['ball'].root_link.p[2]],
-                        (len(fallen), 1)), atol=1e-9)
+        fallen,
+        np.tile([0.0, 0.0, 2.0 - world.robots['ball'].root_link.p[2]], (len(fallen), 1)),
+        atol=1e-9,
+    )
     assert fallen[0, 2] > 0.04
 
 
@@ -70,23 +74,27 @@ def test_contacts_forces_and_lines(world):
     assert np.ptp(discs[0], axis=0) == pytest.approx([0.2, 0.2, 0.004], abs=1e-3)
     scene.add_contacts(contacts, normals=True, length=0.3)
     assert [part.name for part in scene.parts[2:]] == ['points', 'points', 'arrows'], (
-        'no lines where the gap is 0')
+        'no lines where the gap is 0'
+    )
 
 
-@pytest.mark.parametrize(('call', 'words'), [
-    (lambda scene, world: scene.add_world(world, {'bal': (1, 0, 0)}), "'bal'.*mean 'ball'"),
-    (lambda scene, world: scene.add_world(world, {'ball': (1, 0)}), 'red, green, blue'),
-    (lambda scene, world: scene.add_world(world, {'ball': (1, 0, 2)}), 'from 0 to 1'),
-    (lambda scene, world: scene.add_world(3), 'a World'),
-    (lambda scene, world: scene.add_world(world, opacity=2.0), 'opacity'),
-    (lambda scene, world: scene.add_contacts([1]), 'find_contacts'),
-    (lambda scene, world: scene.add_points([1.0, 2.0]), r'\(n, 3\)'),
-    (lambda scene, world: scene.add_lines(np.zeros((2, 3)), np.zeros((1, 3))), r'\(2, 3\)'),
-    (lambda scene, world: scene.add_points(np.zeros((1, 3)), radius=-1.0), 'radius'),
-    (lambda scene, world: scene.save('x.png', pixels=(0, 3)), 'pixels'),
-    (lambda scene, world: scene.save('x.jpg'), r'\.png'),
-    (lambda scene, world: scene.save('x.png', eye=scene.center), 'apart from the target'),
-])
+@pytest.mark.parametrize(
+    ('call', 'words'),
+    [
+        (lambda scene, world: scene.add_world(world, {'bal': (1, 0, 0)}), "'bal'.*mean 'ball'"),
+        (lambda scene, world: scene.add_world(world, {'ball': (1, 0)}), 'red, green, blue'),
+        (lambda scene, world: scene.add_world(world, {'ball': (1, 0, 2)}), 'from 0 to 1'),
+        (lambda scene, world: scene.add_world(3), 'a World'),
+        (lambda scene, world: scene.add_world(world, opacity=2.0), 'opacity'),
+        (lambda scene, world: scene.add_contacts([1]), 'find_contacts'),
+        (lambda scene, world: scene.add_points([1.0, 2.0]), r'\(n, 3\)'),
+        (lambda scene, world: scene.add_lines(np.zeros((2, 3)), np.zeros((1, 3))), r'\(2, 3\)'),
+        (lambda scene, world: scene.add_points(np.zeros((1, 3)), radius=-1.0), 'radius'),
+        (lambda scene, world: scene.save('x.png', pixels=(0, 3)), 'pixels'),
+        (lambda scene, world: scene.save('x.jpg'), r'\.png'),
+        (lambda scene, world: scene.save('x.png', eye=scene.center), 'apart from the target'),
+    ],
+)
 def test_what_is_wrong_is_named(world, call, words):
     """Name the value and what would do; add nothing."""
     scene = sb.view.Scene()

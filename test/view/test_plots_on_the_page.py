@@ -23,24 +23,35 @@ def plotted():
     def look(world):
         angles = Rotation.from_matrix(base.R).as_euler('xyz')
         been[round(world.time / STEP)] = np.concatenate(
-            [angles, base.R.T @ base.v, base.R.T @ base.w, base.p])
+            [angles, base.R.T @ base.v, base.R.T @ base.w, base.p]
+        )
 
     look(world)
     world.after_step(look)
-    names = [f'rover base {name}' for name in (
-        *(f'{angle} [rad]' for angle in ('roll', 'pitch', 'yaw')),
-        *(f'linear velocity {axis} [m/s]' for axis in AXES),
-        *(f'angular velocity {axis} [rad/s]' for axis in AXES))]
+    names = [
+        f'rover base {name}'
+        for name in (
+            *(f'{angle} [rad]' for angle in ('roll', 'pitch', 'yaw')),
+            *(f'linear velocity {axis} [m/s]' for axis in AXES),
+            *(f'angular velocity {axis} [rad/s]' for axis in AXES),
+        )
+    ]
     shown = [*names[:7], f'rover/{base.name} x [m]']  # as many as there may be
     with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
-        client.wait('all names', lambda: {*shown, *names} <= set(
-            client.widgets['Value']['options']))
+        client.wait(
+            'all names', lambda: {*shown, *names} <= set(client.widgets['Value']['options'])
+        )
+
         def curves_of(count, least):
             for _ in range(20):
                 world.step()
             curves = client.curves
-            return curves if len(curves) == count and all(
-                np.isfinite(curve[1]).sum() > least for curve in curves.values()) else None
+            return (
+                curves
+                if len(curves) == count
+                and all(np.isfinite(curve[1]).sum() > least for curve in curves.values())
+                else None
+            )
 
         for count, name in enumerate(shown, 1):
             client.set('Value', name)
@@ -62,9 +73,16 @@ def test_curves_are_what_the_world_has_been(plotted, number):
     assert values == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(('values', 'expected'), [
-    ([0.0, 1e-17, -2e-17], (-0.01, 0.01)), ([2.0, 2.0, 2.0 + 1e-15], (1.98, 2.02)),
-    ([1.0, np.inf, 3.2], (1.0, 4.0)), ([np.nan, np.nan], (0.0, 1.0)), ([1.0, 3.0], None)])
+@pytest.mark.parametrize(
+    ('values', 'expected'),
+    [
+        ([0.0, 1e-17, -2e-17], (-0.01, 0.01)),
+        ([2.0, 2.0, 2.0 + 1e-15], (1.98, 2.02)),
+        ([1.0, np.inf, 3.2], (1.0, 4.0)),
+        ([np.nan, np.nan], (0.0, 1.0)),
+        ([1.0, 3.0], None),
+    ],
+)
 def test_a_chart_has_a_range_that_can_be_read(values, expected):
     """Leave the range to the chart unless its labels would be the same, or none."""
     scale = _scales(np.array([values])).get('y')
@@ -74,13 +92,29 @@ def test_a_chart_has_a_range_that_can_be_read(values, expected):
 def test_what_is_not_finite_leaves_the_rest_to_be_seen():
     """Choose the range of a chart by the numbers, where a sensor meets nothing for a while."""
     world = sb.World(STEP, gravity=(0.0, 0.0, 0.0))
-    world.load_scene({'world': {'objects': {
-        'eye': {'sphere': 0.1, 'sensors': {'ahead': {
-            'type': 'range', 'range': {'min': 0.15, 'max': 3.0}}}},
-        'wall': {'motion': 'kinematic', 'box': [0.1, 1.0, 1.0], 'position': [9.0, 0.0, 0.0]}}}})
+    world.load_scene(
+        {
+            'world': {
+                'objects': {
+                    'eye': {
+                        'sphere': 0.1,
+                        'sensors': {
+                            'ahead': {'type': 'range', 'range': {'min': 0.15, 'max': 3.0}}
+                        },
+                    },
+                    'wall': {
+                        'motion': 'kinematic',
+                        'box': [0.1, 1.0, 1.0],
+                        'position': [9.0, 0.0, 0.0],
+                    },
+                }
+            }
+        }
+    )
     with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
-        client.wait('the value', lambda: 'eye/ahead range [m]' in client.widgets[
-            'Value']['options'])
+        client.wait(
+            'the value', lambda: 'eye/ahead range [m]' in client.widgets['Value']['options']
+        )
         client.set('Value', 'eye/ahead range [m]')
         client.click('Add')
 
@@ -91,9 +125,10 @@ def test_what_is_not_finite_leaves_the_rest_to_be_seen():
 
         def range_of(is_known):
             found = scales()['y']['range']
-            (_, values), = client.curves.values()
-            return found if len(values) > 5 and (
-                np.isfinite(values).sum() > 5) == is_known else None
+            ((_, values),) = client.curves.values()
+            return (
+                found if len(values) > 5 and (np.isfinite(values).sum() > 5) == is_known else None
+            )
 
         assert client.wait('nothing met', lambda: range_of(False))
         world.robots['wall'].set_base_pose((2.05, 0.0, 0.0))

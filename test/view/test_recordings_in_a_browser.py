@@ -82,6 +82,7 @@ def test_a_shared_page_plays_from_a_file(browser, tape, tmp_path):
     hand = Hand(browser, path.as_uri(), 'input[value="1x"]')
     first = hand.picture()
     hand.wait('a motion', lambda: different(first, hand.picture()) > 500)
-    assert [each for each in hand.asked
-            if not each.startswith((path.as_uri(), 'data:', 'blob:'))] == []
+    assert [
+        each for each in hand.asked if not each.startswith((path.as_uri(), 'data:', 'blob:'))
+    ] == []
     hand.close()

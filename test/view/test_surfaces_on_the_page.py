@@ -42,15 +42,19 @@ def test_changed_heights_are_sent_and_nothing_else():
     world = sb.World(1e-3)
     field = sb.HeightField(np.zeros((3, 3)), (1.0, 1.0))
     for number in range(2):
-        world.add_body(field, name=f'field_{number}', motion='static',
-                       position=(3.0 * number, 0.0, 0.0))
+        world.add_body(
+            field, name=f'field_{number}', motion='static', position=(3.0 * number, 0.0, 0.0)
+        )
     world.add_body(sb.Box((0.1, 0.2, 0.3)), name='box', position=(0.0, 0.0, 1.0))
     with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
+
         def tops() -> dict[str, float]:
             viewer.sync()
-            return {name: float(node['vertices'].reshape(-1, 3)[:, 2].max())
-                    for name, node in client.nodes.items()
-                    if name.startswith('/world/both/') and 'vertices' in node}
+            return {
+                name: float(node['vertices'].reshape(-1, 3)[:, 2].max())
+                for name, node in client.nodes.items()
+                if name.startswith('/world/both/') and 'vertices' in node
+            }
 
         client.wait('all bodies', lambda: len(tops()) == 3)
         made = dict(client.nodes)

@@ -48,18 +48,18 @@ def scene(tmp_path_factory):
     (folder / 'two.mtl').write_text('newmtl a\nKd 1 1 0\nnewmtl b\nKd 0 1 1\n')
     (folder / 'two.obj').write_text(
         'mtllib two.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n'
-        'usemtl a\nf 1 2 3\nusemtl b\nf 1 2 4\n')
+        'usemtl a\nf 1 2 3\nusemtl b\nf 1 2 4\n'
+    )
     (folder / 'broken.dae').write_text('<COLLADA')
     (folder / 'r.urdf').write_text(ROBOT)
     world = sb.World(STEP)
     robot = world.load_urdf(folder / 'r.urdf', position=(1.0, 2.0, 0.5), fixed_base=True)
     robot.q[:] = 0.4
+    world.add_body(sb.Box((0.5, 4.0, 2.0)), name='wall', position=(4.0, 2.0, 1.0), motion='static')
+    world.add_body(sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)), name='field', motion='static')
     world.add_body(
-        sb.Box((0.5, 4.0, 2.0)), name='wall', position=(4.0, 2.0, 1.0), motion='static')
-    world.add_body(
-        sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)), name='field', motion='static')
-    world.add_body(
-        sb.Sphere(0.2), mass=1.0, name='ball', position=(0.0, 0.0, 3.0), motion='kinematic')
+        sb.Sphere(0.2), mass=1.0, name='ball', position=(0.0, 0.0, 3.0), motion='kinematic'
+    )
     world.step()
     with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
         client.wait_for('Shapes')
@@ -73,23 +73,32 @@ def wait(scene, what, is_so):
     def look():
         viewer.sync()
         return is_so()
+
     return client.wait(what, look)
 
 
 def rows(client: PageClient, role: str):
     """Return (node, place in it, position, quaternion w x y z) of all parts of a role."""
-    return [(node, k, position, wxyz) for name, node in client.nodes.items()
-            if name.startswith(f'/world/{role}/') and 'batched_positions' in node
-            for k, (position, wxyz) in enumerate(zip(
-                node['batched_positions'].reshape(-1, 3), node['batched_wxyzs'].reshape(-1, 4),
-                strict=True))]
+    return [
+        (node, k, position, wxyz)
+        for name, node in client.nodes.items()
+        if name.startswith(f'/world/{role}/') and 'batched_positions' in node
+        for k, (position, wxyz) in enumerate(
+            zip(
+                node['batched_positions'].reshape(-1, 3),
+                node['batched_wxyzs'].reshape(-1, 4),
+                strict=True,
+            )
+        )
+    ]
 
 
 def found(client: PageClient, role: str, position, size: float | None = None):
     """Return the node and the place in it of the part at a position; KeyError without."""
     for node, k, p, _ in rows(client, role):
         if np.allclose(p, position, atol=1e-5) and (
-                size is None or np.isclose(node['batched_scales'].reshape(-1, 3)[k, 0], size)):
+            size is None or np.isclose(node['batched_scales'].reshape(-1, 3)[k, 0], size)
+        ):
             return node, k
     raise KeyError(position)
 
@@ -123,8 +132,11 @@ def test_a_mesh_of_two_materials_is_a_model_and_a_broken_one_is_told(scene):
     """Draw a mesh with its materials; name one that is broken."""
     world, _, client = scene
     base = world.robots['r'].link('base')
-    node, _ = wait(scene, 'the OBJ', lambda: [
-        each for each in rows(client, 'visual') if each[0].get('glb_data')][0][:2])
+    node, _ = wait(
+        scene,
+        'the OBJ',
+        lambda: [each for each in rows(client, 'visual') if each[0].get('glb_data')][0][:2],
+    )
     assert np.allclose(node['batched_positions'], base.p)
     wait(scene, 'a warning', lambda: any('broken.dae' in text for text in client.texts))
     # which cannot be seen otherwise
@@ -140,8 +152,11 @@ def test_collision_shapes_wireframe_and_colours_by_motion(scene):
     assert not rows(client, 'visual')
     client.set('Shapes', 'Both')
     client.set('Wireframe', True)
-    wait(scene, 'a wireframe', lambda: [
-        each for each in rows(client, 'visual') if each[0].get('wireframe')])
+    wait(
+        scene,
+        'a wireframe',
+        lambda: [each for each in rows(client, 'visual') if each[0].get('wireframe')],
+    )
     assert not any(each[0].get('glb_data') for each in rows(client, 'visual'))
     client.set('Colours', 'by motion')
     client.set('Wireframe', False)
@@ -156,9 +171,14 @@ def test_changed_heights_and_motions_are_shown(scene):
     world, _, client = scene
     field, ball = world.robots['field'].geometries[0], world.robots['ball']
     field.set_heights(np.full((1, 1), 0.7), 1, 1)
-    wait(scene, 'a hill', lambda: any(
-        np.isclose(each[0]['vertices'].reshape(-1, 3)[:, 2].max(), 0.7)
-        for each in rows(client, 'both')))
+    wait(
+        scene,
+        'a hill',
+        lambda: any(
+            np.isclose(each[0]['vertices'].reshape(-1, 3)[:, 2].max(), 0.7)
+            for each in rows(client, 'both')
+        ),
+    )
     client.set('Colours', 'by motion')
     ball.motion = 'dynamic'
     wait(scene, 'orange', lambda: color(found(client, 'both', (0, 0, 3.0), 0.2)) == (230, 143, 54))
@@ -177,7 +197,8 @@ def test_rays_end_where_the_lidar_sees_the_wall(scene):
     assert seen.any() and len(lines) == seen.sum()
     assert lines[:, 0] == pytest.approx(np.tile(place, (len(lines), 1)), abs=1e-5)
     assert lines[:, 1] == pytest.approx(
-        place + eye.ranges[seen, None] * (eye.directions[seen] @ arm.R.T), abs=1e-5)
+        place + eye.ranges[seen, None] * (eye.directions[seen] @ arm.R.T), abs=1e-5
+    )
     assert np.allclose(client.nodes['/world/hits']['points'].reshape(-1, 3), lines[:, 1])
 
 
@@ -195,7 +216,8 @@ def test_sensors_show_places_forces_and_torques(scene):
     wait(scene, 'axes', lambda: client.nodes['/world/sensors']['batched_positions'].size)
     axes = client.nodes['/world/sensors']['batched_positions'].reshape(-1, 3)
     assert np.sort(axes, axis=0) == pytest.approx(
-        np.sort([arm.p, arm.p + arm.R @ (0.2, 0.0, 0.0)], axis=0), abs=1e-5)
+        np.sort([arm.p, arm.p + arm.R @ (0.2, 0.0, 0.0)], axis=0), abs=1e-5
+    )
 
 
 def test_the_world_moves_where_a_link_is_followed(scene):
@@ -204,7 +226,10 @@ def test_the_world_moves_where_a_link_is_followed(scene):
     ball = world.robots['ball']
     ball.set_base_pose((0.0, 1.0, 3.0))
     client.set('Follow', 'ball/ball')
-    wait(scene, 'the world to move', lambda: np.allclose(
-        client.nodes['/world']['position'], (0.0, -1.0, -3.0)))
+    wait(
+        scene,
+        'the world to move',
+        lambda: np.allclose(client.nodes['/world']['position'], (0.0, -1.0, -3.0)),
+    )
     client.set('Follow', 'nothing')
     wait(scene, 'the world back', lambda: np.allclose(client.nodes['/world']['position'], 0.0))

@@ -46,11 +46,17 @@ REFUSED = {
     'cfm not finite': ({'cfm': math.inf}, 'cfm = inf'),
     'suspension of a hinge': ({'suspension': (1.0, 1.0)}, "suspension = .*'hinge2'"),
     'suspension': (
-        {'kind': 'hinge2', 'axis2': X, 'suspension': 5.0}, 'suspension = 5.0.*stiffness and'),
+        {'kind': 'hinge2', 'axis2': X, 'suspension': 5.0},
+        'suspension = 5.0.*stiffness and',
+    ),
     'stiffness': (
-        {'kind': 'hinge2', 'axis2': X, 'suspension': (0.0, 1.0)}, 'stiffness = 0.0.*positive'),
+        {'kind': 'hinge2', 'axis2': X, 'suspension': (0.0, 1.0)},
+        'stiffness = 0.0.*positive',
+    ),
     'suspension damping': (
-        {'kind': 'hinge2', 'axis2': X, 'suspension': (1.0, -1.0)}, 'damping = -1.0'),
+        {'kind': 'hinge2', 'axis2': X, 'suspension': (1.0, -1.0)},
+        'damping = -1.0',
+    ),
     'name': ({'name': 5}, 'name = 5'),
     'no name': ({'name': ''}, "name = ''"),
 }
@@ -78,12 +84,16 @@ MOTORS_REFUSED = {
     'euler': ({'axes': [X, Y, Z], 'euler': True}, 'axes = .*two for Euler angles'),
     'slanted': ({'axes': [X, X + Y], 'euler': True}, 'axes = .*right angles'),
     'fixed_on': (
-        {'axes': [X], 'fixed_on': ['third']}, "fixed_on = .*'first', 'second' or 'world'"),
+        {'axes': [X], 'fixed_on': ['third']},
+        "fixed_on = .*'first', 'second' or 'world'",
+    ),
     'too few': ({'axes': [X, Y], 'fixed_on': ['first']}, 'fixed_on = '),
     'fixed on a number': ({'axes': [X], 'fixed_on': 5}, 'fixed_on = 5'),
     'fixed on lists': ({'axes': [X], 'fixed_on': [['first']]}, 'fixed_on = '),
     'fixed by Euler': (
-        {'axes': [X, Y], 'euler': True, 'fixed_on': ['second', 'first']}, 'fixed_on = .*None for'),
+        {'axes': [X, Y], 'euler': True, 'fixed_on': ['second', 'first']},
+        'fixed_on = .*None for',
+    ),
 }
 
 
@@ -159,8 +169,10 @@ def test_nothing_moves_as_a_tree_is_hung_up(lower, upper):
     def second_axis(kind):
         return {'axis2': X} if kind in ('universal', 'hinge2') else {}
 
-    below = [world.add_joint(lower, *two, axis=Y, **second_axis(lower))
-             for two in zip(ones, ones[1:], strict=False)]
+    below = [
+        world.add_joint(lower, *two, axis=Y, **second_axis(lower))
+        for two in zip(ones, ones[1:], strict=False)
+    ]
     hung = world.add_joint(upper, None, ones[0], (-0.5, 0.0, 0.0), Y, **second_axis(upper))
     assert all(joint.is_tree for joint in (*below, hung))
     for one, (p, R) in zip(ones, places, strict=True):
@@ -177,8 +189,10 @@ def test_trees_are_turned_round_where_that_helps():
     """Hang a chain up by what was its end: coordinates keep their sense and their values."""
     world = sb.World()
     chain = [bar(world, (k, 0.0, 0.0), (k + 1.0, 0.0, 0.0)) for k in range(3)]
-    joints = [world.add_joint('hinge', *two, (k + 1.0, 0.0, 0.0), Y)
-              for k, two in enumerate(zip(chain, chain[1:], strict=False))]
+    joints = [
+        world.add_joint('hinge', *two, (k + 1.0, 0.0, 0.0), Y)
+        for k, two in enumerate(zip(chain, chain[1:], strict=False))
+    ]
     for number, joint in enumerate(joints):
         joint.q, joint.damping, joint.upper = 0.2 * (number + 1), 0.1, 1.5
     axes = [joint.axes[0] for joint in joints]
@@ -205,7 +219,8 @@ def test_links_meet_as_in_an_impact(kind, tree):
     two = body(world, (0.5, 0.0, 0.1), mass=2.0)
     before, energy = world.momentum(), world.energy().total
     world.add_joint(
-        kind, one, two, (0.2, 0.1, 0.0), Z, X if kind == 'universal' else None, tree=tree)
+        kind, one, two, (0.2, 0.1, 0.0), Z, X if kind == 'universal' else None, tree=tree
+    )
     world.step()
     after = world.momentum()
     np.testing.assert_allclose(after.linear, before.linear, atol=1e-8)
@@ -245,8 +260,10 @@ def test_what_is_taken_off_flies_on(tree):
 def test_linked_bodies_touch_if_they_are_to(collide):
     """Push boxes apart that a joint holds into each other, or not."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
-    boxes = [world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(x, 0.0, 0.0))
-             for x in (0.0, 0.21)]
+    boxes = [
+        world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(x, 0.0, 0.0))
+        for x in (0.0, 0.21)
+    ]
     slider = world.add_joint('slider', *boxes, axis=X, collide=collide)
     slider.u = -1.0
     world.step(500)
@@ -256,8 +273,18 @@ def test_linked_bodies_touch_if_they_are_to(collide):
 
 # --- what yields ---------------------------------------------------------------------------------
 
-TYPES = ('ball', 'hinge', 'slider', 'universal', 'hinge2', 'fixed', 'piston', 'planar', 'distance',
-         'inline')
+TYPES = (
+    'ball',
+    'hinge',
+    'slider',
+    'universal',
+    'hinge2',
+    'fixed',
+    'piston',
+    'planar',
+    'distance',
+    'inline',
+)
 
 
 @pytest.mark.parametrize('kind', TYPES)
@@ -268,8 +295,15 @@ def test_weight_stretches_what_yields(kind):
     more = {'axis2': Y} if kind in ('universal', 'hinge2') else {}
     more |= {'anchor2': -Z} if kind == 'distance' else {}
     joint = world.add_joint(
-        kind, None, one, np.zeros(3) if kind == 'distance' else -Z,
-        Z if kind == 'planar' else X, erp=0.2, cfm=1e-5, **more)
+        kind,
+        None,
+        one,
+        np.zeros(3) if kind == 'distance' else -Z,
+        Z if kind == 'planar' else X,
+        erp=0.2,
+        cfm=1e-5,
+        **more,
+    )
     world.step(300)
     assert not joint.is_tree
     sag = 2.0 * G * 1e-3 * 1e-5 / 0.2
@@ -285,7 +319,8 @@ def ring_down(time_step, kind, tree, stiffness=2000.0, damping=10.0):
     one = body(world, mass=mass)
     if kind == 'hinge2':
         world.add_joint(
-            kind, None, one, axis=Z, axis2=X, suspension=(stiffness, damping), tree=tree)
+            kind, None, one, axis=Z, axis2=X, suspension=(stiffness, damping), tree=tree
+        )
     else:
         both = time_step * stiffness + damping
         world.add_joint(kind, None, one, erp=time_step * stiffness / both, cfm=1.0 / both)
@@ -297,8 +332,9 @@ def ring_down(time_step, kind, tree, stiffness=2000.0, damping=10.0):
     return one.root_link.p[2] - rest * (1.0 - math.exp(-0.5 * decay) * swing)
 
 
-@pytest.mark.parametrize(('kind', 'tree', 'order'), [
-    ('ball', None, 1), ('hinge2', False, 1), ('hinge2', True, 2)])
+@pytest.mark.parametrize(
+    ('kind', 'tree', 'order'), [('ball', None, 1), ('hinge2', False, 1), ('hinge2', True, 2)]
+)
 def test_springs_of_joints_ring_down_as_the_closed_form(kind, tree, order):
     """Tend to it, rows with the first and trees with the second order of the step."""
     coarse, fine = (ring_down(time_step, kind, tree) for time_step in (1e-3, 2.5e-4))

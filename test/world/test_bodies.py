@@ -17,7 +17,8 @@ def test_body_weighs_what_its_shape_and_material_say():
     steel = sb.Material('steel', density=7850)
     body = world.add_body(
         [sb.Box((0.1, 0.2, 0.3)), sb.Placed(sb.Sphere(0.1), (1, 0, 0), material='default')],
-        material=steel)
+        material=steel,
+    )
     box, ball = 7850 * 0.006, 1000 * 4 / 3 * np.pi * 0.001
     link = body.root_link
     assert link.m == pytest.approx(box + ball, rel=1e-12)
@@ -31,7 +32,8 @@ def test_given_mass_scales_the_inertia():
     body = world.add_body(sb.Box((1, 2, 3)), mass=12.0)
     np.testing.assert_allclose(np.diag(body.root_link.I), [13, 10, 5], rtol=1e-12)
     body = world.add_body(
-        sb.Box((1, 2, 3)), mass=12.0, inertia=(1, 1, 1), center_of_mass=(0, 0, 0.5))
+        sb.Box((1, 2, 3)), mass=12.0, inertia=(1, 1, 1), center_of_mass=(0, 0, 0.5)
+    )
     np.testing.assert_array_equal(body.root_link.I, np.eye(3))
     np.testing.assert_array_equal(body.root_link.c, [0, 0, 0.5])
 
@@ -40,8 +42,12 @@ def test_bodies_begin_where_they_are_put():
     """Put bodies at a pose with a velocity, and back there at a reset."""
     world = sb.World(gravity=(0, 0, 0))
     body = world.add_body(
-        sb.Sphere(0.1), position=(1, 2, 3), orientation=(0, 0, 2, 0), linear_velocity=(1, 0, 0),
-        angular_velocity=(0, 1, 0))
+        sb.Sphere(0.1),
+        position=(1, 2, 3),
+        orientation=(0, 0, 2, 0),
+        linear_velocity=(1, 0, 0),
+        angular_velocity=(0, 1, 0),
+    )
     np.testing.assert_array_equal(world.state.q, [1, 2, 3, 0, 0, 1, 0])
     world.step(100)
     np.testing.assert_allclose(body.root_link.p, [1.1, 2, 3], atol=1e-12)
@@ -75,6 +81,7 @@ def test_views_taken_before_more_is_added_are_used_until_then():
 
 def test_adding_does_not_change_those_who_are_there():
     """Carry over state, parameters and settings of geometries when robots are added."""
+
     def build(late: bool) -> sb.World:
         world = sb.World()
         bodies = [{'shapes': sb.Box((1, 1, 1)), 'position': (k, 0, 0)} for k in range(3)]
@@ -87,6 +94,7 @@ def test_adding_does_not_change_those_who_are_there():
         world.robots['body'].set_base_velocity((0, 0, 4))
         world.add_bodies(bodies[1:])
         return world
+
     assert build(late=True).state_hash() == build(late=False).state_hash()
 
 
@@ -131,8 +139,10 @@ def test_several_bodies_are_added_or_none():
         ({'shapes': sb.Sphere(1), 'position': (0, 0, np.nan)}, 'position'),
         ({'shapes': sb.Sphere(1), 'orientation': (0, 0, 0, 0)}, 'orientation'),
         ({'shapes': sb.Sphere(1), 'linear_velocity': (0, 0)}, 'linear velocity'),
-        ({'shapes': sb.Sphere(1), 'motion': 'static', 'linear_velocity': (1, 0, 0)},
-         'base velocity'),
+        (
+            {'shapes': sb.Sphere(1), 'motion': 'static', 'linear_velocity': (1, 0, 0)},
+            'base velocity',
+        ),
         ({'shapes': sb.Sphere(1), 'name': 'taken'}, 'not taken yet'),
     ],
 )
@@ -182,7 +192,8 @@ def test_geometries_can_be_set():
     """Switch geometries off and to sensors, change material, groups and belt, while running."""
     world = sb.World()
     geometry = world.add_body(
-        sb.Placed(sb.Sphere(1), name='shell', enabled=False, sensor=True), mass=1).geometries[0]
+        sb.Placed(sb.Sphere(1), name='shell', enabled=False, sensor=True), mass=1
+    ).geometries[0]
     assert (geometry.name, geometry.enabled, geometry.sensor) == ('shell', False, True)
     geometry.enabled, geometry.sensor = True, False
     assert world.simulation.geometry.flags[0] & (ENABLED | SENSOR) == ENABLED

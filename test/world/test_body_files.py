@@ -79,7 +79,7 @@ def test_loop_of_extra_joint_stays_closed():
         world.step()
         pin = rod.p + rod.R @ [0.3, 0.0, 0.0]
         assert pin == pytest.approx(robot.link('SLIDER').p, abs=1e-9)
-        x = 0.1 * np.cos(crank.q) + np.sqrt(0.3**2 - (0.1 * np.sin(crank.q))**2)
+        x = 0.1 * np.cos(crank.q) + np.sqrt(0.3**2 - (0.1 * np.sin(crank.q)) ** 2)
         assert slider.q == pytest.approx(x - 0.4, abs=1e-9)
     assert crank.q > 2.0 * np.pi
 
@@ -101,7 +101,8 @@ def test_static_body_does_not_move(tmp_path):
     path.write_text(
         'format: ChoreonoidBody\nformat_version: 2.0\nlinks:\n'
         '  - {name: FLOOR, translation: [0, 0, -0.05], elements: '
-        '{Shape: {geometry: {type: Box, size: [2, 2, 0.1]}}}}\n')
+        '{Shape: {geometry: {type: Box, size: [2, 2, 0.1]}}}}\n'
+    )
     world = sb.World()
     floor = world.load_body(path)
     ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0, 0, 0.1))

@@ -38,6 +38,7 @@ def test_links_and_joints_go_by_numbers(robot):
 
 def test_links_know_their_neighbours(robot):
     """Reach every link by child and sibling, as Choreonoid's traversal does."""
+
     def walk(link):
         while link is not None:
             yield link
@@ -46,7 +47,8 @@ def test_links_know_their_neighbours(robot):
 
     assert {link.name for link in walk(robot.root_link)} == {link.name for link in robot.links}
     assert [link.is_root for link in robot.links] == [
-        link is robot.root_link for link in robot.links]
+        link is robot.root_link for link in robot.links
+    ]
     assert robot.root_link.sibling is None and robot.link('rocker').child is None
 
 
@@ -89,8 +91,9 @@ def test_links_of_bodies_float_and_have_shapes():
 def test_external_forces_are_cleared_for_one_robot():
     """Drop the pushes on one body; the other moves as pushed."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
-    one, other = (world.add_body(sb.Sphere(0.1), mass=2.0, position=(x, 0.0, 0.0))
-                  for x in (0.0, 1.0))
+    one, other = (
+        world.add_body(sb.Sphere(0.1), mass=2.0, position=(x, 0.0, 0.0)) for x in (0.0, 1.0)
+    )
     for body in (one, other):
         body.root_link.add_force((6.0, 0.0, 0.0))
         body.root_link.add_torque((0.0, 0.0, 1.0))

@@ -41,7 +41,8 @@ def test_contacts_of_heavy_bodies_are_removed(events):
     assert heavy.root_link.p[2] == pytest.approx(1.0 - 0.5 * 9.81, abs=1e-9)
     assert light.root_link.p[2] == pytest.approx(0.1, abs=1e-6)
     assert {contact.link_a.robot.name for contact in world.contacts} == {'body_2'} or {
-        contact.link_b.robot.name for contact in world.contacts} == {'body_2'}
+        contact.link_b.robot.name for contact in world.contacts
+    } == {'body_2'}
 
 
 def test_impact_contact_and_separation_come_in_their_order():
@@ -102,6 +103,7 @@ def test_only_the_chosen_pairs_and_groups_are_heard_of():
     def count(name):
         def hear(event):
             counts[name] += 1
+
         return hear
 
     world.on_contact(count('robot'), one)
@@ -113,7 +115,14 @@ def test_only_the_chosen_pairs_and_groups_are_heard_of():
     world.on_contact(count('all'))
     world.step()
     assert counts == {
-        'robot': 1, 'link': 1, 'geometry': 1, 'group': 1, 'pair': 1, 'none': 0, 'all': 2}
+        'robot': 1,
+        'link': 1,
+        'geometry': 1,
+        'group': 1,
+        'pair': 1,
+        'none': 0,
+        'all': 2,
+    }
     other.geometries[0].groups = set()
     world.step()
     assert counts['group'] == 1 and counts['all'] == 4
@@ -170,15 +179,16 @@ def test_the_world_stays_as_it_was_where_a_listener_fails():
         raise LookupError('gone')
 
     for wrong, error, text in (
-            (fails, LookupError, 'gone'),
-            (lambda event: True, sb.InvalidValueError, "'keep', 'remove', or 1 truth values"),
-            (lambda event: [True, False], sb.InvalidValueError, 'answer'),
-            (lambda event: 'drop', sb.InvalidValueError, 'answer = .drop.'),
-            (lambda event: world.step(), sb.StateError, 'middle of a step'),
-            (lambda event: world.reset(), sb.StateError, 'middle of a step'),
-            (lambda event: world.remove(body), sb.StateError, 'middle of a step'),
-            (lambda event: body.root_link.add_force((1, 0, 0)), sb.StateError, 'middle'),
-            (lambda event: world.add_force_field(sb.UniformField()), sb.StateError, 'middle')):
+        (fails, LookupError, 'gone'),
+        (lambda event: True, sb.InvalidValueError, "'keep', 'remove', or 1 truth values"),
+        (lambda event: [True, False], sb.InvalidValueError, 'answer'),
+        (lambda event: 'drop', sb.InvalidValueError, 'answer = .drop.'),
+        (lambda event: world.step(), sb.StateError, 'middle of a step'),
+        (lambda event: world.reset(), sb.StateError, 'middle of a step'),
+        (lambda event: world.remove(body), sb.StateError, 'middle of a step'),
+        (lambda event: body.root_link.add_force((1, 0, 0)), sb.StateError, 'middle'),
+        (lambda event: world.add_force_field(sb.UniformField()), sb.StateError, 'middle'),
+    ):
         listener = world.on_contact(wrong)
         with pytest.raises(error, match=text):
             world.step(3)
@@ -228,9 +238,11 @@ def test_what_cannot_be_listened_to_is_refused():
     world, other = sb.World(), sb.World()
     stranger = ball(other)
     for arguments, text in (
-            (('text',), 'a function of a ContactEvent'),
-            ((keep_all, stranger), 'of this world'), ((keep_all, 3), 'of this world'),
-            ((keep_all, None, ''), 'collision group')):
+        (('text',), 'a function of a ContactEvent'),
+        ((keep_all, stranger), 'of this world'),
+        ((keep_all, 3), 'of this world'),
+        ((keep_all, None, ''), 'collision group'),
+    ):
         with pytest.raises(sb.InvalidValueError, match=text):
             world.on_contact(*arguments)
     for events in ((), ('begin',), 3):

@@ -23,15 +23,34 @@ def full_world():
     arm.command_position([0.4], arm.joint_names[:1])
     vehicle = world.load_urdf(VEHICLE, position=(4.0, 0.0, 0.3))
     world.load_urdf(FOUR_BAR, position=(-4.0, 0.0, 1.0))
-    world.load_scene({'world': {'objects': {
-        f'brick_{k}': {'box': [0.2, 0.2, 0.2], 'position': [0, 0, 0.1 + 0.21 * k], 'mass': 1.0}
-        for k in range(3)}}})
-    bodies = [world.add_body(sb.Sphere(0.1), mass=1.0, position=(1.0, 0.3 * k, 0.8))
-              for k in range(4)]
+    world.load_scene(
+        {
+            'world': {
+                'objects': {
+                    f'brick_{k}': {
+                        'box': [0.2, 0.2, 0.2],
+                        'position': [0, 0, 0.1 + 0.21 * k],
+                        'mass': 1.0,
+                    }
+                    for k in range(3)
+                }
+            }
+        }
+    )
+    bodies = [
+        world.add_body(sb.Sphere(0.1), mass=1.0, position=(1.0, 0.3 * k, 0.8)) for k in range(4)
+    ]
     hinge = world.add_joint('hinge', bodies[0], bodies[1], axis=(1, 0, 0), anchor=(1, 0.1, 0.8))
     hinge.control, hinge.target_velocity = 'velocity', 1.5
-    world.add_joint('distance', bodies[1], bodies[2], (1.0, 0.3, 0.8), name='rod',
-                    anchor2=(1.0, 0.6, 0.8), cfm=1e-4)
+    world.add_joint(
+        'distance',
+        bodies[1],
+        bodies[2],
+        (1.0, 0.3, 0.8),
+        name='rod',
+        anchor2=(1.0, 0.6, 0.8),
+        cfm=1e-4,
+    )
     world.add_angular_motor(bodies[2], bodies[3], [(1, 0, 0)]).axes[0].damping = 0.1
     world.set_contact_material('ice', 'default', sb.ContactMaterial(friction=0.6, restitution=0.2))
     world.exclude(bodies[0].root_link, bodies[3].root_link)
@@ -67,9 +86,11 @@ def send_future(world, pipe):
     pipe.close()
 
 
-@pytest.mark.parametrize('how', [
-    sb.World.copy, copy.copy, copy.deepcopy, lambda world: pickle.loads(pickle.dumps(world))],
-    ids=['world.copy', 'copy', 'deepcopy', 'pickle'])
+@pytest.mark.parametrize(
+    'how',
+    [sb.World.copy, copy.copy, copy.deepcopy, lambda world: pickle.loads(pickle.dumps(world))],
+    ids=['world.copy', 'copy', 'deepcopy', 'pickle'],
+)
 def test_copy_has_the_same_future_and_is_independent(how):
     """A copy has the same bits for ever, and what it does leaves the original alone."""
     world = full_world()
@@ -111,9 +132,16 @@ def test_views_are_copied_with_their_world():
     world = full_world()
     arm = world.robots['arm']
     views = [
-        arm, arm.links[1], arm.joints[1], arm.joint(arm.joint_names[0]).axes[0],
-        world.joints['hinge'], world.joints['rod'], world.robots['ground'].geometries[0],
-        world.robots['tracked_vehicle'].crawlers[0], *arm.devices(sb.RateGyroSensor)]
+        arm,
+        arm.links[1],
+        arm.joints[1],
+        arm.joint(arm.joint_names[0]).axes[0],
+        world.joints['hinge'],
+        world.joints['rod'],
+        world.robots['ground'].geometries[0],
+        world.robots['tracked_vehicle'].crawlers[0],
+        *arm.devices(sb.RateGyroSensor),
+    ]
     twin, copies = copy.deepcopy((world, views))
     assert twin is not world
     for view, copied in zip(views, copies, strict=True):
@@ -161,11 +189,18 @@ def test_second_thread_is_refused_by_name_and_the_world_goes_on():
 
     stepper.advance = slow_advance
     uses = (
-        world.step, world.save, world.state_hash, world.reset, lambda: world.robots['arm'].ddq,
-        lambda: world.robots['arm'].links[1].p, lambda: world.add_body(sb.Sphere(1.0), mass=1.0),
-        lambda: world.remove('arm'), world.copy,
+        world.step,
+        world.save,
+        world.state_hash,
+        world.reset,
+        lambda: world.robots['arm'].ddq,
+        lambda: world.robots['arm'].links[1].p,
+        lambda: world.add_body(sb.Sphere(1.0), mass=1.0),
+        lambda: world.remove('arm'),
+        world.copy,
         lambda: world.raycast((0, 0, 1), (0, 0, -1)),
-        lambda: world.raycasts((0, 0, 1), [(0, 0, -1)]))
+        lambda: world.raycasts((0, 0, 1), [(0, 0, -1)]),
+    )
     stepping = threading.Thread(target=world.step, args=(400,), name='physics', daemon=True)
     stepping.start()
     try:

@@ -21,8 +21,15 @@ def cable(tip, links=20, light=1e-3, length=0.05):
         across = mass * length**2 / 12.0
         parts += [
             link(f'l{k}', mass, (length / 2, 0, 0), (0.1 * across + 1e-9, across, across)),
-            joint(f'j{k}', parent, f'l{k}', 'continuous', (0, 0, 1) if k % 2 else (0, 1, 0),
-                  (length if k else 0, 0, 0))]
+            joint(
+                f'j{k}',
+                parent,
+                f'l{k}',
+                'continuous',
+                (0, 0, 1) if k % 2 else (0, 1, 0),
+                (length if k else 0, 0, 0),
+            ),
+        ]
         parent = f'l{k}'
     return robot(*parts)
 
@@ -71,8 +78,14 @@ def test_a_control_law_with_too_high_gains_is_named():
         wheel.u = -0.5 * 3000.0 * wheel.dq
 
     text = refused(world, brake)
-    for part in ("joint 'joint' goes from", '2 times the change of the step before',
-                 'effort u = ', 'gains too high', "control = 'servo'", 'Try a time step of 0.000'):
+    for part in (
+        "joint 'joint' goes from",
+        '2 times the change of the step before',
+        'effort u = ',
+        'gains too high',
+        "control = 'servo'",
+        'Try a time step of 0.000',
+    ):
         assert part in text
 
 
@@ -81,8 +94,10 @@ def test_speeds_that_nothing_has_are_refused():
     world = sb.World()
     ball = world.add_body(sb.Sphere(0.1), mass=1.0)
     ball.set_base_velocity((2e9, 0.0, 0.0), (0.0, 0.0, 0.0))
-    with pytest.raises(sb.SimulationError, match=(
-            r"the base of robot 'body' goes from .* m/s.*Nothing is faster than 1e\+09.*lower")):
+    with pytest.raises(
+        sb.SimulationError,
+        match=(r"the base of robot 'body' goes from .* m/s.*Nothing is faster than 1e\+09.*lower"),
+    ):
         world.step()
     assert world.step_count == 0
 
@@ -146,7 +161,8 @@ def tiny():
     world = grounded(time_step=1e-4)
     for k in range(4):
         grain = world.add_body(
-            sb.Box((1e-5, 2e-5, 3e-5)), mass=1e-12, position=(1e-3 * k, 0.0, 1e-4))
+            sb.Box((1e-5, 2e-5, 3e-5)), mass=1e-12, position=(1e-3 * k, 0.0, 1e-4)
+        )
         grain.set_base_velocity((0.1, 0.0, 0.0), (300.0, 100.0 * k, 50.0))
     world.load_urdf(cable(1e-12, 4, 1e-12, 1e-5), position=(0.0, 0.0, 0.1))
     world.step(1000)
@@ -155,13 +171,17 @@ def tiny():
 def gyroscope():
     """Let a wheel at 1e4 rad/s precess on two hinges."""
     world = sb.World()
-    top = world.load_urdf(robot(
-        link('world', 0.0), link('arm', 1.0, (0.2, 0, 0), (0.01, 0.02, 0.02)),
-        joint('turn', 'world', 'arm', 'continuous', (0, 0, 1)),
-        link('fork', 0.2, (0, 0, 0), (0.001, 0.001, 0.001)),
-        joint('tilt', 'arm', 'fork', 'continuous', (0, 1, 0), (0.4, 0, 0)),
-        link('wheel', 0.5, (0, 0, 0), (0.002, 0.001, 0.001)),
-        joint('spin', 'fork', 'wheel', 'continuous', (1, 0, 0), (0.05, 0, 0))))
+    top = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('arm', 1.0, (0.2, 0, 0), (0.01, 0.02, 0.02)),
+            joint('turn', 'world', 'arm', 'continuous', (0, 0, 1)),
+            link('fork', 0.2, (0, 0, 0), (0.001, 0.001, 0.001)),
+            joint('tilt', 'arm', 'fork', 'continuous', (0, 1, 0), (0.4, 0, 0)),
+            link('wheel', 0.5, (0, 0, 0), (0.002, 0.001, 0.001)),
+            joint('spin', 'fork', 'wheel', 'continuous', (1, 0, 0), (0.05, 0, 0)),
+        )
+    )
     top.joint('spin').dq = 1e4
     energy = world.energy().total
     world.step(1000)
@@ -194,8 +214,9 @@ def sunken():
     world.step(300)
 
 
-@pytest.mark.parametrize('happens', [
-    spun_up, shot, tumbling, tiny, gyroscope, fallen, stopped, sunken])
+@pytest.mark.parametrize(
+    'happens', [spun_up, shot, tumbling, tiny, gyroscope, fallen, stopped, sunken]
+)
 def test_what_is_fast_is_not_refused(happens):
     """Take all of it."""
     happens()

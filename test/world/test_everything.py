@@ -63,4 +63,5 @@ def test_kind_of_state_hashes_is_told():
     told = {4: '4cf70c09931c8a65'}
     assert sb.World().state_hash()[:16] == told[HASH_VERSION], (
         'equal worlds have other hashes than before: replays of older bags are told why by a '
-        'greater HASH_VERSION, unless no release has had this one')
+        'greater HASH_VERSION, unless no release has had this one'
+    )

@@ -12,8 +12,20 @@ import sim_bridge as sb
 
 SIZES = (0.1, 0.2, 0.3)
 # of corners that count in binary: x, y, z
-CUBE = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6),
-        (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]
+CUBE = [
+    (0, 1, 3),
+    (0, 3, 2),
+    (4, 6, 7),
+    (4, 7, 5),
+    (0, 4, 5),
+    (0, 5, 1),
+    (2, 3, 7),
+    (2, 7, 6),
+    (0, 2, 6),
+    (0, 6, 4),
+    (1, 5, 7),
+    (1, 7, 3),
+]
 
 
 @pytest.fixture
@@ -23,8 +35,12 @@ def stack():
     world.add_ground()
     height = 0.0
     for number, size in enumerate(reversed(SIZES)):
-        world.add_body(sb.Box((size, size, size)), f'cube{number}', mass=1.0,
-                       position=(0.01 * number, 0.0, height + 0.5 * size - 1e-3))
+        world.add_body(
+            sb.Box((size, size, size)),
+            f'cube{number}',
+            mass=1.0,
+            position=(0.01 * number, 0.0, height + 0.5 * size - 1e-3),
+        )
         height += size - 1e-3
     return world
 
@@ -41,8 +57,12 @@ def scattered(count, seed):
     for number in range(count):
         turn = random.normal(size=4)
         shape = sb.Box(random.uniform(0.2, 0.5, 3)) if number % 3 else sb.Sphere(0.2)
-        world.add_body(shape, mass=1.0, position=random.uniform(-0.8, 0.8, 3),
-                       orientation=turn / np.linalg.norm(turn))
+        world.add_body(
+            shape,
+            mass=1.0,
+            position=random.uniform(-0.8, 0.8, 3),
+            orientation=turn / np.linalg.norm(turn),
+        )
     return world
 
 
@@ -95,10 +115,12 @@ def test_points_lie_on_both_surfaces(stack):
     stack.robots['cube1'].set_base_pose((0.3, 0.1, 0.4), (0.2, 0.1, 0.3, 0.9))
     for point in stack.find_contacts(margin=0.5):
         np.testing.assert_allclose(
-            point.point_a - point.point_b, point.gap * point.normal, atol=1e-12)
+            point.point_a - point.point_b, point.gap * point.normal, atol=1e-12
+        )
         for frame, placement, link in (
-                (point.frame_a, point.placement_a, point.link_a),
-                (point.frame_b, point.placement_b, point.link_b)):
+            (point.frame_a, point.placement_a, point.link_a),
+            (point.frame_b, point.placement_b, point.link_b),
+        ):
             np.testing.assert_allclose(frame.R[:, 2], point.normal, atol=1e-15)
             np.testing.assert_allclose(frame.R.T @ frame.R, np.eye(3), atol=1e-14)
             assert np.linalg.det(frame.R) == pytest.approx(1.0)
@@ -160,16 +182,22 @@ def test_margins_choose_among_the_same_points():
 
 def test_pairs_have_margins_of_their_own(stack):
     """Take pairs in the order they were asked for, each with its margin, in one call."""
-    ground, base, middle, top = (stack.robots[name] for name in (
-        'ground', 'cube0', 'cube1', 'cube2'))
-    found = stack.find_contacts(pairs=[
-        (top, base, 0.21), (middle.root_link, base), (top, ground, 0.1)])
+    ground, base, middle, top = (
+        stack.robots[name] for name in ('ground', 'cube0', 'cube1', 'cube2')
+    )
+    found = stack.find_contacts(
+        pairs=[(top, base, 0.21), (middle.root_link, base), (top, ground, 0.1)]
+    )
     assert [(patch[0].robot_a, patch[0].robot_b) for patch in found.patches()] == [
-        (middle, base), (top, base)]
+        (middle, base),
+        (top, base),
+    ]
     np.testing.assert_allclose(found.normals[:, 2], 1.0)
     of_base = stack.find_contacts(a=base)
     assert [(patch[0].robot_a, patch[0].robot_b) for patch in of_base.patches()] == [
-        (base, ground), (base, middle)]
+        (base, ground),
+        (base, middle),
+    ]
     (patch,) = stack.find_contacts(a=middle, b=top).patches()
     assert patch[0].robot_a is middle
     np.testing.assert_allclose(patch.normals[:, 2], -1.0)
@@ -195,8 +223,9 @@ def test_all_kinds_of_shapes_are_found():
     world.add_body(sb.TriangleMesh(corners, CUBE), 'mesh', mass=1.0, position=(0, 0, 0.1))
     world.add_body(sb.Cylinder(0.1, 0.2), 'can', mass=1.0, position=(0.5, 0, 0.1))
     world.add_body(sb.Box((0.2, 0.2, 0.2)), 'box', mass=1.0, position=(0, 0, 0.3))
-    names = {(patch[0].robot_a.name, patch[0].robot_b.name)
-             for patch in world.find_contacts().patches()}
+    names = {
+        (patch[0].robot_a.name, patch[0].robot_b.name) for patch in world.find_contacts().patches()
+    }
     assert names == {('field', 'mesh'), ('field', 'can'), ('mesh', 'box')}
     assert world.find_distances(world.robots['can'], world.robots['box'])[0].gap > 0.1
 
@@ -223,13 +252,16 @@ def test_an_empty_world_has_no_contacts():
     assert world.find_contacts().points_a.shape == (0, 3)
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    ({'margin': -1.0}, 'margin = -1.0: expected a number of at least 0'),
-    ({'margin': float('nan')}, 'margin = nan'),
-    ({'a': 'cube0'}, "a = 'cube0': expected a robot, link or geometry of this world"),
-    ({'pairs': [('cube0',)]}, 'pairs = .*pairs \\(a, b\\) or \\(a, b, margin\\)'),
-    ({'pairs': 3}, 'pairs = 3'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        ({'margin': -1.0}, 'margin = -1.0: expected a number of at least 0'),
+        ({'margin': float('nan')}, 'margin = nan'),
+        ({'a': 'cube0'}, "a = 'cube0': expected a robot, link or geometry of this world"),
+        ({'pairs': [('cube0',)]}, 'pairs = .*pairs \\(a, b\\) or \\(a, b, margin\\)'),
+        ({'pairs': 3}, 'pairs = 3'),
+    ],
+)
 def test_wrong_questions_are_refused(stack, arguments, message):
     """Name what is wrong, and what would be right."""
     with pytest.raises(sb.InvalidValueError, match=message):

@@ -30,27 +30,35 @@ def load(name):
 
 def places(world, prefix):
     """Return the positions (n, 3) of the objects whose names begin so."""
-    return np.array([robot.root_link.p for name, robot in world.robots.items()
-                     if name.startswith(prefix)])
+    return np.array(
+        [robot.root_link.p for name, robot in world.robots.items() if name.startswith(prefix)]
+    )
 
 
 def run_pd(world, name, scene, time):
     """Step with the law of the PD controller and the parameters that ship; time [s]."""
     robot, file = world.robots[name], parameter_file_of_scene(f'gallery/{scene}')
     parameters = from_flat(
-        PdParameters, parameters_in(file, f'/{name}/pd_controller'), pytest.fail)
+        PdParameters, parameters_in(file, f'/{name}/pd_controller'), pytest.fail
+    )
     own = sb.World()
     controlled = ControlledRobot(
-        own, own.add_robot(robot.description, collisions='none'),
-        list(parameters.joints or robot.actuated_joints))
+        own,
+        own.add_robot(robot.description, collisions='none'),
+        list(parameters.joints or robot.actuated_joints),
+    )
     law, rows, joints = PdLaw(controlled, parameters), controlled.indices, controlled.joints
     reference = Reference(
-        robot.q[rows], per_joint('positions', parameters.positions, joints),
+        robot.q[rows],
+        per_joint('positions', parameters.positions, joints),
         per_joint('amplitude', parameters.amplitude, joints),
-        per_joint('frequency', parameters.frequency, joints), parameters.ramp_time)
+        per_joint('frequency', parameters.frequency, joints),
+        parameters.ramp_time,
+    )
     for _ in range(round(time / world.time_step)):
         robot.u[rows] = law.efforts(
-            Motion(robot.q[rows], robot.dq[rows], *reference.at(world.time)))
+            Motion(robot.q[rows], robot.dq[rows], *reference.at(world.time))
+        )
         world.step()
 
 
@@ -130,8 +138,10 @@ def test_grasp():
     assert box.R[2, 2] > 0.9999
     before = box.v[2]
     world.step()
-    borne = sum(world.contacts.force_on(box, by=hand.link(f'{digit}_tip'))[2]
-                for digit in ('index', 'middle', 'ring', 'thumb'))
+    borne = sum(
+        world.contacts.force_on(box, by=hand.link(f'{digit}_tip'))[2]
+        for digit in ('index', 'middle', 'ring', 'thumb')
+    )
     change = (box.v[2] - before) / world.time_step
     assert borne == pytest.approx(0.3 * (9.81 + change), rel=0.02)
 
@@ -234,7 +244,8 @@ def test_walking_linkage():
     for _ in range(21):
         world.step(100)
         for side, (knee, start), sign, phase in zip(
-                ('left', 'right'), starts, (1, -1), (0.0, math.pi), strict=True):
+            ('left', 'right'), starts, (1, -1), (0.0, math.pi), strict=True
+        ):
             link = world.robots[f'{side}_foot'].root_link
             offset = sign * (start - knee)[0], 0.0, (start - knee)[1]
             x, _, z = link.p + link.R @ offset
@@ -273,6 +284,7 @@ def test_targets_of_a_scene_hold_in_the_node():
 
 def test_scenes_say_who_controls_their_robots():
     """Leave the swarm to its motors; take the controllers of parameter files for others."""
+
     def of(scene):
         return {(name, who) for name, _, who in robots_of(f'gallery/{scene}', '')}
 

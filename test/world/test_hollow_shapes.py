@@ -60,8 +60,12 @@ def test_a_chain_of_rings_hangs_and_swings():
     h = np.sqrt(0.5)
     ring, turns = sb.HollowCylinder(0.1, 0.02, 0.08), [(0, h, 0, h), (h, 0, 0, h)]
     world = sb.World()
-    chain = [world.add_body(ring, f'ring{k}', mass=0.1, position=(0, 0, -0.155 * k),
-                            orientation=turns[k % 2]) for k in range(4)]
+    chain = [
+        world.add_body(
+            ring, f'ring{k}', mass=0.1, position=(0, 0, -0.155 * k), orientation=turns[k % 2]
+        )
+        for k in range(4)
+    ]
     chain[0].motion = 'static'
     reach = 2.0 * np.sqrt(0.08**2 - 0.01**2)
     world.step(300)

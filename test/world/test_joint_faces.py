@@ -18,8 +18,16 @@ from sim_bridge.foundation.rotation import matrix_from_rpy
 # what only says where a joint is in a tree, or how rows hold it
 OF_TREES = {'robot', 'description', 'parent_link', 'child_link', 'by_second'}
 OF_ROWS = {
-    'erp', 'cfm', 'compliance', 'break_force', 'break_torque', 'break_limits', 'broken_directions',
-    'is_broken', 'distance'}
+    'erp',
+    'cfm',
+    'compliance',
+    'break_force',
+    'break_torque',
+    'break_limits',
+    'broken_directions',
+    'is_broken',
+    'distance',
+}
 
 
 def public(thing):
@@ -40,8 +48,7 @@ def joined(kind, tree, time_step=1e-3):
         _, of_tree = joined(kind, True)
         for own, link in ((first, of_tree.link1), (second, of_tree.link2)):
             own.set_base_velocity(link.v, link.w)
-    one = world.add_joint(
-        kind, first, second, (0.2, 0.1, 1.0), (1.0, 0.5, 0.2), axis2, tree=tree)
+    one = world.add_joint(kind, first, second, (0.2, 0.1, 1.0), (1.0, 0.5, 0.2), axis2, tree=tree)
     if tree and one.axes:
         one.dq = (1.5, -0.7, 0.4)[: len(one.axes)]
     return world, one
@@ -49,8 +56,9 @@ def joined(kind, tree, time_step=1e-3):
 
 def test_faces_are_the_same():
     """Have every name that joints of robots, joints between bodies and rows have."""
-    robot = sb.World().add_robot(describe(
-        [link('base'), link('arm')], [joint('elbow', 'continuous', 'base', 'arm')]))
+    robot = sb.World().add_robot(
+        describe([link('base'), link('arm')], [joint('elbow', 'continuous', 'base', 'arm')])
+    )
     _, tree = joined('hinge', True)
     _, rows = joined('hinge', False)
     common = public(rows) - OF_ROWS
@@ -95,8 +103,13 @@ def test_joints_of_descriptions_tell_where_they_are(kind):
     origin = Pose(np.array([0.3, 0.2, 0.1]), turn((1, 2, 3), 0.4))
     axis, axis2 = np.array([0.6, 0.8, 0.0]), np.array([-0.8, 0.6, 0.0])
     parts = {'axis2': axis2} if kind == 'universal' else {}
-    robot = sb.World().add_robot(describe([link('base'), link('arm')], [
-        joint('elbow', kind, 'base', 'arm', origin, axis, **parts)]), fixed_base=False)
+    robot = sb.World().add_robot(
+        describe(
+            [link('base'), link('arm')],
+            [joint('elbow', kind, 'base', 'arm', origin, axis, **parts)],
+        ),
+        fixed_base=False,
+    )
     robot.set_base_pose((1.0, -2.0, 0.5), (0.1, 0.7, -0.1, 0.7))
     elbow = robot.joint('elbow')
     if elbow.axes:
@@ -109,7 +122,8 @@ def test_joints_of_descriptions_tell_where_they_are(kind):
     gap = 0.4 * elbow.axis if kind == 'prismatic' else 0.0
     np.testing.assert_allclose(elbow.anchor2 - elbow.anchor, gap * np.ones(3), atol=1e-12)
     np.testing.assert_allclose(
-        elbow.anchor, robot.link('base').p + robot.link('base').R @ origin.position, atol=1e-12)
+        elbow.anchor, robot.link('base').p + robot.link('base').R @ origin.position, atol=1e-12
+    )
     for one, along in zip(elbow.axes, (elbow.axis, elbow.axis2), strict=False):
         np.testing.assert_allclose(one.direction, along, atol=1e-12)
 
@@ -118,13 +132,32 @@ def test_joints_of_descriptions_tell_where_they_are(kind):
 def test_joints_without_a_single_axis_say_so(kind):
     """Refuse, in the same words, what belongs to one axis."""
     (_, tree), (_, rows) = (joined(kind, of_tree) for of_tree in (True, False))
-    names = ['control', 'target_position', 'target_velocity', 'motor_effort', 'friction_effort',
-             'stop_effort', 'max_effort', 'kp', 'kd', 'lower', 'upper', 'effort_limit',
-             'velocity_limit', 'friction', 'stiffness', 'reference', 'bounce', 'stop_erp',
-             'stop_cfm', 'is_linear', 'direction']
+    names = [
+        'control',
+        'target_position',
+        'target_velocity',
+        'motor_effort',
+        'friction_effort',
+        'stop_effort',
+        'max_effort',
+        'kp',
+        'kd',
+        'lower',
+        'upper',
+        'effort_limit',
+        'velocity_limit',
+        'friction',
+        'stiffness',
+        'reference',
+        'bounce',
+        'stop_erp',
+        'stop_cfm',
+        'is_linear',
+        'direction',
+    ]
     if kind != 'ball':
         names += ['damping', 'armature']
-    expected = ('its `axes` have' if tree.axes else 'only one-axis joints and axes have')
+    expected = 'its `axes` have' if tree.axes else 'only one-axis joints and axes have'
     for name in names:
         for one in (tree, rows):
             with pytest.raises(StateError) as caught:
@@ -141,8 +174,17 @@ def test_joints_without_a_single_axis_say_so(kind):
 def test_coordinates_are_those_of_trees(kind):
     """Give the same positions, rates, accelerations, efforts and energy at the same state."""
     (_, tree), (_, rows) = (joined(kind, of_tree) for of_tree in (True, False))
-    for name in ('coordinates', 'q', 'dq', 'ddq', 'anchor', 'anchor2', 'axis', 'axis2',
-                 'rotation'):
+    for name in (
+        'coordinates',
+        'q',
+        'dq',
+        'ddq',
+        'anchor',
+        'anchor2',
+        'axis',
+        'axis2',
+        'rotation',
+    ):
         np.testing.assert_allclose(getattr(rows, name), getattr(tree, name), atol=1e-10)
     for ours, theirs in zip(rows.axes, tree.axes, strict=True):
         for name in ('q', 'dq', 'ddq', 'is_linear', 'direction'):
@@ -201,8 +243,10 @@ def slider_crank(closed_by, time_step=1e-3):
     # positive about -y, from x to z
     main = world.add_joint('hinge', None, crank, np.zeros(3), -Y)
     world.add_joint('hinge', crank, rod, pin, -Y)
-    last = {'slider': lambda: world.add_joint('slider', None, carriage, axis=X),
-            'hinge': lambda: world.add_joint('hinge', carriage, rod, (end, 0.0, 0.0), -Y)}
+    last = {
+        'slider': lambda: world.add_joint('slider', None, carriage, axis=X),
+        'hinge': lambda: world.add_joint('hinge', carriage, rod, (end, 0.0, 0.0), -Y),
+    }
     others = [kind for kind in last if kind != closed_by]
     assert last[others[0]]().is_tree
     return world, main, last[closed_by]()
@@ -213,8 +257,9 @@ def rod_angle(theta, dtheta, ddtheta):
     ratio = CRANK / ROD
     phi = -math.asin(ratio * math.sin(theta))
     dphi = -ratio * math.cos(theta) * dtheta / math.cos(phi)
-    ddphi = (ratio * (math.sin(theta) * dtheta**2 - math.cos(theta) * ddtheta)
-             + math.sin(phi) * dphi**2) / math.cos(phi)
+    ddphi = (
+        ratio * (math.sin(theta) * dtheta**2 - math.cos(theta) * ddtheta) + math.sin(phi) * dphi**2
+    ) / math.cos(phi)
     return phi, dphi, ddphi
 
 
@@ -229,8 +274,9 @@ def carriage_place(theta, dtheta, ddtheta):
     return place, rate, acceleration
 
 
-@pytest.mark.parametrize(('closed_by', 'exact'), [
-    ('slider', carriage_place), ('hinge', rod_angle)])
+@pytest.mark.parametrize(
+    ('closed_by', 'exact'), [('slider', carriage_place), ('hinge', rod_angle)]
+)
 def test_joint_that_closes_a_loop_moves_as_the_crank_says(closed_by, exact):
     """Give the closed form's position, rate and acceleration, at any speed of the crank."""
     world, main, last = slider_crank(closed_by, 1e-4)
@@ -273,8 +319,10 @@ def test_a_child_frame_away_from_the_joint_moves_as_a_link_fixed_to_it(kind):
     world = link('world', 0.0)
     body = link('body', 2.0, (0.1, 0.0, -0.2), (0.3, 0.2, 0.1))
     direct = describe([world, body], [joint('j', kind, origin=origin, child_pose=away)])
-    joints = [joint('j', kind, child='hub', origin=origin),
-              joint('to_body', 'fixed', parent='hub', origin=away)]
+    joints = [
+        joint('j', kind, child='hub', origin=origin),
+        joint('to_body', 'fixed', parent='hub', origin=away),
+    ]
     by_link = describe([world, link('hub', 0.0), body], joints)
     robots = []
     for description in (direct, by_link):
@@ -288,4 +336,5 @@ def test_a_child_frame_away_from_the_joint_moves_as_a_link_fixed_to_it(kind):
     anchors = [robot.joint('j').anchor2 for robot in robots]
     np.testing.assert_allclose(anchors[0], anchors[1], atol=1e-13)
     np.testing.assert_allclose(
-        link_poses(direct)['body'].position, link_poses(by_link)['body'].position, atol=1e-15)
+        link_poses(direct)['body'].position, link_poses(by_link)['body'].position, atol=1e-15
+    )

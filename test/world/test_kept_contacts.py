@@ -15,18 +15,22 @@ def room() -> sb.World:
     world = sb.World()
     world.add_ground()
     for k in range(3):
-        world.add_body(sb.Box((0.3, 0.3, 0.2)), f'box{k}', mass=2.0,
-                       position=(0.001 * k, 0.0, 0.1 + 0.2 * k))
+        world.add_body(
+            sb.Box((0.3, 0.3, 0.2)), f'box{k}', mass=2.0, position=(0.001 * k, 0.0, 0.1 + 0.2 * k)
+        )
     world.add_body(sb.Sphere(0.1), 'ball', mass=1.0, position=(1.0, 0.0, 0.1))
     corners = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.0, 0.2)])
     world.add_body(sb.ConvexHull(corners), 'hull', mass=1.0, position=(2.0, 0.0, 0.0))
-    world.load_urdf("""
+    world.load_urdf(
+        """
         <robot name="hand"><link name="world"/><link name="palm">
         <inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0"
         iyz="0"/></inertial><collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>
         </link><joint name="lift" type="prismatic"><parent link="world"/><child link="palm"/>
         <origin xyz="0 0 0.8"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="100"
-        velocity="1"/></joint></robot>""", fixed_base=True)
+        velocity="1"/></joint></robot>""",
+        fixed_base=True,
+    )
     joint = world.robots['hand'].joint('lift')
     joint.control, joint.kp, joint.kd, joint.target_position = 'servo', 100.0, 20.0, -0.2
     return world
@@ -34,8 +38,11 @@ def room() -> sb.World:
 
 def is_kept(world: sb.World) -> bool:
     """Return whether steps look for no contacts."""
-    scratch = next(part for part in world.simulation.handles.probe.parts
-                   if type(part).__name__ == 'CollisionScratch')
+    scratch = next(
+        part
+        for part in world.simulation.handles.probe.parts
+        if type(part).__name__ == 'CollisionScratch'
+    )
     before = scratch.counts.copy()
     world.step()
     return bool((scratch.counts == before).all())
@@ -48,8 +55,9 @@ def weigh(world: sb.World) -> None:
 
 def grease(world: sb.World) -> None:
     """Change the friction of all contacts, in one direction only."""
-    world.set_contact_material('default', 'default', sb.ContactMaterial(
-        friction=0.4, friction2=0.3))
+    world.set_contact_material(
+        'default', 'default', sb.ContactMaterial(friction=0.4, friction2=0.3)
+    )
 
 
 def stiffen(world: sb.World) -> None:

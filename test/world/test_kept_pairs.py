@@ -83,8 +83,12 @@ def test_more_pairs_than_there_is_room_for_at_first():
     """Find all contacts of balls in one place, 4005 pairs."""
     world = sb.World()
     rng = np.random.default_rng(0)
-    world.add_bodies([{'shapes': sb.Sphere(0.5), 'mass': 1.0, 'position': position}
-                      for position in rng.normal(0.0, 0.01, (90, 3))])
+    world.add_bodies(
+        [
+            {'shapes': sb.Sphere(0.5), 'mass': 1.0, 'position': position}
+            for position in rng.normal(0.0, 0.01, (90, 3))
+        ]
+    )
     assert len(world.find_contacts()) == 90 * 89 // 2
     world.solver = 'iterative'
     world.step()

@@ -27,7 +27,8 @@ def built(monkeypatch):
 
     monkeypatch.setattr(simulation, 'build', note)
     monkeypatch.setattr(
-        late_stages, 'missing', lambda units: [unit for unit in units if unit not in done])
+        late_stages, 'missing', lambda units: [unit for unit in units if unit not in done]
+    )
     return done
 
 
@@ -46,7 +47,8 @@ def cans():
     world.add_ground()
     for number, x in enumerate((0.0, 0.05)):
         world.add_body(
-            sb.Cylinder(0.05, 0.2), f'can_{number}', position=(x, 0.0, 0.12 + 0.35 * number))
+            sb.Cylinder(0.05, 0.2), f'can_{number}', position=(x, 0.0, 0.12 + 0.35 * number)
+        )
     return world
 
 
@@ -79,7 +81,8 @@ def test_contacts_are_compiled_when_something_comes_close(built):
         world.step()
     world.step(10)
     assert {'can_0', 'can_1'} in [
-        {contact.link_a.robot.name, contact.link_b.robot.name} for contact in world.contacts]
+        {contact.link_a.robot.name, contact.link_b.robot.name} for contact in world.contacts
+    ]
 
 
 def test_what_a_call_did_before_counts(built):
@@ -106,6 +109,7 @@ def test_a_first_step_in_contact_is_prepared(built):
 
 def test_sleepers_keep_their_contacts_in_a_new_process(built):
     """Restore sleepers, and what they bear, though nothing is compiled that solves contacts."""
+
     def sleepy():
         world = sb.World(sleep=True)
         world.add_ground()
@@ -136,8 +140,7 @@ def test_materials_with_solvers_come_as_a_whole(built):
     world = balls()
     build(CONTACTS)
     built |= CONTACTS
-    world.set_contact_material(
-        'default', 'default', sb.ContactMaterial(solver='iterative'))
+    world.set_contact_material('default', 'default', sb.ContactMaterial(solver='iterative'))
     world.step()
     assert HYBRID.unit not in built
     world.step(200)

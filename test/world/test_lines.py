@@ -35,10 +35,12 @@ def test_a_line_that_moves_is_a_ray_from_outside(name):
         sign = 1.0 if contact.link_a.robot is probe else -1.0
         np.testing.assert_allclose(sign * contact.normal, hit.normal, atol=1e-12)
         np.testing.assert_allclose(found.normal, hit.normal, atol=1e-12)
-        between, = world.find_contacts()
+        (between,) = world.find_contacts()
         np.testing.assert_allclose(
             [*between.point_a, *between.point_b, between.gap],
-            [*hit.point, *hit.point, -hit.depth], atol=1e-12)
+            [*hit.point, *hit.point, -hit.depth],
+            atol=1e-12,
+        )
         assert not contact.force.any() and found.geometry is target.geometries[0]
     assert hits > 2
 
@@ -49,16 +51,17 @@ def test_the_first_point_is_that_of_the_endless_line():
     world.add_ground(height=-3.0)
     ball = world.add_body(sb.Sphere(0.5), motion='static')
     inner = sb.Line((0.0, 0.0, 0.1), (0.0, 0.0, -0.2))
-    contact, = world.overlap_contacts(inner)
+    (contact,) = world.overlap_contacts(inner)
     np.testing.assert_allclose(
-        [*contact.point, *contact.normal, contact.depth], [0, 0, 0.5, 0, 0, 1, 0.7], atol=1e-15)
+        [*contact.point, *contact.normal, contact.depth], [0, 0, 0.5, 0, 0, 1, 0.7], atol=1e-15
+    )
     world.remove(ball)
     box = sb.ConvexHull(np.stack(np.meshgrid(*[(-0.5, 0.5)] * 3), -1).reshape(-1, 3))
     world.add_body(sb.TriangleMesh(box.vertices, box.triangles), motion='static')
     assert world.overlap_contacts(inner) == []
     # a plane is entered from above, behind the start too; from below it is left
-    down, = world.overlap_contacts(sb.Line((2, 0, -4), (2, 0, -5)))
-    up, = world.overlap_contacts(sb.Line((2, 0, -4), (2, 0, -1)))
+    (down,) = world.overlap_contacts(sb.Line((2, 0, -4), (2, 0, -5)))
+    (up,) = world.overlap_contacts(sb.Line((2, 0, -4), (2, 0, -1)))
     assert (down.depth, up.depth) == pytest.approx((2.0, 2.0))
     assert world.overlap_contacts(sb.Line((2, 0, -5), (2, 0, -4))) == []
 
@@ -67,7 +70,7 @@ def test_lines_cross_lines():
     """Meet at depth 0, with a normal square to both; pass each other at a distance."""
     world = sb.World()
     world.add_body(sb.Line((-1, 0, 0), (1, 0, 0)), motion='static')
-    contact, = world.overlap_contacts(sb.Line((0.25, -1, 0), (0.25, 1, 0)))
+    (contact,) = world.overlap_contacts(sb.Line((0.25, -1, 0), (0.25, 1, 0)))
     np.testing.assert_allclose(contact.point, (0.25, 0, 0), atol=1e-15)
     np.testing.assert_allclose(np.abs(contact.normal), (0, 0, 1), atol=1e-15)
     assert contact.depth == 0.0
@@ -80,13 +83,17 @@ def test_a_line_on_a_body_is_heard_saved_and_weighs_nothing():
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     target = world.add_body(sb.Box((1, 1, 1)), 'target', motion='static', position=(1.0, 0, -1))
     probe = world.add_body(
-        [sb.Box((0.1, 0.1, 0.1)), sb.Placed(sb.Line((0, 0, 0), (0, 0, -1)))], mass=1.0)
+        [sb.Box((0.1, 0.1, 0.1)), sb.Placed(sb.Line((0, 0, 0), (0, 0, -1)))], mass=1.0
+    )
     assert probe.root_link.c == pytest.approx((0, 0, 0))
     probe.set_base_velocity((1.0, 0.0, 0.0))
     heard = []
     listener = world.on_contact(
-        lambda event: heard.append((event.kind, event.geometry_a.name)), probe, target,
-        events=('impact', 'separation'))
+        lambda event: heard.append((event.kind, event.geometry_a.name)),
+        probe,
+        target,
+        events=('impact', 'separation'),
+    )
     world.step(2000)
     assert [kind for kind, _ in heard] == ['impact', 'separation']
     assert probe.root_link.p == pytest.approx((2, 0, 0)), 'nothing pushed it'
@@ -114,8 +121,9 @@ def test_wrong_lines_are_refused():
         line.sensor = False
     with pytest.raises(sb.InvalidValueError, match='volume'):
         world.add_body(sb.Line((0, 0, 0), (1, 0, 0)), mass=1.0)
-    world.load_scene({'world': {'objects': {'l': {
-        'motion': 'kinematic', 'line': [[0, 0, 0], [1, 0, 0]]}}}})
+    world.load_scene(
+        {'world': {'objects': {'l': {'motion': 'kinematic', 'line': [[0, 0, 0], [1, 0, 0]]}}}}
+    )
     assert world.robots['l'].geometries[0].shape == sb.Line((0, 0, 0), (1, 0, 0))
     with pytest.raises(Exception, match='two points'):
         world.load_scene({'world': {'objects': {'m': {'motion': 'static', 'line': [[0, 1]]}}}})

@@ -19,9 +19,18 @@ def slab(**velocity):
 
 def made(world, a, b, material, direction=None):
     """Return contacts at what touches, pushed in the order a, b."""
-    return [sb.MadeContact(each.geometry_a, each.geometry_b, each.position, each.normal,
-                           -each.gap, material, direction)
-            for each in world.find_contacts(1e-3, pairs=[(a, b)])]
+    return [
+        sb.MadeContact(
+            each.geometry_a,
+            each.geometry_b,
+            each.position,
+            each.normal,
+            -each.gap,
+            material,
+            direction,
+        )
+        for each in world.find_contacts(1e-3, pairs=[(a, b)])
+    ]
 
 
 @pytest.mark.parametrize('is_turned', [False, True])
@@ -54,8 +63,10 @@ def test_they_last_one_step():
 def test_they_join_what_is_found():
     """Hold one body by made contacts, while others stand on what is found, in warm start too."""
     world, cube, ground = slab()
-    others = [world.add_body(sb.Box((1.0, 1.0, 1.0)), mass=1.0, position=(0.0, 2.0 * k, 0.5))
-              for k in (1, 2)]
+    others = [
+        world.add_body(sb.Box((1.0, 1.0, 1.0)), mass=1.0, position=(0.0, 2.0 * k, 0.5))
+        for k in (1, 2)
+    ]
     for _ in range(5):
         world.step(1, made(world, cube, ground, sb.ContactMaterial()))
     assert world.contact_count == 12
@@ -80,8 +91,13 @@ def test_a_wheel_takes_its_contact_along():
     """Roll without loss: the point goes with the centre, not with the surface."""
     world = sb.World(1e-2)
     ground = world.add_ground()
-    ball = world.add_body(sb.Sphere(0.5), mass=1.0, position=(0.0, 0.0, 0.5),
-                          linear_velocity=(1.0, 0.0, 0.0), angular_velocity=(0.0, 2.0, 0.0))
+    ball = world.add_body(
+        sb.Sphere(0.5),
+        mass=1.0,
+        position=(0.0, 0.0, 0.5),
+        linear_velocity=(1.0, 0.0, 0.0),
+        angular_velocity=(0.0, 2.0, 0.0),
+    )
     world.exclude(ground.root_link, ball.root_link)
     for _ in range(100):
         world.step(1, made(world, ball, ground, sb.ContactMaterial(friction=1.0)))
@@ -104,11 +120,23 @@ def test_bad_contacts_are_named():
     with pytest.raises(sb.InvalidValueError, match='another body'):
         world.step(1, [sb.MadeContact(own, own, point, up, 0.0)])
     with pytest.raises(sb.InvalidValueError, match='adhesion'):
-        world.step(1, [sb.MadeContact(own, below, point, up, 0.0,
-                                      sb.ContactMaterial(adhesion=1.0, adhesive_overlap=0.0))])
+        world.step(
+            1,
+            [
+                sb.MadeContact(
+                    own,
+                    below,
+                    point,
+                    up,
+                    0.0,
+                    sb.ContactMaterial(adhesion=1.0, adhesive_overlap=0.0),
+                )
+            ],
+        )
     with pytest.raises(sb.InvalidValueError, match="solver = 'iterative'"):
-        world.step(1, [sb.MadeContact(own, below, point, up, 0.0,
-                                      sb.ContactMaterial(solver='iterative'))])
+        world.step(
+            1, [sb.MadeContact(own, below, point, up, 0.0, sb.ContactMaterial(solver='iterative'))]
+        )
     with pytest.raises(sb.InvalidValueError, match='contacts'):
         world.step(1, [own])
     world.step(1)
@@ -118,17 +146,31 @@ def test_listeners_hear_of_them_and_remove_them():
     """Remove the contacts of one pair; those that are left keep their own laws."""
     world = sb.World(1e-3)
     ground = world.add_ground()
-    cubes = [world.add_body(sb.Box((1.0, 1.0, 1.0)), mass=2.0, position=(0.0, 3.0 * k, 0.5),
-                            linear_velocity=(1.0, 0.0, 0.0)) for k in range(3)]
+    cubes = [
+        world.add_body(
+            sb.Box((1.0, 1.0, 1.0)),
+            mass=2.0,
+            position=(0.0, 3.0 * k, 0.5),
+            linear_velocity=(1.0, 0.0, 0.0),
+        )
+        for k in range(3)
+    ]
     for cube in cubes:
         world.exclude(ground.root_link, cube.root_link)
     world.on_contact(lambda event: 'remove', cubes[1])
-    world.step(1, [each for k, cube in enumerate(cubes) for each in made(
-        world, cube, ground, sb.ContactMaterial(friction=0.1 + 0.1 * k))])
+    world.step(
+        1,
+        [
+            each
+            for k, cube in enumerate(cubes)
+            for each in made(world, cube, ground, sb.ContactMaterial(friction=0.1 + 0.1 * k))
+        ],
+    )
     assert world.contact_count == 8
     for cube, friction, fall in zip(cubes, (0.1, 0.0, 0.3), (0.0, G, 0.0), strict=True):
         np.testing.assert_allclose(
-            cube.root_link.v, (1.0 - 1e-3 * friction * G, 0.0, -1e-3 * fall), atol=1e-9)
+            cube.root_link.v, (1.0 - 1e-3 * friction * G, 0.0, -1e-3 * fall), atol=1e-9
+        )
 
 
 def test_a_step_that_fails_leaves_none():

@@ -53,8 +53,15 @@ def test_a_body_of_which_nothing_weighs_needs_a_mass():
     with pytest.raises(sb.InvalidValueError, match='at least one that weighs'):
         body.update_mass_properties()
     world = sb.World()
-    world.load_scene({'world': {'objects': {'dumbbell': {
-        'shapes': [{'sphere': 0.5}, {'sphere': 0.6, 'mass': False}]}}}})
+    world.load_scene(
+        {
+            'world': {
+                'objects': {
+                    'dumbbell': {'shapes': [{'sphere': 0.5}, {'sphere': 0.6, 'mass': False}]}
+                }
+            }
+        }
+    )
     assert world.robots['dumbbell'].mass == pytest.approx(BALL)
 
 
@@ -100,9 +107,14 @@ def test_a_set_mass_acts_at_the_next_step_and_stays():
     before = world.save()
     body.root_link.m = 2.0
     after = world.save()
-    for again in (lambda: world, lambda: world.reset() or world, world.copy,
-                  lambda: pickle.loads(pickle.dumps(world)), lambda: copy.deepcopy(world),
-                  lambda: world.restore(before) or world.restore(after) or world):
+    for again in (
+        lambda: world,
+        lambda: world.reset() or world,
+        world.copy,
+        lambda: pickle.loads(pickle.dumps(world)),
+        lambda: copy.deepcopy(world),
+        lambda: world.restore(before) or world.restore(after) or world,
+    ):
         present = again()
         root = present.robots['body'].root_link
         assert root.m == 2.0
@@ -124,8 +136,11 @@ def test_a_body_that_is_given_its_mass_is_the_one_that_had_it():
         world = grounded()
         given = {'mass': 3.0, 'inertia': INERTIA, 'center_of_mass': CENTER}
         body = world.add_body(
-            sb.Box((0.4, 0.3, 0.2)), position=(0, 0, 0.3), angular_velocity=(3.0, -1.0, 2.0),
-            **({'mass': 1.0} if is_late else given))
+            sb.Box((0.4, 0.3, 0.2)),
+            position=(0, 0, 0.3),
+            angular_velocity=(3.0, -1.0, 2.0),
+            **({'mass': 1.0} if is_late else given),
+        )
         if is_late:
             own = body.root_link
             own.m, own.c, own.I = given['mass'], given['center_of_mass'], given['inertia']
@@ -137,16 +152,26 @@ def test_a_body_that_is_given_its_mass_is_the_one_that_had_it():
 def carrying(payload):
     """Return a URDF of an arm with a payload [kg] that a fixed joint holds on its last link."""
     return robot(
-        link('world', 0.0), link('upper', 2.0, (0.2, 0, 0)), link('fore', 1.0, (0.1, 0.02, 0)),
+        link('world', 0.0),
+        link('upper', 2.0, (0.2, 0, 0)),
+        link('fore', 1.0, (0.1, 0.02, 0)),
         link('payload', payload, (0.05, 0.0, 0.01)),
         joint('shoulder', 'world', 'upper', 'continuous', (0, 1, 0)),
         joint('elbow', 'upper', 'fore', 'continuous', (0, 1, 0), (0.4, 0, 0)),
-        joint('grip', 'fore', 'payload', 'fixed', (0, 0, 1), (0.3, 0.05, 0.0)))
+        joint('grip', 'fore', 'payload', 'fixed', (0, 0, 1), (0.3, 0.05, 0.0)),
+    )
 
 
 @pytest.mark.parametrize('gravity', [(0, 0, -9.81), sb.PointGravity((0, 0, -5.0), 20.0, -1.0)])
-@pytest.mark.parametrize('medium', [{}, {'linear_velocity_damping': (1, 2, 3)},
-                                    {'mass_coefficients': (0.5, 0, 1)}, {'gravity': False}])
+@pytest.mark.parametrize(
+    'medium',
+    [
+        {},
+        {'linear_velocity_damping': (1, 2, 3)},
+        {'mass_coefficients': (0.5, 0, 1)},
+        {'gravity': False},
+    ],
+)
 def test_all_dynamics_see_the_mass_of_a_merged_link(gravity, medium):
     """Agree with a robot that was read with this payload: steps, energies, sb.dynamics."""
     worlds, results = [], []
@@ -163,10 +188,19 @@ def test_all_dynamics_see_the_mass_of_a_merged_link(gravity, medium):
             arm.link('payload').I = like.I
         arm.q, arm.dq = [0.3, -0.8], [1.0, 2.0]
         worlds.append(world)
-        results.append([
-            dynamics.mass_matrix(arm), dynamics.gravity_forces(arm), dynamics.bias_forces(arm),
-            dynamics.center_of_mass(arm), arm.center_of_mass, arm.ddq, world.energy(),
-            *world.momentum(), dynamics.forward_dynamics(arm, np.zeros(2))])
+        results.append(
+            [
+                dynamics.mass_matrix(arm),
+                dynamics.gravity_forces(arm),
+                dynamics.bias_forces(arm),
+                dynamics.center_of_mass(arm),
+                arm.center_of_mass,
+                arm.ddq,
+                world.energy(),
+                *world.momentum(),
+                dynamics.forward_dynamics(arm, np.zeros(2)),
+            ]
+        )
         world.step(200)
         results[-1] += [arm.q.copy(), arm.dq.copy(), arm.joint('shoulder').reaction[0]]
     for ours, theirs in zip(*reversed(results), strict=True):
@@ -220,17 +254,23 @@ def test_a_sleeper_wakes_by_its_mass():
     assert world.contacts.force_on(body)[2] == pytest.approx(5.0 * 9.81, rel=1e-5)
 
 
-@pytest.mark.parametrize(('change', 'words'), [
-    (lambda own: setattr(own, 'm', 0.0), r"mass = 0.0 \(robot 'body', link 'body'\).*positive"),
-    (lambda own: setattr(own, 'm', float('nan')), 'mass = nan'),
-    (lambda own: setattr(own, 'm', 'heavy'), "mass = 'heavy'"),
-    (lambda own: setattr(own, 'c', (0, 0)), 'centre of mass = '),
-    (lambda own: setattr(own, 'I', (1, 1, 3)), 'inertia = .*principal moment'),
-    (lambda own: setattr(own, 'I', -np.eye(3)), '(?s)inertia = .*positive definite'),
-    (lambda own: own.update_mass_properties(density=-1.0), 'density = -1.0'),
-    (lambda own: own.update_mass_properties(mass=1.0, density=2.0), 'none beside a mass'),
-    (lambda own: setattr(own.geometries[0], 'mass', 5.0), 'mass = 5.0 .*geometry'),
-])
+@pytest.mark.parametrize(
+    ('change', 'words'),
+    [
+        (
+            lambda own: setattr(own, 'm', 0.0),
+            r"mass = 0.0 \(robot 'body', link 'body'\).*positive",
+        ),
+        (lambda own: setattr(own, 'm', float('nan')), 'mass = nan'),
+        (lambda own: setattr(own, 'm', 'heavy'), "mass = 'heavy'"),
+        (lambda own: setattr(own, 'c', (0, 0)), 'centre of mass = '),
+        (lambda own: setattr(own, 'I', (1, 1, 3)), 'inertia = .*principal moment'),
+        (lambda own: setattr(own, 'I', -np.eye(3)), '(?s)inertia = .*positive definite'),
+        (lambda own: own.update_mass_properties(density=-1.0), 'density = -1.0'),
+        (lambda own: own.update_mass_properties(mass=1.0, density=2.0), 'none beside a mass'),
+        (lambda own: setattr(own.geometries[0], 'mass', 5.0), 'mass = 5.0 .*geometry'),
+    ],
+)
 def test_wrong_mass_properties_change_nothing(change, words):
     """Name the link and what is wrong, and keep everything."""
     world = sb.World()

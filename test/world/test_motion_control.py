@@ -12,16 +12,22 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 
 G = 9.81
 ARM = robot(
-    link('base', 3.0, inertia=(0.1, 0.1, 0.1)), link('arm', 1.0, (0, 0, -0.5)),
-    joint('hinge', 'base', 'arm', 'continuous', (0, 1, 0)))
+    link('base', 3.0, inertia=(0.1, 0.1, 0.1)),
+    link('arm', 1.0, (0, 0, -0.5)),
+    joint('hinge', 'base', 'arm', 'continuous', (0, 1, 0)),
+)
 
 
 def thrown(**options):
     """Return a world with a body thrown upwards while it spins, after some steps, and the body."""
     world = sb.World(**options)
     body = world.add_body(
-        sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(1, 2, 3),
-        linear_velocity=(1.0, 0.0, 2.0), angular_velocity=(0.0, 3.0, 1.0))
+        sb.Box((0.2, 0.2, 0.2)),
+        mass=1.0,
+        position=(1, 2, 3),
+        linear_velocity=(1.0, 0.0, 2.0),
+        angular_velocity=(0.0, 3.0, 1.0),
+    )
     world.step(100)
     return world, body
 
@@ -77,8 +83,7 @@ def test_change_of_motion_changes_no_dynamics():
 def test_motion_decides_who_is_pushed(solver):
     """Rest on what is static, be carried by what is kinematic, and fall with what is freed."""
     world = grounded(solver=solver)
-    tray = world.add_body(
-        sb.Box((1, 1, 0.1)), mass=5.0, position=(0, 0, 0.95), motion='static')
+    tray = world.add_body(sb.Box((1, 1, 0.1)), mass=5.0, position=(0, 0, 0.95), motion='static')
     ball = add_ball(world, lift=1.0)
     world.step(50)
     assert ball.root_link.v[2] == pytest.approx(0.0, abs=1e-5)
@@ -111,7 +116,8 @@ def test_robot_is_freed_and_fixed_where_it_is():
     velocity = world.momentum().linear / arm.mass
     world.step(100)
     np.testing.assert_allclose(
-        arm.center_of_mass, before + 0.1 * velocity - (0, 0, 0.005 * G), atol=1e-6)
+        arm.center_of_mass, before + 0.1 * velocity - (0, 0, 0.005 * G), atol=1e-6
+    )
     q, p = arm.q.copy(), arm.root_link.p
     arm.motion = 'static'
     np.testing.assert_allclose(arm.root_link.p, p, atol=1e-15)
@@ -142,7 +148,8 @@ def test_what_hangs_on_a_body_goes_on():
     """Keep a mounted body's joint when its carrier changes, and see the carrier's motion."""
     world = sb.World()
     carrier = world.add_body(
-        sb.Box((0.2, 0.2, 0.2)), mass=2.0, position=(0, 0, 2), motion='static')
+        sb.Box((0.2, 0.2, 0.2)), mass=2.0, position=(0, 0, 2), motion='static'
+    )
     bob = world.add_body(sb.Sphere(0.05), mass=1.0, position=(0.5, 0, 2))
     hinge = world.add_joint('hinge', carrier, bob, (0, 0, 2), (0, 1, 0))
     world.step(100)
@@ -152,7 +159,8 @@ def test_what_hangs_on_a_body_goes_on():
     momentum = world.momentum().linear
     world.step(100)
     np.testing.assert_allclose(
-        world.momentum().linear, momentum - (0, 0, 0.1 * 3.0 * G), rtol=1e-6)
+        world.momentum().linear, momentum - (0, 0, 0.1 * 3.0 * G), rtol=1e-6
+    )
 
 
 def test_closed_loop_stays_closed(repository):
@@ -173,8 +181,7 @@ def test_closed_loop_stays_closed(repository):
 def test_sleepers_wake_when_what_they_rest_on_is_let_go():
     """Fall asleep on a static table, and fall with it."""
     world = grounded(sleep=True)
-    table = world.add_body(
-        sb.Box((1, 1, 0.1)), mass=5.0, position=(0, 0, 0.95), motion='static')
+    table = world.add_body(sb.Box((1, 1, 0.1)), mass=5.0, position=(0, 0, 0.95), motion='static')
     ball = add_ball(world, lift=1.0)
     world.step(100)
     assert ball.is_asleep

@@ -62,18 +62,36 @@ def test_wrong_controls_are_named():
     for wrong in (float('nan'), float('inf'), 'far', [1.0, 2.0], True):
         with pytest.raises(sb.InvalidValueError, match='target_position'):
             axis.target_position = wrong
-    flat = world.load_urdf(robot(
-        link('world', 0.0), link('puck'), joint('slide', 'world', 'puck', 'planar')), name='flat')
+    flat = world.load_urdf(
+        robot(link('world', 0.0), link('puck'), joint('slide', 'world', 'puck', 'planar')),
+        name='flat',
+    )
     with pytest.raises(sb.StateError, match="'slide' is planar"):
         flat.joint('slide').control = 'velocity'
 
 
-@pytest.mark.parametrize(('name', 'wrong'), [
-    ('kp', -1.0), ('kp', float('inf')), ('kd', 'much'), ('max_effort', -1.0), ('bounce', 1.5),
-    ('stop_erp', -0.1), ('stop_cfm', float('inf')), ('velocity_limit', -2.0), ('kp', '3'),
-    ('upper', True), ('lower', float('inf')), ('upper', float('-inf')), ('damping', float('inf')),
-    ('stiffness', float('inf')), ('reference', float('inf')), ('armature', float('inf')),
-    ('control', ['velocity'])])
+@pytest.mark.parametrize(
+    ('name', 'wrong'),
+    [
+        ('kp', -1.0),
+        ('kp', float('inf')),
+        ('kd', 'much'),
+        ('max_effort', -1.0),
+        ('bounce', 1.5),
+        ('stop_erp', -0.1),
+        ('stop_cfm', float('inf')),
+        ('velocity_limit', -2.0),
+        ('kp', '3'),
+        ('upper', True),
+        ('lower', float('inf')),
+        ('upper', float('-inf')),
+        ('damping', float('inf')),
+        ('stiffness', float('inf')),
+        ('reference', float('inf')),
+        ('armature', float('inf')),
+        ('control', ['velocity']),
+    ],
+)
 def test_wrong_parameters_are_named(name, wrong):
     """Refuse what no motor or stop has, and keep what there was."""
     _, body = arm()
@@ -87,9 +105,15 @@ def test_wrong_parameters_are_named(name, wrong):
 def test_follower_has_no_motor_of_its_own():
     """Say which joint to control instead."""
     world = sb.World()
-    pair = world.load_urdf(robot(
-        link('world', 0.0), link('a'), link('b'), joint('first', 'world', 'a'),
-        joint('second', 'world', 'b', xyz=(1, 0, 0), inside=MIMIC)))
+    pair = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('a'),
+            link('b'),
+            joint('first', 'world', 'a'),
+            joint('second', 'world', 'b', xyz=(1, 0, 0), inside=MIMIC),
+        )
+    )
     with pytest.raises(sb.InvalidValueError, match="follows joint 'first'"):
         pair.joint('second').control = 'position'
     pair.joint('second').control = 'effort'
@@ -111,16 +135,19 @@ def test_commands_set_what_they_say():
     np.testing.assert_array_equal(body.u, (1.0, 2.0))
 
 
-@pytest.mark.parametrize('command', [
-    lambda body: body.command_position([1.0]),
-    lambda body: body.command_position([1.0, np.nan]),
-    lambda body: body.command_position([1.0, 2.0], velocities=[1.0]),
-    lambda body: body.command_position([1.0, 2.0], velocities=[1.0, np.inf]),
-    lambda body: body.command_position([1.0, 2.0], joints=['a', 'nobody']),
-    lambda body: body.command_position([1.0, 2.0]),
-    lambda body: body.command_velocity([1.0, 2.0, 3.0]),
-    lambda body: body.command_velocity(['fast', 'faster']),
-])
+@pytest.mark.parametrize(
+    'command',
+    [
+        lambda body: body.command_position([1.0]),
+        lambda body: body.command_position([1.0, np.nan]),
+        lambda body: body.command_position([1.0, 2.0], velocities=[1.0]),
+        lambda body: body.command_position([1.0, 2.0], velocities=[1.0, np.inf]),
+        lambda body: body.command_position([1.0, 2.0], joints=['a', 'nobody']),
+        lambda body: body.command_position([1.0, 2.0]),
+        lambda body: body.command_velocity([1.0, 2.0, 3.0]),
+        lambda body: body.command_velocity(['fast', 'faster']),
+    ],
+)
 def test_wrong_commands_change_nothing(command):
     """Check everything first: the second joint is not controlled by position here."""
     world, body = arm()
@@ -155,13 +182,16 @@ def test_runs_with_motors_repeat_bit_for_bit(solver):
     assert len(set(hashes)) == 1
 
 
-@pytest.mark.parametrize('change', [
-    lambda axis: setattr(axis, 'control', 'velocity'),
-    lambda axis: setattr(axis, 'target_position', 0.1),
-    lambda axis: setattr(axis, 'target_velocity', 0.1),
-    lambda axis: setattr(axis, 'kp', 0.1),
-    lambda axis: setattr(axis, 'bounce', 0.1),
-])
+@pytest.mark.parametrize(
+    'change',
+    [
+        lambda axis: setattr(axis, 'control', 'velocity'),
+        lambda axis: setattr(axis, 'target_position', 0.1),
+        lambda axis: setattr(axis, 'target_velocity', 0.1),
+        lambda axis: setattr(axis, 'kp', 0.1),
+        lambda axis: setattr(axis, 'bounce', 0.1),
+    ],
+)
 def test_hash_knows_commands_and_parameters(change):
     """Tell worlds apart that differ in one of them."""
     world, body = arm()

@@ -18,9 +18,15 @@ def top():
     """Return a body that tumbles freely, without gravity, under a push that has just begun."""
     world = sb.World(gravity=(0.0, 0.0, 0.0), time_step=1e-4)
     body = world.add_body(
-        sb.Box((0.2, 0.5, 0.9)), mass=3.0, center_of_mass=(0.1, -0.2, 0.3),
-        inertia=(0.4, 0.3, 0.2), position=(1.0, 2.0, 3.0), orientation=(0.1, 0.2, 0.3, 0.9),
-        linear_velocity=(0.3, -0.2, 0.5), angular_velocity=(2.0, -3.0, 4.0))
+        sb.Box((0.2, 0.5, 0.9)),
+        mass=3.0,
+        center_of_mass=(0.1, -0.2, 0.3),
+        inertia=(0.4, 0.3, 0.2),
+        position=(1.0, 2.0, 3.0),
+        orientation=(0.1, 0.2, 0.3, 0.9),
+        linear_velocity=(0.3, -0.2, 0.5),
+        angular_velocity=(2.0, -3.0, 4.0),
+    )
     world.step(100)
     return body.root_link
 
@@ -29,7 +35,8 @@ def test_a_rotor_accelerates_its_rim_by_omega_squared_r():
     """Measure a = ω²r towards the axis, and the same in the frame's own axes."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     rotor = world.add_body(
-        sb.Cylinder(0.5, 0.1), motion='kinematic', angular_velocity=(0.0, 0.0, 7.0))
+        sb.Cylinder(0.5, 0.1), motion='kinematic', angular_velocity=(0.0, 0.0, 7.0)
+    )
     rim = sb.ObserverFrame(rotor, (0.5, 0.0, 0.0), QUARTER_ABOUT_Z, name='rim')
     world.step(123)
     assert rim.vector_from_world(rim.v) == pytest.approx([7.0 * 0.5, 0.0, 0.0], abs=1e-12)
@@ -67,8 +74,12 @@ def test_relative_motion_has_centrifugal_and_coriolis_terms(top):
     """Agree with differences of the relative pose of two frames that both tumble."""
     world = top.robot.world
     other = world.add_body(
-        sb.Sphere(0.1), mass=1.0, inertia=(0.1, 0.2, 0.25), angular_velocity=(1.0, -2.0, 1.5),
-        linear_velocity=(0.1, 0.2, -0.4))
+        sb.Sphere(0.1),
+        mass=1.0,
+        inertia=(0.1, 0.2, 0.25),
+        angular_velocity=(1.0, -2.0, 1.5),
+        linear_velocity=(0.1, 0.2, -0.4),
+    )
     eye = sb.ObserverFrame(other, (0.2, 0.1, -0.3), QUARTER_ABOUT_Z)
     seen = []
     for _ in range(3):
@@ -86,8 +97,13 @@ def pushed(push):
     """Return a body's acceleration and angular acceleration under a push, and its frame."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     body = world.add_body(
-        sb.Sphere(0.1), mass=2.0, center_of_mass=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.3),
-        position=(1.0, -2.0, 0.5), orientation=(0.3, -0.1, 0.5, 0.7)).root_link
+        sb.Sphere(0.1),
+        mass=2.0,
+        center_of_mass=(0.1, 0.2, 0.3),
+        inertia=(0.1, 0.2, 0.3),
+        position=(1.0, -2.0, 0.5),
+        orientation=(0.3, -0.1, 0.5, 0.7),
+    ).root_link
     push(body)
     return body.dv, body.dw, body
 
@@ -96,9 +112,11 @@ def test_forces_at_relative_points_are_those_at_world_points():
     """Give ODE's four kinds of forces at points, and torques, in either frame alike."""
     f, r = np.array([3.0, -1.0, 2.0]), np.array([0.4, 0.5, -0.2])
     of_world = pushed(lambda link: link.add_force(link.R @ f, link.p + link.R @ r))
-    for push in (lambda link: link.add_force(link.R @ f, rel_point=r),
-                 lambda link: link.add_rel_force(f, link.p + link.R @ r),
-                 lambda link: link.add_rel_force(f, rel_point=r)):
+    for push in (
+        lambda link: link.add_force(link.R @ f, rel_point=r),
+        lambda link: link.add_rel_force(f, link.p + link.R @ r),
+        lambda link: link.add_rel_force(f, rel_point=r),
+    ):
         assert np.allclose(pushed(push)[:2], of_world[:2], rtol=0.0, atol=1e-12)
     at_center, _, link = pushed(lambda link: link.add_rel_force(f))
     assert at_center == pytest.approx(link.R @ f / 2.0, abs=1e-12)
@@ -113,8 +131,12 @@ def test_normal_and_friction_forces_on_a_slope_are_read_by_pair():
     ground = world.add_body(sb.Plane(), motion='static', orientation=turn)
     up = np.array([np.sin(SLOPE), 0.0, np.cos(SLOPE)])
     box = world.add_body(
-        sb.Box((0.4, 0.3, 0.2)), mass=5.0, position=0.1 * up, orientation=turn,
-        material=sb.Material('rough', friction=2.0))
+        sb.Box((0.4, 0.3, 0.2)),
+        mass=5.0,
+        position=0.1 * up,
+        orientation=turn,
+        material=sb.Material('rough', friction=2.0),
+    )
     world.set_contact_material('rough', 'default', sb.ContactMaterial(friction=0.9))
     world.step(500)
     weight, frame = 5.0 * 9.81, sb.ObserverFrame(ground)
@@ -129,7 +151,8 @@ def test_normal_and_friction_forces_on_a_slope_are_read_by_pair():
     assert back.force == pytest.approx(-reader.force)
     # forces that keep a body at rest have no torque about its centre of mass
     assert sb.ContactForceReader(box, ground, box.root_link).torque == pytest.approx(
-        [0.0] * 3, abs=1e-5)
+        [0.0] * 3, abs=1e-5
+    )
     assert world.contacts.force_on(box) == pytest.approx([0.0, 0.0, weight], abs=1e-5)
 
 
@@ -148,21 +171,29 @@ def test_frames_follow_pickled_worlds():
     assert np.array_equal(its_reader.force, reader.force) and reader.force.any()
 
 
-@pytest.mark.parametrize(('use', 'said'), [
-    (lambda body: sb.ObserverFrame('wrist'), "link = 'wrist'"),
-    (lambda body: sb.ObserverFrame(body, (0.0, np.nan, 0.0)), 'position.*nan'),
-    (lambda body: sb.ObserverFrame(body, name=3), 'name = 3'),
-    (lambda body: body.root_link.velocity_at((0.0, 0.0)), 'point = '),
-    (lambda body: body.root_link.velocity_at((0, 0, 0), rel_point=(0, 0, 0)), 'rel_point.*None'),
-    (lambda body: body.root_link.add_rel_force((0, 0, 1), (0, 0, 0), rel_point=(0, 0, 0)),
-     'rel_point.*None'),
-    (lambda body: body.root_link.add_rel_torque('much'), "torque = 'much'"),
-    (lambda body: body.root_link.relative_to('world'), "other = 'world'"),
-    (lambda body: sb.ContactForceReader(body, 'ground'), "b = 'ground'"),
-    (lambda body: sb.ContactForceReader(None), 'a = None'),
-    (lambda body: sb.ContactForceReader(body, sb.World().add_ground()), 'of this world'),
-    (lambda body: sb.ContactForceReader(body, frame='world'), "frame = 'world'"),
-])
+@pytest.mark.parametrize(
+    ('use', 'said'),
+    [
+        (lambda body: sb.ObserverFrame('wrist'), "link = 'wrist'"),
+        (lambda body: sb.ObserverFrame(body, (0.0, np.nan, 0.0)), 'position.*nan'),
+        (lambda body: sb.ObserverFrame(body, name=3), 'name = 3'),
+        (lambda body: body.root_link.velocity_at((0.0, 0.0)), 'point = '),
+        (
+            lambda body: body.root_link.velocity_at((0, 0, 0), rel_point=(0, 0, 0)),
+            'rel_point.*None',
+        ),
+        (
+            lambda body: body.root_link.add_rel_force((0, 0, 1), (0, 0, 0), rel_point=(0, 0, 0)),
+            'rel_point.*None',
+        ),
+        (lambda body: body.root_link.add_rel_torque('much'), "torque = 'much'"),
+        (lambda body: body.root_link.relative_to('world'), "other = 'world'"),
+        (lambda body: sb.ContactForceReader(body, 'ground'), "b = 'ground'"),
+        (lambda body: sb.ContactForceReader(None), 'a = None'),
+        (lambda body: sb.ContactForceReader(body, sb.World().add_ground()), 'of this world'),
+        (lambda body: sb.ContactForceReader(body, frame='world'), "frame = 'world'"),
+    ],
+)
 def test_wrong_frames_and_points_are_named(use, said):
     """Name what is wrong, where it is, and what would be right."""
     body = sb.World().add_body(sb.Sphere(0.1))

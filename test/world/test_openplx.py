@@ -39,7 +39,8 @@ Pendulum is Physics3D.System:
         initial_angle: 0.3
 """
 SLIDER = PENDULUM.replace('Interactions.Hinge', 'Interactions.Prismatic').replace(
-    'initial_angle', 'initial_position')
+    'initial_angle', 'initial_position'
+)
 LOOP = """
 Bar is Physics3D.Bodies.RigidBody:
     length is Real: 1.0
@@ -95,7 +96,8 @@ def test_coordinates_are_those_of_the_second_connector_in_the_first():
     hinge, bob = scene.joint('hinge'), scene.link('bob')
     assert hinge.q == pytest.approx(0.3, abs=1e-15)
     np.testing.assert_allclose(
-        bob.p, (-ARM * math.sin(0.3), 0.0, 2.0 - ARM * math.cos(0.3)), atol=1e-15)
+        bob.p, (-ARM * math.sin(0.3), 0.0, 2.0 - ARM * math.cos(0.3)), atol=1e-15
+    )
     swapped = PENDULUM.replace('[base, bob.pin]', '[bob.pin, base]').replace(': 0.3', ': -0.3')
     other_world, other = loaded(swapped)
     assert other.joint('hinge').q == pytest.approx(-0.3, abs=1e-15)
@@ -111,12 +113,15 @@ def test_coordinates_are_those_of_the_second_connector_in_the_first():
 def test_an_undamped_spring_swings_as_its_closed_form(sign):
     """Amplitude and phase converge with the square of the step, in either order of connectors."""
     order = 'hinge.connectors' if sign > 0 else '[bob.pin, base]'
-    text = with_motor(PENDULUM, f"""
+    text = with_motor(
+        PENDULUM,
+        f"""
 spring is Physics3D.Interactions.TorsionSpring:
     connectors: {order}
     angle: {0.1 * sign}
     flexibility.stiffness: 50
-""")
+""",
+    )
     rate, errors = math.sqrt(50 / ABOUT_PIN), []
     for step in (2e-3, 1e-3):
         world, scene = loaded(text, time_step=step)
@@ -128,26 +133,34 @@ spring is Physics3D.Interactions.TorsionSpring:
 
 def test_a_spring_of_limited_effort_gives_its_limit():
     """Far from its rest it pushes with the greatest effort: a constant acceleration."""
-    world, scene = loaded(with_motor(SLIDER, """
+    world, scene = loaded(
+        with_motor(
+            SLIDER,
+            """
 spring is Physics3D.Interactions.LinearSpring:
     connectors: hinge.connectors
     position: 10
     flexibility.stiffness: 1000
     min_effort: -1
     max_effort: 3
-"""))
+""",
+        )
+    )
     world.step(1000)
     assert scene.joint('hinge').q == pytest.approx(0.3 + 0.5 * 3.0 / MASS, abs=1e-9)
 
 
 def test_a_velocity_motor_approaches_its_speed_by_its_gain():
     """A gain is a damping towards the speed: an exponential, at second order."""
-    text = with_motor(SLIDER, """
+    text = with_motor(
+        SLIDER,
+        """
 motor is Physics3D.Interactions.LinearVelocityMotor:
     connectors: hinge.connectors
     target_speed: 0.7
     gain: 4
-""")
+""",
+    )
     errors = []
     for step in (1e-2, 5e-3):
         world, scene = loaded(text, time_step=step)
@@ -158,7 +171,10 @@ motor is Physics3D.Interactions.LinearVelocityMotor:
 
 def test_motors_of_limited_effort_on_one_axis_add_up():
     """A motor that drives with 5 N and a brake that holds with 2 N leave 3 N."""
-    world, scene = loaded(with_motor(SLIDER, """
+    world, scene = loaded(
+        with_motor(
+            SLIDER,
+            """
 drive is Physics3D.Interactions.LinearVelocityMotor:
     connectors: hinge.connectors
     target_speed: 100
@@ -168,7 +184,9 @@ brake is Physics3D.Interactions.LinearVelocityMotor:
     connectors: [bob.pin, base]
     min_effort: -9
     max_effort: 2
-"""))
+""",
+        )
+    )
     world.step(500)
     assert scene.joint('hinge').q == pytest.approx(0.3 + 0.5 * 3.0 / MASS * 0.25, abs=1e-9)
     axis, sign, _ = scene.axis('brake')
@@ -178,7 +196,10 @@ brake is Physics3D.Interactions.LinearVelocityMotor:
 
 def test_efforts_friction_and_ranges_act_along_the_axis():
     """Two force motors and Coulomb friction: a constant acceleration up to the stop."""
-    world, scene = loaded(with_motor(SLIDER, """
+    world, scene = loaded(
+        with_motor(
+            SLIDER,
+            """
     friction becomes Physics.Interactions.Dissipation.ConstantLimitFriction:
         limit: 1
 push is Physics3D.Interactions.ForceMotor:
@@ -192,7 +213,9 @@ range is Physics3D.Interactions.LinearRange:
     connectors: hinge.connectors
     start: 0
     end: 0.5
-"""))
+""",
+        )
+    )
     world.step(400)
     assert scene.joint('hinge').q == pytest.approx(0.3 + 0.5 * (5 - 2 - 1) / MASS * 0.16, abs=1e-9)
     world.step(1000)
@@ -202,7 +225,10 @@ range is Physics3D.Interactions.LinearRange:
 
 def test_a_soft_range_is_a_spring_at_its_end():
     """A body pressed onto an elastic stop comes to rest where its spring carries it."""
-    world, scene = loaded(with_motor(SLIDER, """
+    world, scene = loaded(
+        with_motor(
+            SLIDER,
+            """
 push is Physics3D.Interactions.ForceMotor:
     connectors: hinge.connectors
     default_force: 3
@@ -214,7 +240,9 @@ range is Physics3D.Interactions.LinearRange:
         stiffness: 300
     dissipation becomes Physics.Interactions.Dissipation.MechanicalDamping:
         damping_constant: 40
-"""))
+""",
+        )
+    )
     world.step(5000)
     assert scene.joint('hinge').q == pytest.approx(0.2 + 3.0 / 300.0, abs=1e-9)
 
@@ -222,17 +250,20 @@ range is Physics3D.Interactions.LinearRange:
 def test_a_flexible_mate_stretches_by_load_over_stiffness():
     """A lock with springs along and around hangs where weight and lever put it."""
     text = PENDULUM.replace('Interactions.Hinge', 'Interactions.Lock').replace(
-        '        initial_angle: 0.3\n', """        flexibility becomes Physics3D.Interactions.\
+        '        initial_angle: 0.3\n',
+        """        flexibility becomes Physics3D.Interactions.\
 Flexibility.LinearElasticLockFlexibility:
             default_stiffness: 5000
         dissipation becomes Physics3D.Interactions.Dissipation.LockMechanicalDamping:
             default_damping: 300
-""")
+""",
+    )
     world, scene = loaded(text, gravity=(0.0, 0.0, -9.81))
     assert not scene.joint('hinge').is_tree
     world.step(8000)
     np.testing.assert_allclose(
-        scene.link('bob').p, (0.0, 0.0, 1.5 - MASS * 9.81 / 5000), atol=1e-9)
+        scene.link('bob').p, (0.0, 0.0, 1.5 - MASS * 9.81 / 5000), atol=1e-9
+    )
 
 
 def test_bodies_begin_with_their_velocities():
@@ -262,10 +293,13 @@ Scene is Physics3D.System:
 
 def test_joints_take_the_nearest_velocities():
     """A pendulum's body that is told to turn: only about the pin, the rest meets the joint."""
-    text = with_motor(PENDULUM, """
+    text = with_motor(
+        PENDULUM,
+        """
     enabled: true
 bob.kinematics.initial_local_angular_velocity.y: 1
-""")
+""",
+    )
     _, scene = loaded(text)
     assert scene.joint('hinge').dq == pytest.approx(INERTIA / ABOUT_PIN, rel=1e-12)
 
@@ -316,17 +350,25 @@ def test_copies_pickles_snapshots_and_resets_keep_a_scene():
     assert scene.joint('h1').q == pytest.approx(0.2, abs=1e-9)
 
 
-@pytest.mark.parametrize('wrong', [
-    PENDULUM + '    bob.inertia.mass: "heavy"\n', PENDULUM + '    other is Nothing\n',
-    PENDULUM + '    bob.inertia.mass: -3\n',
-    # two places for one body
-    with_motor(PENDULUM.replace('        initial_angle: 0.3\n', ''), """
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        PENDULUM + '    bob.inertia.mass: "heavy"\n',
+        PENDULUM + '    other is Nothing\n',
+        PENDULUM + '    bob.inertia.mass: -3\n',
+        # two places for one body
+        with_motor(
+            PENDULUM.replace('        initial_angle: 0.3\n', ''),
+            """
 far is Physics3D.Interactions.MateConnector:
     position.x: 9
     main_axis: Math.Vec3.Y_AXIS()
 lock is Physics3D.Interactions.Lock:
     connectors: [bob.pin, far]
-""")])
+""",
+        ),
+    ],
+)
 def test_a_wrong_scene_leaves_the_world_as_it_was(wrong):
     """Nothing of it is added, whatever is wrong."""
     world, _ = loaded(PENDULUM)
@@ -334,7 +376,11 @@ def test_a_wrong_scene_leaves_the_world_as_it_was(wrong):
     with pytest.raises(DescriptionError):
         world.load_openplx(wrong)
     assert before == (
-        world.state_hash(), list(world.robots), list(world.openplx), list(world.materials))
+        world.state_hash(),
+        list(world.robots),
+        list(world.openplx),
+        list(world.materials),
+    )
 
 
 def test_a_yaml_scene_has_openplx_files(tmp_path):
@@ -343,7 +389,9 @@ def test_a_yaml_scene_has_openplx_files(tmp_path):
     scene = tmp_path / 'scene.yaml'
     scene.write_text(
         'world:\n  openplx:\n    swing: {file: pendulum.openplx, model: Pendulum, '
-        'position: [1, 0, 0]}\n', encoding='utf-8')
+        'position: [1, 0, 0]}\n',
+        encoding='utf-8',
+    )
     world = sb.World()
     world.load_scene(scene)
     assert list(world.robots) == ['swing']
@@ -358,12 +406,17 @@ def test_fresh_processes_have_the_same_bits():
     program = (
         'import sim_bridge as sb, sys; world = sb.World(); '
         'world.load_openplx(sys.argv[1], "SnapRod"); world.load_openplx(sys.argv[2]); '
-        'world.step(20); print(world.state_hash())')
+        'world.step(20); print(world.state_hash())'
+    )
     hashes = set()
     for seed in ('1', '2', '3'):
         result = subprocess.run(
-            [sys.executable, '-c', program, str(SEED), LOOP], check=True, capture_output=True,
-            text=True, env={**os.environ, 'PYTHONHASHSEED': seed})
+            [sys.executable, '-c', program, str(SEED), LOOP],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, 'PYTHONHASHSEED': seed},
+        )
         hashes.add(result.stdout)
     assert len(hashes) == 1
 
@@ -373,7 +426,9 @@ BARS = LOOP.split('FourBar')[0]
 
 def test_kinematic_bodies_hold_what_is_mated_to_them():
     """One alone is the root of the tree; where there are several, mates become joints between."""
-    one = BARS + """
+    one = (
+        BARS
+        + """
 Scene is Physics3D.System:
     base is Bar:
         is_dynamic: false
@@ -382,18 +437,22 @@ Scene is Physics3D.System:
     pin is Physics3D.Interactions.Hinge:
         connectors: [base.b, arm.a]
 """
+    )
     world, scene = loaded(one, gravity=(0.0, -9.81, 0.0))
     assert [(robot.name, robot.motion) for robot in scene.robots] == [('Scene', 'kinematic')]
     world.step(200)
     np.testing.assert_allclose(scene.link('base').p, (0, 0, 0.1), atol=1e-12)
     np.testing.assert_allclose(scene.link('arm').v[2], 0.5, atol=1e-12)
-    two = one + """
+    two = (
+        one
+        + """
     other is Bar:
         is_dynamic: false
         kinematics.local_transform.position.y: 2
     top is Physics3D.Interactions.Ball:
         connectors: [arm.b, other.a]
 """
+    )
     two = two.replace('initial_local_linear_velocity.z: 0.5', 'initial_local_linear_velocity.z: 0')
     world, scene = loaded(two, gravity=(0.3, -9.81, 0.0))
     assert [robot.motion for robot in scene.robots] == ['kinematic', 'dynamic', 'kinematic']
@@ -406,7 +465,9 @@ Scene is Physics3D.System:
 
 def test_redirected_and_adaptive_connectors_and_kinematic_locks():
     """A connector given in a system moves with its body; one adapts; bodies are one body."""
-    world, scene = loaded(BARS + """
+    world, scene = loaded(
+        BARS
+        + """
 Scene is Physics3D.System:
     mount is Physics3D.Interactions.RedirectedMateConnector:
         position: Math.Vec3.from_xyz(0, 0.2, 1)
@@ -423,7 +484,9 @@ Scene is Physics3D.System:
         connectors: [near, arm.a]
     both is Physics.KinematicLock:
         bodies: [arm, rest]
-""", gravity=(0.0, 0.0, -9.81))
+""",
+        gravity=(0.0, 0.0, -9.81),
+    )
     before = {name: scene.link(name).p.copy() for name in ('arm', 'tool', 'rest')}
     np.testing.assert_allclose(before['tool'], (0, 0.7, 1), atol=1e-12)
     assert len(scene.robots) == 1
@@ -434,7 +497,9 @@ Scene is Physics3D.System:
 
 def test_a_flexible_distance_is_a_spring_between_two_points():
     """Two free bodies on a spring swing about their centre, at the rate of the reduced mass."""
-    text = BARS + """
+    text = (
+        BARS
+        + """
 Scene is Physics3D.System:
     one is Bar:
         kinematics.local_transform.position.y: 0
@@ -447,6 +512,7 @@ Scene is Physics3D.System:
         flexibility becomes Physics3D.Interactions.Flexibility.LinearElasticDistanceFlexibility:
             default_stiffness: 18
 """
+    )
     errors = []
     for step in (4e-3, 2e-3):
         world, scene = loaded(text, time_step=step)
@@ -459,19 +525,25 @@ Scene is Physics3D.System:
 
 def test_a_robot_of_an_imported_urdf_stands_where_its_system_is(tmp_path):
     """`import @"cart.urdf"` gives a robot of its own, with its joints."""
-    (tmp_path / 'cart.urdf').write_text("""<robot name="cart">
+    (tmp_path / 'cart.urdf').write_text(
+        """<robot name="cart">
 <link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
   iyz="0"/></inertial></link>
 <link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
   iyz="0"/></inertial></link>
 <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
-</joint></robot>""", encoding='utf-8')
+</joint></robot>""",
+        encoding='utf-8',
+    )
     file = tmp_path / 'scene.openplx'
-    file.write_text("""import @"cart.urdf"
+    file.write_text(
+        """import @"cart.urdf"
 Scene is Physics3D.System:
     truck is cart:
         local_transform.position.x: 4
-""", encoding='utf-8')
+""",
+        encoding='utf-8',
+    )
     world = sb.World()
     scene = world.load_openplx(file)
     [robot] = scene.robots

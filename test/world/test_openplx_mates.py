@@ -44,11 +44,14 @@ def warnings(scene):
 @pytest.mark.parametrize(('limit', 'breaks'), [(1.001, False), (0.999, True)])
 def test_a_direction_breaks_at_its_fracture_point(limit, breaks):
     """Bear the weight along the normal, or fall that way alone."""
-    world, scene = held('Lock', f"""
+    world, scene = held(
+        'Lock',
+        f"""
         toughness becomes Physics3D.Interactions.Toughness.LockThresholdFracture:
             default_limit: 1000
             along_normal.fracture_point: {limit * M * G}
-""")
+""",
+    )
     assert warnings(scene) == []
     joint, ball = scene.joint('mate'), scene.link('ball')
     assert joint.break_limits == pytest.approx([limit * M * G, *[1000.0] * 5])
@@ -62,10 +65,14 @@ def test_a_direction_breaks_at_its_fracture_point(limit, breaks):
 
 def test_a_direction_yields_for_good():
     """Give way by the force beyond the yield point, and stay there without it."""
-    world, scene = held('Lock', """
+    world, scene = held(
+        'Lock',
+        """
         toughness.along_normal becomes Physics.Interactions.Toughness.ThresholdPlastic:
             yield_point: 15
-""", gravity=(0.0, 0.0, 0.0))
+""",
+        gravity=(0.0, 0.0, 0.0),
+    )
     ball = scene.link('ball')
     for force, expected in ((14.9, 0.0), (17.0, 0.5)):
         for _ in range(1000):
@@ -80,13 +87,16 @@ def test_a_direction_yields_for_good():
 
 def test_clearance_lets_a_mate_move():
     """Fall by the play along each direction, and no further; tilt by the angle, then hold."""
-    world, scene = held('Hinge', """
+    world, scene = held(
+        'Hinge',
+        """
         clearance becomes Physics3D.Interactions.Clearance.ConstantHingeClearance:
             along_main.distance: 0.03
             along_normal.distance: 0.02
             along_cross.distance: 0.0
             around_all_axes.angle: 0.1
-""")
+""",
+    )
     assert warnings(scene) == []
     ball = scene.link('ball')
     world.step(50)
@@ -109,10 +119,14 @@ def test_clearance_lets_a_mate_move():
 def test_a_prismatic_is_held_by_friction():
     """Slide down a slope of 0.5 rad by g (sin - mu cos), and not if mu is above its tangent."""
     for mu in (0.2, 0.6):
-        world, scene = held('Prismatic', f"""
+        world, scene = held(
+            'Prismatic',
+            f"""
         friction becomes Physics.Interactions.Dissipation.DryConeFriction:
             coefficient: {mu}
-""", at=f'Math.Vec3.from_xyz({math.cos(0.5)}, 0, {-math.sin(0.5)})')
+""",
+            at=f'Math.Vec3.from_xyz({math.cos(0.5)}, 0, {-math.sin(0.5)})',
+        )
         assert warnings(scene) == []
         world.step(1000)
         expected = max(G * (math.sin(0.5) - mu * math.cos(0.5)), 0.0)
@@ -121,12 +135,16 @@ def test_a_prismatic_is_held_by_friction():
 
 def test_a_hinge_is_braked_by_what_it_bears():
     """Run out by mu m g / I, the coefficient times the radius of the bearing [m]."""
-    world, scene = held('Hinge', """
+    world, scene = held(
+        'Hinge',
+        """
         friction becomes Physics.Interactions.Dissipation.DefaultDryFriction:
             coefficient: 0.02
-""", body="""
+""",
+        body="""
         kinematics.initial_local_angular_velocity.x: 3
-""")
+""",
+    )
     world.step(500)
     assert scene.joint('mate').dq == pytest.approx(3.0 - 0.5 * 0.02 * M * G / 0.1, abs=1e-9)
 
@@ -134,26 +152,35 @@ def test_a_hinge_is_braked_by_what_it_bears():
 def test_friction_with_two_limits():
     """Slow down by the limit of the direction of motion."""
     for speed, force in ((3.0, 4.0), (-3.0, 1.0)):
-        world, scene = held('Prismatic', """
+        world, scene = held(
+            'Prismatic',
+            """
         friction becomes Physics.Interactions.Dissipation.AsymmetricLimitFriction:
             positive_limit: 4
             negative_limit: 1
-""", gravity=(0.0, 0.0, 0.0), body=f"""
+""",
+            gravity=(0.0, 0.0, 0.0),
+            body=f"""
         kinematics.initial_local_linear_velocity.x: {speed}
-""")
+""",
+        )
         world.step(1000)
         assert scene.joint('mate').dq == pytest.approx(
-            math.copysign(3.0 - force / M, speed), abs=1e-9)
+            math.copysign(3.0 - force / M, speed), abs=1e-9
+        )
 
 
 def test_loops_keep_full_turns():
     """Count the turns of initial_angle where the hinge is no joint of a tree; after resets too."""
     angle = 5.0 * math.pi + 0.25
-    world, scene = held('Hinge', f"""
+    world, scene = held(
+        'Hinge',
+        f"""
         initial_angle: {angle}
         friction becomes Physics.Interactions.Dissipation.DefaultDryFriction:
             coefficient: 0.02
-""")
+""",
+    )
     joint = scene.joint('mate')
     assert not joint.is_tree
     assert joint.q == pytest.approx(angle, abs=1e-9)
@@ -182,30 +209,41 @@ Scene is Physics3D.System:
     two = world.load_openplx(text, position=(0.9, 0.0, 0.0))
     world.step()
     assert len(world.contacts) > 0
-    names = [{group for shape in scene.link('ball').geometries for group in shape.groups}
-             for scene in (one, two)]
+    names = [
+        {group for shape in scene.link('ball').geometries for group in shape.groups}
+        for scene in (one, two)
+    ]
     assert names == [{'Scene/group'}, {'Scene_2/group'}]
 
 
 def test_numbers_of_toughness_and_clearance_are_checked():
     """Name what no mate can have."""
     with pytest.raises(sb.SimBridgeError, match='fracture_point'):
-        held('Lock', """
+        held(
+            'Lock',
+            """
         toughness.along_main becomes Physics.Interactions.Toughness.ThresholdFracture:
             fracture_point: 0
-""")
+""",
+        )
     with pytest.raises(sb.SimBridgeError, match='distance'):
-        held('Ball', """
+        held(
+            'Ball',
+            """
         clearance becomes Physics3D.Interactions.Clearance.ConstantBallClearance:
             along_main.distance: -1
             along_normal.distance: 0
             along_cross.distance: 0
-""")
-    _, scene = held('Lock', """
+""",
+        )
+    _, scene = held(
+        'Lock',
+        """
         toughness.along_main becomes Physics.Interactions.Toughness.ThresholdPlasticFracture:
             yield_point: 3
             fracture_point: 5
-""")
+""",
+    )
     assert warnings(scene) == ['no-effect']
     assert np.isinf(scene.joint('mate').break_limits).all()
 

@@ -22,7 +22,9 @@ Part is Physics3D.Bodies.RigidBody:
         normal: {1, 0, 0}
 """
 # the mate is in line 17
-SCENE = BODY + """
+SCENE = (
+    BODY
+    + """
 Scene is Physics3D.System:
     part is Part:
         kinematics.local_transform.position: {0, 0, 0}
@@ -32,6 +34,7 @@ Scene is Physics3D.System:
     mate is Physics3D.Interactions.Lock:
         connectors: [base, part.pin]
 """
+)
 LINE = 17
 BARS = """
 Bar is Physics3D.Bodies.RigidBody:
@@ -67,8 +70,11 @@ FourBar is Physics3D.System:
         connectors: [coupler.b, rocker.b]
     h4 is Physics3D.Interactions.Hinge:
         connectors: [p, rocker.a]
-""".replace('    b is a:\n', '    b is Physics3D.Interactions.MateConnector:\n'
-            '        main_axis: {0, 0, 1}\n        normal: {1, 0, 0}\n')
+""".replace(
+    '    b is a:\n',
+    '    b is Physics3D.Interactions.MateConnector:\n'
+    '        main_axis: {0, 0, 1}\n        normal: {1, 0, 0}\n',
+)
 
 
 def loaded(text, gravity=(0.0, 0.0, -9.81)):
@@ -78,8 +84,9 @@ def loaded(text, gravity=(0.0, 0.0, -9.81)):
     return world, scene, scene.description.report.findings
 
 
-@pytest.mark.parametrize('given', [
-    'position: {0, 0, 0}', 'position.x: 0', 'rotation: Math.Quat.from_xyzw(0, 0, 0, 1)'])
+@pytest.mark.parametrize(
+    'given', ['position: {0, 0, 0}', 'position.x: 0', 'rotation: Math.Quat.from_xyzw(0, 0, 0, 1)']
+)
 def test_a_given_transform_is_kept_and_the_mate_closes_in_the_first_step(given):
     """The body begins where it was put; then the lock holds it, at rest, for ever."""
     world, scene, findings = loaded(SCENE.replace('position: {0, 0, 0}', given))
@@ -128,7 +135,9 @@ def test_a_robot_with_an_open_mate_is_copied():
 
 def test_bodies_that_snap_does_not_place_are_brought_together():
     """`enable_snap: false` far apart and turned: heavy and light move by their masses."""
-    text = BODY + """
+    text = (
+        BODY
+        + """
 Scene is Physics3D.System:
     one is Part:
         kinematics.local_transform.position: {0, 0, 0}
@@ -139,6 +148,7 @@ Scene is Physics3D.System:
         connectors: [one.pin, two.pin]
         enable_snap: false
 """
+    )
     world, scene, _ = loaded(text, (0.0, 0.0, 0.0))
     links = scene.link('one'), scene.link('two')
     np.testing.assert_array_equal([link.p for link in links], [(0, 0, 0), (4, 0, 0)])
@@ -152,22 +162,27 @@ Scene is Physics3D.System:
 def test_a_hinge_whose_axes_point_against_each_other_is_open():
     """Half a turn off: the axes become parallel, not opposite."""
     text = SCENE.replace('Interactions.Lock', 'Interactions.Hinge').replace(
-        'position: {0, 0, 0}', 'rotation: Math.Quat.angle_axis(Math.PI, {1, 0, 0})')
+        'position: {0, 0, 0}', 'rotation: Math.Quat.angle_axis(Math.PI, {1, 0, 0})'
+    )
     world, scene, findings = loaded(text)
     assert '3.14 rad' in findings[0].message
     assert scene.joint('mate').error[1] == pytest.approx(2.0)
     world.step()
     np.testing.assert_allclose(scene.link('part').R[:, 2], (0, 0, 1), atol=1e-9)
-    np.testing.assert_allclose(scene.link('part').R @ (-0.5, 0, 0) + scene.link('part').p, 0.0,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        scene.link('part').R @ (-0.5, 0, 0) + scene.link('part').p, 0.0, atol=1e-9
+    )
     assert scene.joint('mate').error[1] < 1e-9
 
 
 def test_the_rounding_of_a_file_moves_nothing():
     """A transform of few digits is kept to the last bit, by a joint of the tree."""
     for kind in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball'):
-        world, scene, [finding] = loaded(SCENE.replace('Lock', kind).replace(
-            'position: {0, 0, 0}', 'position: {0.50002, 0.00003, 0}'))
+        world, scene, [finding] = loaded(
+            SCENE.replace('Lock', kind).replace(
+                'position: {0, 0, 0}', 'position: {0.50002, 0.00003, 0}'
+            )
+        )
         assert scene.joint('mate').is_tree
         assert 'rounding' in finding.message
         np.testing.assert_allclose(scene.link('part').p, (0.50002, 0.00003, 0), atol=1e-15)
@@ -190,8 +205,11 @@ def test_a_linkage_that_does_not_reach_begins_where_snap_has_put_it():
 
 def test_mates_that_no_assembly_closes_are_a_conflict(tmp_path, capsys):
     """One error at the line of the mate that does not hold, with its gap; `check` says it too."""
-    text = SCENE.replace('        kinematics.local_transform.position: {0, 0, 0}\n', '').replace(
-        'part is Part:', 'part is Part') + """
+    text = (
+        SCENE.replace('        kinematics.local_transform.position: {0, 0, 0}\n', '').replace(
+            'part is Part:', 'part is Part'
+        )
+        + """
     other is Physics3D.Interactions.MateConnector:
         position.x: 9
         main_axis: {0, 0, 1}
@@ -199,6 +217,7 @@ def test_mates_that_no_assembly_closes_are_a_conflict(tmp_path, capsys):
     second is Physics3D.Interactions.Lock:
         connectors: [part.pin, other]
 """
+    )
     path = tmp_path / 'conflict.openplx'
     path.write_text(text, encoding='utf-8')
     with pytest.raises(SceneError) as caught:
@@ -214,12 +233,15 @@ def test_mates_that_no_assembly_closes_are_a_conflict(tmp_path, capsys):
 
 def test_a_loop_may_begin_beyond_its_stops():
     """A range that the assembled pose violates is reached by the stop, as on an open chain."""
-    text = BARS.replace('length: 0.1', 'length: 1.5') + """
+    text = (
+        BARS.replace('length: 0.1', 'length: 1.5')
+        + """
     range is Physics3D.Interactions.RotationalRange:
         connectors: h1.connectors
         start: 1.1
         end: 2
 """
+    )
     world, scene, findings = loaded(text, (0.0, 0.0, 0.0))
     assert not findings
     assert scene.joint('h1').q == pytest.approx(1.0, abs=1e-9)

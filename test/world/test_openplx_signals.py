@@ -48,11 +48,14 @@ def bar_scene(more: str = '', *, swapped: bool = False, gravity=(0.0, 0.0, 0.0))
 @pytest.mark.parametrize('swapped', [False, True])
 def test_motor_turns_the_second_connector_in_the_first(swapped):
     """Command a speed, and read angle, speed and torque with the sign of the connectors."""
-    world, scene = bar_scene("""
+    world, scene = bar_scene(
+        """
 motor is Physics3D.Interactions.RotationalVelocityMotor:
     connectors: [PAIR]
     gain: 1E6
-""", swapped=swapped)
+""",
+        swapped=swapped,
+    )
     scene.inputs['motor/target_angular_velocity_input'].set(0.8)
     world.step(1000)
     # a gain of 1e6 lags by I/gain only
@@ -66,12 +69,15 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
 @pytest.mark.parametrize('swapped', [False, True])
 def test_torque_accelerates_and_is_clamped(swapped):
     """Command a torque: alpha = tau / I; more than the motor has is clamped."""
-    world, scene = bar_scene("""
+    world, scene = bar_scene(
+        """
 motor is Physics3D.Interactions.TorqueMotor:
     connectors: [PAIR]
     min_effort: -2
     max_effort: 5
-""", swapped=swapped)
+""",
+        swapped=swapped,
+    )
     torque = scene.inputs['motor/torque_input']
     for wanted, given in ((1.4, 1.4), (-100.0, -2.0), (100.0, 5.0)):
         before = scene.outputs['hinge/angular_velocity_output'].read()
@@ -110,9 +116,11 @@ spring is Physics3D.Interactions.TorsionSpring:
     outputs = scene.outputs
     world.step(40)
     angle, speed = (
-        outputs[f'hinge/{name}_output'].read() for name in ('angle', 'angular_velocity'))
+        outputs[f'hinge/{name}_output'].read() for name in ('angle', 'angular_velocity')
+    )
     assert outputs['spring/torque_output'].read() == pytest.approx(
-        40.0 * (0.3 - angle) - 12.0 * speed)
+        40.0 * (0.3 - angle) - 12.0 * speed
+    )
     world.step(5000)
     assert outputs['hinge/angle_output'].read() == pytest.approx(0.3, abs=1e-6)
     assert outputs['spring/target_angle_output'].read() == pytest.approx(0.3)
@@ -121,19 +129,24 @@ spring is Physics3D.Interactions.TorsionSpring:
 @pytest.mark.parametrize('swapped', [False, True])
 def test_mates_tell_the_force_on_the_first_connectors_body(swapped):
     """Hold the bar against its weight: the force on the bar points up, on the post down."""
-    _, scene = bar_scene("""
+    _, scene = bar_scene(
+        """
 lock is Physics3D.Interactions.RotationalRange:
     connectors: [PAIR]
     start: 0
     end: 0
-""", swapped=swapped, gravity=(0.0, 0.0, -10.0))
+""",
+        swapped=swapped,
+        gravity=(0.0, 0.0, -10.0),
+    )
     force = scene.outputs['hinge/force_output'].read()
     np.testing.assert_allclose(force, [0.0, 0.0, 20.0 if swapped else -20.0], atol=1e-9)
 
 
 def test_connectors_tell_their_motion_as_another_sees_it():
     """Compare velocity and acceleration with differences of positions, in a frame that turns."""
-    world, scene = bar_scene("""
+    world, scene = bar_scene(
+        """
 ball is Physics3D.Bodies.RigidBody:
     inertia.mass: 1.0
     kinematics:
@@ -159,7 +172,9 @@ attitude is Physics3D.Signals.MateConnector.RPYOutput:
 motor is Physics3D.Interactions.TorqueMotor:
     connectors: [PAIR]
     default_torque: 3.0
-""", gravity=(0.0, 0.0, -9.8))
+""",
+        gravity=(0.0, 0.0, -9.8),
+    )
     read = {name: [] for name in ('place', 'speed', 'gain')}
     for _ in range(41):
         for name, values in read.items():
@@ -168,16 +183,20 @@ motor is Physics3D.Interactions.TorqueMotor:
     place, speed, gain = map(np.array, read.values())
     span = 2 * 5 * STEP
     np.testing.assert_allclose(
-        (place[2:] - place[:-2]) / span, speed[1:-1], atol=2e-3 * np.abs(speed).max())
+        (place[2:] - place[:-2]) / span, speed[1:-1], atol=2e-3 * np.abs(speed).max()
+    )
     np.testing.assert_allclose(
-        (speed[2:] - speed[:-2]) / span, gain[1:-1], atol=5e-3 * np.abs(gain).max())
+        (speed[2:] - speed[:-2]) / span, gain[1:-1], atol=5e-3 * np.abs(gain).max()
+    )
     ball, bar = scene.link('ball'), scene.link('bar')
     # the normal of a connector along z is -x, unless it is given
     half_turn = np.diag([-1.0, -1.0, 1.0])
     np.testing.assert_allclose(
-        euler2mat(*scene.outputs['attitude'].read()), ball.R @ half_turn, atol=1e-12)
+        euler2mat(*scene.outputs['attitude'].read()), ball.R @ half_turn, atol=1e-12
+    )
     np.testing.assert_allclose(
-        scene.outputs['turn'].read(), half_turn @ bar.R.T @ (ball.w - bar.w), atol=1e-12)
+        scene.outputs['turn'].read(), half_turn @ bar.R.T @ (ball.w - bar.w), atol=1e-12
+    )
 
 
 def test_velocities_are_set_of_bodies_that_nothing_holds():
@@ -194,16 +213,20 @@ ball is Physics3D.Bodies.RigidBody:
     world.step(500)
     np.testing.assert_allclose(scene.link('ball').wc, start + [0.5, 0.0, -0.25], atol=1e-9)
     np.testing.assert_allclose(
-        scene.outputs['ball/linear_velocity_world_output'].read(), [1.0, 0.0, -0.5], atol=1e-9)
+        scene.outputs['ball/linear_velocity_world_output'].read(), [1.0, 0.0, -0.5], atol=1e-9
+    )
 
 
-@pytest.mark.parametrize(('name', 'value'), [
-    ('motor/target_angular_velocity_input', float('nan')),
-    ('motor/target_angular_velocity_input', 'fast'),
-    ('motor/torque_range_input', [1.0, -1.0]),
-    ('motor/torque_range_input', [0.0]),
-    ('motor/torque_range_input', [float('nan'), 1.0]),
-])
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('motor/target_angular_velocity_input', float('nan')),
+        ('motor/target_angular_velocity_input', 'fast'),
+        ('motor/torque_range_input', [1.0, -1.0]),
+        ('motor/torque_range_input', [0.0]),
+        ('motor/torque_range_input', [float('nan'), 1.0]),
+    ],
+)
 def test_wrong_values_are_refused_whole(name, value):
     """Name the input and the value, and leave the motor as it was."""
     _, scene = bar_scene("""
@@ -215,7 +238,8 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
         scene.inputs[name].set(value)
     assert scene.outputs['motor/target_angular_velocity_output'].read() == 0.25
     np.testing.assert_array_equal(
-        scene.outputs['motor/torque_range_output'].read(), [-np.inf, np.inf])
+        scene.outputs['motor/torque_range_output'].read(), [-np.inf, np.inf]
+    )
 
 
 def test_interfaces_rename_and_enable():
@@ -235,7 +259,8 @@ io is Physics.Signals.SignalInterface:
 
 def test_a_motor_that_holds_as_a_spring_at_rest():
     """Hold the place at which it was told to stand, and let go when it is told to move."""
-    world, scene = bar_scene("""
+    world, scene = bar_scene(
+        """
 motor is Physics3D.Interactions.RotationalVelocityMotor:
     connectors: [PAIR]
     gain: 50
@@ -244,7 +269,9 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
     zero_speed_spring_flexibility.stiffness: 1E5
     zero_speed_spring_dissipation becomes Physics.Interactions.Dissipation.MechanicalDamping:
         damping_constant: 500
-""", gravity=(0.0, 0.0, -10.0))
+""",
+        gravity=(0.0, 0.0, -10.0),
+    )
     speed = scene.inputs['motor/target_angular_velocity_input']
     angle = scene.outputs['hinge/angle_output']
     world.step(400)
@@ -306,9 +333,12 @@ range is Physics3D.Interactions.RotationalRange:
     given = {name: getattr(axis, name) for name in names}
     nothing = dict(zip(names, (0.0, 0.0, 0.0, 0.0, -np.inf, np.inf), strict=True))
     enabled = {
-        name: (scene.inputs[f'{name}/enable_interaction_input'],
-               scene.outputs[f'{name}/interaction_enabled_output'])
-        for name in ('motor', 'spring', 'range')}
+        name: (
+            scene.inputs[f'{name}/enable_interaction_input'],
+            scene.outputs[f'{name}/interaction_enabled_output'],
+        )
+        for name in ('motor', 'spring', 'range')
+    }
     for change, told in enabled.values():
         assert told.read() is True
         change.set(False)

@@ -49,7 +49,7 @@ def test_a_shape_pushed_out_by_the_depth_just_touches():
     ground = world.add_ground()
     box = world.add_body(sb.Box((1, 1, 1)), motion='static', position=(0, 0, 0.4))
     ball, place = sb.Sphere(0.2), np.array((0.1, 0.2, 1.05))
-    contact, = world.overlap_contacts(ball, place)
+    (contact,) = world.overlap_contacts(ball, place)
     np.testing.assert_allclose(contact.normal, (0, 0, 1), atol=1e-12)
     assert contact.depth == pytest.approx(0.05, abs=1e-12)
     np.testing.assert_allclose(contact.point, (0.1, 0.2, 0.875), atol=1e-12)
@@ -58,8 +58,9 @@ def test_a_shape_pushed_out_by_the_depth_just_touches():
     low = (0.0, 0.0, 0.1)
     both = {each.geometry.link.robot.name for each in world.overlap_contacts(ball, low)}
     assert both == {'ground', 'body'}
-    assert all(each.geometry.link.robot is box
-               for each in world.overlap_contacts(ball, low, skip=ground))
+    assert all(
+        each.geometry.link.robot is box for each in world.overlap_contacts(ball, low, skip=ground)
+    )
     assert world.overlap_contacts(ball, low, skip=[ground, box.root_link]) == []
     with pytest.raises(sb.InvalidValueError, match='shape'):
         world.overlap_contacts('ball')
@@ -71,8 +72,13 @@ def test_boxes_around_geometries():
     """Find what a box meets by bounding boxes along the world's axes, at the present state."""
     world = sb.World(gravity=(0, 0, 0))
     world.add_ground(height=-5.0)
-    turned = world.add_body(sb.Box((1, 1, 1)), 'turned', mass=1.0, position=(3, 0, 0),
-                            orientation=(0, 0, np.sin(np.pi / 8), np.cos(np.pi / 8)))
+    turned = world.add_body(
+        sb.Box((1, 1, 1)),
+        'turned',
+        mass=1.0,
+        position=(3, 0, 0),
+        orientation=(0, 0, np.sin(np.pi / 8), np.cos(np.pi / 8)),
+    )
     corner = [(2.31, 0.6, -0.1), (2.32, 0.65, 0.1)]
 
     def names(box):
@@ -97,8 +103,13 @@ def test_sensors_see_kinematic_bodies_on_static_ones():
     world = sb.World()
     zone = world.add_body(sb.Placed(sb.Box((1, 1, 1)), sensor=True), 'zone', motion='static')
     world.add_ground(height=-0.2)
-    car = world.add_body(sb.Cylinder(0.1, 0.1), 'car', motion='kinematic', position=(-1, 0, 0),
-                         linear_velocity=(1, 0, 0))
+    car = world.add_body(
+        sb.Cylinder(0.1, 0.1),
+        'car',
+        motion='kinematic',
+        position=(-1, 0, 0),
+        linear_velocity=(1, 0, 0),
+    )
     seen = []
     for _ in range(20):
         world.step(100)
@@ -109,8 +120,11 @@ def test_sensors_see_kinematic_bodies_on_static_ones():
     np.testing.assert_allclose(car.root_link.p, (1, 0, 0), atol=1e-12)
     car.set_base_pose((0, 0, 0))
     world.step()
-    pair = {geometry.link.robot.name for contact in world.contacts
-            for geometry in (contact.geometry_a, contact.geometry_b)}
+    pair = {
+        geometry.link.robot.name
+        for contact in world.contacts
+        for geometry in (contact.geometry_a, contact.geometry_b)
+    }
     assert pair == {'zone', 'car'}
     assert not world.contacts.forces.any()
     saved = world.save()

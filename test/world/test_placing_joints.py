@@ -15,11 +15,13 @@ G, R = 9.81, 0.05
 def hung(kind='ball', **arguments):
     """Return a world with a sphere that a constraint joint holds 0.5 m below (0, 0, 1)."""
     world = sb.World()
-    world.add_body(sb.Box((0.1, 0.1, 0.1)), name='block', position=(3.0, 0.0, 1.0),
-                   motion='static')
+    world.add_body(
+        sb.Box((0.1, 0.1, 0.1)), name='block', position=(3.0, 0.0, 1.0), motion='static'
+    )
     body = world.add_body(sb.Sphere(R), name='bob', mass=1.0, position=(0.0, 0.0, 0.5))
     joint = world.add_joint(
-        kind, None, body, anchor=(0.0, 0.0, 1.0), tree=False, name='hook', **arguments)
+        kind, None, body, anchor=(0.0, 0.0, 1.0), tree=False, name='hook', **arguments
+    )
     return world, body, joint
 
 
@@ -37,7 +39,8 @@ def test_a_moved_anchor_makes_a_pendulum_of_another_length():
             crossings.append(world.time - world.time_step * now / (now - before))
         before = now
     assert np.diff(crossings).mean() == pytest.approx(
-        2.0 * np.pi * np.sqrt((1.0 + 0.4 * R * R) / G), rel=1e-4)
+        2.0 * np.pi * np.sqrt((1.0 + 0.4 * R * R) / G), rel=1e-4
+    )
     assert joint.error[0] < 1e-9
     assert np.linalg.norm(joint.link2.p - [0.0, 0.0, 1.5]) == pytest.approx(1.0, abs=1e-9)
 
@@ -84,8 +87,10 @@ def test_a_joint_is_attached_to_another_body():
 def test_attached_links_do_not_collide_and_old_ones_do():
     """Exclude contacts of the links that a joint ties now, and allow those of the ones before."""
     world = sb.World()
-    balls = [world.add_body(sb.Sphere(0.5), name=name, position=(x, 0.0, 0.0))
-             for name, x in (('a', 0.0), ('b', 0.8), ('c', -0.8))]
+    balls = [
+        world.add_body(sb.Sphere(0.5), name=name, position=(x, 0.0, 0.0))
+        for name, x in (('a', 0.0), ('b', 0.8), ('c', -0.8))
+    ]
     joint = world.add_joint('ball', balls[0], balls[1], tree=False)
     assert world.find_contacts(0.0).indices.tolist() == [[0, 2]]
     world.attach_joint(joint, balls[0], balls[2])
@@ -131,7 +136,8 @@ def test_motor_axes_stay_in_the_world_on_links_and_turn():
     table = world.add_body(sb.Sphere(0.1), motion='kinematic', angular_velocity=(2.0, 0.0, 0.0))
     body = world.add_body(sb.Sphere(0.1), position=(1.0, 0.0, 0.0))
     motor = world.add_angular_motor(
-        table, body, [(0, 0, 1), (0, 1, 0)], fixed_on=['world', 'first'])
+        table, body, [(0, 0, 1), (0, 1, 0)], fixed_on=['world', 'first']
+    )
     still, turning = motor.axes
     still.q = 1.5
     for axis, speed in ((still, 3.0), (turning, 0.0)):

@@ -19,27 +19,56 @@ def things():
     world.step(5)
     arm = sb.World().load_urdf('urdf/arm.urdf')
     joint = arm.joint(arm.joint_names[0])
-    return {'world': world, 'robot': robot, 'link': robot.root_link, 'joint': joint,
-            'axis': joint.axes[0], 'sensor': arm.devices(sb.ForceSensor)[0],
-            'imu': arm.devices(sb.ImuSensor)[0], 'geometry': robot.geometries[0],
-            'crawler': robot.crawlers[0], 'materials': world.materials,
-            'contacts': world.contacts}
+    return {
+        'world': world,
+        'robot': robot,
+        'link': robot.root_link,
+        'joint': joint,
+        'axis': joint.axes[0],
+        'sensor': arm.devices(sb.ForceSensor)[0],
+        'imu': arm.devices(sb.ImuSensor)[0],
+        'geometry': robot.geometries[0],
+        'crawler': robot.crawlers[0],
+        'materials': world.materials,
+        'contacts': world.contacts,
+    }
 
 
-@pytest.mark.parametrize(('what', 'there', 'internal'), [
-    ('world', {'step', 'robots', 'add_joint', 'save', 'materials'},
-     {'simulation', 'registry', 'tree', 'settle', 'invalidate', 'admit', 'dismiss', 'census'}),
-    ('robot', {'q', 'links', 'command_effort', 'motion', 'world'},
-     {'simulation', 'slot', 'part', 'blueprint', 'bind', 'rebuild', 'wake', 'site'}),
-    ('link', {'p', 'R', 'add_force', 'joint', 'robot'}, {'slot', 'placement', 'surroundings'}),
-    ('geometry', {'enabled', 'material', 'link'}, {'slot', 'index', 'record', 'put_on'}),
-    ('crawler', {'speed', 'axis'}, set()),
-    ('sensor', {'f', 'tau', 'name', 'link', 'truth', 'update_rate', 'frame_id'},
-     {'w', 'dv', 'memory', 'noises', 'prepare', 'retire', 'save'}),
-    ('imu', {'w', 'dv', 'orientation', 'gyro', 'accelerometer'}, {'f', 'tau', 'kind'}),
-    ('materials', {'add', 'contact_material', 'keys'}, {'number', 'take', 'save', 'surfaces'}),
-    ('contacts', {'positions', 'forces', 'force_on'}, set()),
-])
+@pytest.mark.parametrize(
+    ('what', 'there', 'internal'),
+    [
+        (
+            'world',
+            {'step', 'robots', 'add_joint', 'save', 'materials'},
+            {
+                'simulation',
+                'registry',
+                'tree',
+                'settle',
+                'invalidate',
+                'admit',
+                'dismiss',
+                'census',
+            },
+        ),
+        (
+            'robot',
+            {'q', 'links', 'command_effort', 'motion', 'world'},
+            {'simulation', 'slot', 'part', 'blueprint', 'bind', 'rebuild', 'wake', 'site'},
+        ),
+        ('link', {'p', 'R', 'add_force', 'joint', 'robot'}, {'slot', 'placement', 'surroundings'}),
+        ('geometry', {'enabled', 'material', 'link'}, {'slot', 'index', 'record', 'put_on'}),
+        ('crawler', {'speed', 'axis'}, set()),
+        (
+            'sensor',
+            {'f', 'tau', 'name', 'link', 'truth', 'update_rate', 'frame_id'},
+            {'w', 'dv', 'memory', 'noises', 'prepare', 'retire', 'save'},
+        ),
+        ('imu', {'w', 'dv', 'orientation', 'gyro', 'accelerometer'}, {'f', 'tau', 'kind'}),
+        ('materials', {'add', 'contact_material', 'keys'}, {'number', 'take', 'save', 'surfaces'}),
+        ('contacts', {'positions', 'forces', 'force_on'}, set()),
+    ],
+)
 def test_users_are_shown_what_is_theirs(things, what, there, internal):
     """List by dir what users need, and nothing of the inside."""
     shown = set(dir(things[what]))
@@ -48,12 +77,19 @@ def test_users_are_shown_what_is_theirs(things, what, there, internal):
     assert not [name for name in shown if name.startswith('_')]
 
 
-@pytest.mark.parametrize(('what', 'name', 'meant'), [
-    ('world', 'gravty', 'gravity'), ('robot', 'joint_name', 'joint_names'),
-    ('link', 'gemetries', 'geometries'), ('geometry', 'enable', 'enabled'),
-    ('crawler', 'sped', 'speed'), ('sensor', 'update_rat', 'update_rate'),
-    ('materials', 'contact_materials', 'contact_material'), ('contacts', 'force', 'forces'),
-])
+@pytest.mark.parametrize(
+    ('what', 'name', 'meant'),
+    [
+        ('world', 'gravty', 'gravity'),
+        ('robot', 'joint_name', 'joint_names'),
+        ('link', 'gemetries', 'geometries'),
+        ('geometry', 'enable', 'enabled'),
+        ('crawler', 'sped', 'speed'),
+        ('sensor', 'update_rat', 'update_rate'),
+        ('materials', 'contact_materials', 'contact_material'),
+        ('contacts', 'force', 'forces'),
+    ],
+)
 def test_unknown_attributes_are_refused(things, what, name, meant):
     """Refuse to read or set what is not there, and name what was probably meant."""
     for use in (lambda: getattr(things[what], name), lambda: setattr(things[what], name, 1.0)):
@@ -64,15 +100,30 @@ def test_unknown_attributes_are_refused(things, what, name, meant):
 def test_no_public_class_takes_unknown_attributes():
     """Refuse any name that is not declared, in every class that users hold objects of."""
     public = [each for each in map(partial(getattr, sb), dir(sb)) if isinstance(each, type)]
-    public += [type(each) for each in (
-        sb.World().materials, sb.World().report, sb.World().save(), sb.World().energy(),
-        sb.laws.TrajRef([0.0], 1.0, 1.0))]
+    public += [
+        type(each)
+        for each in (
+            sb.World().materials,
+            sb.World().report,
+            sb.World().save(),
+            sb.World().energy(),
+            sb.laws.TrajRef([0.0], 1.0, 1.0),
+        )
+    ]
     scene = sb.World().load_openplx('urdf/excavator.openplx')
-    public += [type(scene), type(next(iter(scene.inputs.values()))),
-               type(next(iter(scene.outputs.values())))]
+    public += [
+        type(scene),
+        type(next(iter(scene.inputs.values()))),
+        type(next(iter(scene.outputs.values()))),
+    ]
     # devices without a link show nothing; of them those of `things` are tried
-    kinds = [kind for kind in public if not issubclass(kind, Exception) and kind is not sb.Shape
-             and not hasattr(kind, 'update_rate')]
+    kinds = [
+        kind
+        for kind in public
+        if not issubclass(kind, Exception)
+        and kind is not sb.Shape
+        and not hasattr(kind, 'update_rate')
+    ]
     assert len(kinds) > 40
     for kind in kinds:
         thing = kind.__new__(kind, *[0] * len(getattr(kind, '_fields', ())))
@@ -80,23 +131,52 @@ def test_no_public_class_takes_unknown_attributes():
             thing.not_declared = 1
     scene = sb.World().load_openplx('urdf/excavator.openplx')
     for thing, name, meant in (
-            (scene, 'robot', 'robots'), (sb.laws.TrajRef([0.0], 1.0, 1.0), 'omga', 'omega'),
-            (sb.ConvexHull(np.vstack([np.zeros(3), np.eye(3)])), 'vertexes', 'vertices')):
+        (scene, 'robot', 'robots'),
+        (sb.laws.TrajRef([0.0], 1.0, 1.0), 'omga', 'omega'),
+        (sb.ConvexHull(np.vstack([np.zeros(3), np.eye(3)])), 'vertexes', 'vertices'),
+    ):
         with pytest.raises(AttributeError, match=f"'{name}'; did you mean '{meant}'"):
             setattr(thing, name, 1)
 
 
-@pytest.mark.parametrize(('what', 'name'), [
-    *(('world', name) for name in (
-        'time', 'time_step', 'robots', 'materials', 'contacts', 'joints', 'step', 'seed')),
-    *(('robot', name) for name in (
-        'mass', 'name', 'world', 'description', 'joint_names', 'geometries', 'simulation')),
-    *(('link', name) for name in ('p', 'robot', 'name', 'parent', 'joint', 'children')),
-    *(('joint', name) for name in ('name', 'axes', 'type')), ('axis', 'joint'),
-    *(('geometry', name) for name in ('shape', 'link', 'name')),
-    *(('crawler', name) for name in ('link', 'name')),
-    *(('sensor', name) for name in ('name', 'link', 'truth', 'f', 'update_rate')),
-    ('materials', 'add'), ('contacts', 'forces')])
+@pytest.mark.parametrize(
+    ('what', 'name'),
+    [
+        *(
+            ('world', name)
+            for name in (
+                'time',
+                'time_step',
+                'robots',
+                'materials',
+                'contacts',
+                'joints',
+                'step',
+                'seed',
+            )
+        ),
+        *(
+            ('robot', name)
+            for name in (
+                'mass',
+                'name',
+                'world',
+                'description',
+                'joint_names',
+                'geometries',
+                'simulation',
+            )
+        ),
+        *(('link', name) for name in ('p', 'robot', 'name', 'parent', 'joint', 'children')),
+        *(('joint', name) for name in ('name', 'axes', 'type')),
+        ('axis', 'joint'),
+        *(('geometry', name) for name in ('shape', 'link', 'name')),
+        *(('crawler', name) for name in ('link', 'name')),
+        *(('sensor', name) for name in ('name', 'link', 'truth', 'f', 'update_rate')),
+        ('materials', 'add'),
+        ('contacts', 'forces'),
+    ],
+)
 def test_what_is_only_read_is_not_set(things, what, name):
     """Refuse to set what identifies a thing, and what follows from other things."""
     thing = things[what]
@@ -121,12 +201,23 @@ def test_a_step_count_is_a_whole_number(count):
     assert world.step_count == 7
 
 
-@pytest.mark.parametrize(('what', 'word', 'meant'), [
-    ('robot', 'positions', "'q'"), ('robot', 'joint_velocities', "'dq'"),
-    ('joint', 'acceleration', "'ddq'"), ('joint', 'torque', "'u'"),
-    ('joint', 'limits', "'lower' and 'upper'"), ('axis', 'effort', "'u'"),
-    ('link', 'pose', "'p' and 'R'"), ('link', 'mass', "'m'"), ('link', 'velocity', "'v'"),
-    ('sensor', 'force', "'f'"), ('sensor', 'torque', "'tau'"), ('world', 'dt', "'time_step'")])
+@pytest.mark.parametrize(
+    ('what', 'word', 'meant'),
+    [
+        ('robot', 'positions', "'q'"),
+        ('robot', 'joint_velocities', "'dq'"),
+        ('joint', 'acceleration', "'ddq'"),
+        ('joint', 'torque', "'u'"),
+        ('joint', 'limits', "'lower' and 'upper'"),
+        ('axis', 'effort', "'u'"),
+        ('link', 'pose', "'p' and 'R'"),
+        ('link', 'mass', "'m'"),
+        ('link', 'velocity', "'v'"),
+        ('sensor', 'force', "'f'"),
+        ('sensor', 'torque', "'tau'"),
+        ('world', 'dt', "'time_step'"),
+    ],
+)
 def test_usual_words_lead_to_the_attributes(things, what, word, meant):
     """Tell who uses the long words which attributes these are here."""
     with pytest.raises(AttributeError, match=f"no attribute '{word}'; did you mean {meant}\\?$"):
@@ -199,9 +290,11 @@ def test_help_describes_delegated_properties(things):
     """Give every public attribute of the views a docstring, wherever its value comes from."""
     for thing in things.values():
         kind = type(thing)
-        bare = [name for name in dir(thing)
-                if isinstance(getattr(kind, name, None), property)
-                and not getattr(kind, name).__doc__]
+        bare = [
+            name
+            for name in dir(thing)
+            if isinstance(getattr(kind, name, None), property) and not getattr(kind, name).__doc__
+        ]
         assert not bare, kind
     assert sb.World.time_step.__doc__ == 'Length of a step [s].'
 

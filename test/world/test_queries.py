@@ -54,10 +54,10 @@ def test_distance_of_loose_shapes_is_coals(a, b):
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         request.enable_signed_distance = True
         expected = coal.distance(
-            SHAPES[a][1](), transform(pose_a), SHAPES[b][1](), transform(pose_b), request, result)
+            SHAPES[a][1](), transform(pose_a), SHAPES[b][1](), transform(pose_b), request, result
+        )
         assert own.distance == pytest.approx(expected, abs=1e-5)
-        np.testing.assert_allclose(
-            own.point_a - own.point_b, own.distance * own.normal, atol=1e-6)
+        np.testing.assert_allclose(own.point_a - own.point_b, own.distance * own.normal, atol=1e-6)
         assert np.linalg.norm(own.normal) == pytest.approx(1.0, abs=1e-9)
 
 
@@ -67,7 +67,8 @@ def test_distance_of_links_is_that_of_their_nearest_shapes():
     ground = world.add_ground()
     dumbbell = world.add_body(
         [sb.Placed(sb.Sphere(0.1), (0.5, 0, 0)), sb.Placed(sb.Sphere(0.2), (-0.5, 0, 0))],
-        position=(0, 0, 1.0))
+        position=(0, 0, 1.0),
+    )
     found = world.distance(dumbbell.root_link, ground.root_link)
     assert found.distance == pytest.approx(0.8, abs=1e-12)
     np.testing.assert_allclose(found.point_b, [-0.5, 0, 0], atol=1e-12)
@@ -76,7 +77,8 @@ def test_distance_of_links_is_that_of_their_nearest_shapes():
     small = dumbbell.geometries[0]
     sine = 0.5 * np.sin(1.0)
     assert world.distance(small, ground.root_link).distance == pytest.approx(
-        1.0 - sine - 0.1, abs=1e-12)
+        1.0 - sine - 0.1, abs=1e-12
+    )
 
 
 def test_overlaps_finds_what_a_shape_would_touch():
@@ -89,9 +91,10 @@ def test_overlaps_finds_what_a_shape_would_touch():
     assert world.overlaps(sb.Sphere(0.4), (0.8, 0, 2)) == near.geometries
     assert world.overlaps(sb.Sphere(0.4), (1.0, 0, 2)) == []
     assert world.overlaps(sb.Box((4, 0.1, 0.1)), (1.5, 0, 2)) == [
-        *near.geometries, *far.geometries]
-    assert world.overlaps(sb.Capsule(0.1, 2), (0, 0, 1)) == [
-        *ground.geometries, *near.geometries]
+        *near.geometries,
+        *far.geometries,
+    ]
+    assert world.overlaps(sb.Capsule(0.1, 2), (0, 0, 1)) == [*ground.geometries, *near.geometries]
     # boxes around them meet here, they do not
     assert world.overlaps(sb.Sphere(0.4), (0.85, 0.85, 2)) == []
 
@@ -113,7 +116,8 @@ def test_links_of_another_world_are_refused():
     here, there = sb.World(), sb.World()
     ours, theirs = (
         world.add_body(sb.Sphere(0.1), mass=1.0, position=(x, 0.0, 0.0))
-        for world, x in ((here, 0.0), (there, 5.0)))
+        for world, x in ((here, 0.0), (there, 5.0))
+    )
     with pytest.raises(sb.InvalidValueError, match='b .*geometry of this world'):
         here.distance(ours.root_link, theirs.root_link)
 

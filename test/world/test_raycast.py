@@ -44,39 +44,59 @@ def posed(shape, random=None):
 
 # --- what is hit -----------------------------------------------------------------------------
 
-@pytest.mark.parametrize(('shape', 'p0', 'p1', 'distance', 'normal'), [
-    (sb.Sphere(0.5), (-2, 0, 0), (2, 0, 0), 1.5, (-1, 0, 0)),
-    (sb.Sphere(0.5), (0, 0, 0), (2, 0, 0), 0.5, (1, 0, 0)),
-    (sb.Sphere(0.5), (0.3, 0, -1), (0.3, 0, 1), 0.6, (0.6, 0, -0.8)),
-    (sb.Box((1, 2, 3)), (0, 0, 5), (0, 0, -5), 3.5, (0, 0, 1)),
-    (sb.Box((1, 2, 3)), (-1, -0.4, 0.2), (1, 1.6, 0.2), UP, (-1, 0, 0)),
-    (sb.Capsule(0.5, 2.0), (0, 0, 5), (0, 0, -5), 3.5, (0, 0, 1)),
-    (sb.Capsule(0.5, 2.0), (0, 5, 0.9), (0, -5, 0.9), 4.5, (0, 1, 0)),
-    (sb.Capsule(0.5, 2.0), (5, 0, 1.3), (-5, 0, 1.3), 4.6, (0.8, 0, 0.6)),
-    (sb.Cylinder(0.5, 2.0), (0.2, 0, 5), (0.2, 0, -5), 4.0, (0, 0, 1)),
-    (sb.Cylinder(0.5, 2.0), (0.3, 5, 0.2), (0.3, -5, 0.2), 4.6, (0.6, 0.8, 0)),
-    (sb.Cone(1.0, 2.0), (0.5, 0, -3), (0.5, 0, 3), 2.0, (0, 0, -1)),
-    (sb.Cone(1.0, 2.0), (0.5, 0, 3), (0.5, 0, -3), 3.0, (2 / 5**0.5, 0, 1 / 5**0.5)),
-    (sb.Cone(1.0, 2.0), (3, 0, 0), (-3, 0, 0), 2.5, (2 / 5**0.5, 0, 1 / 5**0.5)),
-    (sb.Cone(1.0, 2.0, 0.5), (3, 0, 0), (-3, 0, 0), 2.25, (4 / 17**0.5, 0, 1 / 17**0.5)),
-    (sb.Cone(1.0, 2.0, 0.5), (0.4, 0.2, 3), (0.4, 0.2, -3), 2.0, (0, 0, 1)),
-    (sb.Cone(0.5, 2.0, 1.0), (0, 3, 0), (0, -3, 0), 2.25, (0, 4 / 17**0.5, -1 / 17**0.5)),
-    (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, 3), (0.75, 0, -3), 2.0, (0, 0, 1)),
-    (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, -3), (0.75, 0, 3), 3.0, (4 / 17**0.5, 0, -1 / 17**0.5)),
-    # a pipe: from outside, through its mouth, from inside of its wall and from its bore
-    (sb.HollowCylinder(0.5, 2.0, 0.3), (0, -3, 0), (0, 3, 0), 2.5, (0, -1, 0)),
-    (sb.HollowCylinder(0.5, 2.0, 0.3), (0.4, 0, 3), (0.4, 0, -3), 2.0, (0, 0, 1)),
-    (sb.HollowCylinder(0.5, 2.0, 0.3), (0, 0, 2), (0.6, 0, -2),
-     0.5 * (0.6**2 + 4**2)**0.5, (-1, 0, 0)),
-    (sb.HollowCylinder(0.5, 2.0, 0.3), (-0.4, 0, 0), (3, 0, 0), 0.1, (1, 0, 0)),
-    (sb.HollowCylinder(0.5, 2.0, 0.3), (0, 0, 0), (0, 3, 0), 0.3, (0, -1, 0)),
-    (sb.HollowCone(1.0, 2.0, 0.5), (0, 0, 0), (3, 0, 0), 0.25, (-4 / 17**0.5, 0, -1 / 17**0.5)),
-    (sb.HollowCone(1.0, 2.0, 0.5), (0.1, 0, -3), (0.1, 0, 3), 3.6,
-     (-4 / 17**0.5, 0, -1 / 17**0.5)),
-    (sb.Ellipsoid((1, 2, 3)), (0, 5, 0), (0, -5, 0), 3.0, (0, 1, 0)),
-    (sb.Plane(), (0, 0, 2), (1.5, 0, 0), 2.5, (0, 0, 1)),
-    (sb.Plane(), (0, 0, -2), (0, 0, 2), 2.0, (0, 0, 1)),
-])
+
+@pytest.mark.parametrize(
+    ('shape', 'p0', 'p1', 'distance', 'normal'),
+    [
+        (sb.Sphere(0.5), (-2, 0, 0), (2, 0, 0), 1.5, (-1, 0, 0)),
+        (sb.Sphere(0.5), (0, 0, 0), (2, 0, 0), 0.5, (1, 0, 0)),
+        (sb.Sphere(0.5), (0.3, 0, -1), (0.3, 0, 1), 0.6, (0.6, 0, -0.8)),
+        (sb.Box((1, 2, 3)), (0, 0, 5), (0, 0, -5), 3.5, (0, 0, 1)),
+        (sb.Box((1, 2, 3)), (-1, -0.4, 0.2), (1, 1.6, 0.2), UP, (-1, 0, 0)),
+        (sb.Capsule(0.5, 2.0), (0, 0, 5), (0, 0, -5), 3.5, (0, 0, 1)),
+        (sb.Capsule(0.5, 2.0), (0, 5, 0.9), (0, -5, 0.9), 4.5, (0, 1, 0)),
+        (sb.Capsule(0.5, 2.0), (5, 0, 1.3), (-5, 0, 1.3), 4.6, (0.8, 0, 0.6)),
+        (sb.Cylinder(0.5, 2.0), (0.2, 0, 5), (0.2, 0, -5), 4.0, (0, 0, 1)),
+        (sb.Cylinder(0.5, 2.0), (0.3, 5, 0.2), (0.3, -5, 0.2), 4.6, (0.6, 0.8, 0)),
+        (sb.Cone(1.0, 2.0), (0.5, 0, -3), (0.5, 0, 3), 2.0, (0, 0, -1)),
+        (sb.Cone(1.0, 2.0), (0.5, 0, 3), (0.5, 0, -3), 3.0, (2 / 5**0.5, 0, 1 / 5**0.5)),
+        (sb.Cone(1.0, 2.0), (3, 0, 0), (-3, 0, 0), 2.5, (2 / 5**0.5, 0, 1 / 5**0.5)),
+        (sb.Cone(1.0, 2.0, 0.5), (3, 0, 0), (-3, 0, 0), 2.25, (4 / 17**0.5, 0, 1 / 17**0.5)),
+        (sb.Cone(1.0, 2.0, 0.5), (0.4, 0.2, 3), (0.4, 0.2, -3), 2.0, (0, 0, 1)),
+        (sb.Cone(0.5, 2.0, 1.0), (0, 3, 0), (0, -3, 0), 2.25, (0, 4 / 17**0.5, -1 / 17**0.5)),
+        (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, 3), (0.75, 0, -3), 2.0, (0, 0, 1)),
+        (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, -3), (0.75, 0, 3), 3.0, (4 / 17**0.5, 0, -1 / 17**0.5)),
+        # a pipe: from outside, through its mouth, from inside of its wall and from its bore
+        (sb.HollowCylinder(0.5, 2.0, 0.3), (0, -3, 0), (0, 3, 0), 2.5, (0, -1, 0)),
+        (sb.HollowCylinder(0.5, 2.0, 0.3), (0.4, 0, 3), (0.4, 0, -3), 2.0, (0, 0, 1)),
+        (
+            sb.HollowCylinder(0.5, 2.0, 0.3),
+            (0, 0, 2),
+            (0.6, 0, -2),
+            0.5 * (0.6**2 + 4**2) ** 0.5,
+            (-1, 0, 0),
+        ),
+        (sb.HollowCylinder(0.5, 2.0, 0.3), (-0.4, 0, 0), (3, 0, 0), 0.1, (1, 0, 0)),
+        (sb.HollowCylinder(0.5, 2.0, 0.3), (0, 0, 0), (0, 3, 0), 0.3, (0, -1, 0)),
+        (
+            sb.HollowCone(1.0, 2.0, 0.5),
+            (0, 0, 0),
+            (3, 0, 0),
+            0.25,
+            (-4 / 17**0.5, 0, -1 / 17**0.5),
+        ),
+        (
+            sb.HollowCone(1.0, 2.0, 0.5),
+            (0.1, 0, -3),
+            (0.1, 0, 3),
+            3.6,
+            (-4 / 17**0.5, 0, -1 / 17**0.5),
+        ),
+        (sb.Ellipsoid((1, 2, 3)), (0, 5, 0), (0, -5, 0), 3.0, (0, 1, 0)),
+        (sb.Plane(), (0, 0, 2), (1.5, 0, 0), 2.5, (0, 0, 1)),
+        (sb.Plane(), (0, 0, -2), (0, 0, 2), 2.0, (0, 0, 1)),
+    ],
+)
 def test_closed_forms(shape, p0, p1, distance, normal):
     """Hit each shape where its formula says, with depth (1 - t) |p1 - p0|."""
     world, *_ = posed(shape)
@@ -84,9 +104,9 @@ def test_closed_forms(shape, p0, p1, distance, normal):
     length = np.linalg.norm(np.subtract(p1, p0))
     assert distance * (1 - 1e-15) < length
     np.testing.assert_allclose(
-        [hit.distance, hit.depth, *hit.normal], [distance, length - distance, *normal], atol=1e-14)
-    np.testing.assert_allclose(
-        hit.point, p0 + distance / length * np.subtract(p1, p0), atol=1e-14)
+        [hit.distance, hit.depth, *hit.normal], [distance, length - distance, *normal], atol=1e-14
+    )
+    np.testing.assert_allclose(hit.point, p0 + distance / length * np.subtract(p1, p0), atol=1e-14)
     assert hit.link.robot is hit.robot is world.robots['body']
 
 
@@ -115,8 +135,7 @@ def test_segments_meet_solids_where_these_begin(name):
             assert abs(function(x)) < 1e-13
             h = 1e-6 * np.eye(3)
             gradient = R @ (function(x + h) - function(x - h))
-            np.testing.assert_allclose(
-                one.normal, gradient / np.linalg.norm(gradient), atol=1e-5)
+            np.testing.assert_allclose(one.normal, gradient / np.linalg.norm(gradient), atol=1e-5)
     assert count > 25
 
 
@@ -146,9 +165,13 @@ def test_nothing_slips_between_triangles(far):
     x, y = np.meshgrid(sizes, sizes)
     edges = 0.5 * (vertices[triangles] + np.roll(vertices[triangles], -1, axis=1)).reshape(-1, 3)
     for shape, aims, start in (
-            (sb.TriangleMesh(vertices, triangles), np.vstack([vertices, edges]), (0.01, 0.02, 0)),
-            (sb.HeightField(0.1 * x * y, (1.0, 1.0)),
-             np.column_stack([x.ravel(), y.ravel(), 0.1 * (x * y).ravel()]), (0, 0, 9.0))):
+        (sb.TriangleMesh(vertices, triangles), np.vstack([vertices, edges]), (0.01, 0.02, 0)),
+        (
+            sb.HeightField(0.1 * x * y, (1.0, 1.0)),
+            np.column_stack([x.ravel(), y.ravel(), 0.1 * (x * y).ravel()]),
+            (0, 0, 9.0),
+        ),
+    ):
         world, *_ = posed(shape)
         ways = aims - start
         hits = world.raycasts(start - far * ways, aims + 0.1 * ways)
@@ -158,8 +181,10 @@ def test_nothing_slips_between_triangles(far):
 
 def test_lines_wholly_inside_miss_and_zero_lengths_too():
     """Miss every shape from inside that is not left, and with segments of no length."""
-    inside = {**{name: shape for name, (shape, _) in CONVEX.items() if name != 'plane'},
-              'mesh': surfaces()['mesh'][0]}
+    inside = {
+        **{name: shape for name, (shape, _) in CONVEX.items() if name != 'plane'},
+        'mesh': surfaces()['mesh'][0],
+    }
     for shape in inside.values():
         world, *_ = posed(shape)
         assert world.raycast((0, 0, -0.05), (0.02, 0.01, 0.1)) is None
@@ -186,11 +211,15 @@ def test_a_cone_that_is_nearly_a_cylinder_is_met_as_one():
     """Lose nothing where the apex is far away."""
     for top in (0.5 + 1e-15, 0.5 - 1e-12, 0.5 + 1e-8):
         world, *_ = posed(sb.Cone(0.5, 2.0, top))
-        for ends in (((3, 0.1, 0.2), (-3, 0.2, 0.5)), ((0.3, 0, 3), (0.3, 0, -3)),
-                     ((0.3, 0, 0), (0.2, 2, -0.3))):
+        for ends in (
+            ((3, 0.1, 0.2), (-3, 0.2, 0.5)),
+            ((0.3, 0, 3), (0.3, 0, -3)),
+            ((0.3, 0, 0), (0.2, 2, -0.3)),
+        ):
             whole, _, _ = posed(sb.Cylinder(0.5, 2.0))
             assert world.raycast(*ends).distance == pytest.approx(
-                whole.raycast(*ends).distance, abs=3e-8)
+                whole.raycast(*ends).distance, abs=3e-8
+            )
 
 
 def test_lines_along_the_axis_hit_the_tip_of_cones():
@@ -231,7 +260,8 @@ def test_depths_and_normals_are_those_of_odes_rays(name):
         'box': lambda: ode.create_box(None, 0.6, 0.8, 1.0),
         'capsule': lambda: ode.create_capsule(None, 0.3, 0.8),
         'cylinder': lambda: ode.create_cylinder(None, 0.4, 0.9),
-        'plane': lambda: ode.create_plane(None, *R[:, 2], R[:, 2] @ p)}[name]()
+        'plane': lambda: ode.create_plane(None, *R[:, 2], R[:, 2] @ p),
+    }[name]()
     if name != 'plane':
         ode.geom_set_position(geom, *p)
         ode.geom_set_rotation(geom, (ode.real * 12)(*np.column_stack([R, np.zeros(3)]).ravel()))
@@ -258,6 +288,7 @@ def test_depths_and_normals_are_those_of_odes_rays(name):
 
 # --- scenes ----------------------------------------------------------------------------------
 
+
 def scene(random, count=60):
     """Return a world of shapes of all kinds at random places, on a plane."""
     shapes = [shape for name, (shape, _) in (CONVEX | HOLLOW).items() if name != 'plane']
@@ -268,7 +299,10 @@ def scene(random, count=60):
         q = random.normal(size=4)
         world.add_body(
             sb.Placed(shapes[number % len(shapes)], groups={'even' if number % 2 == 0 else 'odd'}),
-            motion='static', position=random.uniform(-4, 4, 3), orientation=q / np.linalg.norm(q))
+            motion='static',
+            position=random.uniform(-4, 4, 3),
+            orientation=q / np.linalg.norm(q),
+        )
     return world
 
 
@@ -277,14 +311,15 @@ def test_scenes_against_every_geometry_alone():
     random = np.random.default_rng(5)
     world = scene(random)
     p0, p1 = random.uniform(-6, 6, (2, 150, 3))
-    alone = np.array([
-        world.raycasts(p0, p1, only=geometry).distances for geometry in world.geometries])
+    alone = np.array(
+        [world.raycasts(p0, p1, only=geometry).distances for geometry in world.geometries]
+    )
     nearest = np.where(np.isnan(alone), np.inf, alone).min(axis=0)
     hits, every = world.raycasts(p0, p1), world.raycasts(p0, p1, every=True)
+    np.testing.assert_array_equal(np.where(hits.indices < 0, np.inf, hits.distances), nearest)
     np.testing.assert_array_equal(
-        np.where(hits.indices < 0, np.inf, hits.distances), nearest)
-    np.testing.assert_array_equal(alone[hits.indices, np.arange(150)][hits.indices >= 0],
-                                  nearest[hits.indices >= 0])
+        alone[hits.indices, np.arange(150)][hits.indices >= 0], nearest[hits.indices >= 0]
+    )
     assert len(every) == (~np.isnan(alone)).sum()
     np.testing.assert_array_equal(alone[every.indices, every.rays], every.distances)
     order = np.lexsort((every.distances, every.rays))
@@ -298,12 +333,18 @@ def test_scenes_against_every_geometry_alone():
 def test_filters():
     """Leave out what is skipped, disabled, a sensor, of other groups or not asked for."""
     world = sb.World()
-    bodies = [world.add_body(
-        sb.Placed(sb.Sphere(0.1), groups={name}), name, motion='static', position=(k, 0, 0))
-        for k, name in enumerate('abcd')]
+    bodies = [
+        world.add_body(
+            sb.Placed(sb.Sphere(0.1), groups={name}), name, motion='static', position=(k, 0, 0)
+        )
+        for k, name in enumerate('abcd')
+    ]
     first = {
-        '': {}, 'b': {'skip': bodies[0]}, 'c': {'skip': [bodies[0], bodies[1].root_link]},
-        'd': {'groups': ['d', 'x']}}
+        '': {},
+        'b': {'skip': bodies[0]},
+        'c': {'skip': [bodies[0], bodies[1].root_link]},
+        'd': {'groups': ['d', 'x']},
+    }
     for name, options in first.items():
         hit = world.raycast((-1, 0, 0), (9, 0, 0), **options)
         assert hit.robot.name == (name or 'a')
@@ -340,7 +381,8 @@ def test_whatever_changes_between_calls_is_seen():
     ball = world.add_body(sb.Sphere(0.2), mass=1.0, position=(0, 0, 3))
     box = world.add_body(sb.Box((0.4, 0.4, 0.4)), motion='static', position=(1, 0, 0))
     field = world.add_body(
-        sb.HeightField(np.zeros((3, 3)), (6, 6)), motion='static', position=(0, 0, -1))
+        sb.HeightField(np.zeros((3, 3)), (6, 6)), motion='static', position=(0, 0, -1)
+    )
     arm = world.load_urdf(ARM)
     x = np.linspace(-2.5, 2.5, 41)
     p0 = np.column_stack([x, 0.0 * x, 0.0 * x + 5.0])
@@ -352,16 +394,23 @@ def test_whatever_changes_between_calls_is_seen():
         field.geometries[0].set_heights([[0.5]], 1, 1)
 
     for change in (
-            lambda: None, lambda: world.step(50), lambda: arm.q.fill(1.0),
-            lambda: ball.set_base_pose((0.5, 0, 2)), lambda: box.set_base_pose((-1, 0, 1)),
-            lambda: setattr(box.geometries[0], 'position', (0.1, 0, 0.3)),
-            lambda: setattr(box.geometries[0], 'orientation', (0, 0.6, 0, 0.8)),
-            lambda: setattr(ball.geometries[0], 'enabled', False),
-            lambda: setattr(ball.geometries[0], 'enabled', True),
-            lambda: setattr(box.geometries[0], 'sensor', True), change_heights,
-            lambda: world.add_body(sb.Sphere(0.3), 'late', motion='static', position=(2, 0, 2)),
-            lambda: world.remove(world.robots['late']), lambda: world.restore(first),
-            lambda: world.step(20), world.reset):
+        lambda: None,
+        lambda: world.step(50),
+        lambda: arm.q.fill(1.0),
+        lambda: ball.set_base_pose((0.5, 0, 2)),
+        lambda: box.set_base_pose((-1, 0, 1)),
+        lambda: setattr(box.geometries[0], 'position', (0.1, 0, 0.3)),
+        lambda: setattr(box.geometries[0], 'orientation', (0, 0.6, 0, 0.8)),
+        lambda: setattr(ball.geometries[0], 'enabled', False),
+        lambda: setattr(ball.geometries[0], 'enabled', True),
+        lambda: setattr(box.geometries[0], 'sensor', True),
+        change_heights,
+        lambda: world.add_body(sb.Sphere(0.3), 'late', motion='static', position=(2, 0, 2)),
+        lambda: world.remove(world.robots['late']),
+        lambda: world.restore(first),
+        lambda: world.step(20),
+        world.reset,
+    ):
         change()
         hits, anew = world.raycasts(p0, p1), copy.copy(world).raycasts(p0, p1)
         single = world.raycast(p0[18], p1[18])
@@ -387,7 +436,7 @@ def test_trees_of_all_depths_miss_nothing(count):
     d = ((p1 - p0) / length[:, None])[:, None]
     o = p0[:, None] - centres
     middle = -(o * d).sum(axis=2)
-    room = radius**2 - ((o + middle[..., None] * d)**2).sum(axis=2)
+    room = radius**2 - ((o + middle[..., None] * d) ** 2).sum(axis=2)
     half = np.sqrt(np.maximum(room, 0.0))
     first = np.where(middle > half, middle - half, middle + half)
     first[(room < 0.0) | (first < 0.0) | (first > length[:, None])] = np.inf
@@ -418,20 +467,26 @@ def test_bad_arguments_are_named():
     with pytest.raises(sb.InvalidValueError, match=r'p0.*\(1, 3\)'):
         world.raycast([(0, 0, 0)], [(1, 0, 0)])
     assert len(world.raycasts(np.zeros((0, 3)), (1, 0, 0))) == 0
-    for name, value in (('skip', other.robots['body']), ('only', 'body'), ('groups', 'a'),
-                        ('cull', 1), ('sensors', None)):
+    for name, value in (
+        ('skip', other.robots['body']),
+        ('only', 'body'),
+        ('groups', 'a'),
+        ('cull', 1),
+        ('sensors', None),
+    ):
         with pytest.raises(sb.InvalidValueError, match=name):
             world.raycast((0, 0, 0), (1, 0, 0), **{name: value})
 
 
 # --- a million degenerate ones ------------------------------------------------------------------
 
+
 def degenerate(random, count):
     """Return segments of all lengths, on a grid of special places, slightly off it, parallel."""
     special = np.array([0.0, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 1.0, -0.3, -0.4, -0.5, -0.6, -1.0])
     p0, p1 = random.choice(special, (2, count, 3))
-    way = (p1 - p0) * 10.0**random.choice([-160, -12, -3, 0, 0, 3, 9], (count, 1))
-    off = 10.0**random.choice([-300, -17, -16, -12, -8], (count, 1))
+    way = (p1 - p0) * 10.0 ** random.choice([-160, -12, -3, 0, 0, 3, 9], (count, 1))
+    off = 10.0 ** random.choice([-300, -17, -16, -12, -8], (count, 1))
     way = way + random.choice([0, 0, 1], (count, 1)) * off * random.normal(size=(count, 3))
     return p0 - random.choice([0.0, 0.5, 1.0], (count, 1)) * way, p0 + way
 
@@ -439,8 +494,7 @@ def degenerate(random, count):
 def sound(count):
     """Cast degenerate segments at every shape; check what is said of each hit."""
     random = np.random.default_rng(count)
-    shapes = [shape for shape, _ in (
-        *CONVEX.values(), *HOLLOW.values(), *surfaces().values())]
+    shapes = [shape for shape, _ in (*CONVEX.values(), *HOLLOW.values(), *surfaces().values())]
     for shape in shapes:
         world, *_ = posed(shape)
         p0, p1 = degenerate(random, count // len(shapes))

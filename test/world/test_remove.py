@@ -10,9 +10,16 @@ from sim_bridge.description import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 
 ARM = 'urdf/arm.urdf'
-NOISY_GYRO = sensors_from_mapping({
-    'noisy': {'type': 'gyro', 'link': 'box', 'update_rate': 100.0,
-              'noise': {'angular_velocity': {'stddev': 0.1}}}})
+NOISY_GYRO = sensors_from_mapping(
+    {
+        'noisy': {
+            'type': 'gyro',
+            'link': 'box',
+            'update_rate': 100.0,
+            'noise': {'angular_velocity': {'stddev': 0.1}},
+        }
+    }
+)
 
 
 def put_box(world: sb.World, name: str, x: float, z: float = 0.1) -> sb.Robot:
@@ -29,8 +36,9 @@ def busy_world(has_guest: bool) -> sb.World:
         world.load_urdf(ARM, name='guest', position=(0.0, -3.0, 1.0))
         put_box(world, 'guest_box', -2.0)
     put_box(world, 'high', 2.03, 0.35)
-    world.load_urdf('urdf/floating_box.urdf', name='noisy', position=(4.0, 0.0, 2.0),
-                    sensors=NOISY_GYRO)
+    world.load_urdf(
+        'urdf/floating_box.urdf', name='noisy', position=(4.0, 0.0, 2.0), sensors=NOISY_GYRO
+    )
     arm = world.load_urdf(ARM, name='arm', position=(0.0, 3.0, 1.0))
     arm.u = [1.0, -2.0, 0.5, 0.0, 0.3, 0.0, 0.1]
     return world
@@ -57,8 +65,9 @@ def test_others_go_on_bit_for_bit():
 def test_what_stood_on_it_falls():
     """Feel nothing any more of what is gone: no contact, and gravity at once."""
     world = sb.World()
-    table = world.add_body(sb.Box((1.0, 1.0, 0.2)), 'table', motion='static',
-                           position=(0.0, 0.0, 0.9))
+    table = world.add_body(
+        sb.Box((1.0, 1.0, 0.2)), 'table', motion='static', position=(0.0, 0.0, 0.9)
+    )
     box = put_box(world, 'box', 0.0, 1.1)
     world.add_ground()
     other = put_box(world, 'other', 3.0)
@@ -66,13 +75,14 @@ def test_what_stood_on_it_falls():
     height = box.root_link.p[2]
     assert len(world.contacts) == 8
     world.remove(table)
-    touching = [{contact.link_a.robot.name, contact.link_b.robot.name}
-                for contact in world.contacts]
+    touching = [
+        {contact.link_a.robot.name, contact.link_b.robot.name} for contact in world.contacts
+    ]
     assert touching == [{'other', 'ground'}] * 4
     np.testing.assert_allclose(box.root_link.dv, [0.0, 0.0, -9.81], atol=1e-12)
     np.testing.assert_allclose(other.root_link.dv, 0.0, atol=1e-9)
     world.step(100)
-    assert box.root_link.p[2] - height == pytest.approx(-0.5 * 9.81 * 0.1 ** 2, rel=1e-9)
+    assert box.root_link.p[2] - height == pytest.approx(-0.5 * 9.81 * 0.1**2, rel=1e-9)
 
 
 def test_what_still_carries_goes_on_carrying():
@@ -103,18 +113,21 @@ def test_joints_go_with_it(tree):
     np.testing.assert_allclose(load.root_link.p, p, atol=1e-12)
     np.testing.assert_allclose(load.root_link.v, v, atol=1e-12)
     world.step(100)
-    fall = v * 0.1 + [0.0, 0.0, -0.5 * 9.81 * 0.1 ** 2]
+    fall = v * 0.1 + [0.0, 0.0, -0.5 * 9.81 * 0.1**2]
     np.testing.assert_allclose(load.root_link.p, p + fall, atol=1e-9)
 
 
 def test_what_hangs_can_be_removed_itself():
     """Take the end of a chain of bodies out, then its middle."""
     world = sb.World()
-    bodies = [world.add_body(sb.Sphere(0.05), f'bob_{n}', mass=1.0, position=(0.2 * n, 0.0, 1.0))
-              for n in range(1, 4)]
+    bodies = [
+        world.add_body(sb.Sphere(0.05), f'bob_{n}', mass=1.0, position=(0.2 * n, 0.0, 1.0))
+        for n in range(1, 4)
+    ]
     for first, second in zip([None, *bodies], bodies, strict=False):
-        world.add_joint('ball', first, second,
-                        anchor=second.root_link.p - np.array([0.1, 0.0, 0.0]))
+        world.add_joint(
+            'ball', first, second, anchor=second.root_link.p - np.array([0.1, 0.0, 0.0])
+        )
     world.step(50)
     world.remove(bodies[2])
     world.step(50)

@@ -26,8 +26,14 @@ def small_world():
 def picture(world):
     """Return all that a failed call must leave alone."""
     return (
-        list(world.robots), list(world.joints), list(world.materials), world.census(),
-        len(world.geometries), dict(world.registry.last_numbers), world.state_hash())
+        list(world.robots),
+        list(world.joints),
+        list(world.materials),
+        world.census(),
+        len(world.geometries),
+        dict(world.registry.last_numbers),
+        world.state_hash(),
+    )
 
 
 def fails(call, arguments):
@@ -46,8 +52,11 @@ CALLS = {
     'add_body': {'shapes': sb.Sphere(0.1), 'mass': 1.0},
     'add_bodies': {'bodies': [{'shapes': sb.Sphere(0.1), 'mass': 1.0}, {'shapes': None}]},
     'add_ground': {},
-    'load_scene': {'source': {'world': {'objects': {'a': {'box': [1, 1, 1], 'mass': 1.0},
-                                                    'b': {'box': [1, 1, -1]}}}}},
+    'load_scene': {
+        'source': {
+            'world': {'objects': {'a': {'box': [1, 1, 1], 'mass': 1.0}, 'b': {'box': [1, 1, -1]}}}
+        }
+    },
     'add_joint': {'kind': 'ball'},
     'add_angular_motor': {'axes': [(1, 0, 0)]},
     'remove': {'robot': 'nobody'},
@@ -58,18 +67,49 @@ CALLS = {
     'joint': {},
 }
 PLACES = {
-    'load_urdf': ['path_or_xml', 'name', 'fixed_base', 'position', 'orientation',
-                  'joint_positions', 'sensors', 'package_paths', 'collisions', 'self_collision',
-                  'material'],
+    'load_urdf': [
+        'path_or_xml',
+        'name',
+        'fixed_base',
+        'position',
+        'orientation',
+        'joint_positions',
+        'sensors',
+        'package_paths',
+        'collisions',
+        'self_collision',
+        'material',
+    ],
     'add_robot': ['description', 'name', 'position', 'joint_positions', 'material'],
     'add_copy': ['robot', 'name', 'position', 'orientation'],
-    'add_body': ['shapes', 'name', 'mass', 'position', 'orientation', 'linear_velocity',
-                 'material', 'motion'],
+    'add_body': [
+        'shapes',
+        'name',
+        'mass',
+        'position',
+        'orientation',
+        'linear_velocity',
+        'material',
+        'motion',
+    ],
     'add_bodies': ['bodies'],
     'add_ground': ['material', 'height'],
     'load_scene': ['source'],
-    'add_joint': ['kind', 'first', 'second', 'anchor', 'axis', 'axis2', 'anchor2', 'name', 'erp',
-                  'cfm', 'suspension', 'tree', 'collide'],
+    'add_joint': [
+        'kind',
+        'first',
+        'second',
+        'anchor',
+        'axis',
+        'axis2',
+        'anchor2',
+        'name',
+        'erp',
+        'cfm',
+        'suspension',
+        'tree',
+        'collide',
+    ],
     'add_angular_motor': ['first', 'second', 'axes', 'fixed_on', 'euler', 'name'],
     'remove': ['robot'],
     'remove_joint': ['joint'],
@@ -89,11 +129,17 @@ def test_wrong_arguments_leave_the_world_as_it_was(call):
         for wrong in WRONG:
             first = world.robots['body']
             given = {
-                'robot': world.robots['arm'], 'first': first, 'second': world.robots['body_2'],
-                'a': first.root_link, 'b': world.robots['body_2'].root_link}
+                'robot': world.robots['arm'],
+                'first': first,
+                'second': world.robots['body_2'],
+                'a': first.root_link,
+                'b': world.robots['body_2'].root_link,
+            }
             arguments = {
                 **{key: value for key, value in given.items() if key in PLACES[call]},
-                **CALLS[call], place: wrong}
+                **CALLS[call],
+                place: wrong,
+            }
             if fails(getattr(world, call), arguments):
                 failures += 1
                 assert picture(world) == before, (place, wrong)
@@ -192,8 +238,10 @@ def test_position_beyond_a_stop_is_taken_and_pushed_back():
 def test_shipped_robot_is_found_by_its_name():
     """A robot that ships loads by its name; other names get a list."""
     world = sb.World()
-    assert world.load_urdf('arm').description.links.keys() == sb.load_description(
-        'urdf/arm.urdf').links.keys()
+    assert (
+        world.load_urdf('arm').description.links.keys()
+        == sb.load_description('urdf/arm.urdf').links.keys()
+    )
     with pytest.raises(sb.DescriptionError, match='shipped are arm, '):
         world.load_urdf('amr')
 

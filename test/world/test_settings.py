@@ -14,10 +14,18 @@ import sim_bridge as sb
 from sim_bridge.simulation.assembly import present_state, restore_state
 
 CHANGES = [
-    {'solver': 'iterative'}, {'solver': 'split'}, {'solver': 'iterative', 'iterations': 3},
-    {'integrator': 'rk5'}, {'contact_margin': 0.01}, {'erp': 0.05}, {'erp': 0.3, 'cfm': 1e-4},
-    {'sleep': sb.Sleep(0.5, 0.5, 4)}, {'sleep': True},
-    {'step_budget': 1000}, {'step_budget': None}]
+    {'solver': 'iterative'},
+    {'solver': 'split'},
+    {'solver': 'iterative', 'iterations': 3},
+    {'integrator': 'rk5'},
+    {'contact_margin': 0.01},
+    {'erp': 0.05},
+    {'erp': 0.3, 'cfm': 1e-4},
+    {'sleep': sb.Sleep(0.5, 0.5, 4)},
+    {'sleep': True},
+    {'step_budget': 1000},
+    {'step_budget': None},
+]
 
 
 def pile(**options):
@@ -131,12 +139,22 @@ def test_what_sleeps_wakes_when_nothing_may_sleep():
     assert block.is_asleep
 
 
-@pytest.mark.parametrize(('name', 'value', 'words'), [
-    ('solver', 'magic', "solver = 'magic'.*'direct'"), ('integrator', 4, 'integrator = 4'),
-    ('iterations', 0, 'iterations = 0.*from 1'), ('iterations', 2.5, 'iterations = 2.5'),
-    ('contact_margin', -1.0, 'contact_margin'), ('sleep', 'often', "sleep = 'often'.*Sleep"),
-    ('step_budget', 10, 'step_budget = 10.*from 1000'), ('step_budget', 'x', 'step_budget'),
-    ('erp', 1.5, 'erp = 1.5'), ('cfm', -1.0, 'cfm = -1.0'), ('cfm', 'x', "cfm = 'x'")])
+@pytest.mark.parametrize(
+    ('name', 'value', 'words'),
+    [
+        ('solver', 'magic', "solver = 'magic'.*'direct'"),
+        ('integrator', 4, 'integrator = 4'),
+        ('iterations', 0, 'iterations = 0.*from 1'),
+        ('iterations', 2.5, 'iterations = 2.5'),
+        ('contact_margin', -1.0, 'contact_margin'),
+        ('sleep', 'often', "sleep = 'often'.*Sleep"),
+        ('step_budget', 10, 'step_budget = 10.*from 1000'),
+        ('step_budget', 'x', 'step_budget'),
+        ('erp', 1.5, 'erp = 1.5'),
+        ('cfm', -1.0, 'cfm = -1.0'),
+        ('cfm', 'x', "cfm = 'x'"),
+    ],
+)
 def test_wrong_settings_change_nothing(name, value, words):
     """Name the setting and what is accepted, in a world and where one is made."""
     world = pile()

@@ -28,7 +28,7 @@ def grouped(body):
             body.add_geometry(sb.Placed(sb.Sphere(0.01), groups=[name]))
     finally:
         assert len(body.geometries) == len(body.robot.slot.geometries) > before[1]
-        for geometry in body.geometries[before[1]:]:
+        for geometry in body.geometries[before[1] :]:
             geometry.remove()
         world.restore(before[0])
 
@@ -41,12 +41,21 @@ def test_an_added_shape_is_as_one_from_the_start():
     results = []
     for is_late in (False, True):
         world = grounded()
-        first, legs = sb.Box((0.3, 0.3, 0.1)), [
-            sb.Placed(sb.Sphere(0.05), position=(x, y, -0.2)) for x in (-0.1, 0.1)
-            for y in (-0.1, 0.1)]
+        first, legs = (
+            sb.Box((0.3, 0.3, 0.1)),
+            [
+                sb.Placed(sb.Sphere(0.05), position=(x, y, -0.2))
+                for x in (-0.1, 0.1)
+                for y in (-0.1, 0.1)
+            ],
+        )
         table = world.add_body(
-            [first, *legs[: 0 if is_late else 4]], mass=2.0, inertia=(0.1, 0.1, 0.1),
-            center_of_mass=(0, 0, 0), position=(0, 0, 0.26))
+            [first, *legs[: 0 if is_late else 4]],
+            mass=2.0,
+            inertia=(0.1, 0.1, 0.1),
+            center_of_mass=(0, 0, 0),
+            position=(0, 0, 0.26),
+        )
         other = add_block(world, at=(2.0, 0.0), lift=0.01)
         world.step(3)
         if is_late:
@@ -81,9 +90,16 @@ def test_a_body_gets_its_first_contacts_by_an_added_shape():
 def test_a_removed_shape_is_gone():
     """Let fall what stood on it, keep the contacts of others, and refuse to be used."""
     world = grounded()
-    table = world.add_body([sb.Sphere(0.1), LEG, sb.Placed(
-        sb.Box((0.1, 0.1, 0.1)), position=(0, 0, 1.0), material='default')], mass=1.0,
-        motion='static', position=(0, 0, 0.5))
+    table = world.add_body(
+        [
+            sb.Sphere(0.1),
+            LEG,
+            sb.Placed(sb.Box((0.1, 0.1, 0.1)), position=(0, 0, 1.0), material='default'),
+        ],
+        mass=1.0,
+        motion='static',
+        position=(0, 0, 0.5),
+    )
     ball = add_ball(world, lift=1.45)
     ball.root_link.add_geometry(sb.Placed(sb.Box((0.02, 0.02, 0.02)), name='mark', sensor=True))
     block = add_block(world, at=(2.0, 0.0))
@@ -104,9 +120,17 @@ def test_a_removed_shape_is_gone():
     world.step(100)
     assert ball.root_link.v[2] == pytest.approx(-G * 0.1, rel=1e-6)
     np.testing.assert_allclose(world.contacts.force_on(block), forces, atol=1e-6)
-    for use in (lambda: top.enabled, lambda: top.remove(), lambda: setattr(top, 'position', LEG),
-                lambda: setattr(top, 'groups', {'x'}), lambda: top.index, lambda: top.p,
-                lambda: top.R, lambda: top.position, lambda: top.orientation):
+    for use in (
+        lambda: top.enabled,
+        lambda: top.remove(),
+        lambda: setattr(top, 'position', LEG),
+        lambda: setattr(top, 'groups', {'x'}),
+        lambda: top.index,
+        lambda: top.p,
+        lambda: top.R,
+        lambda: top.position,
+        lambda: top.orientation,
+    ):
         with pytest.raises(sb.StateError, match='was removed from its link'):
             use()
 
@@ -240,22 +264,27 @@ def test_a_world_of_excluded_geometries_finds_no_contacts():
 # --- what is wrong -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(('change', 'words'), [
-    (lambda own, body: body.add_geometry('box'), 'shapes = '),
-    (lambda own, body: body.add_geometry([sb.Sphere(1), sb.Sphere(2)]), 'expected one shape'),
-    (lambda own, body: body.add_geometry(sb.Plane()), 'a Plane does not move'),
-    (lambda own, body: body.add_geometry(sb.Placed(sb.Sphere(1), name=own.name)), 'no other'),
-    (lambda own, body: body.add_geometry(sb.Sphere(1), material='gold'), "'gold'"),
-    (lambda own, body: grouped(body), 'number of different sets of collision groups'),
-    (lambda own, body: setattr(own, 'position', (0, 0)), 'position = '),
-    (lambda own, body: setattr(own, 'orientation', (0, 0, 0, 0)), 'orientation = '),
-    (lambda own, body: setattr(own, 'friction_direction', (0, 0, 0)), 'friction_direction = '),
-    (lambda own, body: body.robot.world.exclude(own, body), 'b = .*a link if a is a link'),
-    (lambda own, body: body.robot.world.exclude(own, own), 'b = .*another geometry'),
-    (lambda own, body: body.robot.world.exclude(body, 'x'), "b = 'x'.*a link or a geometry"),
-    (lambda own, body: body.robot.world.exclude(add_ball(sb.World()).geometries[0], own),
-     'a = .*of this world'),
-])
+@pytest.mark.parametrize(
+    ('change', 'words'),
+    [
+        (lambda own, body: body.add_geometry('box'), 'shapes = '),
+        (lambda own, body: body.add_geometry([sb.Sphere(1), sb.Sphere(2)]), 'expected one shape'),
+        (lambda own, body: body.add_geometry(sb.Plane()), 'a Plane does not move'),
+        (lambda own, body: body.add_geometry(sb.Placed(sb.Sphere(1), name=own.name)), 'no other'),
+        (lambda own, body: body.add_geometry(sb.Sphere(1), material='gold'), "'gold'"),
+        (lambda own, body: grouped(body), 'number of different sets of collision groups'),
+        (lambda own, body: setattr(own, 'position', (0, 0)), 'position = '),
+        (lambda own, body: setattr(own, 'orientation', (0, 0, 0, 0)), 'orientation = '),
+        (lambda own, body: setattr(own, 'friction_direction', (0, 0, 0)), 'friction_direction = '),
+        (lambda own, body: body.robot.world.exclude(own, body), 'b = .*a link if a is a link'),
+        (lambda own, body: body.robot.world.exclude(own, own), 'b = .*another geometry'),
+        (lambda own, body: body.robot.world.exclude(body, 'x'), "b = 'x'.*a link or a geometry"),
+        (
+            lambda own, body: body.robot.world.exclude(add_ball(sb.World()).geometries[0], own),
+            'a = .*of this world',
+        ),
+    ],
+)
 def test_wrong_changes_change_nothing(change, words):
     """Name what is wrong, and keep everything."""
     world = grounded()
@@ -271,12 +300,16 @@ def test_wrong_changes_change_nothing(change, words):
 def test_links_of_robots_take_shapes_where_they_are_merged():
     """Place a shape by the link's frame on its body, and keep a robot's links apart as before."""
     world = grounded()
-    arm = world.load_urdf(robot(
-        link('world', 0.0), link('low', 1.0), link('high', 1.0),
-        joint('lift', 'world', 'low', 'prismatic', (0, 0, 1), (0, 0, 1.0)),
-        joint('weld', 'low', 'high', 'fixed', (0, 0, 1), (0.3, 0.0, -0.4))))
-    foot = arm.link('high').add_geometry(
-        sb.Placed(sb.Sphere(0.1), position=(0.0, 0.0, -0.1)))
+    arm = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('low', 1.0),
+            link('high', 1.0),
+            joint('lift', 'world', 'low', 'prismatic', (0, 0, 1), (0, 0, 1.0)),
+            joint('weld', 'low', 'high', 'fixed', (0, 0, 1), (0.3, 0.0, -0.4)),
+        )
+    )
+    foot = arm.link('high').add_geometry(sb.Placed(sb.Sphere(0.1), position=(0.0, 0.0, -0.1)))
     np.testing.assert_allclose(foot.p, (0.3, 0.0, 0.5))
     world.step(600)
     np.testing.assert_allclose(foot.p, (0.3, 0.0, 0.1), atol=1e-4)

@@ -61,13 +61,21 @@ def test_hooks_are_called_in_each_step_in_their_order():
     """Call before and after each of several steps, with the world at its time."""
     world = sb.World()
     calls = []
-    hooks = [world.before_step(lambda each: calls.append(('before', each.step_count))),
-             world.after_step(lambda each: calls.append(('after', each.step_count))),
-             world.before_step(lambda each: calls.append(('second', each is world)))]
+    hooks = [
+        world.before_step(lambda each: calls.append(('before', each.step_count))),
+        world.after_step(lambda each: calls.append(('after', each.step_count))),
+        world.before_step(lambda each: calls.append(('second', each is world))),
+    ]
     assert world.step_hooks == tuple(hooks)
     world.step(2)
-    assert calls == [('before', 0), ('second', True), ('after', 1),
-                     ('before', 1), ('second', True), ('after', 2)]
+    assert calls == [
+        ('before', 0),
+        ('second', True),
+        ('after', 1),
+        ('before', 1),
+        ('second', True),
+        ('after', 2),
+    ]
     for hook in hooks:
         hook.remove()
         hook.remove()

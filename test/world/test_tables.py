@@ -98,7 +98,10 @@ def test_tables_are_bounded():
     assert rows[1] == ['0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 …']
     assert rows[-1] == ['… and 11 more']
     assert Reader(table('t', (), [[np.inf, -0.0, None, 'x' * 10_000]])).rows[0][:3] == [
-        '∞', '0', 'None']
+        '∞',
+        '0',
+        'None',
+    ]
     assert len(table('x' * 10_000, (), [['x' * 10_000]])) < 2000
 
 
@@ -106,7 +109,9 @@ def test_bag(tmp_path):
     """Show the topics that metadata.yaml lists; the files alone without it."""
     (tmp_path / 'bag_0.mcap').touch()
     topics = [
-        Topic('/joint_states', 'sensor_msgs/msg/JointState', '', ''), Topic(EVIL, 'T', '', '')]
+        Topic('/joint_states', 'sensor_msgs/msg/JointState', '', ''),
+        Topic(EVIL, 'T', '', ''),
+    ]
     write(tmp_path, to_yaml(topics, [7, 2], [StoredFile('bag_0.mcap', 0, 1, 9)]))
     title, rows = shown(Bag(tmp_path))
     assert title.endswith(': 1 file, 2 topics')

@@ -31,13 +31,17 @@ def grounds(height):
     vertices, triangles = sheet(20, 4.0, height)
     x, y = np.meshgrid(*2 * [np.linspace(-2.0, 2.0, 21)])
     heights = height(x, y)
-    return (sb.HeightField(heights, (4.0, 4.0)),
-            sb.TriangleMesh(vertices, triangles[:, ::-1], bottom_margin=1.0))
+    return (
+        sb.HeightField(heights, (4.0, 4.0)),
+        sb.TriangleMesh(vertices, triangles[:, ::-1], bottom_margin=1.0),
+    )
 
 
 BODIES = {
-    'box': sb.Box((2 * HALF,) * 3), 'mesh': sb.TriangleMesh(*block(np.full(3, HALF), 4)),
-    'ball': sb.TriangleMesh(HALF * lumpy_ball()[0], lumpy_ball()[1])}
+    'box': sb.Box((2 * HALF,) * 3),
+    'mesh': sb.TriangleMesh(*block(np.full(3, HALF), 4)),
+    'ball': sb.TriangleMesh(HALF * lumpy_ball()[0], lumpy_ball()[1]),
+}
 
 
 def rise(ground, start, steps, body='box'):
@@ -69,7 +73,8 @@ def test_a_sunken_box_rises_as_from_a_plane(kind, start):
 def test_a_sunken_mesh_rises_as_from_a_plane(kind, start, body):
     """Rise without tilting, as fast as from a plane, half in the ground or wholly."""
     assert rise(grounds(flat)[kind], start, 400, body).p[2] == pytest.approx(
-        start + 0.04, abs=1e-3)
+        start + 0.04, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize('kind', [0, 1])
@@ -103,8 +108,11 @@ def test_terrain_ends_at_its_margin_and_its_border():
     assert rise(terrain, -1.5, 100).p[2] < -1.54
     assert rise(sb.TriangleMesh(terrain.vertices, terrain.triangles), -0.15, 100).p[2] < -0.19
     ball = sb.Sphere(0.1)
-    for place, expected in [((0.1, 0.2, 0.3), 0.2), ((0.1, 0.2, -0.3), -0.4),
-                            ((2.4, 0.1, -0.3), 0.4)]:
+    for place, expected in [
+        ((0.1, 0.2, 0.3), 0.2),
+        ((0.1, 0.2, -0.3), -0.4),
+        ((2.4, 0.1, -0.3), 0.4),
+    ]:
         found = sb.distance(ball, (place, (0, 0, 0, 1)), terrain, ((0, 0, 0), (0, 0, 0, 1)))
         assert found[0] == pytest.approx(expected, abs=1e-9)
 
@@ -123,7 +131,8 @@ def world_on_ground(**settings):
     """Return a world with a field, its geometry, and the link of a ball that rests on it."""
     world = sb.World(**settings)
     field = world.add_body(
-        sb.HeightField(np.zeros((21, 21)), (4.0, 4.0)), 'field', motion='static').geometries[0]
+        sb.HeightField(np.zeros((21, 21)), (4.0, 4.0)), 'field', motion='static'
+    ).geometries[0]
     ball = world.add_body(sb.Sphere(HALF), 'ball', density=1000.0, position=(0.0, 0.0, HALF))
     world.step(600)
     return world, field, ball.root_link
@@ -140,8 +149,9 @@ def test_a_resting_ball_follows_raised_and_lowered_ground(sleep):
         assert ball.p[2] == pytest.approx(height + HALF, abs=1e-4)
         assert field.shape.heights[8:13, 8:13].tolist() == [[height] * 5] * 5
         assert np.count_nonzero(field.shape.heights) == 25
-    far = sb.distance(field.shape, ((0, 0, 0), (0, 0, 0, 1)), sb.Sphere(0.1),
-                      ((0, 0, 1.0), (0, 0, 0, 1)))[0]
+    far = sb.distance(
+        field.shape, ((0, 0, 0), (0, 0, 0, 1)), sb.Sphere(0.1), ((0, 0, 1.0), (0, 0, 0, 1))
+    )[0]
     assert far == pytest.approx(1.0, abs=1e-9)
 
 
@@ -184,15 +194,23 @@ def test_blocks_that_do_not_fit_are_refused():
     """Name what is wrong, and change nothing."""
     world, field, ball = world_on_ground()
     before = world.state_hash()
-    for arguments in (([[np.nan]],), ([1.0],), (np.zeros((3, 3)), 19, 0), ([[1.0]], 21, 0),
-                      ([[1.0]], 0, -1), ('high',), (np.zeros((0, 3)),)):
+    for arguments in (
+        ([[np.nan]],),
+        ([1.0],),
+        (np.zeros((3, 3)), 19, 0),
+        ([[1.0]], 21, 0),
+        ([[1.0]], 0, -1),
+        ('high',),
+        (np.zeros((0, 3)),),
+    ):
         with pytest.raises(InvalidValueError):
             field.set_heights(*arguments)
     with pytest.raises(InvalidValueError, match='HeightField'):
         ball.robot.geometries[0].set_heights([[1.0]])
     assert world.state_hash() == before
     solid = world.add_body(
-        sb.HeightField(np.ones((2, 2)), (1.0, 1.0), bottom=0.5), motion='static').geometries[0]
+        sb.HeightField(np.ones((2, 2)), (1.0, 1.0), bottom=0.5), motion='static'
+    ).geometries[0]
     with pytest.raises(InvalidValueError, match='0.5'):
         solid.set_heights([[0.4]])
 
@@ -210,8 +228,12 @@ def test_a_field_with_a_bottom_weighs_its_prisms():
     cell, total = 0.5 * 0.3, 0.0
     for y in range(5):
         for x in range(4):
-            a, b, c, d = (heights[y, x], heights[y, x + 1], heights[y + 1, x + 1],
-                          heights[y + 1, x])
+            a, b, c, d = (
+                heights[y, x],
+                heights[y, x + 1],
+                heights[y + 1, x + 1],
+                heights[y + 1, x],
+            )
             total += cell / 2 * ((a + b + c) / 3 + 0.3) + cell / 2 * ((a + c + d) / 3 + 0.3)
     world = sb.World(gravity=(0, 0, 0))
     bed = world.add_body(field, density=1300.0)
@@ -245,6 +267,7 @@ def drive_over_hills(load, turn_on):
 
 def test_wheels_drive_over_hills():
     """Roll as far as the wheels turn on the arc of the hills, at a wheel's radius above them."""
+
     def turn_on(robot):
         for end in ('front', 'rear'):
             for side in ('left', 'right'):
@@ -253,20 +276,23 @@ def test_wheels_drive_over_hills():
                 joint.target_velocity = 4.0
 
     way, heights = drive_over_hills(
-        lambda world: world.load_urdf(vehicles.skid_steered(), position=(-1.2, 0.0, 0.2)), turn_on)
+        lambda world: world.load_urdf(vehicles.skid_steered(), position=(-1.2, 0.0, 0.2)), turn_on
+    )
     assert 0.95 * 1.2 < way < 1.2
     np.testing.assert_allclose(heights, vehicles.RADIUS, atol=0.015)
 
 
 def test_crawlers_drive_over_hills():
     """Go as far as the tracks run on the arc of the hills, and stay on these."""
+
     def turn_on(robot):
         for crawler in robot.crawlers:
             crawler.speed = 0.4
 
     urdf = Path(__file__).parents[2] / 'urdf' / 'tracked_vehicle.urdf'
     way, heights = drive_over_hills(
-        lambda world: world.load_urdf(urdf, position=(-1.2, 0.0, 0.3)), turn_on)
+        lambda world: world.load_urdf(urdf, position=(-1.2, 0.0, 0.3)), turn_on
+    )
     assert 0.9 * 1.2 < way <= 1.2 + 1e-3
     assert np.ptp(heights) < 0.03
 
@@ -274,8 +300,9 @@ def test_crawlers_drive_over_hills():
 def test_changed_heights_weigh_on_request():
     """Keep the mass while heights change, until it is computed from them."""
     world = sb.World(gravity=(0, 0, 0))
-    bed = world.add_body(sb.HeightField(np.full((3, 3), 0.5), (1.0, 2.0), bottom=-0.5),
-                         density=10.0)
+    bed = world.add_body(
+        sb.HeightField(np.full((3, 3), 0.5), (1.0, 2.0), bottom=-0.5), density=10.0
+    )
     bed.geometries[0].set_heights(np.full((3, 3), 1.5))
     assert bed.mass == pytest.approx(20.0)
     bed.root_link.update_mass_properties(density=10.0)

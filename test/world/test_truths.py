@@ -51,7 +51,8 @@ TRUTHS = {
     'enabled': assign(box, 'enabled'),
     'sensor': assign(box, 'sensor'),
     'collide of a joint': lambda world, value: world.add_joint(
-        'ball', *links(world), collide=value),
+        'ball', *links(world), collide=value
+    ),
     'euler': lambda world, value: world.add_angular_motor(*links(world), [X, Y], euler=value),
     'sensor of a shape': lambda _, value: sb.Placed(sb.Sphere(0.1), sensor=value),
     'enabled of a shape': lambda _, value: sb.Placed(sb.Sphere(0.1), enabled=value),
@@ -65,11 +66,18 @@ CHOICES = {
     'sleep': lambda _, value: sb.World(sleep=value),
 }
 PLACES = {
-    'gravity': "robot 'box', link 'box'", 'gravity_mode': "robot 'pendulum'",
-    'hold': "robot 'pendulum'", 'enabled': "geometry 'box_collision_0'",
-    'sensor': "geometry 'box_collision_0'", 'collide of a joint': 'add_joint',
-    'tree': 'add_joint', 'euler': 'add_angular_motor', 'sensor of a shape': 'geometry',
-    'enabled of a shape': 'geometry', 'mass of a shape': 'geometry'}
+    'gravity': "robot 'box', link 'box'",
+    'gravity_mode': "robot 'pendulum'",
+    'hold': "robot 'pendulum'",
+    'enabled': "geometry 'box_collision_0'",
+    'sensor': "geometry 'box_collision_0'",
+    'collide of a joint': 'add_joint',
+    'tree': 'add_joint',
+    'euler': 'add_angular_motor',
+    'sensor of a shape': 'geometry',
+    'enabled of a shape': 'geometry',
+    'mass of a shape': 'geometry',
+}
 
 
 OTHERS = ('no', '', 0, 1, 1.0, np.int64(1), [], (), np.array([True]))

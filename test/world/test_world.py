@@ -110,13 +110,15 @@ def test_base_pose_and_orientation():
 
 def test_tree_of_links():
     """Walk from links to joints and back."""
-    body = sb.World().load_urdf(robot(
-        link('a', 1.0, (0, 0, 0.1)),
-        link('b', 3.0),
-        link('c', 0.0),
-        joint('j', 'a', 'b', xyz=(1, 0, 0)),
-        joint('f', 'b', 'c', 'fixed'),
-    ))
+    body = sb.World().load_urdf(
+        robot(
+            link('a', 1.0, (0, 0, 0.1)),
+            link('b', 3.0),
+            link('c', 0.0),
+            joint('j', 'a', 'b', xyz=(1, 0, 0)),
+            joint('f', 'b', 'c', 'fixed'),
+        )
+    )
     assert body.root_link.name == 'a'
     assert [x.name for x in body.links] == ['a', 'b', 'c']
     assert [x.name for x in body.root_link.children] == ['b']
@@ -175,8 +177,11 @@ def test_unknown_names_list_the_known_ones():
 def test_wrong_pushes_are_named(wrong):
     """Name the link, and push it with nothing."""
     bob = sb.World().load_urdf(pendulum()).link('bob')
-    for push, what in ((bob.add_force, 'force'), (bob.add_torque, 'torque'),
-                       (lambda point: bob.add_force((1, 0, 0), point), 'point')):
+    for push, what in (
+        (bob.add_force, 'force'),
+        (bob.add_torque, 'torque'),
+        (lambda point: bob.add_force((1, 0, 0), point), 'point'),
+    ):
         with pytest.raises(sb.InvalidValueError, match=f"{what} = .*link 'bob'"):
             push(wrong)
     assert not bob.robot.world.state.wrench.any()
@@ -189,10 +194,15 @@ def test_a_push_lasts_for_one_step(integrator):
     for calls in ((5,), (1, 4), (1, 1, 1, 1, 1), (0, 2, 3)):
         world = sb.World(gravity=(0, 0, 0), integrator=integrator)
         ball = world.add_body(sb.Sphere(0.5), mass=2.0).root_link
-        noisy = world.load_urdf(pendulum(gazebo=(
-            '<gazebo reference="bob"><sensor name="imu" type="imu"><imu><linear_acceleration><x>'
-            '<noise type="gaussian"><stddev>0.1</stddev></noise></x></linear_acceleration></imu>'
-            '</sensor></gazebo>')))
+        noisy = world.load_urdf(
+            pendulum(
+                gazebo=(
+                    '<gazebo reference="bob"><sensor name="imu" '
+                    'type="imu"><imu><linear_acceleration><x><noise type="gaussian">'
+                    '<stddev>0.1</stddev></noise></x></linear_acceleration></imu></sensor></gazebo>'
+                )
+            )
+        )
         noisy.link('bob').add_force((1.0, 2.0, 0.0))
         ball.add_force((30.0, 0.0, 0.0), point=(0.0, 0.0, 0.1)), ball.add_torque((0.0, 0.0, 0.7))
         for n in calls:

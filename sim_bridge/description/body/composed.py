@@ -19,14 +19,46 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 _TRACK, _BODY = 'ContinuousTrack', 'SubBody'
 _LINK = ('', 'Link')
 # those of the node itself; what else it says replaces what the root link says
-_OF_BODY = ('type', 'uri', 'prefix', 'suffix', 'device_prefix', 'devicePrefix', 'joint_id_offset',
-            'jointIdOffset', 'name', 'elements', 'mass', 'inertia', 'center_of_mass',
-            'centerOfMass')
-_OF_TRACK = ('type', 'num_joints', 'numJoints', 'joint_offset', 'jointOffset',
-             'initial_joint_angles', 'initialJointAngles', 'joint_type', 'jointType', 'joint_id',
-             'jointId')
-_IN_ANGLES = ('rotation', 'joint_range', 'jointRange', 'joint_angle', 'jointAngle',
-              'joint_displacement', 'jointDisplacement', 'max_joint_velocity', 'maxJointVelocity')
+_OF_BODY = (
+    'type',
+    'uri',
+    'prefix',
+    'suffix',
+    'device_prefix',
+    'devicePrefix',
+    'joint_id_offset',
+    'jointIdOffset',
+    'name',
+    'elements',
+    'mass',
+    'inertia',
+    'center_of_mass',
+    'centerOfMass',
+)
+_OF_TRACK = (
+    'type',
+    'num_joints',
+    'numJoints',
+    'joint_offset',
+    'jointOffset',
+    'initial_joint_angles',
+    'initialJointAngles',
+    'joint_type',
+    'jointType',
+    'joint_id',
+    'jointId',
+)
+_IN_ANGLES = (
+    'rotation',
+    'joint_range',
+    'jointRange',
+    'joint_angle',
+    'jointAngle',
+    'joint_displacement',
+    'jointDisplacement',
+    'max_joint_velocity',
+    'maxJointVelocity',
+)
 _LEAST_SHOES, _MOST_SHOES = 3, 1000
 _MOST_FILES, _MOST_INSIDE = 200, 8
 
@@ -78,8 +110,9 @@ class _Expansion:
             elif kind in _LINK:
                 self._whole.links.append(LinkNode(node, reading, file))
             elif kind != 'Skip':
-                node.error('type', kind, f'cannot stand among links; {_TRACK}, {_BODY}, Link and '
-                           'Skip can')
+                node.error(
+                    'type', kind, f'cannot stand among links; {_TRACK}, {_BODY}, Link and Skip can'
+                )
         key = key_of(document, 'extra_joints')
         if document.has(key):
             self._whole.joints += _extra_joints(document, key, reading)
@@ -89,8 +122,9 @@ class _Expansion:
         name = node.text('name', _TRACK)
         count = finite(node, key_of(node, 'num_joints'), 0.0)
         if not _LEAST_SHOES <= count <= _MOST_SHOES or not count.is_integer():
-            node.error('numJoints', count,
-                       f'must be a whole number from {_LEAST_SHOES} to {_MOST_SHOES}')
+            node.error(
+                'numJoints', count, f'must be a whole number from {_LEAST_SHOES} to {_MOST_SHOES}'
+            )
             return
         offset = node.vector(key_of(node, 'joint_offset'), 3, None)
         if offset is None or not any(offset):
@@ -102,18 +136,28 @@ class _Expansion:
             own = _copy(node, without=(*_OF_TRACK, 'name'))
             own['name'] = f'{name}{k}'
             if k:
-                own |= {'parent': f'{name}{k - 1}', 'jointType': 'revolute',
-                        'translation': list(offset)}
+                own |= {
+                    'parent': f'{name}{k - 1}',
+                    'jointType': 'revolute',
+                    'translation': list(offset),
+                }
                 if k <= len(angles):
                     own['jointAngle'] = float(angles[k - 1])
             else:
                 own['jointType'] = 'free'
             self._whole.links.append(LinkNode(_section(own, node, reading), reading))
         line = axis(node, key_of(node, 'joint_axis'), reading.findings)
-        closing = MappingWithLines({
-            'name': f'{name}_closing', 'type': 'hinge', 'link1': f'{name}{int(count) - 1}',
-            'link2': f'{name}0', 'position1': list(offset), 'position2': [0.0, 0.0, 0.0],
-            'axis': line.tolist()})
+        closing = MappingWithLines(
+            {
+                'name': f'{name}_closing',
+                'type': 'hinge',
+                'link1': f'{name}{int(count) - 1}',
+                'link2': f'{name}0',
+                'position1': list(offset),
+                'position2': [0.0, 0.0, 0.0],
+                'axis': line.tolist(),
+            }
+        )
         closing.lines = dict.fromkeys(closing, node.line)
         self._whole.joints.append(closing)
 
@@ -128,13 +172,18 @@ class _Expansion:
             node.error('uri', uri, 'the file is inside itself')
             return
         if len(inside) > _MOST_INSIDE or self._count == _MOST_FILES:
-            node.error('uri', uri, f'at most {_MOST_INSIDE} files are inside each other, and '
-                       f'{_MOST_FILES} are in one')
+            node.error(
+                'uri',
+                uri,
+                f'at most {_MOST_INSIDE} files are inside each other, and '
+                f'{_MOST_FILES} are in one',
+            )
             return
         self._count += 1
         if path not in self._documents:
             self._documents[path] = read_document(
-                path, reading.findings, reading.base, str(Path(reading.folder, uri).parent))
+                path, reading.findings, reading.base, str(Path(reading.folder, uri).parent)
+            )
         document = self._documents[path]
         if document is None:
             node.error('uri', uri, 'cannot be read as a body file')
@@ -142,13 +191,14 @@ class _Expansion:
         section = document.section
         begin = len(self._whole.links), len(self._whole.joints)
         self.document(section, document.reading, path, inside)
-        added = self._whole.links[begin[0]:]
+        added = self._whole.links[begin[0] :]
         if not added:
             return
         names = [each.section.peek('name') for each in added]
         root = section.peek(key_of(section, 'root_link')) or names[0]
         _Renamed(node, reading, document.reading).apply(
-            self._whole, begin, names.index(root) if root in names else 0)
+            self._whole, begin, names.index(root) if root in names else 0
+        )
 
 
 class _Renamed:
@@ -178,12 +228,22 @@ class _Renamed:
             if k == root:
                 self._override(own)
             whole.links[first_link + k] = LinkNode(
-                _section(own, link.section, link.reading), link.reading, link.file,
-                self._devices + link.device_prefix)
+                _section(own, link.section, link.reading),
+                link.reading,
+                link.file,
+                self._devices + link.device_prefix,
+            )
         for joint in whole.joints[first_joint:]:
             for key in list(joint):
-                if key in ('link1', 'link2', 'link1_name', 'link2_name', 'link1Name', 'link2Name',
-                           'name'):
+                if key in (
+                    'link1',
+                    'link2',
+                    'link1_name',
+                    'link2_name',
+                    'link1Name',
+                    'link2Name',
+                    'name',
+                ):
                     joint[key] = self._named(joint[key])
 
     def _override(self, own: MappingWithLines) -> None:
@@ -193,8 +253,11 @@ class _Renamed:
             for key in _IN_ANGLES:
                 if key in given:
                     self._node.error(
-                        key, given[key], 'the unit of angles of the two files differs; give both '
-                        'the same angleUnit')
+                        key,
+                        given[key],
+                        'the unit of angles of the two files differs; give both '
+                        'the same angleUnit',
+                    )
         for key in given:
             for other in _spellings(str(key)):
                 own.pop(other, None)
@@ -203,7 +266,9 @@ class _Renamed:
         if elements is not None:
             own['elements'] = [
                 {'type': 'Group', 'elements': each}
-                for each in (own.get('elements'), elements) if each is not None]
+                for each in (own.get('elements'), elements)
+                if each is not None
+            ]
 
 
 def _spellings(key: str) -> Iterable[str]:
@@ -211,16 +276,20 @@ def _spellings(key: str) -> Iterable[str]:
     for first, second in zip(_IN_ANGLES[1::2], _IN_ANGLES[2::2], strict=True):
         if key in (first, second):
             yield from (first, second)
-    for first, second in (('joint_type', 'jointType'), ('joint_axis', 'jointAxis'),
-                          ('joint_id', 'jointId')):
+    for first, second in (
+        ('joint_type', 'jointType'),
+        ('joint_axis', 'jointAxis'),
+        ('joint_id', 'jointId'),
+    ):
         if key in (first, second):
             yield from (first, second)
 
 
 def _copy(section: Section, without: Iterable[str] = ()) -> MappingWithLines:
     """Return what a section holds, but for some keys."""
-    copy = MappingWithLines({
-        name: section.peek(name) for name in section.names() if name not in without})
+    copy = MappingWithLines(
+        {name: section.peek(name) for name in section.names() if name not in without}
+    )
     copy.lines = {name: section.place(str(name)).line for name in copy}
     return copy
 

@@ -12,38 +12,67 @@ from sim_bridge.description.model import Pose, ScanDescription, SensorDescriptio
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.yaml.section import Section
 
-DEVICES = MappingProxyType({
-    'ForceSensor': SensorKind.FORCE_TORQUE,
-    'RateGyroSensor': SensorKind.GYRO,
-    'AccelerationSensor': SensorKind.ACCELEROMETER,
-    'AccelSensor': SensorKind.ACCELEROMETER,
-    'IMU': SensorKind.IMU,
-    'Imu': SensorKind.IMU,
-    'RangeSensor': SensorKind.LIDAR,
-})
+DEVICES = MappingProxyType(
+    {
+        'ForceSensor': SensorKind.FORCE_TORQUE,
+        'RateGyroSensor': SensorKind.GYRO,
+        'AccelerationSensor': SensorKind.ACCELEROMETER,
+        'AccelSensor': SensorKind.ACCELEROMETER,
+        'IMU': SensorKind.IMU,
+        'Imu': SensorKind.IMU,
+        'RangeSensor': SensorKind.LIDAR,
+    }
+)
 _CAMERA = 'cameras are not simulated'
 _LEFT = 'this device is not simulated'
-LEFT_OUT = MappingProxyType({
-    'Camera': _CAMERA, 'RangeCamera': _CAMERA, 'ZmpDevice': _LEFT, 'Holder': _LEFT,
-    'Attachment': _LEFT, 'CompetitorMarker': _LEFT, 'PxContinuousTrack': _LEFT,
-    'LivoxMid360': _LEFT, 'StdActionController': _LEFT, 'DigitalIO': _LEFT, 'Conveyor': _LEFT,
-    'PressureSensor': _LEFT, 'PhotoInterrupter': _LEFT, 'TorqueSensor': _LEFT,
-    'Skip': '', 'PointLight': '', 'SpotLight': '', 'DirectionalLight': '', 'MarkerDevice': ''})
+LEFT_OUT = MappingProxyType(
+    {
+        'Camera': _CAMERA,
+        'RangeCamera': _CAMERA,
+        'ZmpDevice': _LEFT,
+        'Holder': _LEFT,
+        'Attachment': _LEFT,
+        'CompetitorMarker': _LEFT,
+        'PxContinuousTrack': _LEFT,
+        'LivoxMid360': _LEFT,
+        'StdActionController': _LEFT,
+        'DigitalIO': _LEFT,
+        'Conveyor': _LEFT,
+        'PressureSensor': _LEFT,
+        'PhotoInterrupter': _LEFT,
+        'TorqueSensor': _LEFT,
+        'Skip': '',
+        'PointLight': '',
+        'SpotLight': '',
+        'DirectionalLight': '',
+        'MarkerDevice': '',
+    }
+)
 """Types of nodes that are left out, with what is said about it; '': nothing."""
 # x ahead and z up, in the axes of the device, by what is ahead there
-_AHEAD = MappingProxyType({
-    'gl': np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]),
-    'cv': np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
-    'robotics': np.eye(3),
-})
+_AHEAD = MappingProxyType(
+    {
+        'gl': np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]),
+        'cv': np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]]),
+        'robotics': np.eye(3),
+    }
+)
 _MOST_SAMPLES = 1_000_000
 _ON_EDGE = 1e-7
 # numbers, and what Choreonoid has where the file says nothing [degrees; m; Hz]
 _YAW_RANGE, _YAW_STEP, _NEAREST, _FARTHEST, _RATE = 120.0, 1.0, 0.1, 10.0, 10.0
 # of how an ideal device differs from a real one: not simulated
 _IDEAL = (
-    'id', 'on', 'True', 'max_force', 'max_torque', 'max_angular_velocity', 'max_acceleration',
-    'detection_rate', 'error_deviation')
+    'id',
+    'on',
+    'True',
+    'max_force',
+    'max_torque',
+    'max_angular_velocity',
+    'max_acceleration',
+    'detection_rate',
+    'error_deviation',
+)
 
 
 def left_out(kind: str) -> str | None:
@@ -66,27 +95,43 @@ def read_device(
     turned = _AHEAD[node.choice('optical_frame', tuple(_AHEAD), 'gl')]
     rate = finite(node, key_of(node, 'scan_rate', 'frame_rate'), _RATE, 0.0)
     return SensorDescription(
-        name, SensorKind.LIDAR, link, pose=Pose(pose.position, read_only(pose.rotation @ turned)),
-        update_rate=rate, scan=_scan(node, reading), line=node.line)
+        name,
+        SensorKind.LIDAR,
+        link,
+        pose=Pose(pose.position, read_only(pose.rotation @ turned)),
+        update_rate=rate,
+        scan=_scan(node, reading),
+        line=node.line,
+    )
 
 
 def _scan(node: Section, reading: Reading) -> ScanDescription:
     degrees = math.radians(1.0) / reading.angle
     low, high, samples = _row(
-        node, reading, 'yaw', ('scan_angle',), ('scan_step',), _YAW_RANGE * degrees,
-        _YAW_STEP * degrees)
+        node,
+        reading,
+        'yaw',
+        ('scan_angle',),
+        ('scan_step',),
+        _YAW_RANGE * degrees,
+        _YAW_STEP * degrees,
+    )
     down, up, rows = _row(node, reading, 'pitch', (), (), 0.0, 0.0)
     nearest = finite(node, key_of(node, 'min_distance'), _NEAREST, 0.0)
     farthest = finite(node, key_of(node, 'max_distance'), _FARTHEST, 0.0)
     if not nearest < farthest:
         node.error('max_distance', farthest, f'must be above min_distance, {nearest:g}')
-    return ScanDescription(
-        samples, low, high, rows, down, up, minimum=nearest, maximum=farthest)
+    return ScanDescription(samples, low, high, rows, down, up, minimum=nearest, maximum=farthest)
 
 
 def _row(
-    node: Section, reading: Reading, word: str, ranges: tuple[str, ...], steps: tuple[str, ...],
-    default: float, default_step: float,
+    node: Section,
+    reading: Reading,
+    word: str,
+    ranges: tuple[str, ...],
+    steps: tuple[str, ...],
+    default: float,
+    default_step: float,
 ) -> tuple[float, float, int]:
     """Return the least and the greatest angle [rad] and the number of rays in between."""
     span = finite(node, key_of(node, f'{word}_range', *ranges), default, 0.0)

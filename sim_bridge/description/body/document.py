@@ -18,10 +18,25 @@ _NEXT_VERSION = 2.1
 _UNITS = {'degree': math.radians(1.0), 'radian': 1.0}
 # about windows, planners and plugins
 _NOT_OF_MECHANICS = (
-    'name', 'standard_pose', 'link_group', 'possible_ik_interpolation_links',
-    'default_ik_interpolation_links', 'possible_support_links', 'default_ik_setup',
-    'default_i_k_setup', 'folding_groups', 'symmetric_joints', 'symmetric_ik_links', 'foot_links',
-    'body_handlers', 'division_number', 'crease_angle', 'format', 'link_info', 'preset_poses')
+    'name',
+    'standard_pose',
+    'link_group',
+    'possible_ik_interpolation_links',
+    'default_ik_interpolation_links',
+    'possible_support_links',
+    'default_ik_setup',
+    'default_i_k_setup',
+    'folding_groups',
+    'symmetric_joints',
+    'symmetric_ik_links',
+    'foot_links',
+    'body_handlers',
+    'division_number',
+    'crease_angle',
+    'format',
+    'link_info',
+    'preset_poses',
+)
 
 
 class Document(NamedTuple):
@@ -31,9 +46,7 @@ class Document(NamedTuple):
     reading: Reading
 
 
-def read_document(
-    path: Path, findings: Findings, base: Path, folder: str = ''
-) -> Document | None:
+def read_document(path: Path, findings: Findings, base: Path, folder: str = '') -> Document | None:
     """
     Return the content of a body file, or of a VRML model as one; None, with an error noted.
 
@@ -45,8 +58,11 @@ def read_document(
         return None
     document = Section(content, 'body', findings, 1)
     angle = _header(document, findings)
-    return None if angle is None else Document(
-        document, Reading(findings, angle, base, '' if folder == '.' else folder))
+    return (
+        None
+        if angle is None
+        else Document(document, Reading(findings, angle, base, '' if folder == '.' else folder))
+    )
 
 
 def _header(document: Section, findings: Findings) -> float | None:

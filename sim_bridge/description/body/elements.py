@@ -37,8 +37,18 @@ _BOTH, _VISUAL, _COLLISION = 'shape', 'Visual', 'Collision'
 _GROUPS = ('Group', 'Node', 'Transform', _VISUAL, _COLLISION)
 # keys about looks
 _LOOKS = (
-    'appearance', 'division_number', 'divisionNumber', 'crease_angle', 'creaseAngle', 'bottom',
-    'top', 'side', 'name', 'type', 'solid')
+    'appearance',
+    'division_number',
+    'divisionNumber',
+    'crease_angle',
+    'creaseAngle',
+    'bottom',
+    'top',
+    'side',
+    'name',
+    'type',
+    'solid',
+)
 _ROUNDING = 1e-9
 _YAML = ('.yaml', '.yml')
 _MOST_INSIDE, _MOST_PARTS = 8, 1000
@@ -83,13 +93,12 @@ class _Frame(NamedTuple):
             section.error('scale', section.peek('scale'), 'must be above 0')
             scale = np.ones(3)
         turned = rotation(section, reading)
-        return _Frame(self.linear @ turned * scale,
-                      self.position + self.linear @ translation(section))
+        return _Frame(
+            self.linear @ turned * scale, self.position + self.linear @ translation(section)
+        )
 
 
-def read_elements(
-    link: Section, name: str, reading: Reading, key: str = 'elements'
-) -> Elements:
+def read_elements(link: Section, name: str, reading: Reading, key: str = 'elements') -> Elements:
     """Return what the elements of a link hold. name: of the link."""
     found = Elements()
     _Walk(name, reading, found).into(link, key, _Frame(np.eye(3), np.zeros(3)), _BOTH)
@@ -143,8 +152,7 @@ class _Walk:
         reason = left_out(kind)
         if reason is not None:
             if reason:
-                self._reading.findings.warning(
-                    'not-simulated', node.place(), reason, 'type', kind)
+                self._reading.findings.warning('not-simulated', node.place(), reason, 'type', kind)
             return
         if kind in (_VISUAL, _COLLISION):
             if use not in (_BOTH, kind):
@@ -177,8 +185,9 @@ class _Walk:
     def _rigid_body(self, node: Section, frame: _Frame) -> None:
         center = frame.linear @ translation(node, key_of(node, 'center_of_mass'))
         inertia = frame.linear @ inertia_of(node) @ frame.linear.T
-        self._found.parts.append(RigidPart(
-            finite(node, 'mass', 0.0, 0.0), frame.position + center, inertia))
+        self._found.parts.append(
+            RigidPart(finite(node, 'mass', 0.0, 0.0), frame.position + center, inertia)
+        )
 
     def _shape(self, node: Section, frame: _Frame, use: str) -> None:
         self._color = _color(node.peek('appearance'))
@@ -223,9 +232,15 @@ class _Walk:
             return
         scale, pose = scaled
         factors = {'Box': scale, 'Sphere': scale[:1]}.get(kind, scale[:2])
-        self._add(GeometryDescription(
-            word, tuple((np.array(size) * factors).tolist()),
-            Pose(pose.position, read_only(pose.rotation @ lies)), line=geometry.line), use)
+        self._add(
+            GeometryDescription(
+                word,
+                tuple((np.array(size) * factors).tolist()),
+                Pose(pose.position, read_only(pose.rotation @ lies)),
+                line=geometry.line,
+            ),
+            use,
+        )
 
     def _surface(self, kind: str, geometry: Section, frame: _Frame, use: str) -> None:
         surface = read_surface(kind, geometry, self._reading)
@@ -233,14 +248,25 @@ class _Walk:
             self._triangles(surface, geometry, frame, use, kind == GRID)
 
     def _triangles(
-        self, surface: Surface, geometry: Section, frame: _Frame, use: str,
+        self,
+        surface: Surface,
+        geometry: Section,
+        frame: _Frame,
+        use: str,
         is_terrain: bool = False,
     ) -> None:
         points = read_only(surface.vertices @ frame.linear.T)
-        self._add(GeometryDescription(
-            'mesh', (1.0, 1.0, 1.0), Pose(read_only(frame.position)),
-            surface=MeshArrays(points, surface.triangles), is_terrain=is_terrain,
-            line=geometry.line), use)
+        self._add(
+            GeometryDescription(
+                'mesh',
+                (1.0, 1.0, 1.0),
+                Pose(read_only(frame.position)),
+                surface=MeshArrays(points, surface.triangles),
+                is_terrain=is_terrain,
+                line=geometry.line,
+            ),
+            use,
+        )
 
     def _mesh(self, node: Section, frame: _Frame, use: str) -> None:
         uri = node.text('uri', None) if node.has('uri') else node.text('url', None)
@@ -252,23 +278,33 @@ class _Walk:
             self._part(node, uri, part, frame, use)
             return
         if part and not uri.lower().endswith(VRML_SUFFIX):
-            node.error('node', part, f'is taken of {VRML_SUFFIX} files only; name a file of '
-                       'its own')
+            node.error(
+                'node', part, f'is taken of {VRML_SUFFIX} files only; name a file of its own'
+            )
         if node.has('exclude'):
             node.error('exclude', node.peek('exclude'), 'is not read: name what is wanted (node)')
         if self._reading.folder and '://' not in uri:
             uri = os.path.join(self._reading.folder, uri)
         scale, pose = self._rigid(frame, node)
-        self._add(GeometryDescription(
-            'mesh', tuple(scale.tolist()), pose, filename=uri, part=part, line=node.line), use)
+        self._add(
+            GeometryDescription(
+                'mesh', tuple(scale.tolist()), pose, filename=uri, part=part, line=node.line
+            ),
+            use,
+        )
 
     def _part(self, node: Section, uri: str, anchor: str, frame: _Frame, use: str) -> None:
         """Read nodes of a YAML file: what has an anchor there, or all."""
         outer = self._reading
         path = outer.base / outer.folder / uri
         if path.resolve() in outer.inside or len(outer.inside) == _MOST_INSIDE:
-            node.error('uri', uri, 'the file is inside itself' if path.resolve() in outer.inside
-                       else f'at most {_MOST_INSIDE} files are inside each other')
+            node.error(
+                'uri',
+                uri,
+                'the file is inside itself'
+                if path.resolve() in outer.inside
+                else f'at most {_MOST_INSIDE} files are inside each other',
+            )
             return
         self._parts += 1
         if self._parts > _MOST_PARTS:
@@ -287,9 +323,11 @@ class _Walk:
             return
         self._reading = outer._replace(
             folder=os.path.dirname(os.path.join(outer.folder, uri)),
-            inside=(*outer.inside, path.resolve()))
+            inside=(*outer.inside, path.resolve()),
+        )
         inner = Section(
-            {'elements': content}, f'link.{self._link} in {uri}', outer.findings, node.line)
+            {'elements': content}, f'link.{self._link} in {uri}', outer.findings, node.line
+        )
         self.into(inner, 'elements', frame, use)
         self._reading = outer
 
@@ -302,8 +340,11 @@ class _Walk:
         return scaled
 
     def _add(self, geometry: GeometryDescription, use: str) -> None:
-        {_BOTH: self._found.shapes, _VISUAL: self._found.visuals,
-         _COLLISION: self._found.collisions}[use].append(replace(geometry, color=self._color))
+        {
+            _BOTH: self._found.shapes,
+            _VISUAL: self._found.visuals,
+            _COLLISION: self._found.collisions,
+        }[use].append(replace(geometry, color=self._color))
 
 
 def _color(appearance: Any) -> tuple[float, float, float, float] | None:
@@ -314,7 +355,8 @@ def _color(appearance: Any) -> tuple[float, float, float, float] | None:
     diffuse = material.get('diffuse', material.get('diffuseColor', material.get('diffuse_color')))
     values = [*diffuse, material.get('transparency', 0.0)] if isinstance(diffuse, list) else []
     if len(values) != 4 or not all(
-            isinstance(value, (int, float)) and 0.0 <= value <= 1.0 for value in values):
+        isinstance(value, (int, float)) and 0.0 <= value <= 1.0 for value in values
+    ):
         return None
     red, green, blue, transparency = map(float, values)
     return red, green, blue, 1.0 - transparency
@@ -356,7 +398,8 @@ def inertia_of(section: Section) -> np.ndarray:
     values = np.ravel(given)
     if not (np.abs(values) <= LARGEST).all() or len(values) not in (6, 9):
         section.error(
-            'inertia', section.peek('inertia'), f'must be 6 or 9 numbers up to {LARGEST:g}')
+            'inertia', section.peek('inertia'), f'must be 6 or 9 numbers up to {LARGEST:g}'
+        )
         return np.zeros((3, 3))
     if len(values) == 6:
         values = values[[0, 1, 2, 1, 3, 4, 2, 4, 5]]

@@ -23,22 +23,51 @@ from sim_bridge.foundation.errors import brief
 from sim_bridge.shapes.vrml_files import nodes_of_file
 
 HUMANOID, _JOINT, _SEGMENT, _SURFACE, _EXTRA = (
-    'Humanoid', 'Joint', 'Segment', 'Surface', 'ExtraJoint')
-_JOINT_TYPES = MappingProxyType({
-    'rotate': 'revolute', 'slide': 'prismatic', 'free': 'free', 'fixed': 'fixed',
-    'pseudoContinuousTrack': 'pseudoContinuousTrack'})
-_DEVICES = MappingProxyType({
-    'ForceSensor': 'ForceSensor', 'Gyro': 'RateGyroSensor',
-    'AccelerationSensor': 'AccelerationSensor', 'RangeSensor': 'RangeSensor',
-    'VisionSensor': 'Camera', 'SpotLightDevice': 'SpotLight', 'PressureSensor': 'PressureSensor',
-    'PhotoInterrupter': 'PhotoInterrupter', 'TorqueSensor': 'TorqueSensor'})
-_SCAN = MappingProxyType({
-    'scanAngle': None, 'scanStep': None, 'scanRate': None, 'minDistance': 0.01,
-    'maxDistance': None})
-_PRIMITIVES: Mapping[str, Mapping[str, tuple[str, tuple[float, ...]]]] = MappingProxyType({
-    'Box': {'size': ('size', (2.0, 2.0, 2.0))}, 'Sphere': {'radius': ('radius', (1.0,))},
-    'Cylinder': {'radius': ('radius', (1.0,)), 'height': ('height', (2.0,))},
-    'Cone': {'radius': ('bottomRadius', (1.0,)), 'height': ('height', (2.0,))}})
+    'Humanoid',
+    'Joint',
+    'Segment',
+    'Surface',
+    'ExtraJoint',
+)
+_JOINT_TYPES = MappingProxyType(
+    {
+        'rotate': 'revolute',
+        'slide': 'prismatic',
+        'free': 'free',
+        'fixed': 'fixed',
+        'pseudoContinuousTrack': 'pseudoContinuousTrack',
+    }
+)
+_DEVICES = MappingProxyType(
+    {
+        'ForceSensor': 'ForceSensor',
+        'Gyro': 'RateGyroSensor',
+        'AccelerationSensor': 'AccelerationSensor',
+        'RangeSensor': 'RangeSensor',
+        'VisionSensor': 'Camera',
+        'SpotLightDevice': 'SpotLight',
+        'PressureSensor': 'PressureSensor',
+        'PhotoInterrupter': 'PhotoInterrupter',
+        'TorqueSensor': 'TorqueSensor',
+    }
+)
+_SCAN = MappingProxyType(
+    {
+        'scanAngle': None,
+        'scanStep': None,
+        'scanRate': None,
+        'minDistance': 0.01,
+        'maxDistance': None,
+    }
+)
+_PRIMITIVES: Mapping[str, Mapping[str, tuple[str, tuple[float, ...]]]] = MappingProxyType(
+    {
+        'Box': {'size': ('size', (2.0, 2.0, 2.0))},
+        'Sphere': {'radius': ('radius', (1.0,))},
+        'Cylinder': {'radius': ('radius', (1.0,)), 'height': ('height', (2.0,))},
+        'Cone': {'radius': ('bottomRadius', (1.0,)), 'height': ('height', (2.0,))},
+    }
+)
 _NO_TURN = (0.0, 0.0, 1.0, 0.0)
 _MOST_ELEMENTS = 100_000
 
@@ -76,30 +105,45 @@ class _Model:
             elements = self._elements(nodes, None)
             if not elements:
                 raise VrmlError(f'there is neither a {HUMANOID} nor a shape', 1)
-            self._links.append(_mapping(
-                1, name='Root', jointType='fixed', elements=elements))
+            self._links.append(_mapping(1, name='Root', jointType='fixed', elements=elements))
         return _mapping(
-            1, format='ChoreonoidBody', formatVersion=1.0, angleUnit='radian', name=name,
-            links=self._links, **({'extraJoints': joints} if joints else {}))
+            1,
+            format='ChoreonoidBody',
+            formatVersion=1.0,
+            angleUnit='radian',
+            name=name,
+            links=self._links,
+            **({'extraJoints': joints} if joints else {}),
+        )
 
     def _joint(self, node: Node, parent: str) -> None:
         kind = _word(node, 'jointType')
         if kind not in _JOINT_TYPES:
-            raise VrmlError(f'jointType {brief(kind)}: the types are {", ".join(_JOINT_TYPES)}',
-                            node.line)
+            raise VrmlError(
+                f'jointType {brief(kind)}: the types are {", ".join(_JOINT_TYPES)}', node.line
+            )
         name = node.name or f'joint{len(self._links)}'
         link = _mapping(
-            node.line, name=name, jointType=_JOINT_TYPES[kind], **_place(node),
-            **({'parent': parent} if parent else {}))
+            node.line,
+            name=name,
+            jointType=_JOINT_TYPES[kind],
+            **_place(node),
+            **({'parent': parent} if parent else {}),
+        )
         number = _number(node, 'jointId', -1.0)
         if number >= 0:
             link['jointId'] = number
         if kind not in ('free', 'fixed'):
             axis = node.fields.get('jointAxis', 'Z')
-            link['jointAxis'] = axis[0] if isinstance(axis, list) and axis else (
-                axis.tolist() if isinstance(axis, np.ndarray) else 'Z')
-        for key, ends in (('jointRange', ('llimit', 'ulimit')),
-                          ('jointVelocityRange', ('lvlimit', 'uvlimit'))):
+            link['jointAxis'] = (
+                axis[0]
+                if isinstance(axis, list) and axis
+                else (axis.tolist() if isinstance(axis, np.ndarray) else 'Z')
+            )
+        for key, ends in (
+            ('jointRange', ('llimit', 'ulimit')),
+            ('jointVelocityRange', ('lvlimit', 'uvlimit')),
+        ):
             limits = [_limit(node, end) for end in ends]
             if any(limit is not None for limit in limits):
                 link[key] = ['unlimited' if limit is None else limit for limit in limits]
@@ -134,8 +178,9 @@ class _Model:
         for node in nodes:
             self._count += 1
             if self._count > _MOST_ELEMENTS:
-                raise VrmlError(f'more than {_MOST_ELEMENTS} parts, each use counted, are not '
-                                'read', node.line)
+                raise VrmlError(
+                    f'more than {_MOST_ELEMENTS} parts, each use counted, are not read', node.line
+                )
             found += self._element(node, joints, is_drawn or joints is None)
         return found
 
@@ -143,22 +188,30 @@ class _Model:
         line = node.line
         if node.kind == _JOINT:
             if joints is None:
-                raise VrmlError(f'{_JOINT} {node.name} stands in what moves it; a {_JOINT} stands '
-                                f'among the children of another', line)
+                raise VrmlError(
+                    f'{_JOINT} {node.name} stands in what moves it; a {_JOINT} stands '
+                    f'among the children of another',
+                    line,
+                )
             joints.append(node)
             return []
         if node.kind == _SEGMENT:
             inertia = node.numbers('momentsOfInertia', 1, (0.0,) * 9)
             assert inertia is not None
             body = _mapping(
-                line, type='RigidBody', mass=_number(node, 'mass', 0.0),
+                line,
+                type='RigidBody',
+                mass=_number(node, 'mass', 0.0),
                 centerOfMass=node.row('centerOfMass', (0.0, 0.0, 0.0)).tolist(),
-                inertia=inertia[:, 0].tolist())
+                inertia=inertia[:, 0].tolist(),
+            )
             return [body, *self._elements(node.nodes('children'), None, True)]
         if node.kind == _SURFACE:
-            return [_mapping(line, type=kind, elements=elements)
-                    for kind in ('Visual', 'Collision')
-                    if (elements := self._elements(node.nodes(kind.lower()), None, True))]
+            return [
+                _mapping(line, type=kind, elements=elements)
+                for kind in ('Visual', 'Collision')
+                if (elements := self._elements(node.nodes(kind.lower()), None, True))
+            ]
         if node.kind in _DEVICES and node.body is not None:
             return self._device(node)
         if node.body is not None:
@@ -180,8 +233,11 @@ class _Model:
             for key, default in _SCAN.items():
                 if key in node.fields or default is not None:
                     device[key] = _number(node, key, default or 0.0)
-        drawn = self._elements(node.nodes('children'), None, True) if kind in (
-            'ForceSensor', 'RateGyroSensor', 'AccelerationSensor', 'RangeSensor') else []
+        drawn = (
+            self._elements(node.nodes('children'), None, True)
+            if kind in ('ForceSensor', 'RateGyroSensor', 'AccelerationSensor', 'RangeSensor')
+            else []
+        )
         if drawn:
             device['elements'] = [_mapping(node.line, type='Visual', elements=drawn)]
         device.lines = dict.fromkeys(device, node.line)
@@ -191,25 +247,52 @@ class _Model:
         found = []
         for each in node.nodes('geometry'):
             if each.kind in _PRIMITIVES:
-                sizes = {key: each.row(given, default)
-                         for key, (given, default) in _PRIMITIVES[each.kind].items()}
-                geometry = {key: size.tolist() if len(size) > 1 else float(size[0])
-                            for key, size in sizes.items()}
+                sizes = {
+                    key: each.row(given, default)
+                    for key, (given, default) in _PRIMITIVES[each.kind].items()
+                }
+                geometry = {
+                    key: size.tolist() if len(size) > 1 else float(size[0])
+                    for key, size in sizes.items()
+                }
                 found.append((each, _mapping(each.line, type=each.kind, **geometry)))
             elif each.kind == GRID:
                 heights = each.numbers('height', 1, ())
                 assert heights is not None
-                found.append((each, _mapping(
-                    each.line, type=GRID, height=heights[:, 0], ccw=each.flag('ccw', True),
-                    **{key: _number(each, key, default) for key, default in (
-                        ('xDimension', 0.0), ('zDimension', 0.0), ('xSpacing', 1.0),
-                        ('zSpacing', 1.0))})))
+                found.append(
+                    (
+                        each,
+                        _mapping(
+                            each.line,
+                            type=GRID,
+                            height=heights[:, 0],
+                            ccw=each.flag('ccw', True),
+                            **{
+                                key: _number(each, key, default)
+                                for key, default in (
+                                    ('xDimension', 0.0),
+                                    ('zDimension', 0.0),
+                                    ('xSpacing', 1.0),
+                                    ('zSpacing', 1.0),
+                                )
+                            },
+                        ),
+                    )
+                )
             elif each.kind in GEOMETRIES:
                 surface = surface_of(each)
                 if surface is not None and len(surface.triangles):
-                    found.append((each, _mapping(
-                        each.line, type='TriangleMesh', vertices=surface.vertices,
-                        faces=surface.triangles)))
+                    found.append(
+                        (
+                            each,
+                            _mapping(
+                                each.line,
+                                type='TriangleMesh',
+                                vertices=surface.vertices,
+                                faces=surface.triangles,
+                            ),
+                        )
+                    )
         return [_mapping(each.line, type='Shape', geometry=geometry) for each, geometry in found]
 
 
@@ -222,17 +305,18 @@ def _transformed(node: Node, elements: list[Any]) -> list[Any]:
     center = node.row('center', (0.0, 0.0, 0.0))
     line = node.line
     if center.any():
-        elements = [_mapping(line, type='Transform', translation=(-center).tolist(),
-                             elements=elements)]
+        elements = [
+            _mapping(line, type='Transform', translation=(-center).tolist(), elements=elements)
+        ]
     is_oriented = angle != 0.0 and (scale != scale[0]).any()
     if is_oriented:
-        elements = [_mapping(line, type='Transform', rotation=[x, y, z, -angle],
-                             elements=elements)]
+        elements = [
+            _mapping(line, type='Transform', rotation=[x, y, z, -angle], elements=elements)
+        ]
     if (scale != 1.0).any():
         elements = [_mapping(line, type='Transform', scale=scale.tolist(), elements=elements)]
     if is_oriented:
-        elements = [_mapping(line, type='Transform', rotation=[x, y, z, angle],
-                             elements=elements)]
+        elements = [_mapping(line, type='Transform', rotation=[x, y, z, angle], elements=elements)]
     place = _place(node)
     place['translation'] = (node.row('translation', (0.0, 0.0, 0.0)) + center).tolist()
     return [_mapping(line, type='Transform', **place, elements=elements)]
@@ -244,15 +328,20 @@ def _place(node: Node) -> dict[str, Any]:
     return {
         'translation': node.row('translation', (0.0, 0.0, 0.0)).tolist(),
         # VRML's rotations about no axis are none
-        'rotation': rotation.tolist() if math.hypot(*rotation[:3]) else list(_NO_TURN)}
+        'rotation': rotation.tolist() if math.hypot(*rotation[:3]) else list(_NO_TURN),
+    }
 
 
 def _extra_joint(node: Node) -> MappingWithLines:
     kind = _word(node, 'jointType')
     joint = _mapping(
-        node.line, link1Name=_word(node, 'link1Name'), link2Name=_word(node, 'link2Name'),
+        node.line,
+        link1Name=_word(node, 'link1Name'),
+        link2Name=_word(node, 'link2Name'),
         link1LocalPos=node.row('link1LocalPos', (0.0, 0.0, 0.0)).tolist(),
-        link2LocalPos=node.row('link2LocalPos', (0.0, 0.0, 0.0)).tolist(), jointType=kind)
+        link2LocalPos=node.row('link2LocalPos', (0.0, 0.0, 0.0)).tolist(),
+        jointType=kind,
+    )
     if node.name:
         joint['name'] = node.name
     if kind != 'ball':

@@ -65,8 +65,7 @@ def name_in(section: Section, key: str) -> str:
 def note_unread(section: Section, place: Place, findings: Findings) -> None:
     """Warn of keys that were not read: Choreonoid keeps them for its plugins."""
     for key in section.unread():
-        findings.warning(
-            'unknown-key', section.place(key), 'unknown key, ignored', key)
+        findings.warning('unknown-key', section.place(key), 'unknown key, ignored', key)
 
 
 def translation(section: Section, key: str = 'translation') -> np.ndarray:
@@ -85,7 +84,8 @@ def rotation(section: Section, reading: Reading, key: str = 'rotation') -> np.nd
             section.error(key, section.peek(key), 'the axis has no direction')
             return np.eye(3)
         turned = turned @ matrix_from_axis_angle(
-            np.array(axis) / length, float(angle) * reading.angle)
+            np.array(axis) / length, float(angle) * reading.angle
+        )
     return turned
 
 
@@ -100,7 +100,8 @@ def _rows(section: Section, key: str, size: int) -> np.ndarray | None:
     rows = np.atleast_2d(rows)
     if rows.ndim != 2 or rows.shape[1] != size or not np.isfinite(rows).all():
         section.error(
-            key, section.peek(key), f'must be a list of {size} finite numbers, or of such lists')
+            key, section.peek(key), f'must be a list of {size} finite numbers, or of such lists'
+        )
         return None
     return rows
 
@@ -120,7 +121,8 @@ def positive(section: Section, key: str) -> float:
     value = section.number(key, None)
     if value is None or not 0.0 < value <= LARGEST:
         section.error(
-            key, section.peek(key), f'must be a finite number above 0, and {LARGEST:g} at most')
+            key, section.peek(key), f'must be a finite number above 0, and {LARGEST:g} at most'
+        )
         return 1.0
     return value
 

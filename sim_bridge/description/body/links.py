@@ -38,9 +38,14 @@ from sim_bridge.description.yaml.section import Section
 
 _FREE, _TRACK = 'free', 'pseudo_continuous_track'
 _TYPES = {
-    'revolute': JointType.REVOLUTE, 'prismatic': JointType.PRISMATIC,
-    'slide': JointType.PRISMATIC, 'fixed': JointType.FIXED, _FREE: JointType.FLOATING,
-    _TRACK: JointType.FIXED, 'pseudoContinuousTrack': JointType.FIXED}
+    'revolute': JointType.REVOLUTE,
+    'prismatic': JointType.PRISMATIC,
+    'slide': JointType.PRISMATIC,
+    'fixed': JointType.FIXED,
+    _FREE: JointType.FLOATING,
+    _TRACK: JointType.FIXED,
+    'pseudoContinuousTrack': JointType.FIXED,
+}
 # the command of a joint is chosen while it runs; the second is what tracks once were
 _MODES = ('actuation_mode', 'import', 'lights_on', 'type')
 _OLD_TRACK = 'jointSurfaceVelocity'
@@ -75,8 +80,12 @@ def read_links(nodes: Iterable[LinkNode]) -> list[BodyLink]:
         section.rename(f'link.{name} of {file}' if file else f'link.{name}')
         link = _link(section, name, reading)
         if prefix:
-            link = replace(link, sensors=tuple(
-                replace(sensor, name=prefix + sensor.name) for sensor in link.sensors))
+            link = replace(
+                link,
+                sensors=tuple(
+                    replace(sensor, name=prefix + sensor.name) for sensor in link.sensors
+                ),
+            )
         note_unread(section, section.place(), reading.findings)
         if name in links:
             message = f'the link in line {links[name].section.line} is called so'
@@ -98,16 +107,35 @@ def _link(section: Section, name: str, reading: Reading) -> BodyLink:
     material = name_in(section, 'material')
     joint_name = name_in(section, 'joint_name') or name
     joint = JointDescription(
-        name=joint_name, type=kind, parent=name_in(section, 'parent'), child=name, origin=origin,
-        axis=read_only(line), limits=_limits(section, kind, reading),
-        dynamics=JointDynamics(armature=_armature(section)), line=section.line)
+        name=joint_name,
+        type=kind,
+        parent=name_in(section, 'parent'),
+        child=name,
+        origin=origin,
+        axis=read_only(line),
+        limits=_limits(section, kind, reading),
+        dynamics=JointDynamics(armature=_armature(section)),
+        line=section.line,
+    )
     crawler = CrawlerDescription(joint_name, name, joint.axis, section.line)
     return BodyLink(
         LinkDescription(
-            name, inertial, visuals, collisions,
-            material='' if material == 'Default' else material, line=section.line),
-        joint.parent, joint, _joint_id(section), _position(section, joint, reading),
-        crawler if word == _TRACK else None, tuple(elements.sensors), has_mass, section)
+            name,
+            inertial,
+            visuals,
+            collisions,
+            material='' if material == 'Default' else material,
+            line=section.line,
+        ),
+        joint.parent,
+        joint,
+        _joint_id(section),
+        _position(section, joint, reading),
+        crawler if word == _TRACK else None,
+        tuple(elements.sensors),
+        has_mass,
+        section,
+    )
 
 
 def _joint_type(section: Section) -> tuple[str, JointType]:
@@ -126,11 +154,13 @@ def _limits(section: Section, kind: JointType, reading: Reading) -> JointLimits:
     speeds = limits(section, velocity_key if section.has(velocity_key) else other)
     if -speeds[0] != speeds[1]:
         reading.findings.warning(
-            'not-simulated', section.place(other),
-            'one limit for both directions is simulated, the greater one', other)
+            'not-simulated',
+            section.place(other),
+            'one limit for both directions is simulated, the greater one',
+            other,
+        )
     effort = limit(section, key_of(section, 'max_joint_effort', 'max_joint_torque'))
-    return JointLimits(
-        lower * unit, upper * unit, effort, max(-speeds[0], speeds[1], 0.0) * unit)
+    return JointLimits(lower * unit, upper * unit, effort, max(-speeds[0], speeds[1], 0.0) * unit)
 
 
 def _armature(section: Section) -> float:

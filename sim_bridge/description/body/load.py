@@ -39,7 +39,10 @@ from sim_bridge.foundation.names import free_name
 # m: what rounding leaves
 _LEAST_GAP = 1e-6
 _SELF_COLLISION = (
-    'collision_detection', 'collision_detection_rules', 'self_collision_detection_rules')
+    'collision_detection',
+    'collision_detection_rules',
+    'self_collision_detection_rules',
+)
 
 
 def read_body(path: Path, findings: Findings) -> RobotDescription | None:
@@ -65,8 +68,12 @@ def _read(path: Path, findings: Findings) -> RobotDescription | None:
     for key in _SELF_COLLISION:
         if document.has(key_of(document, key)):
             findings.warning(
-                'not-simulated', document.place(key), 'what collides is chosen where the robot is '
-                'loaded (self_collision, srdf, exclude)', key)
+                'not-simulated',
+                document.place(key),
+                'what collides is chosen where the robot is '
+                'loaded (self_collision, srdf, exclude)',
+                key,
+            )
     note_unread(document, document.place(), findings)
     return description
 
@@ -84,11 +91,14 @@ def _assembled(
     carried = _carried(root, links, by_name, findings)
     if root.joint.type not in (JointType.FIXED, JointType.FLOATING):
         root.section.error(
-            key_of(root.section, 'joint_type'), root.joint.type.value,
-            'the root link is free or fixed')
+            key_of(root.section, 'joint_type'),
+            root.joint.type.value,
+            'the root link is free or fixed',
+        )
     is_welded = root.joint.type is JointType.FIXED and root.crawler is None
     is_static = is_welded and all(
-        link.joint.type is JointType.FIXED and link.crawler is None for link in carried)
+        link.joint.type is JointType.FIXED and link.crawler is None for link in carried
+    )
     described = {}
     for link in links:
         own = link.description
@@ -96,27 +106,36 @@ def _assembled(
             own = replace(own, inertial=None)
         elif not link.has_mass:
             findings.warning(
-                'missing-inertial', Place('link', own.name, own.line),
-                'has neither mass nor inertia; those of Choreonoid: 1 kg, 1 kg m²')
+                'missing-inertial',
+                Place('link', own.name, own.line),
+                'has neither mass nor inertia; those of Choreonoid: 1 kg, 1 kg m²',
+            )
         described[own.name] = own
     joints = {}
     for link in in_joint_order(carried):
         if link.joint.name in joints:
-            link.section.error(
-                'joint_name', link.joint.name, 'another joint is called so')
+            link.section.error('joint_name', link.joint.name, 'another joint is called so')
         joints[link.joint.name] = link.joint
     place = Place('body', name, document.line)
     tree_root = check_tree(described, joints.values(), True, place, findings)
     description = RobotDescription(
-        name=name, root=tree_root, links=MappingProxyType(described),
-        joints=MappingProxyType(joints), sensors=(), report=Report(str(path)), source=str(path),
-        crawlers=tuple(
-            link.crawler for link in in_joint_order(links) if link.crawler is not None),
-        joint_ids=MappingProxyType({
-            link.joint.name: link.number for link in carried if link.number is not None}),
-        is_welded=is_welded, base_pose=root.joint.origin,
-        positions=MappingProxyType({
-            link.joint.name: link.position for link in carried if link.position is not None}))
+        name=name,
+        root=tree_root,
+        links=MappingProxyType(described),
+        joints=MappingProxyType(joints),
+        sensors=(),
+        report=Report(str(path)),
+        source=str(path),
+        crawlers=tuple(link.crawler for link in in_joint_order(links) if link.crawler is not None),
+        joint_ids=MappingProxyType(
+            {link.joint.name: link.number for link in carried if link.number is not None}
+        ),
+        is_welded=is_welded,
+        base_pose=root.joint.origin,
+        positions=MappingProxyType(
+            {link.joint.name: link.position for link in carried if link.position is not None}
+        ),
+    )
     return replace(description, sensors=_sensors(links, description, findings))
 
 
@@ -139,9 +158,12 @@ def _carried(
     for link in carried:
         if link.number is not None and ids.count(link.number) > 1:
             findings.warning(
-                'duplicate-id', link.section.place(key_of(link.section, 'joint_id')),
-                'another joint has this id; they follow each other as in the file', 'joint_id',
-                str(link.number))
+                'duplicate-id',
+                link.section.place(key_of(link.section, 'joint_id')),
+                'another joint has this id; they follow each other as in the file',
+                'joint_id',
+                str(link.number),
+            )
     return carried
 
 
@@ -158,7 +180,8 @@ def _sensors(
             if name != placed.name:
                 place = Place('sensor', placed.name, placed.line)
                 findings.warning(
-                    'duplicate-name', place, f'a sensor is called so already; called {name!r}')
+                    'duplicate-name', place, f'a sensor is called so already; called {name!r}'
+                )
             found[name] = replace(placed, name=name)
     return tuple(found.values())
 
@@ -178,13 +201,18 @@ def _with_axial_gaps(
             assert joint.axis is not None
             first, second = poses[joint.link1], poses[joint.link2]
             line = first.rotation @ joint.axis
-            ends = [pose.position + pose.rotation @ position for pose, position in (
-                (first, joint.position1), (second, joint.position2))]
+            ends = [
+                pose.position + pose.rotation @ position
+                for pose, position in ((first, joint.position1), (second, joint.position2))
+            ]
             gap = float(line @ (ends[1] - ends[0]))
             if abs(gap) > _LEAST_GAP:
                 findings.warning(
-                    'axial-gap', Place('joint', joint.name, joint.line), 'the anchors are '
-                    f'{gap:.3g} m apart along the axis; they stay so, as in Choreonoid')
+                    'axial-gap',
+                    Place('joint', joint.name, joint.line),
+                    'the anchors are '
+                    f'{gap:.3g} m apart along the axis; they stay so, as in Choreonoid',
+                )
                 position2 = joint.position2 - gap * (second.rotation.T @ line)
                 joint = replace(joint, position2=read_only(position2))
         closed.append(joint)

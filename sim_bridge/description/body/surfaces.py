@@ -19,8 +19,16 @@ from sim_bridge.foreign.vrml.surfaces import (
 GRID = 'ElevationGrid'
 SURFACES = ('IndexedFaceSet', 'TriangleMesh', 'Extrusion', GRID)
 # of looks
-_LOOKS = ('normals', 'normal_indices', 'tex_coords', 'texCoord', 'tex_coord_indices',
-          'texCoordIndex', 'tex_coord', 'convex')
+_LOOKS = (
+    'normals',
+    'normal_indices',
+    'tex_coords',
+    'texCoord',
+    'tex_coord_indices',
+    'texCoordIndex',
+    'tex_coord',
+    'convex',
+)
 
 
 def read_surface(kind: str, geometry: Section, reading: Reading) -> Surface | None:
@@ -42,8 +50,11 @@ def _faces(geometry: Section, reading: Reading) -> Surface | None:
     points = _rows(geometry, key_of(geometry, 'vertices', 'coordinate'), 3)
     numbers = _rows(geometry, key_of(geometry, 'faces', 'coord_index'), 1)
     if points is None or numbers is None:
-        geometry.error('type', geometry.peek('type'), 'vertices (coordinate) or faces '
-                       '(coordIndex) are missing')
+        geometry.error(
+            'type',
+            geometry.peek('type'),
+            'vertices (coordinate) or faces (coordIndex) are missing',
+        )
         return None
     indices = numbers[:, 0]
     if geometry.peek('type') == 'TriangleMesh':
@@ -61,28 +72,40 @@ def _extrusion(geometry: Section, reading: Reading) -> Surface | None:
     scales = _rows(geometry, 'scale', 1)
     if scales is not None and len(scales) % 2 and len(scales) > 1:
         reading.findings.warning(
-            'odd-count', geometry.place('scale'), 'pairs of x and z; the last number is left out, '
-            'as in Choreonoid', 'scale', f'{scales[-1, 0]:g}')
+            'odd-count',
+            geometry.place('scale'),
+            'pairs of x and z; the last number is left out, as in Choreonoid',
+            'scale',
+            f'{scales[-1, 0]:g}',
+        )
         scales = scales[:-1]
     turns = given('orientation', 4, np.array([[0.0, 0.0, 1.0, 0.0]]))
     return extrusion(
-        given('cross_section', 2, DEFAULT_SECTION), given('spine', 3, DEFAULT_SPINE),
+        given('cross_section', 2, DEFAULT_SECTION),
+        given('spine', 3, DEFAULT_SPINE),
         np.ones((1, 2)) if scales is None else scales.reshape(-1, 2),
         np.array([turn(row * (1.0, 1.0, 1.0, reading.angle)) for row in turns]),
-        (geometry.flag(key_of(geometry, 'begin_cap'), True),
-         geometry.flag(key_of(geometry, 'end_cap'), True)), geometry.flag('ccw', True))
+        (
+            geometry.flag(key_of(geometry, 'begin_cap'), True),
+            geometry.flag(key_of(geometry, 'end_cap'), True),
+        ),
+        geometry.flag('ccw', True),
+    )
 
 
 def _grid(geometry: Section, reading: Reading) -> Surface | None:
     heights = _rows(geometry, 'height', 1)
     rows, columns = (
-        int(finite(geometry, key_of(geometry, f'{axis}_dimension'), 0.0, 0.0)) for axis in 'zx')
+        int(finite(geometry, key_of(geometry, f'{axis}_dimension'), 0.0, 0.0)) for axis in 'zx'
+    )
     if heights is None or len(heights) != rows * columns or min(rows, columns) < 2:
         raise ValueError(
-            f'{rows} × {columns} heights do not fit; z_dimension rows of x_dimension are taken')
+            f'{rows} × {columns} heights do not fit; z_dimension rows of x_dimension are taken'
+        )
     spacing = [finite(geometry, key_of(geometry, f'{axis}_spacing'), 1.0) for axis in 'xz']
     return elevation_grid(
-        heights.reshape(rows, columns), (spacing[0], spacing[1]), geometry.flag('ccw', True))
+        heights.reshape(rows, columns), (spacing[0], spacing[1]), geometry.flag('ccw', True)
+    )
 
 
 def _rows(section: Section, key: str, width: int) -> np.ndarray | None:

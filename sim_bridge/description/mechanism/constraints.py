@@ -51,8 +51,7 @@ WITH_LIMITS = (
     ConstraintType.TILT_MOTOR,
 )
 WITH_DYNAMICS = (*WITH_LIMITS, ConstraintType.HINGE2)
-TYPES = {
-    kind.value: kind for kind in ConstraintType if kind is not ConstraintType.TILT_MOTOR}
+TYPES = {kind.value: kind for kind in ConstraintType if kind is not ConstraintType.TILT_MOTOR}
 
 # sine of the angle between axes that count as parallel, cosine of those at right angles
 _PARALLEL = 1e-6
@@ -181,11 +180,7 @@ def read_compliance(
 
 
 def direction(
-    vector: Sequence[float],
-    spot: Place,
-    findings: Findings,
-    written: str = '',
-    warn: bool = True,
+    vector: Sequence[float], spot: Place, findings: Findings, written: str = '', warn: bool = True
 ) -> np.ndarray | None:
     """
     Return the unit vector along a vector; None, with an error noted, if it has no direction.
@@ -291,7 +286,8 @@ def _constraint(
 def _toughness(one: Declared) -> tuple[float, float] | None:
     """Return the force and torque at which a joint breaks; None if it never does."""
     force, torque = (
-        math.inf if value is None else value for value in (one.break_force, one.break_torque))
+        math.inf if value is None else value for value in (one.break_force, one.break_torque)
+    )
     return (force, torque) if math.isfinite(min(force, torque)) else None
 
 

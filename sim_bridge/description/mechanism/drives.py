@@ -22,18 +22,26 @@ _TOLERANCE = 0.02
 
 
 def differential(
-    left: Sequence[str], right: Sequence[str], separation: float, left_radius: float,
+    left: Sequence[str],
+    right: Sequence[str],
+    separation: float,
+    left_radius: float,
     right_radius: float,
 ) -> tuple[WheelDescription, ...]:
     """Return wheels on both sides, as far apart as `separation` [m]."""
     sides = ((left, 0.5 * separation, left_radius), (right, -0.5 * separation, right_radius))
     return tuple(
-        WheelDescription(joint, (0.0, y), radius) for joints, y, radius in sides
-        for joint in joints)
+        WheelDescription(joint, (0.0, y), radius)
+        for joints, y, radius in sides
+        for joint in joints
+    )
 
 
 def mecanum(
-    joints: Sequence[str], length: float, width: float, radius: float,
+    joints: Sequence[str],
+    length: float,
+    width: float,
+    radius: float,
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> tuple[WheelDescription, ...]:
     """
@@ -48,9 +56,15 @@ def mecanum(
     wheels = []
     for joint, (forward, left) in zip(joints, ((1, 1), (1, -1), (-1, -1), (-1, 1)), strict=True):
         dx, dy = 0.5 * forward * length - x, 0.5 * left * width - y
-        wheels.append(WheelDescription(
-            joint, (c * dx + s * dy, c * dy - s * dx), radius, -yaw,
-            0.25 * math.pi * forward * left))
+        wheels.append(
+            WheelDescription(
+                joint,
+                (c * dx + s * dy, c * dy - s * dx),
+                radius,
+                -yaw,
+                0.25 * math.pi * forward * left,
+            )
+        )
     return tuple(wheels)
 
 
@@ -71,8 +85,12 @@ def omni(
 
 
 def steered(
-    traction: Sequence[str], steering: Sequence[str], wheelbase: float,
-    tracks: tuple[float, float], radius: float, driven: str,
+    traction: Sequence[str],
+    steering: Sequence[str],
+    wheelbase: float,
+    tracks: tuple[float, float],
+    radius: float,
+    driven: str,
 ) -> tuple[tuple[WheelDescription, ...], tuple[SteeringDescription, ...]]:
     """
     Return the wheels and the steering of a car, tricycle or bicycle.
@@ -83,13 +101,18 @@ def steered(
     """
     axles = tuple(
         SteeringDescription(joint, (wheelbase, y))
-        for joint, y in zip(steering, _across(steering, tracks[1]), strict=True))
+        for joint, y in zip(steering, _across(steering, tracks[1]), strict=True)
+    )
     at = wheelbase if driven == 'steered' else 0.0
     wheels = tuple(
         WheelDescription(
-            joint, (at, y), radius,
-            steering=axles[min(k, len(axles) - 1)].joint if driven == 'steered' else '')
-        for k, (joint, y) in enumerate(zip(traction, _across(traction, tracks[0]), strict=True)))
+            joint,
+            (at, y),
+            radius,
+            steering=axles[min(k, len(axles) - 1)].joint if driven == 'steered' else '',
+        )
+        for k, (joint, y) in enumerate(zip(traction, _across(traction, tracks[0]), strict=True))
+    )
     return wheels, axles
 
 
@@ -124,7 +147,8 @@ def wheel_radius(description: RobotDescription, joints: Iterable[str]) -> float 
 
 
 def check_drives(
-    drives: Iterable[tuple[DriveDescription, Place]], description: RobotDescription,
+    drives: Iterable[tuple[DriveDescription, Place]],
+    description: RobotDescription,
     findings: Findings,
 ) -> tuple[DriveDescription, ...]:
     """Return the drives whose joints the robot has and no other drive; report the others."""
@@ -166,7 +190,8 @@ def _apart(
     poses = link_poses(description)
     one, other = (
         np.mean([poses[description.joints[name].child].position for name in group], axis=0)
-        for group in groups)
+        for group in groups
+    )
     return float((one - other)[axis])
 
 
@@ -199,7 +224,10 @@ def _offset(
 
 
 def _compare(
-    drive: DriveDescription, description: RobotDescription, poses: dict[str, Pose], place: Place,
+    drive: DriveDescription,
+    description: RobotDescription,
+    poses: dict[str, Pose],
+    place: Place,
     findings: Findings,
 ) -> None:
     """Warn of wheels that are not as the robot's: distance, radius, direction."""
@@ -215,25 +243,37 @@ def _compare(
         given = abs(float((np.array(wheel.position) - described) @ across[:2]))
         if wheel.steering == '' and float(axis @ across) < -0.5:
             findings.warning(
-                'drive-geometry', place, 'turns backwards: its axis points to the right of the '
-                'way that positive speeds are to drive', value=wheel.joint)
+                'drive-geometry',
+                place,
+                'turns backwards: its axis points to the right of the '
+                'way that positive speeds are to drive',
+                value=wheel.joint,
+            )
         if wheel.roller == 0.5 * math.pi and own and abs(given - own) > _TOLERANCE * own:
             findings.warning(
-                'drive-geometry', place,
+                'drive-geometry',
+                place,
                 f'is {given:.4g} m off the middle by its drive, and {own:.4g} m by its joint',
-                value=wheel.joint)
+                value=wheel.joint,
+            )
         radius = wheel_radius(description, [wheel.joint])
         if radius is not None and abs(wheel.radius - radius) > _TOLERANCE * radius:
             findings.warning(
-                'drive-geometry', place,
+                'drive-geometry',
+                place,
                 f'has the radius {wheel.radius:.4g} m by its drive, and {radius:.4g} m by its '
-                'collision geometry', value=wheel.joint)
+                'collision geometry',
+                value=wheel.joint,
+            )
         if radius is not None and wheel.roller != 0.5 * math.pi:
             _compare_roller(wheel, description, poses, place, findings)
 
 
 def _compare_roller(
-    wheel: WheelDescription, description: RobotDescription, poses: dict[str, Pose], place: Place,
+    wheel: WheelDescription,
+    description: RobotDescription,
+    poses: dict[str, Pose],
+    place: Place,
     findings: Findings,
 ) -> None:
     """Warn of a mecanum wheel without rollers whose friction is not like that of rollers."""
@@ -241,12 +281,17 @@ def _compare_roller(
     contact = description.links[link].contact
     rolls = wheel.heading + wheel.roller
     free = np.array([math.cos(rolls), math.sin(rolls), 0.0])
-    given = poses[contact.direction_link].rotation @ contact.direction if (
-        contact.direction and contact.direction_link not in ('', link)) else free
+    given = (
+        poses[contact.direction_link].rotation @ contact.direction
+        if (contact.direction and contact.direction_link not in ('', link))
+        else free
+    )
     if abs(float(given @ free)) > _TOLERANCE * float(np.linalg.norm(given)):
         x, y = (round(math.sqrt(2.0) * each, 3) for each in (free[1], -free[0]))
         findings.warning(
-            'drive-geometry', place,
+            'drive-geometry',
+            place,
             'has neither rollers nor friction like theirs, as <mu2>0</mu2> and <fdir1 '
             f'gz:expressed_in="{description.root}">{x:g} {y:g} 0</fdir1> for its link give it',
-            value=wheel.joint)
+            value=wheel.joint,
+        )

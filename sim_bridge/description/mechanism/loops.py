@@ -68,10 +68,13 @@ def link_poses(
         parent = poses[joint.parent]
         moved = _moved(joint, positions.get(joint.name, 0.0))
         position = joint.origin.position + joint.origin.rotation @ moved.position
-        poses[joint.child] = Pose(
-            parent.position + parent.rotation @ position,
-            parent.rotation @ joint.origin.rotation @ moved.rotation,
-        ) @ joint.child_pose
+        poses[joint.child] = (
+            Pose(
+                parent.position + parent.rotation @ position,
+                parent.rotation @ joint.origin.rotation @ moved.rotation,
+            )
+            @ joint.child_pose
+        )
     return poses
 
 
@@ -105,10 +108,12 @@ def mobility(description: RobotDescription) -> Mobility:
     """Count the freedoms of a robot's tree and the constraints of its loop joints."""
     poses = link_poses(description)
     freedoms, jacobians = _jacobians(description, poses)
-    rows = np.vstack([
-        np.zeros((0, freedoms)),
-        *(_rows(constraint, poses, jacobians) for constraint in description.constraints),
-    ])
+    rows = np.vstack(
+        [
+            np.zeros((0, freedoms)),
+            *(_rows(constraint, poses, jacobians) for constraint in description.constraints),
+        ]
+    )
     values = np.linalg.svd(rows, compute_uv=False) if rows.size else np.zeros(1)
     independent = int(np.sum(values > _RANK_TOLERANCE * values.max())) if values.any() else 0
     return Mobility(freedoms, len(rows), independent)
@@ -211,7 +216,9 @@ def _rows(
         (jacobian[:3] - np.cross(anchor, jacobian[3:], axisb=0, axisc=0), jacobian[3:])
         for jacobian, anchor in zip(
             (jacobians[constraint.link1], jacobians[constraint.link2]),
-            _anchors(constraint, poses), strict=True)
+            _anchors(constraint, poses),
+            strict=True,
+        )
     )
     linear, angular = _held_directions(constraint, poses)
     return np.vstack([linear @ (second[0] - first[0]), angular @ (second[1] - first[1])])

@@ -110,8 +110,7 @@ def resolve_mimics(
         place = Place('joint/mimic', name, joints[name].line)
         message = f'the joint follows itself: {" follows ".join([*rings[name], name])}'
         findings.error('mimic-cycle', place, message, 'joint', mimics[name].joint)
-    return {
-        name: replace(joint, mimic=masters.get(name)) for name, joint in joints.items()}
+    return {name: replace(joint, mimic=masters.get(name)) for name, joint in joints.items()}
 
 
 def check_mimic_limits(joints: Mapping[str, JointDescription], findings: Findings) -> None:
@@ -155,9 +154,7 @@ def _can_follow(
     return True
 
 
-def _masters(
-    mimics: Mapping[str, Mimic],
-) -> tuple[dict[str, Mimic | None], dict[str, list[str]]]:
+def _masters(mimics: Mapping[str, Mimic]) -> tuple[dict[str, Mimic | None], dict[str, list[str]]]:
     """
     Return the resolved law of every joint that follows, and the cycles by their first joint.
 
@@ -173,7 +170,7 @@ def _masters(
             name = mimics[name].joint
         names = list(path)
         if name in path:
-            ring = names[names.index(name):]
+            ring = names[names.index(name) :]
             first = ring.index(min(ring))
             rings[ring[first]] = ring[first:] + ring[:first]
             masters.update(dict.fromkeys(names))
@@ -187,8 +184,10 @@ def _masters(
                 masters[each] = None
             else:
                 masters[each] = Mimic(
-                    further.joint, own.multiplier * further.multiplier,
-                    own.position(further.offset))
+                    further.joint,
+                    own.multiplier * further.multiplier,
+                    own.position(further.offset),
+                )
     return masters, rings
 
 

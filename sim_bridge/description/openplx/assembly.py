@@ -30,7 +30,8 @@ MATE = 'Physics3D.Interactions.Mate'
 _MATES = 'Physics3D.Interactions.'
 KINDS = {
     f'{_MATES}{name}': name.lower()
-    for name in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Distance')}
+    for name in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Distance')
+}
 _CONNECTOR = f'{_MATES}MateConnector'
 # of a vector product
 _YZX, _ZXY = [1, 2, 0], [2, 0, 1]
@@ -90,8 +91,9 @@ class Mate:
     def snapped(self) -> SnapMate:
         """The mate for SNAP, between bodies, at its present coordinates."""
         first, second = (SnapConnector(side.body, side.pose) for side in self.sides)
-        return SnapMate(self.path, self.kind, first, second, self.angle, self.position,
-                        distance=self.distance)
+        return SnapMate(
+            self.path, self.kind, first, second, self.angle, self.position, distance=self.distance
+        )
 
     @property
     def settled(self) -> Mate:
@@ -137,9 +139,11 @@ def assemble(root: Object, findings: Findings) -> Assembly | None:
     count = len(findings.found)
     reference = {id(each.members.get('reference_body')) for each in frames.values()}
     snapped = [
-        SnapFrame(path, _parent(each), _given_transform(each, path, findings),
-                  id(each) in reference)
-        for path, each in frames.items()]
+        SnapFrame(
+            path, _parent(each), _given_transform(each, path, findings), id(each) in reference
+        )
+        for path, each in frames.items()
+    ]
     mates = [each for each in root.walk() if each.is_a(MATE)]
     read = [_snap_mate(each, findings) for each in mates]
     known = {id(each) for each in frames.values()}
@@ -158,8 +162,11 @@ def assemble(root: Object, findings: Findings) -> Assembly | None:
             return None
     gaps = {each.mate: (each.gap, each.angle) for each in result.unsatisfied}
     return Assembly(
-        frames, poses,
-        tuple(_placed(each, gaps.get(each.path, (0.0, 0.0)), poses) for each in mates), result)
+        frames,
+        poses,
+        tuple(_placed(each, gaps.get(each.path, (0.0, 0.0)), poses) for each in mates),
+        result,
+    )
 
 
 def contradicted(
@@ -171,8 +178,10 @@ def contradicted(
     mates: that are rigid. resting: paths of the bodies that mates do not move.
     """
     mates = tuple(mates)
-    frames = [SnapFrame(path, transform=assembly.poses[path] if path in resting else None)
-              for path in assembly.bodies]
+    frames = [
+        SnapFrame(path, transform=assembly.poses[path] if path in resting else None)
+        for path in assembly.bodies
+    ]
     result = snap(frames, [mate.snapped for mate in mates])
     left = {each.mate for each in result.unsatisfied if max(each.gap, each.angle) > _BORNE}
     found = {mate.path for mate in mates if mate.is_open}
@@ -201,7 +210,8 @@ def owners(thing: Object) -> Iterator[Object]:
 def connector_pose(connector: Object, findings: Findings) -> Pose:
     """Return a connector in the frame that owns it; z is the main axis, x the normal."""
     position, main, normal = (
-        vector(cast(Object, connector[name])) for name in ('position', 'main_axis', 'normal'))
+        vector(cast(Object, connector[name])) for name in ('position', 'main_axis', 'normal')
+    )
     length = math.hypot(*main)
     z = main / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     if not length > 0.0:
@@ -211,8 +221,10 @@ def connector_pose(connector: Object, findings: Findings) -> Pose:
     if not across > _PARALLEL * math.hypot(*normal):
         if length > 0.0:
             findings.error(
-                'parallel-normal', connector.place_of('normal'),
-                'the normal is along the main axis: it must point across')
+                'parallel-normal',
+                connector.place_of('normal'),
+                'the normal is along the main axis: it must point across',
+            )
         return Pose(position)
     x = x / across
     y = z[_YZX] * x[_ZXY] - z[_ZXY] * x[_YZX]
@@ -228,8 +240,10 @@ def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Obje
             return first, second
     count = len(given) if isinstance(given, tuple) else 0
     findings.error(
-        'connectors', interaction.place_of('connectors'),
-        f'has {counted(count, "connector")}, not two')
+        'connectors',
+        interaction.place_of('connectors'),
+        f'has {counted(count, "connector")}, not two',
+    )
     return None
 
 
@@ -253,8 +267,10 @@ def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
 
     near: an angle that the first is near, for its full turns.
     """
-    angle = math.atan2(relative.rotation[1, 0] - relative.rotation[0, 1],
-                       relative.rotation[0, 0] + relative.rotation[1, 1])
+    angle = math.atan2(
+        relative.rotation[1, 0] - relative.rotation[0, 1],
+        relative.rotation[0, 0] + relative.rotation[1, 1],
+    )
     turns = round((near - angle) / math.tau)
     return angle + math.tau * turns, float(relative.position[2])
 
@@ -282,8 +298,10 @@ def _given_transform(frame: Object, path: str, findings: Findings) -> Pose | Non
     length = float(np.linalg.norm(quaternion(cast(Object, frame[f'{member}.rotation']))))
     if not length > 0.0 or not math.isfinite(length):
         findings.error(
-            'zero-quaternion', frame.place_of(f'{member}.rotation'),
-            'the zero quaternion is no rotation')
+            'zero-quaternion',
+            frame.place_of(f'{member}.rotation'),
+            'the zero quaternion is no rotation',
+        )
         return Pose()
     return pose(cast(Object, frame[member]))
 
@@ -305,30 +323,48 @@ def _snap_mate(mate: Object, findings: Findings) -> SnapMate | None:
     pair = connectors_of(mate, findings)
     kind = next((word for name, word in KINDS.items() if mate.is_a(name)), None)
     if kind is None:
-        findings.error('unsupported-mate', mate.place, f'no mate of model {mate.model.name!r} '
-                       f'is simulated; known are {", ".join(KINDS)}')
+        findings.error(
+            'unsupported-mate',
+            mate.place,
+            f'no mate of model {mate.model.name!r} is simulated; known are {", ".join(KINDS)}',
+        )
     if pair is None or kind is None:
         return None
     bodies = [body_of(connector) for connector in pair]
     if bodies[0] == bodies[1]:
-        message = ('both connectors are on the same body' if bodies[0] else
-                   'neither connector is on a body: a mate needs one at least')
+        message = (
+            'both connectors are on the same body'
+            if bodies[0]
+            else 'neither connector is on a body: a mate needs one at least'
+        )
         findings.error('mate-without-body', mate.place_of('connectors'), message)
     adaptive = [_is_adaptive(connector) for connector in pair]
     if all(adaptive):
-        findings.error('mate-without-body', mate.place_of('connectors'),
-                       'both connectors adapt to the other: one must have a place')
+        findings.error(
+            'mate-without-body',
+            mate.place_of('connectors'),
+            'both connectors adapt to the other: one must have a place',
+        )
     first, second = (
         SnapConnector(_carrier(connector), connector_pose(connector, findings))
-        for connector in pair)
+        for connector in pair
+    )
     angle, position = (f'initial_{name}' for name in ('angle', 'position'))
     for name in (angle, position, 'initial_distance', 'target_distance'):
         if not math.isfinite(_number(mate, name)):
             findings.error('not-finite', mate.place_of(name), 'must be finite')
     return SnapMate(
-        mate.path, kind, first, second, _number(mate, angle), _number(mate, position),
-        angle in mate and mate.is_assigned(angle), position in mate and mate.is_assigned(position),
-        _number(mate, 'initial_distance'), bool(mate['enable_snap']) and not any(adaptive))
+        mate.path,
+        kind,
+        first,
+        second,
+        _number(mate, angle),
+        _number(mate, position),
+        angle in mate and mate.is_assigned(angle),
+        position in mate and mate.is_assigned(position),
+        _number(mate, 'initial_distance'),
+        bool(mate['enable_snap']) and not any(adaptive),
+    )
 
 
 def _number(mate: Object, name: str) -> float:
@@ -345,8 +381,10 @@ def _check_frames(mate: Object, known: set[int], findings: Findings) -> None:
         for carrier in filter(None, carriers):
             if id(carrier) not in known:
                 findings.error(
-                    'outside-the-scene', mate.place_of('connectors'),
-                    f'connector {connector.path!r} is on nothing that the scene has')
+                    'outside-the-scene',
+                    mate.place_of('connectors'),
+                    f'connector {connector.path!r} is on nothing that the scene has',
+                )
 
 
 def _placed(mate: Object, gap: tuple[float, float], poses: Mapping[str, Pose]) -> Mate:
@@ -358,12 +396,22 @@ def _placed(mate: Object, gap: tuple[float, float], poses: Mapping[str, Pose]) -
             where[this] = where[other]
     first, second = (
         Side(body, poses[body].inverse @ at)
-        for body, at in zip(map(body_of, given), where, strict=True))
+        for body, at in zip(map(body_of, given), where, strict=True)
+    )
     relative = where[0].inverse @ where[1]
     angle, position = coordinates(relative, _number(mate, 'initial_angle'))
     kind = next(word for name, word in KINDS.items() if mate.is_a(name))
-    own = Mate(mate, kind, (first, second), relative, angle, position,
-               _number(mate, 'target_distance'), gap, is_enabled=bool(mate['enabled']))
+    own = Mate(
+        mate,
+        kind,
+        (first, second),
+        relative,
+        angle,
+        position,
+        _number(mate, 'target_distance'),
+        gap,
+        is_enabled=bool(mate['enabled']),
+    )
     strain = miss(own.snapped, relative)
     lengths = max(1.0, *(float(np.abs(at.position).max()) for at in where))
     worst = max(strain[0] / lengths, strain[1])

@@ -28,8 +28,18 @@ VARIABLE = 'OPENPLX_BUNDLE_PATH'
 SUFFIX = '.openplx'
 CONFIG = 'config.openplx'
 OFFICIAL = (
-    'DriveTrain', 'Math', 'Physics', 'Physics1D', 'Physics3D', 'Robotics', 'Sensors', 'Simulation',
-    'Terrain', 'Urdf', 'Vehicles', 'Visuals',
+    'DriveTrain',
+    'Math',
+    'Physics',
+    'Physics1D',
+    'Physics3D',
+    'Robotics',
+    'Sensors',
+    'Simulation',
+    'Terrain',
+    'Urdf',
+    'Vehicles',
+    'Visuals',
 )
 _PACKAGE = 'openplxbundles'
 _MOST_FINDINGS = 200
@@ -42,7 +52,8 @@ _VERSION = re.compile(r'^\s+version\s*:\s*"([^"\n]*)"', re.MULTILINE)
 _DECLARED = re.compile(
     r'^(?:const[ \t]+|trait[ \t]+)?([A-Za-z_]\w*)(?=[ \t]+is\b|[ \t]*[:\n])'
     r'|^[ \t]+static[ \t]+fn[ \t]+(\w+)',
-    re.ASCII | re.MULTILINE)
+    re.ASCII | re.MULTILINE,
+)
 _BUNDLE_NAME = re.compile(r'^\s+name\s*:\s*"([^"\n]*)"', re.MULTILINE)
 
 
@@ -108,8 +119,9 @@ class Bundle:
             try:
                 names = sorted(os.listdir(self.folder.joinpath(*namespace)))
                 files = {
-                    name[:-len(SUFFIX)]: self.folder.joinpath(*namespace, name)
-                    for name in names[:_MOST_FILES] if name.endswith(SUFFIX)
+                    name[: -len(SUFFIX)]: self.folder.joinpath(*namespace, name)
+                    for name in names[:_MOST_FILES]
+                    if name.endswith(SUFFIX)
                 }
             except OSError:
                 # no such namespace
@@ -248,8 +260,9 @@ class Library:
                 self.scene_bundle = self.scene_bundle or bundle
                 if bundle.folder.resolve() == parent:
                     namespace = folder.relative_to(parent).parts
-                    return self.open(bundle.folder.joinpath(*namespace, path.name), bundle,
-                                     namespace)
+                    return self.open(
+                        bundle.folder.joinpath(*namespace, path.name), bundle, namespace
+                    )
         return self.open(path)
 
     def read_text(self, text: str) -> Source:
@@ -325,8 +338,10 @@ class Library:
             self._import_urdf(source, node, path)
         else:
             self.error(
-                'unsupported-import', place,
-                f'files of type {brief(suffix)} cannot be imported; expected {SUFFIX} or .urdf')
+                'unsupported-import',
+                place,
+                f'files of type {brief(suffix)} cannot be imported; expected {SUFFIX} or .urdf',
+            )
 
     def _import_urdf(self, source: Source, node: syntax.Import, path: Path) -> None:
         """Declare a system that stands for a URDF file; its mechanism is read where it is used."""
@@ -342,7 +357,8 @@ class Library:
         system = syntax.Path(node.line, node.column, ('Physics3D', 'System'))
         model = syntax.Model(node.line, node.column, 'model', name, system, (), ())
         imported = Source(
-            source.file, path.parent, models={name: model}, imported=str(path.resolve()))
+            source.file, path.parent, models={name: model}, imported=str(path.resolve())
+        )
         source.imports.append((namespace, imported))
 
     # -- names -------------------------------------------------------------------------------
@@ -358,7 +374,7 @@ class Library:
             for declared in _declared(source, names[0]):
                 return declared
         for alias, imported in source.imports:
-            if names[:len(alias)] == alias and len(names) == len(alias) + 1:
+            if names[: len(alias)] == alias and len(names) == len(alias) + 1:
                 for declared in _declared(imported, names[-1]):
                     return declared
         if source.bundle:
@@ -376,7 +392,8 @@ class Library:
             return ''
         return (
             f'the bundle {names[0]} is not installed; install it by '
-            f'`pip install openplx-bundles`, or name its folder in {VARIABLE}')
+            f'`pip install openplx-bundles`, or name its folder in {VARIABLE}'
+        )
 
     def is_namespace(self, names: tuple[str, ...]) -> bool:
         """Whether a name is that of a bundle, or of a folder in one."""

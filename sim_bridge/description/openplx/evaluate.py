@@ -31,8 +31,12 @@ _MOST_WAITING = 60
 
 
 def read_openplx(
-    source: str | Path, model: str | None = None, *, bundle_paths: Sequence[str | Path] = (),
-    findings: Findings, refused: tuple[str, ...] = (),
+    source: str | Path,
+    model: str | None = None,
+    *,
+    bundle_paths: Sequence[str | Path] = (),
+    findings: Findings,
+    refused: tuple[str, ...] = (),
 ) -> Object | None:
     """
     Evaluate a scene and return its root; None where nothing can be evaluated.
@@ -45,8 +49,11 @@ def read_openplx(
     """
     library = Library([Path(path) for path in bundle_paths], findings)
     if not str(source).strip():
-        library.error('unreadable', Place('file'), 'expected the path of a file, or a text of '
-                      'several lines; there is neither')
+        library.error(
+            'unreadable',
+            Place('file'),
+            'expected the path of a file, or a text of several lines; there is neither',
+        )
         return None
     is_text = isinstance(source, str) and '\n' in source
     scene = library.read_text(str(source)) if is_text else library.open_scene(Path(source))
@@ -140,11 +147,14 @@ class _Evaluator:
         if self._size(model, sizes, 0) <= MOST_OBJECTS:
             return
         # the innermost model that is too large
-        found = min((each for each, size in sizes.items() if size > MOST_OBJECTS),
-                    key=sizes.__getitem__)
+        found = min(
+            (each for each, size in sizes.items() if size > MOST_OBJECTS), key=sizes.__getitem__
+        )
         raise _ExhaustedError(
-            'too-large', found.source.place(found.node, found.name),
-            f'{brief(found.name)} would be more than {MOST_OBJECTS} objects')
+            'too-large',
+            found.source.place(found.node, found.name),
+            f'{brief(found.name)} would be more than {MOST_OBJECTS} objects',
+        )
 
     def _size(self, model: Model, sizes: dict[Model, int], depth: int) -> int:
         """Return the objects that declarations of a model make. sizes: those that are known."""
@@ -202,13 +212,19 @@ class _Evaluator:
     # -- objects -----------------------------------------------------------------------------
 
     def _instance(
-        self, kind: Model, name: str, owner: Instance | None, place: Place,
-        member: Member | None = None, preset: dict[str, Any] | None = None,
+        self,
+        kind: Model,
+        name: str,
+        owner: Instance | None,
+        place: Place,
+        member: Member | None = None,
+        preset: dict[str, Any] | None = None,
     ) -> Instance:
         """Make an object; member: that it becomes the value of. preset: values of its members."""
         if len(self._made) >= MOST_OBJECTS:
             raise self._exhausted(
-                'too-large', f'more than {MOST_OBJECTS} objects are not made', place)
+                'too-large', f'more than {MOST_OBJECTS} objects are not made', place
+            )
         instance = Instance(kind, name, owner, place, self._library.own_files)
         instance.made_for, instance.preset = member, preset or {}
         if not preset:
@@ -238,8 +254,10 @@ class _Evaluator:
                 self._fail('cycle', member.place, f'{instance.kind.name} contains itself')
             if depth > _MOST_OWNERS:
                 raise self._exhausted(
-                    'too-deep', f'more than {_MOST_OWNERS} objects within each other are not made',
-                    member.place)
+                    'too-deep',
+                    f'more than {_MOST_OWNERS} objects within each other are not made',
+                    member.place,
+                )
             held = cast('Instance | None', held.owner)
 
     def constant(self, kind: Model) -> Instance:
@@ -300,7 +318,8 @@ class _Evaluator:
             if type_ is None:
                 raise FailedError
             return self._adopted(
-                self._expressions.fitted(value, type_, action.place), instance, member)
+                self._expressions.fitted(value, type_, action.place), instance, member
+            )
         if type_ is None:
             raise FailedError
         if member.is_optional and not member.parts:
@@ -335,8 +354,10 @@ class _Evaluator:
             place = member.place
         path = f'{instance.path}.{member.name}' if instance.path else member.name
         self._fail(
-            'missing-assignment', place,
-            f'{brief(path)} of type {member.type} has no value; {instance.kind.name} needs one')
+            'missing-assignment',
+            place,
+            f'{brief(path)} of type {member.type} has no value; {instance.kind.name} needs one',
+        )
 
     def _adopted(self, value: Any, instance: Instance, member: Member) -> Value:
         """Return a value as that of a member: objects that are new become the instance's own."""
@@ -345,22 +366,25 @@ class _Evaluator:
         if member.parts:
             action = member.parts[0][1][0]
             self._fail(
-                'reference-read-only', action.place,
+                'reference-read-only',
+                action.place,
                 f'{brief(member.name)} is a reference to an object elsewhere, whose members '
-                'cannot be assigned here')
+                'cannot be assigned here',
+            )
         if isinstance(value, tuple):
             return tuple(
                 self._own(item, instance, member, f'{member.name}[{index}]')
-                if is_new(item) else item
-                for index, item in enumerate(value))
+                if is_new(item)
+                else item
+                for index, item in enumerate(value)
+            )
         return cast(Value, value)
 
     def _own(
         self, value: Struct | Draft, instance: Instance, member: Member, name: str
     ) -> Instance:
         draft = self._expressions.draft(value)
-        return self._instance(
-            draft.kind, name, instance, member.place, member, draft.values)
+        return self._instance(draft.kind, name, instance, member.place, member, draft.values)
 
 
 def _declared_kind(member: Member) -> Model | None:

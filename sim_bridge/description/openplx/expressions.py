@@ -108,14 +108,15 @@ class Expressions:
                 value = self.evaluated(node.first, scope, want)
                 for sign, operand in node.rest:
                     value = self._operated(
-                        sign, (value, self.evaluated(operand, scope, want)), node, scope)
+                        sign, (value, self.evaluated(operand, scope, want)), node, scope
+                    )
                 return value
             if isinstance(node, syntax.Negation):
                 return self._operated(
-                    '-', (self.evaluated(node.operand, scope, want),), node, scope)
+                    '-', (self.evaluated(node.operand, scope, want),), node, scope
+                )
             if isinstance(node, syntax.Member):
-                return self._member(
-                    self.evaluated(node.target, scope), node.name, node, scope)
+                return self._member(self.evaluated(node.target, scope), node.name, node, scope)
             if isinstance(node, syntax.Index):
                 return self._item(node, scope)
             assert isinstance(node, syntax.Array)
@@ -150,8 +151,10 @@ class Expressions:
             model = self._models.of(declared, place)
             if model.kind != 'const':
                 self._fail(
-                    'type-mismatch', place,
-                    f'{brief(".".join(names))}: {model.name} is a model, and no object')
+                    'type-mismatch',
+                    place,
+                    f'{brief(".".join(names))}: {model.name} is a model, and no object',
+                )
             return self._objects.constant(model), rest
         old = names[0]
         new = renamed_attribute(scope.this.kind.names, old)
@@ -182,12 +185,18 @@ class Expressions:
                 return values[name]
         elif value is None:
             self._fail(
-                'missing-assignment', self._place(node, scope),
-                f'no member {brief(name)}, since the optional member before it has no value')
+                'missing-assignment',
+                self._place(node, scope),
+                f'no member {brief(name)}, since the optional member before it has no value',
+            )
         kind = self._kind_of(value)
         self._models.not_found(
-            self._place(node, scope), name, self._described(value),
-            list(kind.members) if kind else [], 'member-not-found')
+            self._place(node, scope),
+            name,
+            self._described(value),
+            list(kind.members) if kind else [],
+            'member-not-found',
+        )
         raise FailedError
 
     def _item(self, node: syntax.Index, scope: Scope) -> Any:
@@ -198,8 +207,10 @@ class Expressions:
             self._fail('type-mismatch', place, 'expected an array, and an Int in brackets')
         if not 0 <= index < len(value):
             self._fail(
-                'index-out-of-range', place,
-                f'there is no element {index} in an array of {len(value)}')
+                'index-out-of-range',
+                place,
+                f'there is no element {index} in an array of {len(value)}',
+            )
         return value[index]
 
     def _array(self, node: syntax.Array, scope: Scope, want: Type | None) -> Any:
@@ -213,9 +224,11 @@ class Expressions:
         members = list(kind.members.values())
         if len(node.items) > len(members):
             self._fail(
-                'type-mismatch', place,
+                'type-mismatch',
+                place,
                 f'{kind.name} has {counted(len(members), "member")}, and '
-                f'{len(node.items)} values are given')
+                f'{len(node.items)} values are given',
+            )
         values = {}
         for member, inner in zip(members, node.items, strict=False):
             value = self.evaluated(inner, scope, member.type)
@@ -232,23 +245,29 @@ class Expressions:
             new = renamed_function(node.name, kind.functions)
             if not new:
                 self._models.not_found(
-                    place, f'{node.name}()', kind.name, [f'{name}()' for name in kind.functions],
-                    'member-not-found')
+                    place,
+                    f'{node.name}()',
+                    kind.name,
+                    [f'{name}()' for name in kind.functions],
+                    'member-not-found',
+                )
                 raise FailedError
-            self._models.warn_renamed(
-                place, f'{kind.name}.{node.name}', f'{kind.name}.{new}')
+            self._models.warn_renamed(place, f'{kind.name}.{node.name}', f'{kind.name}.{new}')
             found = kind.functions[new]
         function, declaring = found
         name = f'{declaring.name}.{function.name}'
         if len(node.arguments) != len(function.parameters):
             self._fail(
-                'arguments', place,
+                'arguments',
+                place,
                 f'{name} takes {counted(len(function.parameters), "value")}, not '
-                f'{len(node.arguments)}')
+                f'{len(node.arguments)}',
+            )
         meaning = FUNCTIONS.get((declaring.name, function.name))
         if not meaning:
             self._fail(
-                'native-method', place, f'{name} is not defined in OpenPLX, and not supported')
+                'native-method', place, f'{name} is not defined in OpenPLX, and not supported'
+            )
         arguments = []
         if not function.is_static:
             if receiver is None:
@@ -263,20 +282,24 @@ class Expressions:
             arguments.append(self._native(self.fitted(value, type_, given), given))
         return self._result(lambda: meaning(*arguments), place, name)
 
-    def _receiver(
-        self, node: syntax.Call, scope: Scope, place: Place
-    ) -> tuple[Any, Model]:
+    def _receiver(self, node: syntax.Call, scope: Scope, place: Place) -> tuple[Any, Model]:
         """Return what a function is called of, None for a static one, and the model."""
         target = node.target
         if target is None:
             return scope.this, scope.this.kind
-        if isinstance(target, syntax.Path) and target.names == (target.names[0],) and (
-            target.names[0] not in scope.this.slots
-            and target.names[0] in self._models.library.bundles
+        if (
+            isinstance(target, syntax.Path)
+            and target.names == (target.names[0],)
+            and (
+                target.names[0] not in scope.this.slots
+                and target.names[0] in self._models.library.bundles
+            )
         ):
             self._models.nothing_named(place, (*target.names, f'{node.name}()'))
-        if isinstance(target, syntax.Path) and target.names[0] != 'this' and (
-            target.names[0] not in scope.this.slots
+        if (
+            isinstance(target, syntax.Path)
+            and target.names[0] != 'this'
+            and (target.names[0] not in scope.this.slots)
         ):
             declared = self._models.declared(scope.source, target.names, place)
             if declared and isinstance(declared.node, syntax.Model):
@@ -285,8 +308,10 @@ class Expressions:
         kind = self._kind_of(value)
         if not kind:
             self._fail(
-                'type-mismatch', place,
-                f'{self._described(value)} has no function {brief(node.name)}')
+                'type-mismatch',
+                place,
+                f'{self._described(value)} has no function {brief(node.name)}',
+            )
         return value, kind
 
     def _operated(
@@ -322,9 +347,11 @@ class Expressions:
             missing = [field for field in fields if field not in value.values]
             if missing:
                 self._fail(
-                    'type-mismatch', place,
+                    'type-mismatch',
+                    place,
                     f'the braces hold no {", ".join(missing)}: operators and functions take a '
-                    f'{kind.name} with all of {", ".join(fields)}')
+                    f'{kind.name} with all of {", ".join(fields)}',
+                )
             values = [value.values[field] for field in fields]
         else:
             values = [self._objects.value(value, field) for field in fields]

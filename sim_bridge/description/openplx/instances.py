@@ -59,7 +59,8 @@ class Instance(Object):
         """Keep what readers need."""
         slots, values = self.slots, self.members
         self.members = {
-            name: values[name] for name in slots if values.get(name, FAILED) is not FAILED}
+            name: values[name] for name in slots if values.get(name, FAILED) is not FAILED
+        }
         self.assigned = frozenset(name for name, member in slots.items() if member.is_assigned)
         self.preset, self.made_for = {}, None
         if self.owner and self.place.file not in self.own:

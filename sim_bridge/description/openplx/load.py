@@ -28,7 +28,8 @@ def examine_openplx(
     scene = None
     with noting_files() as read:
         root = read_openplx(
-            source, model, bundle_paths=bundle_paths, findings=findings, refused=REFUSED)
+            source, model, bundle_paths=bundle_paths, findings=findings, refused=REFUSED
+        )
         if root is not None:
             is_whole = findings.report(label).ok
             note_unsupported(root, findings)
@@ -38,8 +39,11 @@ def examine_openplx(
     if scene is None:
         return None, report
     bundles = installed_bundles()
-    own = {path: digest for path, digest in read.items()
-           if bundles is None or not Path(path).is_relative_to(bundles.folder)}
+    own = {
+        path: digest
+        for path, digest in read.items()
+        if bundles is None or not Path(path).is_relative_to(bundles.folder)
+    }
     version = bundles.version if bundles is not None and len(own) < len(read) else ''
     return replace(scene, report=report, files=own, bundles=version), report
 

@@ -157,7 +157,8 @@ class Model:
         """Functions by name, each with the model that declares it."""
         return {
             statement.name: (statement, model)
-            for model in self.lineage for statement in model.node.block
+            for model in self.lineage
+            for statement in model.node.block
             if isinstance(statement, syntax.Function)
         }
 
@@ -237,8 +238,12 @@ class Models:
     def nothing_named(self, place: Place, names: tuple[str, ...]) -> NoReturn:
         """Add an error for a name in a bundle that stands for nothing, and raise FailedError."""
         close = self.library.within(names)
-        self.fail('member-not-found', place, f'the bundle {names[0]} declares no '
-                  f'{brief(".".join(names))}' + (f'; did you mean {close!r}?' if close else ''))
+        self.fail(
+            'member-not-found',
+            place,
+            f'the bundle {names[0]} declares no '
+            f'{brief(".".join(names))}' + (f'; did you mean {close!r}?' if close else ''),
+        )
 
     def warn_renamed(self, place: Place, old: str, new: str) -> None:
         """Add a warning."""
@@ -261,8 +266,10 @@ class Models:
                 base = self._models[key]
                 if key in self._building:
                     self.fail(
-                        'cycle', waiting.source.place(waiting.node, waiting.name),
-                        f'{brief(waiting.name)} extends itself')
+                        'cycle',
+                        waiting.source.place(waiting.node, waiting.name),
+                        f'{brief(waiting.name)} extends itself',
+                    )
                 if base is None:
                     raise FailedError
                 break
@@ -285,8 +292,10 @@ class Models:
 
     def _too_many_bases(self, declared: Declared) -> NoReturn:
         self.fail(
-            'too-deep', declared.source.place(declared.node, declared.name),
-            f'more than {_MOST_BASES} models that extend each other are not read')
+            'too-deep',
+            declared.source.place(declared.node, declared.name),
+            f'more than {_MOST_BASES} models that extend each other are not read',
+        )
 
     def _base(self, declared: Declared, path: syntax.Path) -> Declared:
         source = declared.source
@@ -335,17 +344,23 @@ class Models:
             traits = [self.find(source, path, model) for path in node.traits]
             models = tuple(
                 self.extended(self.find(source, path, model), traits)
-                for path in node.alternatives if path.names not in _PRIMITIVE_PATHS)
+                for path in node.alternatives
+                if path.names not in _PRIMITIVE_PATHS
+            )
         except FailedError:
             return None
         primitive = next(
-            (path.names[0] for path in node.alternatives if path.names in _PRIMITIVE_PATHS), '')
+            (path.names[0] for path in node.alternatives if path.names in _PRIMITIVE_PATHS), ''
+        )
         return Type(models, primitive, node.is_array, node.is_reference)
 
     # -- layers ------------------------------------------------------------------------------
 
     def apply(
-        self, members: dict[str, Member], actions: Sequence[Action], this: Object | None,
+        self,
+        members: dict[str, Member],
+        actions: Sequence[Action],
+        this: Object | None,
         model: Model,
     ) -> None:
         """
@@ -360,13 +375,17 @@ class Models:
                 first = valued.setdefault(action.names, action)
                 if first is not action:
                     self.library.error(
-                        'duplicate', action.place,
-                        f'a value is given in line {first.node.line} already')
+                        'duplicate',
+                        action.place,
+                        f'a value is given in line {first.node.line} already',
+                    )
                     continue
             name = action.names[0]
             member = members.get(name)
-            if action.kind == 'declare' and len(action.names) == 1 and (
-                action.expression is None or not member or member.declared is not action
+            if (
+                action.kind == 'declare'
+                and len(action.names) == 1
+                and (action.expression is None or not member or member.declared is not action)
             ):
                 continue
             if not member:
@@ -390,11 +409,10 @@ class Models:
         hint = f'; did you mean {close!r}?' if close else ''
         self.library.error(code, place, f'{model} has no member {brief(name)}{hint}')
 
-    def _not_found(
-        self, members: dict[str, Member], action: Action, model: Model
-    ) -> None:
-        self.not_found(action.place, action.names[0], model.name, list(members),
-                       'member-not-found')
+    def _not_found(self, members: dict[str, Member], action: Action, model: Model) -> None:
+        self.not_found(
+            action.place, action.names[0], model.name, list(members), 'member-not-found'
+        )
 
     def declare(self, members: dict[str, Member], actions: Sequence[Action]) -> None:
         """Add the members that a layer declares, without their values."""
@@ -422,15 +440,24 @@ class Models:
         source, declared = action.source, member.declared.source
         # what the scene itself says counts, and what another bundle says than declares the member,
         # but those of the words themselves; numbers of vectors belong to the member that has them
-        counts = self.library.is_own(source) or source.bundle is not declared.bundle and (
-            source.namespace[0] not in _VOCABULARY and declared.namespace[:1] != ('Math',))
-        is_assigned = member.is_assigned or counts and (
-            action.expression is not None or len(action.names) > 1)
+        counts = (
+            self.library.is_own(source)
+            or source.bundle is not declared.bundle
+            and (source.namespace[0] not in _VOCABULARY and declared.namespace[:1] != ('Math',))
+        )
+        is_assigned = (
+            member.is_assigned
+            or counts
+            and (action.expression is not None or len(action.names) > 1)
+        )
         if len(action.names) > 1:
             layer = replace(action, names=action.names[1:])
             *before, (scope, last) = member.parts or ((None, ()),)
-            if member.parts and scope is this and last[0].source is source and (
-                last[0].model == action.model
+            if (
+                member.parts
+                and scope is this
+                and last[0].source is source
+                and (last[0].model == action.model)
             ):
                 parts = (*before, (scope, (*last, layer)))
             else:
@@ -444,8 +471,14 @@ class Models:
         if action.expression is None:
             return replace(member, type=type_, place=action.place)
         return replace(
-            member, type=type_, place=action.place, value=action, this=this, parts=(),
-            is_assigned=is_assigned)
+            member,
+            type=type_,
+            place=action.place,
+            value=action,
+            this=this,
+            parts=(),
+            is_assigned=is_assigned,
+        )
 
     def _narrowed(self, member: Member, action: Action) -> Type | None:
         old, node = member.type, action.node
@@ -454,19 +487,26 @@ class Models:
                 traits = [self.find(action.source, path, action.model) for path in node.traits]
             except FailedError:
                 return None
-            return replace(old, models=tuple(
-                self.extended(model, traits) for model in old.models)) if old else None
+            return (
+                replace(old, models=tuple(self.extended(model, traits) for model in old.models))
+                if old
+                else None
+            )
         assert isinstance(node, syntax.Declaration)
         new = self.type_of(node.type, action.source, action.model)
         if not old or not new:
             return new
         fits = old.is_array == new.is_array and (
-            old.primitive == new.primitive if new.primitive else all(
-                any(model.is_a(wide) for wide in old.models) for model in new.models))
+            old.primitive == new.primitive
+            if new.primitive
+            else all(any(model.is_a(wide) for wide in old.models) for model in new.models)
+        )
         if not fits:
             self.library.error(
-                'type-mismatch', action.place,
-                f'{new} is no {old}, which {brief(member.name)} is declared to be')
+                'type-mismatch',
+                action.place,
+                f'{new} is no {old}, which {brief(member.name)} is declared to be',
+            )
             return None
         return replace(new, is_reference=old.is_reference or new.is_reference)
 

@@ -62,10 +62,12 @@ _Function = Callable[..., Any]
 
 def _function(model: str, *names: str) -> Callable[[_Function], _Function]:
     """Enter a function into the table, by its own name where no other is given."""
+
     def enter(function: _Function) -> _Function:
         for name in names or (function.__name__.lstrip('_'),):
             FUNCTIONS[model, name] = function
         return function
+
     return enter
 
 
@@ -97,26 +99,40 @@ def _filled(values: tuple[float, ...]) -> tuple[float, ...]:
 
 def _checked(function: Callable[..., float]) -> Callable[..., float]:
     """Return a function of numbers that says what it refuses."""
+
     def checked(*arguments: Any) -> float:
         try:
             return function(*arguments)
         except (ValueError, OverflowError, ZeroDivisionError, statistics.StatisticsError) as err:
             raise NativeError(str(err)) from None
+
     return checked
 
 
 _NUMERIC: dict[str, Callable[..., float]] = {
-    'sin': math.sin, 'cos': math.cos, 'tan': math.tan, 'arcsin': math.asin, 'arccos': math.acos,
-    'arctan': math.atan, 'arctan2': math.atan2, 'sqrt': math.sqrt, 'pow': math.pow,
+    'sin': math.sin,
+    'cos': math.cos,
+    'tan': math.tan,
+    'arcsin': math.asin,
+    'arccos': math.acos,
+    'arctan': math.atan,
+    'arctan2': math.atan2,
+    'sqrt': math.sqrt,
+    'pow': math.pow,
     'mean': lambda values: statistics.fmean(_filled(values)),
     'median': lambda values: statistics.median(_filled(values)),
     'harmonic_mean': lambda values: len(_filled(values)) / math.fsum(1 / x for x in values),
-    'min': lambda values: min(_filled(values)), 'max': lambda values: max(_filled(values)),
-    'sum': math.fsum, 'inf': lambda: math.inf, 'neg_inf': lambda: -math.inf,
-    'rad_to_deg': math.degrees, 'deg_to_rad': math.radians,
+    'min': lambda values: min(_filled(values)),
+    'max': lambda values: max(_filled(values)),
+    'sum': math.fsum,
+    'inf': lambda: math.inf,
+    'neg_inf': lambda: -math.inf,
+    'rad_to_deg': math.degrees,
+    'deg_to_rad': math.radians,
     # C's: halves away from zero
     'round': lambda x: math.floor(abs(x) + 0.5) * (1 if x > 0 else -1),
-    'floor': math.floor, 'ceil': math.ceil,
+    'floor': math.floor,
+    'ceil': math.ceil,
     'equals_approx': lambda value, ref: math.isclose(value, ref, rel_tol=1e-8, abs_tol=1e-8),
 }
 for _name, _meaning in _NUMERIC.items():
@@ -124,6 +140,7 @@ for _name, _meaning in _NUMERIC.items():
 
 
 # -- vectors -------------------------------------------------------------------------------------
+
 
 def _axis(model: str, index: int) -> Callable[[], Struct]:
     axis = Struct(model, tuple(float(index == i) for i in range(len(FIELDS[model]))))
@@ -168,16 +185,20 @@ def _angle_between_vectors(vector1: Struct, vector2: Struct, rot_vector: Struct)
 
 # -- quaternions ---------------------------------------------------------------------------------
 
+
 def _product(left: Struct, right: Struct) -> Struct:
     """Return Hamilton's product."""
     ax, ay, az, aw = left.values
     bx, by, bz, bw = right.values
-    return Struct(QUAT, (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    ))
+    return Struct(
+        QUAT,
+        (
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ),
+    )
 
 
 @_function(QUAT)
@@ -213,8 +234,7 @@ def _from_to(from_: Struct, to: Struct) -> Struct:
     start, end = _normalized(from_), _normalized(to)
     if math.dist(start.values, [-value for value in end.values]) < 1e-9:
         return Struct(QUAT, (*_get_orthogonal_unit_vector(start).values, 0.0))
-    return _normalized(Struct(
-        QUAT, (*_cross(start, end).values, 1.0 + _dot(start, end))))
+    return _normalized(Struct(QUAT, (*_cross(start, end).values, 1.0 + _dot(start, end))))
 
 
 FUNCTIONS[QUAT, 'normal'] = _normalized
@@ -223,15 +243,18 @@ FUNCTIONS[QUAT, 'from_xyzw'] = lambda x, y, z, w: Struct(QUAT, (x, y, z, w))
 
 def _matrix(quaternion: Struct) -> np.ndarray:
     x, y, z, w = _normalized(quaternion).values
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def _enter_euler_angles(axes: str, frame: str) -> None:
     """Enter the functions of a convention: `s` turns about fixed axes, `r` about turned ones."""
+
     def from_euler(alpha: float, beta: float, gamma: float) -> Struct:
         turns = [
             _angle_axis(angle, FUNCTIONS[VEC3, f'{axis.upper()}_AXIS']())
@@ -251,7 +274,10 @@ def _enter_euler_angles(axes: str, frame: str) -> None:
 
 
 _SEQUENCES = [
-    first + second + third for first in 'xyz' for second in 'xyz' for third in 'xyz'
+    first + second + third
+    for first in 'xyz'
+    for second in 'xyz'
+    for third in 'xyz'
     if first != second != third
 ]
 for _axes in _SEQUENCES:
@@ -264,7 +290,8 @@ for _name in ('from_euler_angles', 'to_euler_angles'):
 # -- transforms ----------------------------------------------------------------------------------
 
 FUNCTIONS[POSE, 'create'] = lambda: Struct(
-    POSE, (Struct(VEC3, (0.0, 0.0, 0.0)), Struct(QUAT, (0.0, 0.0, 0.0, 1.0))))
+    POSE, (Struct(VEC3, (0.0, 0.0, 0.0)), Struct(QUAT, (0.0, 0.0, 0.0, 1.0)))
+)
 FUNCTIONS[POSE, 'from'] = lambda p, r: Struct(POSE, (p, r))
 
 
@@ -304,6 +331,7 @@ FUNCTIONS[LINE, 'length'] = lambda self: math.dist(self.values[0].values, self.v
 
 # -- matrices ------------------------------------------------------------------------------------
 
+
 def _square(struct: Struct) -> np.ndarray:
     size = math.isqrt(len(struct.values))
     return _array(struct).reshape(size, size)
@@ -320,7 +348,8 @@ def _enter_matrix(model: str) -> None:
     FUNCTIONS[model, 'from_row_major'] = lambda *values: Struct(model, values)
     FUNCTIONS[model, 'from_rows'] = lambda *rows: _rows(model, rows)
     FUNCTIONS[model, 'from_columns'] = lambda *columns: _struct(
-        model, _square(_rows(model, columns)).T)
+        model, _square(_rows(model, columns)).T
+    )
 
 
 for _model in (MATRIX3, MATRIX4):
@@ -330,7 +359,8 @@ FUNCTIONS[MATRIX4, 'transpose'] = lambda self: _struct(MATRIX4, _square(self).T)
 FUNCTIONS[MATRIX4, 'copy'] = lambda self: self
 FUNCTIONS[MATRIX4, 'get_affine_translation'] = lambda self: _struct(VEC3, _square(self)[:3, 3])
 FUNCTIONS[MATRIX4, 'get_affine_rotation'] = lambda self: _struct(
-    QUAT, quaternion_from_matrix(_square(self)[:3, :3]))
+    QUAT, quaternion_from_matrix(_square(self)[:3, :3])
+)
 
 
 @_function(MATRIX4)
@@ -347,6 +377,7 @@ def _symmetric_tensor(diag: Struct, e01_10: float, e02_20: float, e12_21: float)
 
 
 # -- operators -----------------------------------------------------------------------------------
+
 
 def _enter_linear(model: str) -> None:
     """Enter sums and differences of a model."""
@@ -379,7 +410,8 @@ OPERATORS['*', MATRIX3, MATRIX3] = lambda a, b: _struct(MATRIX3, _square(a) @ _s
 OPERATORS['*', MATRIX4, MATRIX4] = lambda a, b: _struct(MATRIX4, _square(a) @ _square(b))
 OPERATORS['*', MATRIX3, VEC3] = lambda a, b: _struct(VEC3, _square(a) @ _array(b))
 OPERATORS['*', POSE, POSE] = lambda a, b: Struct(
-    POSE, (_transform_vec3_point(a, b.values[0]), _product(a.values[1], b.values[1])))
+    POSE, (_transform_vec3_point(a, b.values[0]), _product(a.values[1], b.values[1]))
+)
 OPERATORS['+', 'Real', 'Real'] = lambda a, b: a + b
 OPERATORS['-', 'Real', 'Real'] = lambda a, b: a - b
 OPERATORS['*', 'Real', 'Real'] = lambda a, b: a * b

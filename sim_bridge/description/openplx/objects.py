@@ -99,8 +99,7 @@ class Object:
         if name in held.assigned:
             return True
         return any(
-            child.is_assigned(inner)
-            for child in _owned(held, name) for inner in child.members
+            child.is_assigned(inner) for child in _owned(held, name) for inner in child.members
         )
 
     def place_of(self, path: str) -> Place:
@@ -123,7 +122,8 @@ class Object:
             while waiting:
                 found.append(waiting.pop())
                 children = [
-                    child for name in found[-1].members for child in _owned(found[-1], name)]
+                    child for name in found[-1].members for child in _owned(found[-1], name)
+                ]
                 waiting.extend(reversed(children))
             self._all = tuple(found)
         return iter(self._all)
@@ -163,7 +163,9 @@ def _owned(owner: Object, name: str) -> Iterator[Object]:
     """Yield the objects that are values of a member, and no references."""
     value = owner.members[name]
     for item in value if isinstance(value, tuple) else (value,):
-        if isinstance(item, Object) and item.owner is owner and (
-            item.name.partition('[')[0] == name
+        if (
+            isinstance(item, Object)
+            and item.owner is owner
+            and (item.name.partition('[')[0] == name)
         ):
             yield item

@@ -167,7 +167,8 @@ class _Parser:
                     continue
                 if self._comes(Kind.INDENT):
                     raise _SyntaxError(
-                        self._next, 'an indented line that is in no model', 'indentation')
+                        self._next, 'an indented line that is in no model', 'indentation'
+                    )
                 statement = self._top_level()
                 found[type(statement)].append(statement)
             except _SyntaxError as err:
@@ -197,8 +198,10 @@ class _Parser:
             start = self._at
             self._take()
             declared = self._type()
-            if declared.is_array or len(declared.alternatives) > 1 or (
-                self._is(':') and not self._comes(Kind.LINE, 1)
+            if (
+                declared.is_array
+                or len(declared.alternatives) > 1
+                or (self._is(':') and not self._comes(Kind.LINE, 1))
             ):
                 value = self._value() if self._is(':') else None
                 if value is None:
@@ -246,8 +249,10 @@ class _Parser:
                     # some files of the bundles indent members deeper than the annotation above
                     if not statements or not isinstance(statements[-1], Annotation):
                         raise _SyntaxError(
-                            self._next, 'indented deeper than the line above, which ends in no '
-                            "':'", 'indentation')
+                            self._next,
+                            "indented deeper than the line above, which ends in no ':'",
+                            'indentation',
+                        )
                     self._take()
                     opened += 1
                 else:
@@ -273,8 +278,7 @@ class _Parser:
             self._end_line()
             return annotation
         # words are names too: `with`, `optional` … count as words where a name follows
-        is_word = self._comes(Kind.NAME, 1) and not (
-            self._is('is', 1) or self._is('becomes', 1))
+        is_word = self._comes(Kind.NAME, 1) and not (self._is('is', 1) or self._is('becomes', 1))
         if is_word:
             if self._is('with'):
                 self._take()
@@ -301,7 +305,8 @@ class _Parser:
             else:
                 self._end_line()
             return Declaration(
-                token.line, token.column, names, declared, value, is_optional, becomes)
+                token.line, token.column, names, declared, value, is_optional, becomes
+            )
         if not self._is(':'):
             self._fail("expected 'is', 'becomes' or ':'")
         return Assignment(token.line, token.column, names, self._value())
@@ -336,8 +341,7 @@ class _Parser:
             is_array = self._brackets() or is_array
         traits = self._paths('a trait') if self._skip('with') else ()
         is_reference = self._skip('reference')
-        return Type(
-            start.line, start.column, tuple(alternatives), is_array, traits, is_reference)
+        return Type(start.line, start.column, tuple(alternatives), is_array, traits, is_reference)
 
     def _brackets(self) -> bool:
         if self._is('[') and self._is(']', 1):
@@ -383,8 +387,10 @@ class _Parser:
             rest.append((self._take().text, operand()))
             if len(rest) > _MOST_TERMS:
                 raise _SyntaxError(
-                    start, f'more than {_MOST_TERMS} operands of an expression are not read',
-                    'too-large')
+                    start,
+                    f'more than {_MOST_TERMS} operands of an expression are not read',
+                    'too-large',
+                )
         if not rest:
             return first
         return Operation(start.line, start.column, first, tuple(rest))

@@ -10,31 +10,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_SURFACE_CONTACT = 'Physics3D.Interactions.SurfaceContact'
 _MOVED = {
     ('Physics', 'Charges', 'Geometries'): ('ContactGeometry', 'LinearElasticMaterial', 'Material'),
     ('Physics', 'Charges', 'Interactions'): ('Connector',),
     ('Physics3D', 'Charges', 'Geometries'): (
-        'Box', 'Capsule', 'ContactGeometry', 'ConvexMesh', 'Cylinder', 'ExternalTriMeshGeometry',
-        'Sphere', 'TriMesh', 'TriMeshGeometry',
+        'Box',
+        'Capsule',
+        'ContactGeometry',
+        'ConvexMesh',
+        'Cylinder',
+        'ExternalTriMeshGeometry',
+        'Sphere',
+        'TriMesh',
+        'TriMeshGeometry',
     ),
     ('Physics3D', 'Charges', 'Interactions'): (
-        'AdaptiveMateConnector', 'MateConnector', 'RedirectedMateConnector',
-        'StructuralPlanarConnector', 'World',
+        'AdaptiveMateConnector',
+        'MateConnector',
+        'RedirectedMateConnector',
+        'StructuralPlanarConnector',
+        'World',
     ),
     ('Physics1D', 'Charges', 'Interactions'): (
-        'LinearConnector', 'MateConnector', 'RotationalConnector',
+        'LinearConnector',
+        'MateConnector',
+        'RotationalConnector',
     ),
 }
 
 _MODELS = {
     **{
         f'{bundle}.{old}.{name}': f'{bundle}.{new}.{name}'
-        for (bundle, old, new), names in _MOVED.items() for name in names
+        for (bundle, old, new), names in _MOVED.items()
+        for name in names
     },
     'Physics.Charges.Charge': 'Physics.Interactions.Connector',
     'Physics3D.Transform': 'Math.AffineTransform',
-    'Physics3D.Signals.MateConnector.Velocity3DOutput':
-        'Physics3D.Signals.MateConnector.LinearVelocity3DOutput',
+    'Physics3D.Signals.MateConnector.Velocity3DOutput': (
+        'Physics3D.Signals.MateConnector.LinearVelocity3DOutput'
+    ),
     'Physics3D.Signals.RigidBodyVelocityOutput': 'Physics3D.Signals.LinearVelocity3DOutput',
     'Physics3D.Signals.RigidBodyPositionOutput': 'Physics3D.Signals.Position3DOutput',
     'Physics3D.Signals.RigidBodyRPYOutput': 'Physics3D.Signals.RPYOutput',
@@ -43,13 +58,16 @@ _MODELS = {
     'Physics3D.Signals.HingeAngularVelocityOutput': 'Physics.Signals.AngularVelocity1DOutput',
     'Physics3D.Signals.LinearSpringPositionInput': 'Physics.Signals.Position1DInput',
     'Physics3D.Signals.TorsionSpringAngleInput': 'Physics.Signals.AngleInput',
-    'Physics3D.Signals.RotationalVelocityMotorVelocityInput':
-        'Physics.Signals.AngularVelocity1DInput',
+    'Physics3D.Signals.RotationalVelocityMotorVelocityInput': (
+        'Physics.Signals.AngularVelocity1DInput'
+    ),
     'Physics3D.Signals.LinearVelocityMotorVelocityInput': 'Physics.Signals.LinearVelocity1DInput',
-    'Physics1D.Signals.RotationalVelocityMotor1DVelocityInput':
-        'Physics.Signals.AngularVelocity1DInput',
-    'Physics1D.Signals.RotationalBodyAngularVelocityOutput':
-        'Physics.Signals.AngularVelocity1DOutput',
+    'Physics1D.Signals.RotationalVelocityMotor1DVelocityInput': (
+        'Physics.Signals.AngularVelocity1DInput'
+    ),
+    'Physics1D.Signals.RotationalBodyAngularVelocityOutput': (
+        'Physics.Signals.AngularVelocity1DOutput'
+    ),
     'Physics1D.Signals.RotationalBodyAngleOutput': 'Physics.Signals.AngleOutput',
     'DriveTrain.Signals.CombustionEngineThrottleInput': 'Physics.Signals.FractionInput',
     'DriveTrain.Signals.CombustionEngineTorqueOutput': 'Physics.Signals.Torque1DOutput',
@@ -59,8 +77,7 @@ _MODELS = {
     'Robotics.Joints.TorqueDriveTrain': 'Robotics.Joints.FlexibleJointDriveTrain',
     'Robotics.Joints.AngularVelocityDriveTrain': 'Robotics.Joints.FlexibleJointDriveTrain',
     **{
-        f'Physics3D.Interactions.SurfaceContact.{name}Trait':
-            f'Physics3D.Interactions.SurfaceContact.Traits.{name}'
+        f'{_SURFACE_CONTACT}.{name}Trait': f'{_SURFACE_CONTACT}.Traits.{name}'
         for name in ('BodyOrientedFriction', 'GeometryOrientedFriction', 'OrientedFriction')
     },
 }
@@ -70,7 +87,8 @@ _ATTRIBUTES = {
     'charges': ('connectors', ('Physics.Interactions.Interaction',)),
     'desired_speed': (
         'target_speed',
-        ('Physics3D.Interactions.VelocityMotor', 'Physics1D.Interactions.VelocityMotor')),
+        ('Physics3D.Interactions.VelocityMotor', 'Physics1D.Interactions.VelocityMotor'),
+    ),
     'rigid_body': ('source', ('Physics.Signals.Output', 'Physics.Signals.Input')),
     'prismatic': ('source', ('Physics.Signals.Output',)),
     'hinge': ('source', ('Physics.Signals.Output',)),

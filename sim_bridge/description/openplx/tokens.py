@@ -75,8 +75,11 @@ class _Lines:
             closed = self._levels.pop()
             if width > self._levels[-1]:
                 self._report(
-                    'indentation', line, width + 1,
-                    f'{width} spaces end no block: expected {self._levels[-1]} or {closed}')
+                    'indentation',
+                    line,
+                    width + 1,
+                    f'{width} spaces end no block: expected {self._levels[-1]} or {closed}',
+                )
                 self._levels.append(width)
                 return
             self._tokens.append(Token(Kind.DEDENT, '', line, width + 1))
@@ -114,7 +117,7 @@ def tokenize(text: str, report: Report) -> list[Token]:
             report('syntax', line, column, f'the character {match.group()!r} means nothing here')
             continue
         if is_new:
-            before = text[start:match.start()].replace('\ufeff', '')
+            before = text[start : match.start()].replace('\ufeff', '')
             lines.begin(len(before.expandtabs(_TAB)), line)
             is_new, first = False, len(tokens)
         if len(tokens) > MOST_TOKENS:

@@ -84,11 +84,11 @@ class EntityChange:
 
 def changes_from_text(text: str, what: str) -> tuple[EntityChange, ...]:
     """Read changes of a YAML text; raises InvalidValueError, about `what`, with all errors."""
-    content = mapping_from_text(
-        text, what, 'YAML of changes by entity, as in docs/services.md')
+    content = mapping_from_text(text, what, 'YAML of changes by entity, as in docs/services.md')
     findings = Findings()
     found = tuple(
-        _entity(each) for each in Section({'changes': content}, '', findings).sections('changes'))
+        _entity(each) for each in Section({'changes': content}, '', findings).sections('changes')
+    )
     check(findings, text, what)
     return found
 
@@ -104,16 +104,25 @@ def _entity(section: Section) -> EntityChange:
     own = read_robot(section)
     for each in (*links, section):
         each.close()
-    return EntityChange(section.name, own, tuple(read), {
-        each.name: read_settings(each) for each in joints})
+    return EntityChange(
+        section.name, own, tuple(read), {each.name: read_settings(each) for each in joints}
+    )
 
 
 def _link(section: Section, name: str | None) -> LinkChange:
-    mass = {'m': section.number('mass', None), 'c': section.vector('center_of_mass', 3, None),
-            'I': section.matrix('inertia')}
+    mass = {
+        'm': section.number('mass', None),
+        'c': section.vector('center_of_mass', 3, None),
+        'I': section.matrix('inertia'),
+    }
     shapes = tuple(map(_shape, section.sections('shapes')))
-    return LinkChange(name, read_link(section), Values.given(mass, section),
-                      section.number('density', None), shapes)
+    return LinkChange(
+        name,
+        read_link(section),
+        Values.given(mass, section),
+        section.number('density', None),
+        shapes,
+    )
 
 
 def _shape(section: Section) -> ShapeChange:

@@ -55,8 +55,10 @@ def _field(section: Section) -> SceneField | None:
         return None
     values = {
         each.name: section.vector(each.name, 3, each.default)
-        if isinstance(each.default, tuple) else section.number(each.name, each.default)
-        for each in fields(kind)}
+        if isinstance(each.default, tuple)
+        else section.number(each.name, each.default)
+        for each in fields(kind)
+    }
     section.close()
     made = section.make(lambda: kind(**values))
     return None if made is None else SceneField(section.name, made, links, section.line)

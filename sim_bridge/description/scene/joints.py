@@ -47,9 +47,26 @@ ANGULAR_MOTOR, MOTOR, WORLD = 'angular_motor', 'motor', 'world'
 
 # In the order in which they are set: one may set others, or bound them.
 AXIS_NUMBERS = (
-    'damping', 'friction', 'back_friction', 'bearing_friction', 'armature', 'stiffness',
-    'reference', 'upper', 'lower', 'effort_limit', 'lower_effort_limit', 'velocity_limit', 'kp',
-    'kd', 'max_effort', 'min_effort', 'bounce', 'stop_erp', 'stop_cfm')
+    'damping',
+    'friction',
+    'back_friction',
+    'bearing_friction',
+    'armature',
+    'stiffness',
+    'reference',
+    'upper',
+    'lower',
+    'effort_limit',
+    'lower_effort_limit',
+    'velocity_limit',
+    'kp',
+    'kd',
+    'max_effort',
+    'min_effort',
+    'bounce',
+    'stop_erp',
+    'stop_cfm',
+)
 _TARGETS = ('target_position', 'target_velocity', 'u')
 _POINTS = ('anchor', 'anchor2', 'axis', 'axis2', 'normal')
 _BREAKING = ('break_force', 'break_torque', 'break_limits')
@@ -114,15 +131,25 @@ def _joint(section: Section) -> SceneJoint | None:
     own = {key: numbers(section, key) for key in _BREAKING}
     if kind != ANGULAR_MOTOR:
         own |= _axis(section).items
-    settings = JointSettings(Values.given(own, section), tuple(
-        _axis(part, with_angle=kind == ANGULAR_MOTOR) for part in axes))
+    settings = JointSettings(
+        Values.given(own, section),
+        tuple(_axis(part, with_angle=kind == ANGULAR_MOTOR) for part in axes),
+    )
     groups, enabled = section.texts('groups') or (), section.flag('enabled', True)
     for part in (*axes, section):
         part.close()
     if between is None or not kind or (kind == MOTOR and not beside[0]):
         return None
-    return SceneJoint(section.name, kind, between, beside, Values.given(arguments, section),
-                      settings, groups, enabled)
+    return SceneJoint(
+        section.name,
+        kind,
+        between,
+        beside,
+        Values.given(arguments, section),
+        settings,
+        groups,
+        enabled,
+    )
 
 
 def _axis(section: Section, with_angle: bool = False) -> Values:
@@ -158,5 +185,7 @@ def _turning(section: Section, axes: Sequence[Section]) -> dict[str, Any]:
             part.error('direction', '', 'missing; 3 numbers')
     sides = [part.text('fixed_on', None) for part in axes]
     return {
-        'axes': [each for each in directions if each is not None], 'euler': is_euler,
-        'fixed_on': [side or 'first' for side in sides] if any(sides) else None}
+        'axes': [each for each in directions if each is not None],
+        'euler': is_euler,
+        'fixed_on': [side or 'first' for side in sides] if any(sides) else None,
+    }

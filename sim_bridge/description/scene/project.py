@@ -85,8 +85,14 @@ def read_project(path: Path, findings: Findings) -> SceneDescription:
     robots = tuple(project.robots(items))
     project.warn_of_others(items)
     return SceneDescription(
-        str(path), simulator.gravity, materials, contacts, robots=robots,
-        settings=simulator.settings, time_step=simulator.time_step)
+        str(path),
+        simulator.gravity,
+        materials,
+        contacts,
+        robots=robots,
+        settings=simulator.settings,
+        time_step=simulator.time_step,
+    )
 
 
 def _items(section: Section, is_in_world: bool = False) -> Iterator[_Item]:
@@ -118,18 +124,22 @@ class _Project:
             description = None if found is None else self._description(item, found)
             if found is None or description is None:
                 continue
-            name = free_name(
-                name_in(item.section, 'name') or description.name, taken.__contains__)
+            name = free_name(name_in(item.section, 'name') or description.name, taken.__contains__)
             taken.add(name)
             space = free_name(namespace_for(name), spaces.__contains__)
             spaces.add(space)
             moves = _moves_in_parts(description)
             yield SceneRobot(
-                name, str(found), space,
+                name,
+                str(found),
+                space,
                 MappingProxyType(self._arguments(item, description, moves)),
-                Values.given({}, item.section), MappingProxyType({}), MappingProxyType({}),
+                Values.given({}, item.section),
+                MappingProxyType({}),
+                MappingProxyType({}),
                 item.section.line,
-                is_object=not (moves or description.sensors or description.crawlers))
+                is_object=not (moves or description.sensors or description.crawlers),
+            )
 
     def _arguments(
         self, item: _Item, description: RobotDescription, moves: bool
@@ -138,26 +148,34 @@ class _Project:
         if data.has('parent_body_linkage'):
             self._warn(item.section, 'is attached to another body; attach it by a joint')
         is_fixed = data.flag(
-            'fix_root' if data.has('fix_root') else 'staticModel', description.fixed_base)
+            'fix_root' if data.has('fix_root') else 'staticModel', description.fixed_base
+        )
         is_static = is_fixed and not moves and not description.crawlers
         collides = data.flag(key_of(data, 'collision_detection'), True)
         position, turned = self._pose(data, description)
         return {
-            'fixed_base': is_fixed, 'position': tuple(position),
+            'fixed_base': is_fixed,
+            'position': tuple(position),
             'orientation': tuple(quaternion_from_matrix(turned).tolist()),
             # rooms and terrain are hollow; what moves is cheaper as hulls
             'collisions': ('mesh' if is_static else 'hull') if collides else 'none',
             'missing_meshes': 'warning',
             'self_collision': data.flag(key_of(data, 'self_collision_detection'), False),
-            'material': None, 'package_paths': [], 'xacro_args': {}, 'sensors': (),
-            'joint_positions': self._positions(data, description)}
+            'material': None,
+            'package_paths': [],
+            'xacro_args': {},
+            'sensors': (),
+            'joint_positions': self._positions(data, description),
+        }
 
     def _pose(self, data: Section, description: RobotDescription) -> tuple[Any, Any]:
         """Return where the root link begins: position [m], rotation (3, 3)."""
         base = description.base_pose
         position, turned = base.position, base.rotation
-        for keys in (('root_translation', 'root_position'),
-                     ('initial_root_translation', 'initial_root_position')):
+        for keys in (
+            ('root_translation', 'root_position'),
+            ('initial_root_translation', 'initial_root_position'),
+        ):
             key = key_of(data, *keys)
             if data.has(key):
                 position = translation(data, key)
@@ -178,14 +196,20 @@ class _Project:
         seats = list(_seats(description))
         found: dict[str, float] = {}
         # degrees, of sliding joints too
-        for keys, unit in ((('joint_displacements',), _DEGREE), (('joint_positions',), 1.0),
-                           (('initial_joint_displacements',), _DEGREE),
-                           (('initial_joint_positions',), 1.0)):
+        for keys, unit in (
+            (('joint_displacements',), _DEGREE),
+            (('joint_positions',), 1.0),
+            (('initial_joint_displacements',), _DEGREE),
+            (('initial_joint_positions',), 1.0),
+        ):
             given = data.matrix(key_of(data, *keys)) if data.peek(key_of(data, *keys)) else None
             for name, value in zip(seats, () if given is None else given.ravel(), strict=False):
                 joint = description.joints.get(name or '')
                 if joint is not None and joint.type in (
-                        JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC):
+                    JointType.REVOLUTE,
+                    JointType.CONTINUOUS,
+                    JointType.PRISMATIC,
+                ):
                     limits = joint.limits
                     found[joint.name] = min(max(value * unit, limits.lower), limits.upper)
         return found
@@ -197,8 +221,11 @@ class _Project:
             except DescriptionError as err:
                 self._read[path] = None
                 for finding in err.report.errors:
-                    item.section.error('file', str(path), f'line {finding.line}: '
-                                       f'{finding.subject}: {finding.message}')
+                    item.section.error(
+                        'file',
+                        str(path),
+                        f'line {finding.line}: {finding.subject}: {finding.message}',
+                    )
             except SimBridgeError as err:
                 self._read[path] = None
                 item.section.error('file', str(path), str(err))
@@ -206,8 +233,11 @@ class _Project:
 
     def simulator(self, items: Iterable[_Item]) -> _Simulator:
         """Return what the ODE simulator item says, or the first of others."""
-        simulators = [item for item in items if item.kind.endswith(_SIMULATOR)
-                      and item.kind != f'Sub{_SIMULATOR}']
+        simulators = [
+            item
+            for item in items
+            if item.kind.endswith(_SIMULATOR) and item.kind != f'Sub{_SIMULATOR}'
+        ]
         chosen = next((item for item in simulators if item.kind == _ODE), None)
         if chosen is None:
             if not simulators:
@@ -226,16 +256,23 @@ class _Project:
         iterations = _first(data, 'num_iterations')
         if iterations is not None:
             settings['iterations'] = int(iterations)
-        for name, keys in (('erp', ('global_erp', 'globalERP')),
-                           ('cfm', ('global_cfm', 'globalCFM'))):
+        for name, keys in (
+            ('erp', ('global_erp', 'globalERP')),
+            ('cfm', ('global_cfm', 'globalCFM')),
+        ):
             value = _first(data, *keys, least=0.0)
             if value is not None:
                 settings[name] = value
         if data.flag('use_2d_mode' if data.has('use_2d_mode') else '2Dmode', False):
-            self._warn(chosen.section, 'the 2D mode is not simulated: hold bodies in the plane by '
-                       'joints')
-        return _Simulator(data.vector('gravity', 3, None), Values.given(settings, data), step,
-                          _first(data, 'friction', least=0.0))
+            self._warn(
+                chosen.section, 'the 2D mode is not simulated: hold bodies in the plane by joints'
+            )
+        return _Simulator(
+            data.vector('gravity', 3, None),
+            Values.given(settings, data),
+            step,
+            _first(data, 'friction', least=0.0),
+        )
 
     def materials(
         self, world: _Item
@@ -247,8 +284,10 @@ class _Project:
             return (), ()
         path = self._resolved(str(given))
         if path is None:
-            self._warn(world.section, f'the material table {given} is not found; bodies have the '
-                       'material default')
+            self._warn(
+                world.section,
+                f'the material table {given} is not found; bodies have the material default',
+            )
             return (), ()
         content = read_mapping(path, self._findings)
         table = Section(content or {}, 'materials', self._findings)
@@ -266,7 +305,8 @@ class _Project:
         for each in table.list_of_sections(key_of(table, 'contact_materials')):
             pair = [_material_name(name) for name in each.texts('materials', 2) or ()]
             numbers: dict[str, Any] = {
-                name: each.number(name, None) for name in ('friction', 'restitution')}
+                name: each.number(name, None) for name in ('friction', 'restitution')
+            }
             contact = each.make(partial(ContactMaterial, **numbers))
             unknown = set(pair) - known
             if unknown:
@@ -279,8 +319,10 @@ class _Project:
         """Warn of items that would act on the simulation, and do not here."""
         for item in items:
             if item.kind.endswith('ControllerItem'):
-                self._warn(item.section, 'a controller of Choreonoid is not run; command the '
-                           'robot on its topics')
+                self._warn(
+                    item.section,
+                    'a controller of Choreonoid is not run; command the robot on its topics',
+                )
 
     def _file(self, data: Section, *keys: str) -> Path | None:
         key = key_of(data, *keys)
@@ -289,8 +331,14 @@ class _Project:
             return None
         path = self._resolved(given)
         if path is None:
-            hint = ('; ${SHARE} is the environment variable SHARE, or a folder share above the '
-                    'project') if '${SHARE}' in given else ''
+            hint = (
+                (
+                    '; ${SHARE} is the environment variable SHARE, or a folder share above the '
+                    'project'
+                )
+                if '${SHARE}' in given
+                else ''
+            )
             data.error(key, given, f'no such file{hint}')
         return path
 

@@ -108,15 +108,14 @@ from sim_bridge.shapes.materials import MaterialLibrary
 
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
 _MATERIAL_KEYS = tuple(
-    f.name for f in fields(Material) if f.name not in ('name', 'kind', 'contacts'))
+    f.name for f in fields(Material) if f.name not in ('name', 'kind', 'contacts')
+)
 _CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
 _TEXTS = ('friction_model', 'solver')
 _READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
-def read_scene(
-    source: str | Path | Mapping[str, object], values: str = ''
-) -> SceneDescription:
+def read_scene(source: str | Path | Mapping[str, object], values: str = '') -> SceneDescription:
     """
     Read a scene from a YAML file, or take it from a mapping as a YAML file would hold it.
 
@@ -131,7 +130,8 @@ def read_scene(
     if isinstance(source, (str, Path)) and str(source).endswith(PROJECT_SUFFIX):
         if values:
             raise InvalidValueError(
-                "parameter 'world_values'", values, 'none with a project: it is no YAML scene')
+                "parameter 'world_values'", values, 'none with a project: it is no YAML scene'
+            )
         # imported here, since most worlds are made without it
         from sim_bridge.description.scene.project import read_project
 
@@ -160,13 +160,15 @@ def check_values(text: str) -> dict[tuple[str | int, ...], object]:
     """Return the parameter `world_values` by path; raises InvalidValueError."""
     what = "parameter 'world_values'"
     content = mapping_from_text(
-        text, what, 'YAML of values by their paths in `world`, such as {objects.ball.mass: 0.2}')
+        text, what, 'YAML of values by their paths in `world`, such as {objects.ball.mass: 0.2}'
+    )
     return {read_path(path, what): value for path, value in content.items()}
 
 
 def _with_values(content: Mapping[str, object], text: str) -> Mapping[str, object]:
-    return overlaid(content, {
-        ('world', *path): value for path, value in check_values(text).items()})
+    return overlaid(
+        content, {('world', *path): value for path, value in check_values(text).items()}
+    )
 
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
@@ -174,11 +176,15 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     force_fields = read_fields(world, 'force_fields')
     library = _library(world, folder)
     materials = tuple(
-        material for section in world.sections('materials')
-        if (material := _material(section, library)) is not None)
+        material
+        for section in world.sections('materials')
+        if (material := _material(section, library)) is not None
+    )
     contacts = tuple(
-        contact for contact in map(_contact_material, world.list_of_sections('contact_materials'))
-        if contact is not None)
+        contact
+        for contact in map(_contact_material, world.list_of_sections('contact_materials'))
+        if contact is not None
+    )
     apart = tuple(world.pairs('apart'))
     ground = _ground(world)
     bodies = tuple(_body(section, folder) for section in world.sections('objects'))
@@ -188,8 +194,20 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     description = world.text('description', '')
     world.close()
     return SceneDescription(
-        label, gravity, materials, contacts, apart, bodies, robots, ground, openplx, force_fields,
-        joints, settings, description=description)
+        label,
+        gravity,
+        materials,
+        contacts,
+        apart,
+        bodies,
+        robots,
+        ground,
+        openplx,
+        force_fields,
+        joints,
+        settings,
+        description=description,
+    )
 
 
 def _gravity(world: Section) -> Gravity | None:
@@ -198,8 +216,9 @@ def _gravity(world: Section) -> Gravity | None:
     section = world.section('gravity')
     assert section is not None
     center = section.vector('center', 3, PointGravity.center)
-    numbers = {key: section.number(key, getattr(PointGravity, key))
-               for key in ('strength', 'exponent')}
+    numbers = {
+        key: section.number(key, getattr(PointGravity, key)) for key in ('strength', 'exponent')
+    }
     section.close()
     try:
         return PointGravity(center, **numbers)
@@ -220,7 +239,8 @@ def _library(world: Section, folder: Path) -> MaterialLibrary:
 def _material(section: Section, library: MaterialLibrary) -> Material | None:
     values: dict[str, Any] = {
         key: section.flag(key, None) if key == 'reduce' else section.number(key, None)
-        for key in _MATERIAL_KEYS}
+        for key in _MATERIAL_KEYS
+    }
     kind, preset = section.text('kind', None), section.text('library', None)
     # AGX's and Choreonoid's words
     roughness, viscosity = (section.number(key, None) for key in ('roughness', 'viscosity'))
@@ -240,8 +260,9 @@ def _material(section: Section, library: MaterialLibrary) -> Material | None:
     if preset is None:
         return section.make(lambda: Material(section.name, **given))
     if preset not in library:
-        section.error('library', preset, str(UnknownNameError(
-            'material of the library', preset, library)))
+        section.error(
+            'library', preset, str(UnknownNameError('material of the library', preset, library))
+        )
         return None
     return section.make(lambda: library.load(preset, name=section.name, **given))
 
@@ -250,7 +271,9 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
     pair = section.texts('between', 2)
     values: dict[str, Any] = {
         key: section.text(key, None) if key in _TEXTS else section.number(key, None)
-        for key in _CONTACT_KEYS if key not in _READ_APART}
+        for key in _CONTACT_KEYS
+        if key not in _READ_APART
+    }
     values |= {key: section.flag(key, None) for key in ('reduce', 'contact_area')}
     bins = section.number('bins', None)
     values['bins'] = int(bins) if bins is not None and bins.is_integer() else bins
@@ -278,8 +301,13 @@ def _direction(section: Section) -> FrictionDirection | None:
     if axis is None and not direction.has('axis'):
         direction.error('axis', '', 'missing; 3 numbers')
     direction.close()
-    return None if axis is None else direction.make(
-        lambda: direction_of((None if robot is None else (robot, link), axis), ''))
+    return (
+        None
+        if axis is None
+        else direction.make(
+            lambda: direction_of((None if robot is None else (robot, link), axis), '')
+        )
+    )
 
 
 def _keep_one(section: Section, own: str, other: str) -> None:
@@ -295,8 +323,10 @@ def _ground(world: Section) -> Mapping[str, object] | None:
     section = world.section('ground')
     if section is None:
         return None
-    arguments = {'material': section.text('material', None),
-                 'height': section.number('height', 0.0)}
+    arguments = {
+        'material': section.text('material', None),
+        'height': section.number('height', 0.0),
+    }
     section.close()
     return MappingProxyType(arguments)
 
@@ -315,9 +345,12 @@ def _body(section: Section, folder: Path) -> SceneBody:
     arguments: dict[str, object] = {
         'motion': section.choice('motion', MOTIONS, 'dynamic'),
         'material': section.text('material', None),
-        'mass': section.number('mass', None), 'density': section.number('density', None),
-        'inertia': section.matrix('inertia'), **section.pose(),
-        'sensors': _sensors(section, section.name)}
+        'mass': section.number('mass', None),
+        'density': section.number('density', None),
+        'inertia': section.matrix('inertia'),
+        **section.pose(),
+        'sensors': _sensors(section, section.name),
+    }
     for key in _BODY_VECTORS:
         value = section.vector(key, 3, None)
         if value is not None:
@@ -325,20 +358,28 @@ def _body(section: Section, folder: Path) -> SceneBody:
     link, own, namespace = read_link(section), read_robot(section), _namespace(section)
     section.close()
     return SceneBody(
-        section.name, tuple(p for p in placed if p is not None), namespace,
-        MappingProxyType(arguments), link, own, section.line)
+        section.name,
+        tuple(p for p in placed if p is not None),
+        namespace,
+        MappingProxyType(arguments),
+        link,
+        own,
+        section.line,
+    )
 
 
 def _robot(section: Section, folder: Path) -> SceneRobot:
     packages = [str(folder / path) for path in section.texts('package_paths') or ()]
     urdf = _urdf(section, folder, packages)
     arguments: dict[str, object] = {
-        'fixed_base': section.flag('fixed_base', None), **section.pose(),
+        'fixed_base': section.flag('fixed_base', None),
+        **section.pose(),
         'collisions': section.choice('collisions', ('hull', 'hulls', 'mesh', 'none'), 'hull'),
         'missing_meshes': section.choice('missing_meshes', ('error', 'warning'), 'error'),
         'self_collision': section.flag('self_collision', None),
         'material': section.text('material', None),
-        'package_paths': packages, 'xacro_args': section.mapping('xacro_args'),
+        'package_paths': packages,
+        'xacro_args': section.mapping('xacro_args'),
         'sensors': _sensors(section),
     }
     srdf = section.text('srdf', None)
@@ -354,10 +395,16 @@ def _robot(section: Section, folder: Path) -> SceneRobot:
     for each in (*links, section):
         each.close()
     return SceneRobot(
-        section.name, urdf, namespace, MappingProxyType(arguments), own,
+        section.name,
+        urdf,
+        namespace,
+        MappingProxyType(arguments),
+        own,
         MappingProxyType(mediums),
         MappingProxyType({each.name: read_joint_settings(each) for each in settings}),
-        section.line, controller=controller)
+        section.line,
+        controller=controller,
+    )
 
 
 def _openplx(section: Section, folder: Path) -> SceneOpenPlx:
@@ -366,11 +413,14 @@ def _openplx(section: Section, folder: Path) -> SceneOpenPlx:
     if given and file is None:
         section.error('file', given, explain_unresolved(given, base=folder))
     arguments = {
-        'model': section.text('model', None), **section.pose(),
-        'bundle_paths': [folder / path for path in section.texts('bundle_paths') or ()]}
+        'model': section.text('model', None),
+        **section.pose(),
+        'bundle_paths': [folder / path for path in section.texts('bundle_paths') or ()],
+    }
     section.close()
     return SceneOpenPlx(
-        section.name, str(file or given), MappingProxyType(arguments), section.line)
+        section.name, str(file or given), MappingProxyType(arguments), section.line
+    )
 
 
 def _namespace(section: Section) -> str:
@@ -380,8 +430,12 @@ def _namespace(section: Section) -> str:
     if namespace is None:
         return namespace_for(section.name)
     if not re.fullmatch(rf'{word}(/{word})*', namespace, re.ASCII):
-        section.error('namespace', namespace, 'must be words of letters, digits and _, none of '
-                      'which begins with a digit, with a / between two')
+        section.error(
+            'namespace',
+            namespace,
+            'must be words of letters, digits and _, none of '
+            'which begins with a digit, with a / between two',
+        )
     return namespace
 
 
@@ -389,8 +443,10 @@ def _sensors(section: Section, link: str = '') -> tuple[SensorDescription, ...]:
     """Return the sensors of a robot or an object; link: of those that name none."""
     given = section.mapping('sensors')
     if link:
-        given = {name: {'link': link, **each} if isinstance(each, Mapping) else each
-                 for name, each in given.items()}
+        given = {
+            name: {'link': link, **each} if isinstance(each, Mapping) else each
+            for name, each in given.items()
+        }
     try:
         return sensors_from_mapping(given)
     except DescriptionError as err:

@@ -46,19 +46,26 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
         section.knows(kind)
     if len(given) != 1:
         section.error(
-            given[0] if given else 'shape', '',
-            f'must hold exactly one of {", ".join(SHAPES)}; found {", ".join(given) or "none"}')
+            given[0] if given else 'shape',
+            '',
+            f'must hold exactly one of {", ".join(SHAPES)}; found {", ".join(given) or "none"}',
+        )
         return None
     shape = section.make(lambda: SHAPES[given[0]](section, given[0], folder))
     arguments: dict[str, Any] = {
-        'sensor': section.flag('sensor', False), 'enabled': section.flag('enabled', True),
+        'sensor': section.flag('sensor', False),
+        'enabled': section.flag('enabled', True),
         'groups': section.texts('groups') or (),
         'surface_velocity': section.vector('surface_velocity', 3, (0.0, 0.0, 0.0)),
-        'friction_direction': section.vector('friction_direction', 3, None)}
+        'friction_direction': section.vector('friction_direction', 3, None),
+    }
     if not is_body:
         arguments |= {
-            **section.pose(), 'name': section.text('name', ''),
-            'material': section.text('material', None), 'mass': section.flag('mass', True)}
+            **section.pose(),
+            'name': section.text('name', ''),
+            'material': section.text('material', None),
+            'mass': section.flag('mass', True),
+        }
     if shape is None:
         return None
     return section.make(lambda: Placed(shape, **arguments))
@@ -68,11 +75,13 @@ def _sized(build: Callable[[tuple[float, float, float]], Shape]) -> _Reader:
     def read(section: Section, key: str, folder: Path) -> Shape | None:
         size = section.vector(key, 3, None)
         return None if size is None else build((size[0], size[1], size[2]))
+
     return read
 
 
 def _round(
-    build: Callable[..., Shape], needed: Sequence[str] = ('radius', 'length'),
+    build: Callable[..., Shape],
+    needed: Sequence[str] = ('radius', 'length'),
     optional: Sequence[str] = (),
 ) -> _Reader:
     def read(section: Section, key: str, folder: Path) -> Shape | None:
@@ -87,6 +96,7 @@ def _round(
             return None
         given = {name: size for name, size in sizes.items() if size is not None}
         return inner.make(lambda: build(**given))
+
     return read
 
 
@@ -133,7 +143,8 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
         return inner.make(lambda: TriangleMesh(found.vertices, found.triangles, margin))
     if mesh is not None or vertices is None or triangles is None:
         section.error(
-            key, section.peek(key), 'must hold either vertices [m] and triangles, or file')
+            key, section.peek(key), 'must hold either vertices [m] and triangles, or file'
+        )
         return None
     if not np.array_equal(triangles, np.round(triangles)) or np.abs(triangles).max() > _EXACT:
         inner.error('triangles', inner.peek('triangles'), 'must hold whole numbers of vertices')
@@ -151,8 +162,11 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
     inner.close()
     if sum(each is not None for each in (heights, file, image)) != 1 or size is None:
         section.error(
-            key, '', 'must hold size [m] and one of heights [m], file (numbers by rows) and '
-            'image, whose size is of three numbers')
+            key,
+            '',
+            'must hold size [m] and one of heights [m], file (numbers by rows) and '
+            'image, whose size is of three numbers',
+        )
         return None
     if image is not None:
         try:
@@ -163,8 +177,7 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
     if file is not None:
         heights = _heights_of(inner, folder / file)
     lengths = size[0], size[1]
-    return None if heights is None else inner.make(
-        lambda: HeightField(heights, lengths, bottom))
+    return None if heights is None else inner.make(lambda: HeightField(heights, lengths, bottom))
 
 
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:
@@ -198,11 +211,19 @@ def _file(section: Section, folder: Path) -> TriangleMesh | None:
 
 
 SHAPES: dict[str, _Reader] = {
-    'box': _sized(Box), 'sphere': _sphere, 'cylinder': _round(Cylinder),
-    'capsule': _round(Capsule), 'cone': _round(Cone, optional=('top_radius',)),
+    'box': _sized(Box),
+    'sphere': _sphere,
+    'cylinder': _round(Cylinder),
+    'capsule': _round(Capsule),
+    'cone': _round(Cone, optional=('top_radius',)),
     'ellipsoid': _sized(Ellipsoid),
     'hollow_cylinder': _round(HollowCylinder, ('radius', 'length', 'inner_radius')),
     'hollow_cone': _round(
-        HollowCone, ('radius', 'length', 'inner_radius'), ('top_radius', 'top_inner_radius')),
-    'line': _line, 'plane': _plane, 'hull': _hull, 'mesh': _mesh, 'height_field': _height_field,
+        HollowCone, ('radius', 'length', 'inner_radius'), ('top_radius', 'top_inner_radius')
+    ),
+    'line': _line,
+    'plane': _plane,
+    'hull': _hull,
+    'mesh': _mesh,
+    'height_field': _height_field,
 }

@@ -10,8 +10,12 @@ from typing import Any
 from sim_bridge.description.report import Place
 from sim_bridge.description.yaml.section import Section
 
-_RATES = ('linear_velocity_damping', 'angular_velocity_damping', 'mass_coefficients',
-          'inertia_coefficients')
+_RATES = (
+    'linear_velocity_damping',
+    'angular_velocity_damping',
+    'mass_coefficients',
+    'inertia_coefficients',
+)
 _SETTINGS = ('solver', 'integrator')
 _SETTING_NUMBERS = ('contact_margin', 'iterations', 'erp', 'cfm', 'step_budget')
 SLEEP_KEYS = ('linear', 'angular', 'steps', 'time', 'average_samples')
@@ -27,8 +31,10 @@ class Values:
     @classmethod
     def given(cls, values: Mapping[str, Any], section: Section) -> Values:
         """Return the values of a section that are not None."""
-        return cls(MappingProxyType(
-            {key: value for key, value in values.items() if value is not None}), section)
+        return cls(
+            MappingProxyType({key: value for key, value in values.items() if value is not None}),
+            section,
+        )
 
     def replaced(self, key: str, value: Any) -> Values:
         """Return them with another value; without the key for None."""
@@ -61,8 +67,9 @@ def read_link(section: Section) -> Values:
 
 def read_robot(section: Section) -> Values:
     """Read when a robot or an object sleeps, and whether it is disabled."""
-    return Values.given({
-        'sleep': read_sleep(section), 'disabled': section.flag('disabled', None)}, section)
+    return Values.given(
+        {'sleep': read_sleep(section), 'disabled': section.flag('disabled', None)}, section
+    )
 
 
 def read_sleep(section: Section) -> bool | Mapping[str, float] | None:

@@ -49,7 +49,10 @@ def with_contact(
 
 
 def _changes(
-    element: Element, is_of_link: bool, links: Mapping[str, LinkDescription], place: Place,
+    element: Element,
+    is_of_link: bool,
+    links: Mapping[str, LinkDescription],
+    place: Place,
     findings: Findings,
 ) -> dict[str, Any]:
     """Return the fields of ContactDescription that an element sets."""
@@ -70,16 +73,18 @@ def _changes(
         link = next(filter(None, map(element.get, _EXPRESSED_IN)), '')
         if link and link not in links:
             findings.warning(
-                'unknown-reference', place, f'{unknown("link", link, links)}; it is taken in the '
-                'axes of the collision shapes', 'expressed_in', link)
+                'unknown-reference',
+                place,
+                f'{unknown("link", link, links)}; it is taken in the axes of the collision shapes',
+                'expressed_in',
+                link,
+            )
             link = ''
         return {'direction': tuple(values), 'direction_link': link}
     return {}
 
 
-def _numbers(
-    text: str, allowed: Numbers, place: Place, findings: Findings
-) -> list[float] | None:
+def _numbers(text: str, allowed: Numbers, place: Place, findings: Findings) -> list[float] | None:
     """Return numbers; defects are warnings only, since Gazebo ignores them."""
     own = Findings()
     values = parse_numbers(text, allowed, place, own, '')

@@ -25,12 +25,29 @@ _NOT_NEGATIVE = Numbers(minimum=0.0)
 _ANY = Numbers()
 # tags without a meaning here: their message or quantity is published anyway, or never
 _WITHOUT_EFFECT = {
-    'tf_topic', 'ros', 'update_rate', 'publish_odom', 'publish_wheel_tf', 'odometry_source',
-    'num_wheel_pairs', 'max_wheel_torque', 'robot_namespace', 'publish_distance',
-    'steer_p_gain', 'wheel_torque', 'legacy_mode', 'rosDebugLevel', 'publishTf',
-    'right_steering_pid_gain', 'left_steering_pid_gain', 'linear_velocity_pid_gain',
-    'left_steering_i_range', 'right_steering_i_range', 'linear_velocity_i_range',
-    'publish_wheel_joint_state'}
+    'tf_topic',
+    'ros',
+    'update_rate',
+    'publish_odom',
+    'publish_wheel_tf',
+    'odometry_source',
+    'num_wheel_pairs',
+    'max_wheel_torque',
+    'robot_namespace',
+    'publish_distance',
+    'steer_p_gain',
+    'wheel_torque',
+    'legacy_mode',
+    'rosDebugLevel',
+    'publishTf',
+    'right_steering_pid_gain',
+    'left_steering_pid_gain',
+    'linear_velocity_pid_gain',
+    'left_steering_i_range',
+    'right_steering_i_range',
+    'linear_velocity_i_range',
+    'publish_wheel_joint_state',
+}
 
 
 def read_gazebo_drives(
@@ -78,7 +95,8 @@ class _Tags:
         self._read.add(tag)
         return [
             (element_text(child), self.place.child(tag, child.line))
-            for child in self.node.findall(tag)]
+            for child in self.node.findall(tag)
+        ]
 
     def has(self, tag: str) -> bool:
         """Return whether there is such a child."""
@@ -115,15 +133,22 @@ class _Tags:
         for child in self.node:
             if child.tag not in self._read:
                 self.findings.warning(
-                    'unknown-tag', self.place.child(child.tag, child.line),
-                    'is not simulated, ignored')
+                    'unknown-tag',
+                    self.place.child(child.tag, child.line),
+                    'is not simulated, ignored',
+                )
 
 
 def _differential(tags: _Tags) -> DriveDescription:
     separation = tags.number('wheel_separation', 1.0, _POSITIVE)
     radius = tags.number('wheel_radius', 0.2, _POSITIVE)
-    return DriveDescription('diff_drive', 'differential', differential(
-        tags.joints('left_joint'), tags.joints('right_joint'), separation, radius, radius))
+    return DriveDescription(
+        'diff_drive',
+        'differential',
+        differential(
+            tags.joints('left_joint'), tags.joints('right_joint'), separation, radius, radius
+        ),
+    )
 
 
 def _classic_differential(tags: _Tags) -> DriveDescription:
@@ -133,24 +158,32 @@ def _classic_differential(tags: _Tags) -> DriveDescription:
     radius = 0.5 * tags.number('wheel_diameter', 0.15, _POSITIVE)
     most = tags.number('max_wheel_acceleration', 0.0, _NOT_NEGATIVE) or math.inf
     drive = DriveDescription(
-        'diff_drive', 'differential', differential(left, right, separation, radius, radius))
+        'diff_drive', 'differential', differential(left, right, separation, radius, radius)
+    )
     # of a wheel [rad/s²], which limits what both wheels do together and against each other
     along, about = (
         SpeedLimits(
-            max_acceleration=each, max_deceleration=each, max_acceleration_reverse=each,
-            max_deceleration_reverse=each)
-        for each in (most * radius, 2.0 * most * radius / separation))
+            max_acceleration=each,
+            max_deceleration=each,
+            max_acceleration_reverse=each,
+            max_deceleration_reverse=each,
+        )
+        for each in (most * radius, 2.0 * most * radius / separation)
+    )
     return replace(drive, limits=(along, SpeedLimits(), about))
 
 
 def _mecanum(tags: _Tags) -> DriveDescription:
     joints = [
         tags.joints(f'{end}_joint')[0]
-        for end in ('front_left', 'front_right', 'back_right', 'back_left')]
+        for end in ('front_left', 'front_right', 'back_right', 'back_left')
+    ]
     wheels = mecanum(
-        joints, tags.number('wheelbase', 1.0, _POSITIVE),
+        joints,
+        tags.number('wheelbase', 1.0, _POSITIVE),
         tags.number('wheel_separation', 1.0, _POSITIVE),
-        tags.number('wheel_radius', 0.2, _POSITIVE))
+        tags.number('wheel_radius', 0.2, _POSITIVE),
+    )
     return DriveDescription('mecanum_drive', 'mecanum', wheels)
 
 
@@ -162,27 +195,44 @@ def _ackermann(tags: _Tags) -> DriveDescription:
     wheelbase = tags.number('wheel_base', 1.0, _POSITIVE)
     radius = tags.number('wheel_radius', 0.2, _POSITIVE)
     wheels, axles = steered(
-        [left[0], right[0]], steering, wheelbase, (separation, kingpins), radius, 'fixed')
+        [left[0], right[0]], steering, wheelbase, (separation, kingpins), radius, 'fixed'
+    )
     if max(len(left), len(right)) > 1:
         # which wheels are steered is to be told from the robot: their joints hang on steered links
         steered_links = {
-            tags.description.joints[name].child for name in steering
-            if name in tags.description.joints}
+            tags.description.joints[name].child
+            for name in steering
+            if name in tags.description.joints
+        }
         wheels = tuple(
-            wheel for side, joints in enumerate((left, right)) for wheel in (
+            wheel
+            for side, joints in enumerate((left, right))
+            for wheel in (
                 _wheel(tags, joint, side, steered_links, steering, (wheelbase, separation, radius))
-                for joint in joints))
+                for joint in joints
+            )
+        )
     if tags.flag('steering_only', False):
         tags.findings.warning(
-            'not-simulated', tags.place.child('steering_only', tags.place.line),
-            'is not simulated, ignored')
+            'not-simulated',
+            tags.place.child('steering_only', tags.place.line),
+            'is not simulated, ignored',
+        )
     return DriveDescription(
-        'ackermann_steering', 'ackermann', wheels, axles,
-        steering_limit=tags.number('steering_limit', 0.5, _POSITIVE))
+        'ackermann_steering',
+        'ackermann',
+        wheels,
+        axles,
+        steering_limit=tags.number('steering_limit', 0.5, _POSITIVE),
+    )
 
 
 def _wheel(
-    tags: _Tags, joint: str, side: int, steered_links: set[str], steering: Sequence[str],
+    tags: _Tags,
+    joint: str,
+    side: int,
+    steered_links: set[str],
+    steering: Sequence[str],
     sizes: tuple[float, float, float],
 ) -> WheelDescription:
     """Return a wheel on a side, 0 for left; sizes: wheelbase, separation and radius [m]."""
@@ -190,8 +240,11 @@ def _wheel(
     known = tags.description.joints.get(joint)
     is_steered = known is not None and known.parent in steered_links
     return WheelDescription(
-        joint, (wheelbase if is_steered else 0.0, (0.5 - side) * separation), radius,
-        steering=steering[side] if is_steered else '')
+        joint,
+        (wheelbase if is_steered else 0.0, (0.5 - side) * separation),
+        radius,
+        steering=steering[side] if is_steered else '',
+    )
 
 
 _READERS: dict[str, Callable[[_Tags], DriveDescription]] = {
@@ -205,8 +258,9 @@ _READERS: dict[str, Callable[[_Tags], DriveDescription]] = {
 def _with_settings(drive: DriveDescription, tags: _Tags) -> DriveDescription:
     """Return a drive with the limits, topics and frames that these plugins share."""
     linear, lateral, angular = (
-        _limits(tags, middle, own) for middle, own in zip(
-            ('_linear', '_linear', '_angular'), drive.limits, strict=True))
+        _limits(tags, middle, own)
+        for middle, own in zip(('_linear', '_linear', '_angular'), drive.limits, strict=True)
+    )
     rate = tags.number('odom_publish_frequency', 50.0, _NOT_NEGATIVE)
     tags.text('robot_base_frame')
     return replace(
@@ -239,5 +293,12 @@ def _limits(tags: _Tags, middle: str, own: SpeedLimits) -> SpeedLimits:
     jerk = amount('max', 'jerk', math.inf)
     most = amount('max', 'velocity', math.inf)
     return SpeedLimits(
-        -amount('min', 'velocity', most), most, up, down, down, up, jerk,
-        amount('min', 'jerk', jerk))
+        -amount('min', 'velocity', most),
+        most,
+        up,
+        down,
+        down,
+        up,
+        jerk,
+        amount('min', 'jerk', jerk),
+    )

@@ -85,8 +85,11 @@ def with_gravity(
             known[reference] = replace(known[reference], gravity=gravity)
         elif value != _GRAVITY[element.tag]:
             findings.warning(
-                'not-simulated', place, 'is for links, ignored',
-                value=element_text(element).lower())
+                'not-simulated',
+                place,
+                'is for links, ignored',
+                value=element_text(element).lower(),
+            )
     return known
 
 
@@ -115,7 +118,9 @@ def _warn_of_physics(element: Element, place: Place, findings: Findings) -> None
         shares = ' '.join(filter(None, [text, *map(element_text, element)]))
         if any(share.strip('0.') for share in shares.split()):
             findings.warning(
-                'not-simulated', place,
+                'not-simulated',
+                place,
                 "is a share of the velocity for each of Gazebo's steps, ignored; "
                 'link.linear_velocity_damping and link.angular_velocity_damping are rates [1/s]',
-                value=shares)
+                value=shares,
+            )

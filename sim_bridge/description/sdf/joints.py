@@ -42,8 +42,11 @@ TYPES = {
 }
 # the number of axes of types that do not have one
 _AXES = {
-    ConstraintType.BALL: 0, ConstraintType.FIXED: 0,
-    ConstraintType.UNIVERSAL: 2, ConstraintType.HINGE2: 2}
+    ConstraintType.BALL: 0,
+    ConstraintType.FIXED: 0,
+    ConstraintType.UNIVERSAL: 2,
+    ConstraintType.HINGE2: 2,
+}
 _NOT_SIMULATED = ('screw', 'gearbox')
 _MODEL = '__model__'
 
@@ -53,16 +56,21 @@ _ANY = Numbers(infinite=True)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _LIMITS = dict.fromkeys(('lower', 'upper', 'effort', 'velocity'), _ANY)
 _DYNAMICS = {
-    'damping': 'damping', 'friction': 'friction', 'spring_stiffness': 'stiffness',
-    'spring_reference': 'reference'}
+    'damping': 'damping',
+    'friction': 'friction',
+    'spring_stiffness': 'stiffness',
+    'spring_reference': 'reference',
+}
 _DYNAMICS_NUMBERS = {
-    **dict.fromkeys(_DYNAMICS, _ANY), 'damping': _NOT_NEGATIVE, 'friction': _NOT_NEGATIVE}
+    **dict.fromkeys(_DYNAMICS, _ANY),
+    'damping': _NOT_NEGATIVE,
+    'friction': _NOT_NEGATIVE,
+}
 _COMPLIANCE = dict.fromkeys(('erp', 'cfm'), _NOT_NEGATIVE)
 # tags without effect here: always the case, or parameters of the stops of other engines
 _SILENT = {
     'joint': {'parent', 'child', 'pose', 'axis', 'axis2', 'physics'},
-    'axis': {
-        'xyz', 'limit', 'dynamics', 'use_parent_model_frame', 'initial_position'},
+    'axis': {'xyz', 'limit', 'dynamics', 'use_parent_model_frame', 'initial_position'},
     'limit': {*_LIMITS, 'stiffness', 'dissipation'},
     'dynamics': {*_DYNAMICS},
 }
@@ -73,8 +81,10 @@ def read_gazebo_joints(
 ) -> Iterator[Declared]:
     """Yield the loop joints of the `<gazebo>` elements."""
     nodes = [
-        (node, gazebo.get('reference')) for gazebo in root.findall('gazebo')
-        for node in gazebo.findall('joint')]
+        (node, gazebo.get('reference'))
+        for gazebo in root.findall('gazebo')
+        for node in gazebo.findall('joint')
+    ]
     # poses are defined only in a tree; anything else is reported elsewhere
     frames = _frames(description) if nodes and is_tree(description) else {}
     for node, reference in nodes:
@@ -123,7 +133,7 @@ def _read_joint(
         findings.error('unknown-link', place, 'the world can only be the parent', value=WORLD)
         return None
     # joints without an axis may still have the element
-    for k, tag in enumerate(('axis', 'axis2')[:_AXES.get(kind, 1)]):
+    for k, tag in enumerate(('axis', 'axis2')[: _AXES.get(kind, 1)]):
         if tag in parts:
             _read_axis(parts[tag], k, one, findings)
     _read_physics(parts.get('physics'), one, findings)
@@ -180,12 +190,12 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
     vector: list[float] | None = [0.0, 0.0, 1.0]
     if xyz is not None:
         one.spots[node.tag] = place.child('xyz', xyz.line)
-        vector = parse_numbers(
-            element_text(xyz), Numbers(3), one.spots[node.tag], findings, '')
+        vector = parse_numbers(element_text(xyz), Numbers(3), one.spots[node.tag], findings, '')
     if vector is not None:
         one.axes[k] = direction(vector, one.spots[node.tag], findings)
     for tag, what, allowed in (
-        ('limit', 'limits', _LIMITS), ('dynamics', 'dynamics', _DYNAMICS_NUMBERS)
+        ('limit', 'limits', _LIMITS),
+        ('dynamics', 'dynamics', _DYNAMICS_NUMBERS),
     ):
         if tag not in parts:
             continue
@@ -205,7 +215,8 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
                 one.spots[what] = inner
         else:
             one.dynamics = JointDynamics(
-                **{_DYNAMICS[key]: value for key, value in values.items()})
+                **{_DYNAMICS[key]: value for key, value in values.items()}
+            )
             if any(values.values()):
                 one.spots[what] = inner
 
@@ -252,11 +263,7 @@ def _place(
 
 
 def _axis_frame(
-    node: Element,
-    pose: Pose,
-    frames: Mapping[str, Pose],
-    place: Place,
-    findings: Findings,
+    node: Element, pose: Pose, frames: Mapping[str, Pose], place: Place, findings: Findings
 ) -> np.ndarray:
     """Return the rotation of the frame an axis is expressed in, in the model's."""
     old = node.find('use_parent_model_frame')

@@ -15,11 +15,26 @@ if TYPE_CHECKING:
 CONTROL_PLUGINS = ('gz_ros2_control', 'gazebo_ros2_control', 'ign_ros2_control')
 # parts of the file names of plugins whose work is done without them, or read elsewhere
 _DONE = (
-    *CONTROL_PLUGINS, *SENSOR_PLUGINS, 'track-controller-system', 'tracked-vehicle-system',
-    'joint-state-publisher', 'joint_state_publisher', 'pose-publisher', 'odometry-publisher',
-    'gazebo_ros_p3d', 'imu-system', 'forcetorque-system', 'sensors-system', 'contact-system',
-    'physics-system', 'scene-broadcaster', 'user-commands', 'gazebo_ros_state',
-    'gazebo_ros_init', 'gazebo_ros_factory')
+    *CONTROL_PLUGINS,
+    *SENSOR_PLUGINS,
+    'track-controller-system',
+    'tracked-vehicle-system',
+    'joint-state-publisher',
+    'joint_state_publisher',
+    'pose-publisher',
+    'odometry-publisher',
+    'gazebo_ros_p3d',
+    'imu-system',
+    'forcetorque-system',
+    'sensors-system',
+    'contact-system',
+    'physics-system',
+    'scene-broadcaster',
+    'user-commands',
+    'gazebo_ros_state',
+    'gazebo_ros_init',
+    'gazebo_ros_factory',
+)
 _ADVICE = {
     'mimic': 'declare <mimic> on the joint instead',
     'disable_link': 'the link stays',
@@ -41,6 +56,9 @@ def check_plugins(root: Element, findings: Findings) -> None:
                 continue
             advice = next((text for word, text in _ADVICE.items() if word in filename), '')
             findings.warning(
-                'not-simulated', Place('gazebo/plugin', node.get('name', ''), node.line),
-                f'Gazebo plugins are not run{f"; {advice}" if advice else ""}', 'filename',
-                filename)
+                'not-simulated',
+                Place('gazebo/plugin', node.get('name', ''), node.line),
+                f'Gazebo plugins are not run{f"; {advice}" if advice else ""}',
+                'filename',
+                filename,
+            )

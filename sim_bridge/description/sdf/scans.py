@@ -44,8 +44,9 @@ def read_scan(
     noise = {}
     for element in node.findall('noise'):
         # <type> in classic files, an attribute in all other noise elements
-        kind = next((element_text(each) for each in element.findall('type')),
-                    element.get('type', 'none'))
+        kind = next(
+            (element_text(each) for each in element.findall('type')), element.get('type', 'none')
+        )
         read = read_noise(element, kind, place.child('noise', element.line), findings)
         if read.kind != 'none':
             noise['range'] = read
@@ -68,7 +69,8 @@ def gives_one_range(sensor: Element) -> bool:
     return any(
         _RANGE_PLUGIN in plugin.get('filename', '')
         or any(element_text(each) == _RANGE_OUTPUT for each in plugin.findall('output_type'))
-        for plugin in sensor.findall('plugin'))
+        for plugin in sensor.findall('plugin')
+    )
 
 
 def with_radiation(scan: ScanDescription, sensor: Element) -> ScanDescription:

@@ -41,22 +41,26 @@ from sim_bridge.description.xml.values import BOOLEANS, element_text, read_numbe
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 KINDS = {
-    'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU,
-    'contact': SensorKind.CONTACT, 'magnetometer': SensorKind.MAGNETOMETER,
-    'altimeter': SensorKind.ALTIMETER, 'air_pressure': SensorKind.AIR_PRESSURE,
+    'force_torque': SensorKind.FORCE_TORQUE,
+    'imu': SensorKind.IMU,
+    'contact': SensorKind.CONTACT,
+    'magnetometer': SensorKind.MAGNETOMETER,
+    'altimeter': SensorKind.ALTIMETER,
+    'air_pressure': SensorKind.AIR_PRESSURE,
     'sonar': SensorKind.RANGE,
-    **dict.fromkeys(('lidar', 'gpu_lidar', 'ray', 'gpu_ray'), SensorKind.LIDAR)}
-# iDynTree's names
-ROBOT_KINDS = {
-    **KINDS,
-    'accelerometer': SensorKind.ACCELEROMETER,
-    'gyroscope': SensorKind.GYRO,
+    **dict.fromkeys(('lidar', 'gpu_lidar', 'ray', 'gpu_ray'), SensorKind.LIDAR),
 }
+# iDynTree's names
+ROBOT_KINDS = {**KINDS, 'accelerometer': SensorKind.ACCELEROMETER, 'gyroscope': SensorKind.GYRO}
 
 _INNER = {
-    SensorKind.FORCE_TORQUE: 'force_torque', SensorKind.CONTACT: 'contact',
-    SensorKind.MAGNETOMETER: 'magnetometer', SensorKind.ALTIMETER: 'altimeter',
-    SensorKind.AIR_PRESSURE: 'air_pressure', SensorKind.RANGE: 'sonar'}
+    SensorKind.FORCE_TORQUE: 'force_torque',
+    SensorKind.CONTACT: 'contact',
+    SensorKind.MAGNETOMETER: 'magnetometer',
+    SensorKind.ALTIMETER: 'altimeter',
+    SensorKind.AIR_PRESSURE: 'air_pressure',
+    SensorKind.RANGE: 'sonar',
+}
 _CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _RATE = Numbers(minimum=0.0)
 _ALTITUDE = 'reference_altitude'
@@ -209,8 +213,12 @@ def _read_imu(node: Element, place: Place, findings: Findings) -> _Settings:
     settings: _Settings = {}
     noise: dict[str, NoiseDescription] = {}
     known = {
-        'noise', *QUANTITIES[SensorKind.IMU], 'orientation_reference_frame', 'enable_orientation',
-        'topic'}
+        'noise',
+        *QUANTITIES[SensorKind.IMU],
+        'orientation_reference_frame',
+        'enable_orientation',
+        'topic',
+    }
     warn_of_unknown(node, known, place, findings)
     for element in node:
         inner = place.child(element.tag, element.line)
@@ -257,7 +265,8 @@ def _read_channels(node: Element, place: Place, findings: Findings) -> _Settings
                     noise[element.tag] = read
         elif element.tag == _ALTITUDE and is_pressure:
             settings['reference_altitude'] = (
-                read_number(element, Numbers(), inner, findings) or 0.0)
+                read_number(element, Numbers(), inner, findings) or 0.0
+            )
     settings['noise'] = MappingProxyType(noise)
     return settings
 
@@ -267,10 +276,13 @@ def _read_sonar(node: Element, place: Place, findings: Findings) -> _Settings:
 
 
 _READERS = {
-    SensorKind.ALTIMETER: _read_channels, SensorKind.AIR_PRESSURE: _read_channels,
+    SensorKind.ALTIMETER: _read_channels,
+    SensorKind.AIR_PRESSURE: _read_channels,
     SensorKind.RANGE: _read_sonar,
-    SensorKind.FORCE_TORQUE: _read_force_torque, SensorKind.CONTACT: _read_contact,
-    SensorKind.MAGNETOMETER: _read_magnetometer}
+    SensorKind.FORCE_TORQUE: _read_force_torque,
+    SensorKind.CONTACT: _read_contact,
+    SensorKind.MAGNETOMETER: _read_magnetometer,
+}
 
 
 def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:

@@ -60,7 +60,8 @@ def amended(
         for name in given:
             if (kind, name) not in editor.seen:
                 raise UnknownNameError(
-                    kind, name, [each for what, each in editor.seen if what == kind], 'the URDF')
+                    kind, name, [each for what, each in editor.seen if what == kind], 'the URDF'
+                )
     return editor.result().decode()
 
 
@@ -68,8 +69,7 @@ class _Editor:
     """Finds what to replace while a document is parsed."""
 
     def __init__(
-        self, data: bytes, joints: Mapping[str, JointValues],
-        links: Mapping[str, InertialValues],
+        self, data: bytes, joints: Mapping[str, JointValues], links: Mapping[str, InertialValues]
     ) -> None:
         self.seen: set[tuple[str, str]] = set()
         self._data, self._joints, self._links = data, joints, links
@@ -118,17 +118,25 @@ class _Editor:
                     self._write(at, {'xyz': ' '.join(map(_number, values.center))})
             elif where == 'link/inertial/inertia':
                 own = values.rotation.T @ values.inertia @ values.rotation
-                self._set(at, attributes, {
-                    name: float(own['xyz'.index(name[1]), 'xyz'.index(name[2])])
-                    for name in _MOMENTS})
+                self._set(
+                    at,
+                    attributes,
+                    {
+                        name: float(own['xyz'.index(name[1]), 'xyz'.index(name[2])])
+                        for name in _MOMENTS
+                    },
+                )
 
     def _end(self, tag: str) -> None:
         at = self._parser.CurrentByteIndex
         where = '/'.join(self._path[1:])
         self._path.pop()
         if where == 'joint' and self._name in self._joints and 'dynamics' not in self._found:
-            numbers = {name: value for name, value in _dynamics(self._joints[self._name]).items()
-                       if value != 0.0}
+            numbers = {
+                name: value
+                for name, value in _dynamics(self._joints[self._name]).items()
+                if value != 0.0
+            }
             if numbers:
                 text = ' '.join(f'{name}="{_number(value)}"' for name, value in numbers.items())
                 self._insert(at, f'<dynamics {text}/>')
@@ -137,13 +145,16 @@ class _Editor:
             if np.abs(center).max() > _SAME:
                 self._insert(at, f'<origin xyz="{" ".join(map(_number, center))}"/>')
 
-    def _set(
-        self, at: int, attributes: Mapping[str, str], numbers: Mapping[str, float]
-    ) -> None:
+    def _set(self, at: int, attributes: Mapping[str, str], numbers: Mapping[str, float]) -> None:
         """Replace numbers of the tag that begins at a place, those that differ."""
-        self._write(at, {
-            name: _number(value) for name, value in numbers.items()
-            if abs(float(attributes.get(name, '0')) - value) > _SAME * max(abs(value), _SAME)})
+        self._write(
+            at,
+            {
+                name: _number(value)
+                for name, value in numbers.items()
+                if abs(float(attributes.get(name, '0')) - value) > _SAME * max(abs(value), _SAME)
+            },
+        )
 
     def _write(self, at: int, texts: Mapping[str, str]) -> None:
         """Replace attributes of the tag that begins at a place, or add them."""
@@ -156,7 +167,7 @@ class _Editor:
             found = pattern.search(tag)
             if found is not None:
                 quote = found.group(2)[:1]
-                tag = (tag[:found.start(2)] + quote + text.encode() + quote + tag[found.end(2):])
+                tag = tag[: found.start(2)] + quote + text.encode() + quote + tag[found.end(2) :]
             else:
                 close = len(tag.rstrip(b'/> \t\r\n'))
                 tag = tag[:close] + f' {name}="{text}"'.encode() + tag[close:].lstrip()
@@ -171,17 +182,17 @@ class _Editor:
             self._edits.append((at, at, text.encode()))
             return
         first = data.rfind(b'\n', 0, self._first_child) + 1
-        indent = data[first:self._first_child]
+        indent = data[first : self._first_child]
         if indent.strip() or not indent.startswith(base):
             indent = base + _INDENT
-        new_line = b'\r\n' if data[line - 2:line] == b'\r\n' else b'\n'
+        new_line = b'\r\n' if data[line - 2 : line] == b'\r\n' else b'\n'
         self._edits.append((line, line, indent + text.encode() + new_line))
 
     def _end_of_tag(self, at: int) -> int:
         """Return where the tag that begins at a place ends; brackets in texts do not end it."""
         quote = b''
         for k in range(at, len(self._data)):
-            each = self._data[k:k + 1]
+            each = self._data[k : k + 1]
             if quote:
                 quote = b'' if each == quote else quote
             elif each in (b'"', b"'"):
@@ -192,8 +203,11 @@ class _Editor:
 
 
 def _dynamics(values: JointValues) -> dict[str, float]:
-    return {name: value for name in ('damping', 'friction', 'armature')
-            if (value := getattr(values, name)) is not None}
+    return {
+        name: value
+        for name in ('damping', 'friction', 'armature')
+        if (value := getattr(values, name)) is not None
+    }
 
 
 def _number(value: float) -> str:

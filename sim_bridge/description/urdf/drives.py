@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 
 def with_drives(
-    root: Element, description: RobotDescription, base: Path | None,
-    package_paths: Iterable[str | Path], findings: Findings,
+    root: Element,
+    description: RobotDescription,
+    base: Path | None,
+    package_paths: Iterable[str | Path],
+    findings: Findings,
 ) -> RobotDescription:
     """
     Return a description with its drives; name plugins and controllers without effect.
@@ -44,8 +47,10 @@ def with_drives(
         drives += read_controllers(path, place, description, findings)
         files[name] = str(path)
     return replace(
-        description, drives=check_drives(drives, description, findings),
-        controller_files=MappingProxyType(files))
+        description,
+        drives=check_drives(drives, description, findings),
+        controller_files=MappingProxyType(files),
+    )
 
 
 def _controller_files(
@@ -65,4 +70,5 @@ def _controller_files(
                     continue
                 reason = explain_unresolved(name, base=base, package_paths=package_paths)
                 findings.warning(
-                    'unread-controllers', place, f'controllers are not read: {reason}', value=name)
+                    'unread-controllers', place, f'controllers are not read: {reason}', value=name
+                )

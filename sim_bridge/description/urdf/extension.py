@@ -61,42 +61,54 @@ _JOINT = Schema(
         'axis2': _AXIS,
         'distance': Child(Schema({'value': Numbers(default='1', minimum=0.0, above=True)})),
         'limit': Child(
-            Schema({
-                'lower': _STOP,
-                'upper': _STOP,
-                'effort': _CAP,
-                'velocity': _CAP,
-                'lower_effort': _STOP,
-            })
+            Schema(
+                {
+                    'lower': _STOP,
+                    'upper': _STOP,
+                    'effort': _CAP,
+                    'velocity': _CAP,
+                    'lower_effort': _STOP,
+                }
+            )
         ),
         'dynamics': Child(
-            Schema({
-                'damping': _NOT_NEGATIVE,
-                'friction': _NOT_NEGATIVE,
-                'stiffness': _NOT_NEGATIVE,
-                'reference': _OPTIONAL,
-            })
+            Schema(
+                {
+                    'damping': _NOT_NEGATIVE,
+                    'friction': _NOT_NEGATIVE,
+                    'stiffness': _NOT_NEGATIVE,
+                    'reference': _OPTIONAL,
+                }
+            )
         ),
         'toughness': Child(Schema({'force': _POSITIVE, 'torque': _POSITIVE})),
         'compliance': Child(
-            Schema({
-                'erp': _NOT_NEGATIVE,
-                'cfm': _NOT_NEGATIVE,
-                'stiffness': Numbers(6, 'inf' + 5 * ' inf', False, 0.0, infinite=True),
-                'damping': Numbers(6, '0' + 5 * ' 0', False, 0.0),
-            })
+            Schema(
+                {
+                    'erp': _NOT_NEGATIVE,
+                    'cfm': _NOT_NEGATIVE,
+                    'stiffness': Numbers(6, 'inf' + 5 * ' inf', False, 0.0, infinite=True),
+                    'damping': Numbers(6, '0' + 5 * ' 0', False, 0.0),
+                }
+            )
         ),
     },
 )
-CRAWLER = Schema(
-    {'link': Text(), 'axis': Numbers(3, '0 1 0'), 'joint': Text(required=False)},
-)
+CRAWLER = Schema({'link': Text(), 'axis': Numbers(3, '0 1 0'), 'joint': Text(required=False)})
 # the contents of these elements are checked where they are read
 _WHOLE = Schema(silent=frozenset({'joint', 'crawler'}))
 # by tag: the attribute that findings about it name
 _SPOTS = {
-    'link1': 'name', 'link2': 'name', 'axis': 'xyz', 'axis2': 'xyz', 'distance': '',
-    'limit': '', 'dynamics': '', 'toughness': 'force', 'compliance': 'erp'}
+    'link1': 'name',
+    'link2': 'name',
+    'axis': 'xyz',
+    'axis2': 'xyz',
+    'distance': '',
+    'limit': '',
+    'dynamics': '',
+    'toughness': 'force',
+    'compliance': 'erp',
+}
 
 
 def check_extension(root: Element, findings: Findings) -> None:
@@ -125,7 +137,8 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
     one = Declared(place.name.strip(), kind, place)
     one.spots = {
         'limits' if tag == 'limit' else tag: place.child(tag, element.line).at(_SPOTS[tag])
-        for tag, element in parts.items()}
+        for tag, element in parts.items()
+    }
     for k, tag in enumerate(('link1', 'link2')):
         # a missing one was reported and replaced by an element of defaults
         if node.find(tag) is not None:
@@ -142,7 +155,8 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
         one.limits = read_limits(values, one.spots['limits'], findings)
     if 'dynamics' in parts:
         one.dynamics = JointDynamics(
-            **{key: float(value) for key, value in parts['dynamics'].attrib.items()})
+            **{key: float(value) for key, value in parts['dynamics'].attrib.items()}
+        )
     for key, value in parts['toughness'].attrib.items() if 'toughness' in parts else ():
         setattr(one, f'break_{key}', float(value))
     if 'compliance' in parts:
@@ -151,7 +165,8 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
             if key in given.attrib:
                 setattr(one, key, float(given.get(key)))
         springs, dampers = (
-            given.floats(key) if key in given.attrib else None for key in ('stiffness', 'damping'))
+            given.floats(key) if key in given.attrib else None for key in ('stiffness', 'damping')
+        )
         one.compliance = read_compliance(springs, dampers, one.spots['compliance'], findings)
     return one
 

@@ -102,7 +102,8 @@ def _limits(
     lower, upper = _stops(parsed, kind, element, place, findings)
     effort = _cap(parsed.effort, 'effort', element, place, findings)
     return JointLimits(
-        lower, upper, effort, _cap(parsed.velocity, 'velocity', element, place, findings))
+        lower, upper, effort, _cap(parsed.velocity, 'velocity', element, place, findings)
+    )
 
 
 def _stops(
@@ -133,9 +134,7 @@ def _stops(
     return lower, upper
 
 
-def _cap(
-    value: float, name: str, element: Element, place: Place, findings: Findings
-) -> float:
+def _cap(value: float, name: str, element: Element, place: Place, findings: Findings) -> float:
     """Return the effort or velocity limit; in files 0 means that it is unknown."""
     if name not in element.attrib:
         findings.warning('missing-limit', place, 'missing; no limit', name)
@@ -152,7 +151,8 @@ def _dynamics(parsed: urdf.JointDynamics | None, element: Element | None) -> Joi
         return JointDynamics()
     # urdf-parser-py's object has no armature
     return JointDynamics(
-        parsed.damping or 0.0, parsed.friction or 0.0, float(element.get('armature', '0')))
+        parsed.damping or 0.0, parsed.friction or 0.0, float(element.get('armature', '0'))
+    )
 
 
 def _mimic(

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
 
 
-def build_link(
-    element: Element, looks: Mapping[str, Look], findings: Findings
-) -> LinkDescription:
+def build_link(element: Element, looks: Mapping[str, Look], findings: Findings) -> LinkDescription:
     """Return the link of a checked element. looks: of the robot's materials, by name."""
     parsed = parse_link(element)
     place = Place('link', parsed.name, element.line)
@@ -58,12 +56,16 @@ def _geometries(
 ) -> tuple[GeometryDescription, ...]:
     return tuple(
         _geometry(shape, element, looks, place.child(tag, element.line), findings)
-        for shape, element in zip(parsed, link.findall(tag), strict=True))
+        for shape, element in zip(parsed, link.findall(tag), strict=True)
+    )
 
 
 def _geometry(
-    parsed: urdf.Visual | urdf.Collision, element: Element, looks: Mapping[str, Look],
-    place: Place, findings: Findings,
+    parsed: urdf.Visual | urdf.Collision,
+    element: Element,
+    looks: Mapping[str, Look],
+    place: Place,
+    findings: Findings,
 ) -> GeometryDescription:
     shape = parsed.geometry
     # the schema lets through exactly one <geometry> with exactly one child

@@ -52,8 +52,7 @@ def examine_urdf(
     label = name
     document = None if data is None else parse_document(data, findings)
     if document is not None and xacro_file.is_xacro(name, document):
-        document = xacro_file.expand(
-            name, document, xacro_args or {}, package_paths, findings)
+        document = xacro_file.expand(name, document, xacro_args or {}, package_paths, findings)
         # the lines from here on are those of the expanded text
         label = f'{name} (expanded)'
     if document is None:
@@ -62,8 +61,7 @@ def examine_urdf(
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
         package_paths = list(package_paths)
-        description = drives.with_drives(
-            document.root, description, base, package_paths, findings)
+        description = drives.with_drives(document.root, description, base, package_paths, findings)
         description = meshes.with_mesh_files(description, base, package_paths, findings)
         description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)
@@ -199,6 +197,5 @@ def _read_joint(node: Element, links: Mapping[str, Element], findings: Findings)
             message = unknown('link', link, links)
             findings.error('unknown-link', place.child(end.tag, end.line), message, 'link', link)
         connected &= link in links
-    joint.children = [
-        child for child in joint if child.tag != 'mimic' or child.get('joint')]
+    joint.children = [child for child in joint if child.tag != 'mimic' or child.get('joint')]
     return joint if connected else None

@@ -26,8 +26,12 @@ def read_looks(root: Element, findings: Findings) -> dict[str, Look]:
 
     Of several of a name, the first that says anything counts. A wrong one is a warning.
     """
-    inner = [shape for link in root.findall('link') for tag in ('visual', 'collision')
-             for shape in link.findall(tag)]
+    inner = [
+        shape
+        for link in root.findall('link')
+        for tag in ('visual', 'collision')
+        for shape in link.findall(tag)
+    ]
     looks: dict[str, Look] = {}
     for outer in (root, *inner):
         for material in outer.findall('material'):
@@ -56,4 +60,7 @@ def _own(material: Element) -> Look:
     rgba = color.floats('rgba') if color is not None and color.get('rgba') else []
     return Look(
         (min(rgba[0], 1.0), min(rgba[1], 1.0), min(rgba[2], 1.0), min(rgba[3], 1.0))
-        if rgba else None, '' if texture is None else texture.get('filename'))
+        if rgba
+        else None,
+        '' if texture is None else texture.get('filename'),
+    )

@@ -50,5 +50,6 @@ def with_mesh_files(
         links[name] = replace(
             link,
             visuals=tuple(locate(g, Place('link/visual', name)) for g in link.visuals),
-            collisions=tuple(locate(g, Place('link/collision', name)) for g in link.collisions))
+            collisions=tuple(locate(g, Place('link/collision', name)) for g in link.collisions),
+        )
     return replace(description, links=MappingProxyType(links))

@@ -46,10 +46,12 @@ class _Node:
         self.tag = 'cylinder' if element.tag == 'capsule' else element.tag
         self.attrib = {
             **_DEFAULTS.get(element.tag, {}),
-            **{name: value for name, value in element.attrib.items() if name not in _LATER}}
+            **{name: value for name, value in element.attrib.items() if name not in _LATER},
+        }
         self.get = self.attrib.get
         self._element = element
 
     def __iter__(self) -> Iterator[_Node]:
-        return map(_Node, (
-            child for child in self._element.children if child.tag not in _ELSEWHERE))
+        return map(
+            _Node, (child for child in self._element.children if child.tag not in _ELSEWHERE)
+        )

@@ -115,8 +115,17 @@ JOINT = Schema(
 )
 
 # read elsewhere or by other tools; any other tag under <robot> is unknown
-ROBOT_TAGS = frozenset({
-    'link', 'joint', 'gazebo', 'sim_bridge', 'ros2_control', 'sensor', 'material', 'transmission',
-    'mujoco',
-})
+ROBOT_TAGS = frozenset(
+    {
+        'link',
+        'joint',
+        'gazebo',
+        'sim_bridge',
+        'ros2_control',
+        'sensor',
+        'material',
+        'transmission',
+        'mujoco',
+    }
+)
 ROBOT_ATTRIBUTES = frozenset({'name', 'version'})

@@ -37,7 +37,8 @@ _TRIANGLE = np.dtype([('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attrib
 
 
 def urdf_text(
-    robot: RobotDescription, shapes: Iterable[tuple[str, Placed]] = (),
+    robot: RobotDescription,
+    shapes: Iterable[tuple[str, Placed]] = (),
     mesh_folder: Path | None = None,
 ) -> str:
     """
@@ -75,9 +76,14 @@ class _Writer:
             inertial = SubElement(element, 'inertial')
             _origin(inertial, own.pose)
             SubElement(inertial, 'mass', value=_number(own.mass))
-            SubElement(inertial, 'inertia', {
-                f'i{a}{b}': _number(own.inertia['xyz'.index(a), 'xyz'.index(b)])
-                for a, b in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')})
+            SubElement(
+                inertial,
+                'inertia',
+                {
+                    f'i{a}{b}': _number(own.inertia['xyz'.index(a), 'xyz'.index(b)])
+                    for a, b in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+                },
+            )
         for tag, geometries in (('visual', link.visuals), ('collision', link.collisions)):
             for geometry in geometries:
                 self._described(element, tag, geometry)
@@ -105,8 +111,12 @@ class _Writer:
             return
         element = SubElement(link, tag)
         _origin(element, geometry.pose)
-        SubElement(SubElement(element, 'geometry'), 'mesh', filename=geometry.filename,
-                   scale=_numbers(geometry.size))
+        SubElement(
+            SubElement(element, 'geometry'),
+            'mesh',
+            filename=geometry.filename,
+            scale=_numbers(geometry.size),
+        )
 
     def _geometry(self, link: Element, kind: str, shape: Shape, pose: Pose) -> None:
         if isinstance(shape, Capsule):
@@ -121,8 +131,10 @@ class _Writer:
         elif isinstance(shape, Sphere):
             name, sizes = 'sphere', {'radius': _number(shape.radius)}
         elif isinstance(shape, Cylinder):
-            name, sizes = 'cylinder', {
-                'radius': _number(shape.radius), 'length': _number(shape.length)}
+            name, sizes = (
+                'cylinder',
+                {'radius': _number(shape.radius), 'length': _number(shape.length)},
+            )
         elif isinstance(shape, (ConvexHull, TriangleMesh)) and self._folder is not None:
             name, sizes = 'mesh', {'filename': _stl_file(shape, self._folder).as_uri()}
         else:
@@ -137,15 +149,27 @@ class _Writer:
         if joint.type is JointType.PISTON:
             # one after the other, by the names of their axes in joint states
             between = self._frame(f'{joint.name}_slide_frame')
-            self._add(f'{joint.name}/slide', JointType.PRISMATIC, parent, between, origin,
-                      joint.axis, joint.limits, joint.dynamics)
+            self._add(
+                f'{joint.name}/slide',
+                JointType.PRISMATIC,
+                parent,
+                between,
+                origin,
+                joint.axis,
+                joint.limits,
+                joint.dynamics,
+            )
             name, kind, parent, origin = f'{joint.name}/turn', JointType.REVOLUTE, between, Pose()
             limits, dynamics = joint.limits2, joint.dynamics2
         else:
             name, kind = joint.name, joint.type
             limits, dynamics = joint.limits, joint.dynamics
-        if kind not in (JointType.FIXED, JointType.REVOLUTE, JointType.CONTINUOUS,
-                        JointType.PRISMATIC):
+        if kind not in (
+            JointType.FIXED,
+            JointType.REVOLUTE,
+            JointType.CONTINUOUS,
+            JointType.PRISMATIC,
+        ):
             self._root.append(_comment(f'joint {name} is of type {kind.value}'))
             kind = JointType.FLOATING
         if kind in (JointType.FIXED, JointType.FLOATING):
@@ -163,8 +187,14 @@ class _Writer:
         return name
 
     def _add(
-        self, name: str, kind: JointType, parent: str, child: str, origin: Pose,
-        axis: np.ndarray | None = None, limits: JointLimits = _UNBOUNDED,
+        self,
+        name: str,
+        kind: JointType,
+        parent: str,
+        child: str,
+        origin: Pose,
+        axis: np.ndarray | None = None,
+        limits: JointLimits = _UNBOUNDED,
         dynamics: JointDynamics = _FREE,
     ) -> None:
         is_bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
@@ -182,8 +212,12 @@ class _Writer:
             values |= {'lower': _number(limits.lower), 'upper': _number(limits.upper)}
         SubElement(element, 'limit', values)
         if dynamics.damping or dynamics.friction:
-            SubElement(element, 'dynamics', damping=_number(dynamics.damping),
-                       friction=_number(dynamics.friction))
+            SubElement(
+                element,
+                'dynamics',
+                damping=_number(dynamics.damping),
+                friction=_number(dynamics.friction),
+            )
 
 
 def _comment(text: str) -> Any:
@@ -191,8 +225,12 @@ def _comment(text: str) -> Any:
 
 
 def _origin(element: Element, pose: Pose) -> None:
-    SubElement(element, 'origin', xyz=_numbers(pose.position),
-               rpy=_numbers(rpy_from_matrix(pose.rotation)))
+    SubElement(
+        element,
+        'origin',
+        xyz=_numbers(pose.position),
+        rpy=_numbers(rpy_from_matrix(pose.rotation)),
+    )
 
 
 def _numbers(values: Iterable[float]) -> str:

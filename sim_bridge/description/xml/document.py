@@ -31,12 +31,23 @@ MOST_ELEMENTS = 200_000
 
 # by the names that documents give them; Python knows many more, and some are programs of their own
 ENCODINGS = {
-    'utf-8': 'utf-8', 'utf8': 'utf-8', 'utf-16': 'utf-16', 'us-ascii': 'ascii', 'ascii': 'ascii',
-    'iso-8859-1': 'latin-1', 'latin1': 'latin-1', 'latin-1': 'latin-1'}
+    'utf-8': 'utf-8',
+    'utf8': 'utf-8',
+    'utf-16': 'utf-16',
+    'us-ascii': 'ascii',
+    'ascii': 'ascii',
+    'iso-8859-1': 'latin-1',
+    'latin1': 'latin-1',
+    'latin-1': 'latin-1',
+}
 # what a document begins with, which counts more than what it declares: encoding, bytes to skip
 _MARKS = {
-    b'\xef\xbb\xbf': ('utf-8', 3), b'\xff\xfe': ('utf-16-le', 2), b'\xfe\xff': ('utf-16-be', 2),
-    b'<\0': ('utf-16-le', 0), b'\0<': ('utf-16-be', 0)}
+    b'\xef\xbb\xbf': ('utf-8', 3),
+    b'\xff\xfe': ('utf-16-le', 2),
+    b'\xfe\xff': ('utf-16-be', 2),
+    b'<\0': ('utf-16-le', 0),
+    b'\0<': ('utf-16-be', 0),
+}
 _LONGEST_DECLARATION = 1000
 _DECLARATION = re.compile(r'(<\?xml\s[^>]*?\bencoding\s*=\s*["\'])([^"\'>]*)')
 _BYTE_DECLARATION = re.compile(_DECLARATION.pattern.encode())
@@ -179,8 +190,9 @@ def _decoded(data: bytes | str) -> str:
         encoding, text = None, data.lstrip('\ufeff')
     else:
         encoding, size = next(
-            (found for mark, found in _MARKS.items() if data.startswith(mark)), (None, 0))
-        named = _BYTE_DECLARATION.match(data[size:_LONGEST_DECLARATION + size])
+            (found for mark, found in _MARKS.items() if data.startswith(mark)), (None, 0)
+        )
+        named = _BYTE_DECLARATION.match(data[size : _LONGEST_DECLARATION + size])
         if encoding is None and named is not None:
             encoding = _known_encoding(named[2].decode('latin-1'))
         try:
@@ -194,14 +206,15 @@ def _decoded(data: bytes | str) -> str:
     if declared is None:
         return text
     _known_encoding(declared[2])
-    return f'{declared[1]}UTF-8{text[declared.end(2):]}'
+    return f'{declared[1]}UTF-8{text[declared.end(2) :]}'
 
 
 def _known_encoding(name: str) -> str:
     """Return the name of an encoding in Python; raises _EncodingError for those not read."""
     if name.lower() not in ENCODINGS:
         raise _EncodingError(
-            f'the encoding {brief(name)} is not read; known: UTF-8, UTF-16, US-ASCII, ISO-8859-1')
+            f'the encoding {brief(name)} is not read; known: UTF-8, UTF-16, US-ASCII, ISO-8859-1'
+        )
     return ENCODINGS[name.lower()]
 
 

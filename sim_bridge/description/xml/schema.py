@@ -124,6 +124,8 @@ def _copy_children(
 
 def _default_element(tag: str, child: Child, line: int) -> Element:
     defaults = {
-        name: known.default for name, known in child.schema.attributes.items()
-        if isinstance(known, Numbers)}
+        name: known.default
+        for name, known in child.schema.attributes.items()
+        if isinstance(known, Numbers)
+    }
     return Element(tag, defaults, line)

@@ -80,8 +80,9 @@ def add_extra_joints(
     """
     findings = Findings()
     label, _, content = read_document(source, findings)
-    declared = [] if content is None else list(
-        read_joints(Section(content, 'file', findings), findings))
+    declared = (
+        [] if content is None else list(read_joints(Section(content, 'file', findings), findings))
+    )
     extra = attach(declared, description, findings, description.constraints)
     report = findings.report(label)
     if not report.ok:
@@ -126,7 +127,8 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
         'axes': [_axis(section, key, findings) for key in (word['axis'], 'axis2')],
         'distance': _number(section, 'distance', positive=True),
         'limits': read_limits(
-            _numbers(section, 'limits', _LIMITS), section.place('limits'), findings),
+            _numbers(section, 'limits', _LIMITS), section.place('limits'), findings
+        ),
         'dynamics': JointDynamics(**_numbers(section, 'dynamics', _DYNAMICS)),
         'erp': _number(section, 'erp'),
         'cfm': _number(section, 'cfm'),
@@ -137,8 +139,7 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
     if kind is None:
         return None
     keys = {what: word.get(what, what) for what in _SPOTS}
-    spots = {
-        what: section.place(key).at(key) for what, key in keys.items() if section.has(key)}
+    spots = {what: section.place(key).at(key) for what, key in keys.items() if section.has(key)}
     spots['compliance'] = section.place('compliance' if section.has('compliance') else 'erp')
     return Declared(name, kind, section.place(), link1, link2, spots=spots, **values)
 

@@ -27,16 +27,21 @@ _PUBLISHED = (
     'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster',
 )
 _ADVICE = {
-    'joint_trajectory_controller/JointTrajectoryController':
-        'give it in the parameter trajectory_controllers',
-    'effort_controllers/JointGroupEffortController':
-        'send efforts on effort_controller/commands or joint_commands',
-    'velocity_controllers/JointGroupVelocityController':
-        'set the control of the joints to velocity, and send velocities on joint_commands',
-    'position_controllers/JointGroupPositionController':
-        'set the control of the joints to position, and send positions on joint_commands',
-    'forward_command_controller/ForwardCommandController':
-        'set the control of the joints, and send commands on joint_commands',
+    'joint_trajectory_controller/JointTrajectoryController': (
+        'give it in the parameter trajectory_controllers'
+    ),
+    'effort_controllers/JointGroupEffortController': (
+        'send efforts on effort_controller/commands or joint_commands'
+    ),
+    'velocity_controllers/JointGroupVelocityController': (
+        'set the control of the joints to velocity, and send velocities on joint_commands'
+    ),
+    'position_controllers/JointGroupPositionController': (
+        'set the control of the joints to position, and send positions on joint_commands'
+    ),
+    'forward_command_controller/ForwardCommandController': (
+        'set the control of the joints, and send commands on joint_commands'
+    ),
 }
 _MANAGER = 'controller_manager'
 
@@ -66,13 +71,22 @@ def read_controllers(
         elif kind not in _PUBLISHED:
             advice = _ADVICE.get(kind)
             own.warning(
-                'not-simulated', at,
-                f'is not simulated{f"; {advice}" if advice else ""}', 'type', kind)
+                'not-simulated',
+                at,
+                f'is not simulated{f"; {advice}" if advice else ""}',
+                'type',
+                kind,
+            )
     for one in own.found:
         where = f'{path.name}:{one.line}' if one.line else path.name
         findings.add(
-            one.severity, one.code, Place(one.element, one.name, place.line),
-            f'{one.message} ({where})', one.attribute, one.value)
+            one.severity,
+            one.code,
+            Place(one.element, one.name, place.line),
+            f'{one.message} ({where})',
+            one.attribute,
+            one.value,
+        )
 
 
 def _nodes(content: Mapping[str, object]) -> dict[str, MappingWithLines]:

@@ -36,19 +36,33 @@ from sim_bridge.foundation.errors import close_match
 
 # keys of the controllers that mean nothing here, or the default of which is what is simulated
 _WITHOUT_EFFECT = (
-    'type', 'update_rate', 'use_sim_time', 'interface_name', 'state_interface_name', 'is_async',
-    'tf_frame_prefix', 'tf_frame_prefix_enable', 'wheels_per_side',
+    'type',
+    'update_rate',
+    'use_sim_time',
+    'interface_name',
+    'state_interface_name',
+    'is_async',
+    'tf_frame_prefix',
+    'tf_frame_prefix_enable',
+    'wheels_per_side',
     'allow_multiple_cmd_vel_publishers',
-    'traction_joints_state_names', 'steering_joints_state_names', 'in_chained_mode',
-    'front_left_wheel_state_joint_name', 'front_right_wheel_state_joint_name',
-    'rear_left_wheel_state_joint_name', 'rear_right_wheel_state_joint_name')
+    'traction_joints_state_names',
+    'steering_joints_state_names',
+    'in_chained_mode',
+    'front_left_wheel_state_joint_name',
+    'front_right_wheel_state_joint_name',
+    'rear_left_wheel_state_joint_name',
+    'rear_right_wheel_state_joint_name',
+)
 # of lengths, times, factors: what is beyond is a mistake
 _SMALLEST, _LARGEST = 1e-6, 1e6
 _AXES = (('linear', 'x'), ('linear', 'y'), ('angular', 'z'))
 
 
 def drives_from_mapping(
-    mapping: Mapping[str, object], description: RobotDescription, all_joints: Sequence[str] = (),
+    mapping: Mapping[str, object],
+    description: RobotDescription,
+    all_joints: Sequence[str] = (),
     place: str = 'drives',
 ) -> tuple[DriveDescription, ...]:
     """
@@ -97,8 +111,12 @@ def read_drive(
     drive = _with_settings(drive, section)
     for key in section.unread():
         findings.warning(
-            'unknown-key', section.place(key), 'is not simulated, ignored', key,
-            str(section.peek(key)))
+            'unknown-key',
+            section.place(key),
+            'is not simulated, ignored',
+            key,
+            str(section.peek(key)),
+        )
     return drive if len(findings.report('').errors) == before else None
 
 
@@ -107,12 +125,18 @@ def _differential(section: Section, description: RobotDescription) -> DriveDescr
     separation = _size(section, 'wheel_separation', distance_across(description, left, right))
     radius = _size(section, 'wheel_radius', wheel_radius(description, [*left, *right]))
     wheels = differential(
-        left, right, separation,
+        left,
+        right,
+        separation,
         radius * _factor(section, 'left_wheel_radius_multiplier'),
-        radius * _factor(section, 'right_wheel_radius_multiplier'))
+        radius * _factor(section, 'right_wheel_radius_multiplier'),
+    )
     return DriveDescription(
-        section.name, 'differential', wheels,
-        separation_multiplier=_factor(section, 'wheel_separation_multiplier'))
+        section.name,
+        'differential',
+        wheels,
+        separation_multiplier=_factor(section, 'wheel_separation_multiplier'),
+    )
 
 
 def _mecanum(section: Section, description: RobotDescription) -> DriveDescription:
@@ -121,14 +145,18 @@ def _mecanum(section: Section, description: RobotDescription) -> DriveDescriptio
         joints = _names(section, 'wheel_names', 4)
     else:
         joints = [
-            section.text(f'{end}_wheel_command_joint_name', '', required=True) for end in ends]
+            section.text(f'{end}_wheel_command_joint_name', '', required=True) for end in ends
+        ]
     inner = section.section('kinematics') or section
     across = distance_across(description, [joints[0], joints[3]], joints[1:3])
     along = distance_along(description, joints[:2], joints[2:])
     own = None if across is None or along is None else 0.5 * (across + along)
     offset = inner.section('base_frame_offset')
-    x, y, yaw = (0.0, 0.0, 0.0) if offset is None else (
-        _number(offset, key, 0.0, -_LARGEST, _LARGEST, '') for key in ('x', 'y', 'theta'))
+    x, y, yaw = (
+        (0.0, 0.0, 0.0)
+        if offset is None
+        else (_number(offset, key, 0.0, -_LARGEST, _LARGEST, '') for key in ('x', 'y', 'theta'))
+    )
     total = _size(inner, 'sum_of_robot_center_projection_on_X_Y_axis', own)
     radius = _size(inner, 'wheels_radius', wheel_radius(description, joints))
     # only the sum matters; where the robot says more, its shape is kept
@@ -141,8 +169,11 @@ def _omni(section: Section, description: RobotDescription) -> DriveDescription:
     joints = _names(section, 'wheel_names')
     radius = _size(section, 'wheel_radius', wheel_radius(description, joints))
     wheels = omni(
-        joints, _size(section, 'robot_radius', None),
-        _number(section, 'wheel_offset', 0.0, -_LARGEST, _LARGEST, ' [rad]'), radius)
+        joints,
+        _size(section, 'robot_radius', None),
+        _number(section, 'wheel_offset', 0.0, -_LARGEST, _LARGEST, ' [rad]'),
+        radius,
+    )
     return DriveDescription(section.name, 'omni', wheels)
 
 
@@ -162,34 +193,61 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
         wheelbase = _size(section, 'wheelbase', distance_along(description, front, rear))
         ends = ('front', 'rear') if is_in_front else ('rear', 'front')
         tracks = [
-            1.0 if len(joints) < 2 else _size(
-                section, _first(section, keys),
-                distance_across(description, joints[:1], joints[1:]))
+            1.0
+            if len(joints) < 2
+            else _size(
+                section,
+                _first(section, keys),
+                distance_across(description, joints[:1], joints[1:]),
+            )
             for joints, keys in (
                 (traction, ('traction_track_width', f'{ends[1]}_wheel_track', 'wheel_track')),
-                (steering, ('steering_track_width', f'{ends[0]}_wheel_track')))]
+                (steering, ('steering_track_width', f'{ends[0]}_wheel_track')),
+            )
+        ]
         radius = _size(
-            section, _first(section, (
-                'traction_wheels_radius', 'traction_wheel_radius', f'{ends[1]}_wheels_radius',
-                f'{ends[1]}_wheel_radius')),
-            wheel_radius(description, traction))
+            section,
+            _first(
+                section,
+                (
+                    'traction_wheels_radius',
+                    'traction_wheel_radius',
+                    f'{ends[1]}_wheels_radius',
+                    f'{ends[1]}_wheel_radius',
+                ),
+            ),
+            wheel_radius(description, traction),
+        )
         for key in (f'{ends[0]}_wheels_radius', f'{ends[0]}_wheel_radius', 'steering_track_width'):
             section.knows(key)
         wheels, axles = steered(
-            traction, steering, wheelbase if is_in_front else -wheelbase, (tracks[0], tracks[1]),
-            radius, 'fixed')
+            traction,
+            steering,
+            wheelbase if is_in_front else -wheelbase,
+            (tracks[0], tracks[1]),
+            radius,
+            'fixed',
+        )
         return DriveDescription(
-            section.name, kind, wheels, axles,
-            steering_limit=_number(section, 'steering_limit', math.inf, 1e-6, math.inf, ' [rad]'))
+            section.name,
+            kind,
+            wheels,
+            axles,
+            steering_limit=_number(section, 'steering_limit', math.inf, 1e-6, math.inf, ' [rad]'),
+        )
 
     return read
 
 
 # the controllers of ros2_controllers, and a word for each
 _READERS: dict[str, Callable[[Section, RobotDescription], DriveDescription]] = {
-    'differential': _differential, 'mecanum': _mecanum, 'omni': _omni,
-    'ackermann': _steering('ackermann'), 'tricycle': _steering('tricycle'),
-    'bicycle': _steering('bicycle')}
+    'differential': _differential,
+    'mecanum': _mecanum,
+    'omni': _omni,
+    'ackermann': _steering('ackermann'),
+    'tricycle': _steering('tricycle'),
+    'bicycle': _steering('bicycle'),
+}
 TYPES = {
     'diff_drive_controller/DiffDriveController': _READERS['differential'],
     'mecanum_drive_controller/MecanumDriveController': _READERS['mecanum'],
@@ -213,8 +271,11 @@ def _with_settings(drive: DriveDescription, section: Section) -> DriveDescriptio
     rate = _number(section, 'publish_rate', 0.0, 0.0, _LARGEST, ' Hz')
     inner = section.section('diagonal_covariance')
     pose, twist = (
-        _covariance(section, f'{what}_covariance_diagonal') if inner is None
-        else _covariance(inner, what) for what in ('pose', 'twist'))
+        _covariance(section, f'{what}_covariance_diagonal')
+        if inner is None
+        else _covariance(inner, what)
+        for what in ('pose', 'twist')
+    )
     x, y, yaw = (_limits(section, *axis) for axis in _AXES)
     return replace(
         drive,
@@ -247,7 +308,8 @@ def _limits(section: Section, outer: str, axis: str) -> SpeedLimits:
         return number if is_given and inner.flag(switch, True) else None
 
     velocity, acceleration, jerk = (
-        f'has_{what}_limits' for what in ('velocity', 'acceleration', 'jerk'))
+        f'has_{what}_limits' for what in ('velocity', 'acceleration', 'jerk')
+    )
     most = value('max_velocity', velocity)
     least = value('min_velocity', velocity)
     rising = value('max_acceleration', acceleration)
@@ -265,15 +327,20 @@ def _limits(section: Section, outer: str, axis: str) -> SpeedLimits:
         'min_jerk': value('min_jerk', jerk),
     }
     for key, other in (
-            ('max_acceleration_reverse', 'max_acceleration'),
-            ('max_deceleration_reverse', 'max_deceleration'), ('min_jerk', 'max_jerk')):
+        ('max_acceleration_reverse', 'max_acceleration'),
+        ('max_deceleration_reverse', 'max_deceleration'),
+        ('min_jerk', 'max_jerk'),
+    ):
         given = limits[key]
         limits[key] = limits[other] if given is None else abs(given)
     given_limits = {key: number for key, number in limits.items() if number is not None}
     for key, number in given_limits.items():
         if key != 'min_velocity' and not number >= 0.0 or key == 'min_velocity' and number > 0.0:
-            inner.error(key, number, 'must be at most 0' if key == 'min_velocity' else (
-                'must be at least 0'))
+            inner.error(
+                key,
+                number,
+                'must be at most 0' if key == 'min_velocity' else ('must be at least 0'),
+            )
     return SpeedLimits(**given_limits)
 
 
@@ -335,4 +402,3 @@ def _first(section: Section, keys: Sequence[str]) -> str:
     for key in keys:
         section.knows(key)
     return next((key for key in keys if section.has(key)), keys[0])
-

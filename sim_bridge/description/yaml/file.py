@@ -39,14 +39,14 @@ class _Loader(TextLoader):
                 own.add(key)
             elif is_own:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f'the key {key!r} is given twice', key_node.start_mark)
+                    None, None, f'the key {key!r} is given twice', key_node.start_mark
+                )
             mapping[key] = self.construct_object(value_node, deep=True)
             mapping.lines[key] = key_node.start_mark.line + 1
         return mapping
 
 
-_Loader.add_constructor(
-    yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _Loader.construct_yaml_map)
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _Loader.construct_yaml_map)
 
 
 def read_anchored(path: Path, anchor: str) -> Any:
@@ -71,11 +71,16 @@ def read_anchored(path: Path, anchor: str) -> Any:
             return value
 
     content = load_yaml(data, _Loader)
-    place = next((
-        (event.start_mark.line, event.start_mark.column)
-        for event in yaml.parse(data, getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
-        if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent))
-        and event.anchor == anchor and event.start_mark is not None), None)
+    place = next(
+        (
+            (event.start_mark.line, event.start_mark.column)
+            for event in yaml.parse(data, getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+            if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent))
+            and event.anchor == anchor
+            and event.start_mark is not None
+        ),
+        None,
+    )
     if content is None or place is None:
         return None
     load_yaml(data, Finder)

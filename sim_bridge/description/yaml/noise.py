@@ -61,8 +61,12 @@ def _noise_of(
             kind = plain(value) if value in KINDS else 'none'
         elif key not in KEYS:
             findings.error(
-                'unknown-key', place, f'the keys are type, {", ".join(KEYS)}', plain(key),
-                plain(value))
+                'unknown-key',
+                place,
+                f'the keys are type, {", ".join(KEYS)}',
+                plain(key),
+                plain(value),
+            )
         else:
             numbers = parse_numbers(plain(value), KEYS[key], place, findings, key)
             if numbers is not None:

@@ -10,10 +10,12 @@ from sim_bridge.foundation.errors import brief, InvalidValueError
 
 _EXPECTED = (
     'keys with dots between, items of lists by their numbers, such as a.b[2]; keys with other '
-    "characters than letters, digits, _ and - in quotes, such as a['b.c']")
+    "characters than letters, digits, _ and - in quotes, such as a['b.c']"
+)
 _STEP = re.compile(
     r"""\.?(?P<key>[A-Za-z_][\w-]*)|\[(?P<item>\d{1,6})\]|\[(?P<quote>['"])(?P<name>.+?)(?P=quote)\]""",
-    re.ASCII)
+    re.ASCII,
+)
 
 Path = tuple[str | int, ...]
 """Keys of mappings, and numbers of items of lists."""
@@ -70,16 +72,22 @@ def _with(content: Any, path: Path, value: Any, whole: Path) -> Any:
         is_list = isinstance(content, (list, tuple))
         if not is_list or step >= len(content):
             raise InvalidValueError(
-                'path', path_text(whole), f'an item that is there, below {len(content)}'
-                if is_list else f'no item number at what is no list but {brief(content)}')
+                'path',
+                path_text(whole),
+                f'an item that is there, below {len(content)}'
+                if is_list
+                else f'no item number at what is no list but {brief(content)}',
+            )
         items = list(content)
         items[step] = _with(items[step], rest, value, whole)
         return items
     if not isinstance(content, Mapping):
         if content is not None:
             raise InvalidValueError(
-                'path', path_text(whole), f'no key {step!r} of what is no mapping but '
-                f'{brief(content)}')
+                'path',
+                path_text(whole),
+                f'no key {step!r} of what is no mapping but {brief(content)}',
+            )
         content = {}
     # imported here, since most worlds are made without YAML
     from sim_bridge.description.yaml.file import MappingWithLines

@@ -62,8 +62,11 @@ def check_findings(findings: Findings, text: str, what: str, expected: str) -> N
     """Raise InvalidValueError, about `what`, with all errors that were found in a text, if any."""
     wrong = findings.report(what).errors
     if wrong:
-        raise InvalidValueError(what, text, f'{expected}; ' + '; '.join(
-            f'{each.subject}: {each.message}' for each in wrong))
+        raise InvalidValueError(
+            what,
+            text,
+            f'{expected}; ' + '; '.join(f'{each.subject}: {each.message}' for each in wrong),
+        )
 
 
 class Section:
@@ -75,7 +78,11 @@ class Section:
     """
 
     def __init__(
-        self, content: Mapping[str, Any], path: str, findings: Findings, line: int = 0,
+        self,
+        content: Mapping[str, Any],
+        path: str,
+        findings: Findings,
+        line: int = 0,
         name: str = '',
     ):
         """
@@ -141,6 +148,7 @@ class Section:
 
     def vector(self, key: str, size: int, default: _Default) -> tuple[float, ...] | _Default:
         """Return `size` finite numbers."""
+
         def numbers(value: Any) -> tuple[float, ...] | None:
             items = value if _is_list(value) else ()
             found = [v for v in map(_number, items) if v is not None and math.isfinite(v)]
@@ -168,8 +176,11 @@ class Section:
         if required and self.peek(key) is None:
             self.error(key, '', 'missing')
         return self._converted(
-            key, default, lambda value: value if isinstance(value, str) and value else None,
-            'must be a text')
+            key,
+            default,
+            lambda value: value if isinstance(value, str) and value else None,
+            'must be a text',
+        )
 
     def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
         """Return texts; size: the required number of them."""
@@ -195,14 +206,20 @@ class Section:
     def flag(self, key: str, default: _Default) -> bool | _Default:
         """Return true or false."""
         return self._converted(
-            key, default, lambda value: value if isinstance(value, bool) else None,
-            'must be true or false')
+            key,
+            default,
+            lambda value: value if isinstance(value, bool) else None,
+            'must be true or false',
+        )
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         """Return a mapping as it is, empty if absent."""
         return self._converted(
-            key, {}, lambda value: value if isinstance(value, Mapping) else None,
-            'must be a mapping')
+            key,
+            {},
+            lambda value: value if isinstance(value, Mapping) else None,
+            'must be a mapping',
+        )
 
     def section(self, key: str, required: bool = False) -> Section | None:
         """Return the section at a key; None if absent."""
@@ -261,8 +278,10 @@ class Section:
             if key not in self._read:
                 known = list(self._read)
                 self.error(
-                    str(key), self._content[key],
-                    f'there is no such key{_hint(key, known)}; the keys are {", ".join(known)}')
+                    str(key),
+                    self._content[key],
+                    f'there is no such key{_hint(key, known)}; the keys are {", ".join(known)}',
+                )
 
     def _converted(
         self, key: str, default: _Default, convert: Callable[[Any], _Made | None], expected: str

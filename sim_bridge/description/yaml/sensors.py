@@ -67,10 +67,12 @@ _FORCE_TORQUE_ONLY = ('frame', 'measure_direction')
 _SCAN = {'horizontal': ANGLES, 'vertical': ANGLES, 'range': RANGE}
 _OF_KINDS = {
     **dict.fromkeys(_FORCE_TORQUE_ONLY, frozenset({SensorKind.FORCE_TORQUE})),
-    **dict.fromkeys(_SCAN, SCANNING), 'radiation': frozenset({SensorKind.RANGE}),
+    **dict.fromkeys(_SCAN, SCANNING),
+    'radiation': frozenset({SensorKind.RANGE}),
     'collisions': frozenset({SensorKind.CONTACT}),
     'magnetic_field': frozenset({SensorKind.MAGNETOMETER}),
-    'reference_altitude': frozenset({SensorKind.AIR_PRESSURE})}
+    'reference_altitude': frozenset({SensorKind.AIR_PRESSURE}),
+}
 KEYS = (
     'type',
     'joint',
@@ -162,8 +164,13 @@ def _scan(settings: Mapping[str, object], place: Place, findings: Findings) -> S
             continue
         for name, number in value.items():
             if name not in allowed:
-                findings.error('unknown-key', inner, f'the keys are {", ".join(allowed)}',
-                               plain(name), plain(number))
+                findings.error(
+                    'unknown-key',
+                    inner,
+                    f'the keys are {", ".join(allowed)}',
+                    plain(name),
+                    plain(number),
+                )
                 continue
             numbers = parse_numbers(plain(number), allowed[name], inner, findings, name)
             if numbers:
@@ -171,8 +178,13 @@ def _scan(settings: Mapping[str, object], place: Place, findings: Findings) -> S
     scan = scan_of(given['horizontal'], given['vertical'], given['range'], place, findings)
     radiation = settings.get('radiation', scan.radiation)
     if radiation not in RADIATIONS:
-        findings.error('bad-value', place, f'must be one of {", ".join(RADIATIONS)}', 'radiation',
-                       plain(radiation))
+        findings.error(
+            'bad-value',
+            place,
+            f'must be one of {", ".join(RADIATIONS)}',
+            'radiation',
+            plain(radiation),
+        )
         return scan
     return replace(scan, radiation=plain(radiation))
 

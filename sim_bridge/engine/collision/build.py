@@ -30,8 +30,16 @@ from sim_bridge.engine.data.geometry import (
 )
 from sim_bridge.foundation.errors import InvalidValueError
 
-_SIZES = {SPHERE: 1, CAPSULE: 2, BOX: 3, CYLINDER: 2, CONE: 2, ELLIPSOID: 3, HOLLOW: 3,
-          HEIGHT_FIELD: 2}
+_SIZES = {
+    SPHERE: 1,
+    CAPSULE: 2,
+    BOX: 3,
+    CYLINDER: 2,
+    CONE: 2,
+    ELLIPSOID: 3,
+    HOLLOW: 3,
+    HEIGHT_FIELD: 2,
+}
 """How many numbers of `size` a shape needs."""
 
 
@@ -78,7 +86,8 @@ class GeometryRecord:
 
 
 def build_geometry(
-    records: Sequence[GeometryRecord], excluded: Iterable[tuple[int, int]] = (),
+    records: Sequence[GeometryRecord],
+    excluded: Iterable[tuple[int, int]] = (),
     apart: Iterable[tuple[int, int]] = (),
 ) -> Geometry:
     """
@@ -89,37 +98,53 @@ def build_geometry(
     """
     for record in records:
         _check(record)
-    hulls = [(r.polytope or polytope(r.vertices, r.triangles)) if r.shape == HULL else None
-             for r in records]
-    meshes = [surface_mesh(r.vertices, r.triangles, r.bottom is not None) if r.shape == MESH
-              else None for r in records]
-    fields = [np.asarray(r.heights, float) if r.shape == HEIGHT_FIELD else np.zeros((0, 0))
-              for r in records]
+    hulls = [
+        (r.polytope or polytope(r.vertices, r.triangles)) if r.shape == HULL else None
+        for r in records
+    ]
+    meshes = [
+        surface_mesh(r.vertices, r.triangles, r.bottom is not None) if r.shape == MESH else None
+        for r in records
+    ]
+    fields = [
+        np.asarray(r.heights, float) if r.shape == HEIGHT_FIELD else np.zeros((0, 0))
+        for r in records
+    ]
     bounds, radius = _bounds(records, hulls, meshes)
     vertices = _pool_vertices(hulls, meshes)
     first_vertices = vertices['vertex_range'][:, 0]
-    flags = [record.flags
-             | (STATIC if record.body < 0 else 0)
-             | (SOLID if mesh is not None and mesh.is_solid else 0)
-             | (TERRAIN if mesh is not None and record.bottom is not None else 0)
-             for record, mesh in zip(records, meshes, strict=True)]
+    flags = [
+        record.flags
+        | (STATIC if record.body < 0 else 0)
+        | (SOLID if mesh is not None and mesh.is_solid else 0)
+        | (TERRAIN if mesh is not None and record.bottom is not None else 0)
+        for record, mesh in zip(records, meshes, strict=True)
+    ]
     return Geometry(
-        body=_ints(r.body for r in records), shape=_ints(r.shape for r in records),
-        flags=_ints(flags), material=_ints(r.material for r in records),
-        group=_ints(r.group for r in records), mask=_ints(r.mask for r in records),
+        body=_ints(r.body for r in records),
+        shape=_ints(r.shape for r in records),
+        flags=_ints(flags),
+        material=_ints(r.material for r in records),
+        group=_ints(r.group for r in records),
+        mask=_ints(r.mask for r in records),
         size=_rows([[*r.size, 0.0, 0.0, 0.0][:3] for r in records], 3),
         bore=_rows([r.bore for r in records], 2),
         frame=_rows([[*np.ravel(r.rotation), *r.position] for r in records], 12),
-        bounds=bounds, radius=radius,
+        bounds=bounds,
+        radius=radius,
         belt=_rows([r.belt for r in records], 3),
         track=_rows([r.track for r in records], 4),
         direction=_rows([r.direction for r in records], 3),
         direction_body=_ints(r.direction_body for r in records),
-        excluded=_ints(sorted(
-            {_pair_key(*pair) for pair in excluded} | {-_pair_key(*pair) for pair in apart})),
-        **vertices, **_pool_faces(hulls, first_vertices),
+        excluded=_ints(
+            sorted({_pair_key(*pair) for pair in excluded} | {-_pair_key(*pair) for pair in apart})
+        ),
+        **vertices,
+        **_pool_faces(hulls, first_vertices),
         **_pool_triangles(meshes, first_vertices),
-        grid=_grid_rows(fields), height=np.concatenate([np.zeros(0), *map(np.ravel, fields)]))
+        grid=_grid_rows(fields),
+        height=np.concatenate([np.zeros(0), *map(np.ravel, fields)]),
+    )
 
 
 def _check(record: GeometryRecord) -> None:
@@ -130,39 +155,53 @@ def _check(record: GeometryRecord) -> None:
     count = _SIZES.get(record.shape, 0)
     given = np.asarray(record.size, float)
     # of a CONE the third may be left out
-    needed = given[:3 if record.shape == CONE else count]
+    needed = given[: 3 if record.shape == CONE else count]
     if len(given) < count or not np.all(np.isfinite(needed)) or np.any(needed < 0.0):
         raise InvalidValueError('size', record.size, f'{count} finite lengths [m]', place)
     radii = np.asarray(record.bore, float)
     if record.shape == HOLLOW and (
-            radii.shape != (2,) or not np.all((radii >= 0.0) & (radii <= given[:3:2]))):
+        radii.shape != (2,) or not np.all((radii >= 0.0) & (radii <= given[:3:2]))
+    ):
         raise InvalidValueError('bore', record.bore, '2 radii [m] within those of size', place)
     if record.shape in (HULL, MESH):
         _check_array(record.vertices, 'vertices', (1, 3), place)
         if record.shape == MESH or record.triangles is not None:
             _check_array(record.triangles, 'triangles', (1, 3), place)
-            if (np.min(record.triangles) < 0
-                    or np.max(record.triangles) >= len(record.vertices)):
+            if np.min(record.triangles) < 0 or np.max(record.triangles) >= len(record.vertices):
                 raise InvalidValueError(
-                    'triangles', (np.min(record.triangles), np.max(record.triangles)),
-                    f'rows of vertices, 0 to {len(record.vertices) - 1}', place)
+                    'triangles',
+                    (np.min(record.triangles), np.max(record.triangles)),
+                    f'rows of vertices, 0 to {len(record.vertices) - 1}',
+                    place,
+                )
     if record.shape == HEIGHT_FIELD:
         _check_array(record.heights, 'heights', (2, 2), place)
     if record.bottom is not None and record.shape in (MESH, HEIGHT_FIELD):
         z = record.heights if record.vertices is None else record.vertices[:, 2]
         if not -math.inf < record.bottom <= np.min(z):
             raise InvalidValueError(
-                'bottom', record.bottom, f'at most the least height, {np.min(z):.9g} m', place)
+                'bottom', record.bottom, f'at most the least height, {np.min(z):.9g} m', place
+            )
 
 
 def _check_array(array: object, what: str, least: tuple[int, int], place: str) -> None:
     shape = np.shape(array)
     is_vectors = what != 'heights'
-    if (array is None or len(shape) != 2 or shape[0] < least[0] or shape[1] < least[1]
-            or (is_vectors and shape[1] != 3) or not np.all(np.isfinite(array))):
+    if (
+        array is None
+        or len(shape) != 2
+        or shape[0] < least[0]
+        or shape[1] < least[1]
+        or (is_vectors and shape[1] != 3)
+        or not np.all(np.isfinite(array))
+    ):
         columns = '3' if is_vectors else f'at least {least[1]}'
-        raise InvalidValueError(what, 'None' if array is None else f'array of shape {shape}',
-                                f'at least {least[0]} rows of {columns} finite numbers', place)
+        raise InvalidValueError(
+            what,
+            'None' if array is None else f'array of shape {shape}',
+            f'at least {least[0]} rows of {columns} finite numbers',
+            place,
+        )
 
 
 def _pair_key(body: int, other: int) -> int:
@@ -172,7 +211,8 @@ def _pair_key(body: int, other: int) -> int:
 
 
 def _bounds(
-    records: Sequence[GeometryRecord], hulls: Sequence[Polytope | None],
+    records: Sequence[GeometryRecord],
+    hulls: Sequence[Polytope | None],
     meshes: Sequence[SurfaceMesh | None],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the boxes, and the greatest distance of a shape's points from its box's centre."""
@@ -193,20 +233,29 @@ def _bounds(
             bounds[row] = field_bounds(record.heights, (r, s), record.bottom)
         else:
             bounds[row, 3:] = {
-                PLANE: (math.inf, math.inf, math.inf), SPHERE: (r, r, r), CAPSULE: (r, r, s + r),
-                BOX: (r, s, t), CYLINDER: (r, r, s), CONE: (max(r, t), max(r, t), s),
-                HOLLOW: (max(r, t), max(r, t), s), ELLIPSOID: (r, s, t),
+                PLANE: (math.inf, math.inf, math.inf),
+                SPHERE: (r, r, r),
+                CAPSULE: (r, r, s + r),
+                BOX: (r, s, t),
+                CYLINDER: (r, r, s),
+                CONE: (max(r, t), max(r, t), s),
+                HOLLOW: (max(r, t), max(r, t), s),
+                ELLIPSOID: (r, s, t),
             }[record.shape]
         radius[row] = {
-            PLANE: 0.0, SPHERE: 0.0, CAPSULE: s + r, CYLINDER: math.hypot(r, s),
-            CONE: math.hypot(max(r, t), s), HOLLOW: math.hypot(max(r, t), s),
+            PLANE: 0.0,
+            SPHERE: 0.0,
+            CAPSULE: s + r,
+            CYLINDER: math.hypot(r, s),
+            CONE: math.hypot(max(r, t), s),
+            HOLLOW: math.hypot(max(r, t), s),
             ELLIPSOID: max(r, s, t),
         }.get(record.shape, math.hypot(*bounds[row, 3:]))
     return bounds, radius
 
 
 def field_bounds(
-    heights: np.ndarray, half: tuple[float, float], bottom: float | None,
+    heights: np.ndarray, half: tuple[float, float], bottom: float | None
 ) -> tuple[float, ...]:
     """Return the box of a height field, as `Geometry.bounds`; half: lengths along x and y [m]."""
     # what has sunk below the surface is still to be found
@@ -218,7 +267,7 @@ def field_bounds(
 def field_heights(geometry: Geometry, g: int) -> np.ndarray:
     """Return a view of the heights of a height field, (rows, columns) [m]."""
     first, rows, columns = geometry.grid[g]
-    return geometry.height[first:first + rows * columns].reshape(rows, columns)
+    return geometry.height[first : first + rows * columns].reshape(rows, columns)
 
 
 def fit_field(geometry: Geometry, g: int, bottom: float | None) -> None:
@@ -229,7 +278,7 @@ def fit_field(geometry: Geometry, g: int, bottom: float | None) -> None:
 
 
 def _pool_vertices(
-    hulls: Sequence[Polytope | None], meshes: Sequence[SurfaceMesh | None],
+    hulls: Sequence[Polytope | None], meshes: Sequence[SurfaceMesh | None]
 ) -> dict[str, np.ndarray]:
     """Concatenate the vertices of all hulls and meshes, and their neighbours."""
     pools = [hull or mesh for hull, mesh in zip(hulls, meshes, strict=True)]
@@ -239,40 +288,51 @@ def _pool_vertices(
         'vertex': np.concatenate([np.zeros((0, 3)), *(pool.vertex for pool, _ in held)]),
         'vertex_range': ranges,
         'ring_start': _starts(size for pool, _ in held for size in np.diff(pool.ring_start)),
-        'ring': _joined((pool.ring + first for pool, first in held), (0,))}
+        'ring': _joined((pool.ring + first for pool, first in held), (0,)),
+    }
 
 
 def _pool_faces(
-    hulls: Sequence[Polytope | None], first_vertices: np.ndarray,
+    hulls: Sequence[Polytope | None], first_vertices: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Concatenate the faces of the hulls."""
     ranges = _ranges(len(hull.face_plane) if hull else 0 for hull in hulls)
-    held = [(hull, vertex, face) for hull, vertex, face
-            in zip(hulls, first_vertices, ranges[:, 0], strict=True) if hull]
+    held = [
+        (hull, vertex, face)
+        for hull, vertex, face in zip(hulls, first_vertices, ranges[:, 0], strict=True)
+        if hull
+    ]
     return {
         'face_range': ranges,
         'face_plane': np.concatenate([np.zeros((0, 4)), *(hull.face_plane for hull, *_ in held)]),
         'face_start': _starts(size for hull, *_ in held for size in np.diff(hull.face_start)),
         'face_vertex': _joined((hull.face_vertex + vertex for hull, vertex, _ in held), (0,)),
-        'face_across': _joined((hull.face_across + face for hull, _, face in held), (0,))}
+        'face_across': _joined((hull.face_across + face for hull, _, face in held), (0,)),
+    }
 
 
 def _pool_triangles(
-    meshes: Sequence[SurfaceMesh | None], first_vertices: np.ndarray,
+    meshes: Sequence[SurfaceMesh | None], first_vertices: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Concatenate the triangles of the meshes, and their trees."""
     boxes = _ranges(len(mesh.tree_box) if mesh else 0 for mesh in meshes)[:, 0]
-    held = [(mesh, vertex) for mesh, vertex
-            in zip(meshes, first_vertices, strict=True) if mesh]
+    held = [(mesh, vertex) for mesh, vertex in zip(meshes, first_vertices, strict=True) if mesh]
     return {
         'triangle_range': _ranges(len(mesh.triangle) if mesh else 0 for mesh in meshes),
         'triangle': _joined((mesh.triangle + vertex for mesh, vertex in held), (0, 3)),
         'triangle_opposite': _joined(
             (np.where(mesh.opposite < 0, -1, mesh.opposite + vertex) for mesh, vertex in held),
-            (0, 3)),
-        'tree': np.array([(box, mesh.depth) if mesh else (0, 0) for mesh, box
-                          in zip(meshes, boxes, strict=True)], np.int64).reshape(-1, 2),
-        'tree_box': np.concatenate([np.zeros((0, 6)), *(mesh.tree_box for mesh, _ in held)])}
+            (0, 3),
+        ),
+        'tree': np.array(
+            [
+                (box, mesh.depth) if mesh else (0, 0)
+                for mesh, box in zip(meshes, boxes, strict=True)
+            ],
+            np.int64,
+        ).reshape(-1, 2),
+        'tree_box': np.concatenate([np.zeros((0, 6)), *(mesh.tree_box for mesh, _ in held)]),
+    }
 
 
 def _ranges(counts: Iterable[int]) -> np.ndarray:
@@ -289,8 +349,9 @@ def _joined(arrays: Iterable[np.ndarray], empty: tuple[int, ...]) -> np.ndarray:
 def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
     """Return the first height of each field, and its numbers of rows and columns."""
     starts = _starts([heights.size for heights in fields])
-    return np.array([[start, *heights.shape] for start, heights
-                     in zip(starts, fields, strict=False)], np.int64).reshape(-1, 3)
+    return np.array(
+        [[start, *heights.shape] for start, heights in zip(starts, fields, strict=False)], np.int64
+    ).reshape(-1, 3)
 
 
 def _starts(counts: Iterable[int]) -> np.ndarray:

@@ -19,8 +19,9 @@ from sim_bridge.engine.data.geometry import (
 )
 
 _MANY = 3000  # geometries for which nothing is looked up: a matrix of their pairs would be large
-_CLOSED = np.array([[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)]
-                    for a in range(HEIGHT_FIELD + 1)])
+_CLOSED = np.array(
+    [[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)] for a in range(HEIGHT_FIELD + 1)]
+)
 
 
 class Needs(NamedTuple):
@@ -53,8 +54,12 @@ def find_needs(geometry: Geometry) -> Needs:
     watched = is_watched(np.bitwise_or.outer(geometry.flags, geometry.flags))
     key = (np.minimum.outer(body, body) + 1 << 32) | (np.maximum.outer(body, body) + 1)
     high = np.maximum.outer(shape, shape)
-    may = (np.not_equal.outer(body, body) & (np.logical_or.outer(moves, moves) | watched)
-           & (high > PLANE) & ~np.isin(key, geometry.excluded))
+    may = (
+        np.not_equal.outer(body, body)
+        & (np.logical_or.outer(moves, moves) | watched)
+        & (high > PLANE)
+        & ~np.isin(key, geometry.excluded)
+    )
     if len(geometry.excluded) and geometry.excluded[0] < 0:
         number = np.arange(len(shape))
         pair = np.minimum.outer(number, number) + 1 << 32 | np.maximum.outer(number, number) + 1

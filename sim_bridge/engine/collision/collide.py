@@ -49,8 +49,15 @@ def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
         if first >= 0:
             a, b, limit = pair_of(scratch_inout, row)
             count = collide_closed(
-                geometry, scratch_inout, a, b, geometry_pose(scratch_inout, a),
-                geometry_pose(scratch_inout, b), limit, rows_from(contacts_inout, first))
+                geometry,
+                scratch_inout,
+                a,
+                b,
+                geometry_pose(scratch_inout, a),
+                geometry_pose(scratch_inout, b),
+                limit,
+                rows_from(contacts_inout, first),
+            )
             keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
 
 
@@ -62,8 +69,15 @@ def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
         if first >= 0:
             a, b, limit = pair_of(scratch_inout, row)
             count = collide_pair(
-                geometry, scratch_inout, a, b, geometry_pose(scratch_inout, a),
-                geometry_pose(scratch_inout, b), limit, rows_from(contacts_inout, first))
+                geometry,
+                scratch_inout,
+                a,
+                b,
+                geometry_pose(scratch_inout, a),
+                geometry_pose(scratch_inout, b),
+                limit,
+                rows_from(contacts_inout, first),
+            )
             keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
 
 
@@ -71,8 +85,13 @@ def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
 def needs_order(scratch):
     """Return whether pairs of classes other than CLOSED wrote contact points."""
     counts = scratch.counts
-    return (counts[PairCount.CONVEX_PAIRS] + counts[PairCount.SURFACE_PAIRS]
-            + counts[PairCount.HOLLOW_PAIRS] + counts[PairCount.LINE_PAIRS] > 0)
+    return (
+        counts[PairCount.CONVEX_PAIRS]
+        + counts[PairCount.SURFACE_PAIRS]
+        + counts[PairCount.HOLLOW_PAIRS]
+        + counts[PairCount.LINE_PAIRS]
+        > 0
+    )
 
 
 @kernel
@@ -87,9 +106,9 @@ def order_contacts(scratch_inout, contacts_inout):
     at = 0
     for row in range(spare.counts[PairCount.PAIRS]):
         first, rows = spare.pair[row, PairColumn.FIRST_ROW], spare.pair[row, PairColumn.ROW_COUNT]
-        contacts.geometry[at:at + rows] = spare.spare_geometry[first:first + rows]
-        contacts.feature[at:at + rows] = spare.spare_feature[first:first + rows]
-        contacts.point[at:at + rows] = spare.spare_point[first:first + rows]
-        contacts.normal[at:at + rows] = spare.spare_normal[first:first + rows]
-        contacts.gap[at:at + rows] = spare.spare_gap[first:first + rows]
+        contacts.geometry[at : at + rows] = spare.spare_geometry[first : first + rows]
+        contacts.feature[at : at + rows] = spare.spare_feature[first : first + rows]
+        contacts.point[at : at + rows] = spare.spare_point[first : first + rows]
+        contacts.normal[at : at + rows] = spare.spare_normal[first : first + rows]
+        contacts.gap[at : at + rows] = spare.spare_gap[first : first + rows]
         at += rows

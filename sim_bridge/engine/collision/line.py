@@ -39,8 +39,12 @@ def collide_line_pairs(geometry, scratch_inout, contacts_inout):
         if geometry.flags[a] & LINE == 0:
             line, other, sign = b, a, -1.0
         depth, point, n = meet_line(
-            geometry, line, other, geometry_pose(scratch_inout, line),
-            geometry_pose(scratch_inout, other))
+            geometry,
+            line,
+            other,
+            geometry_pose(scratch_inout, line),
+            geometry_pose(scratch_inout, other),
+        )
         count = int(depth < math.inf)
         if count > 0:
             contacts_inout.feature[first] = 0

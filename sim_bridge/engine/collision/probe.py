@@ -42,8 +42,13 @@ def measure_convex_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatr
     place_all(table)
     for row in range(pairs.shape[0]):
         a, b = pairs[row, 0], pairs[row, 1]
-        store_measured(measured_out, row, distance(
-            geometry, scratch, a, b, geometry_pose(scratch, a), geometry_pose(scratch, b)))
+        store_measured(
+            measured_out,
+            row,
+            distance(
+                geometry, scratch, a, b, geometry_pose(scratch, a), geometry_pose(scratch, b)
+            ),
+        )
 
 
 @entry
@@ -57,8 +62,11 @@ def measure_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
     for row in range(pairs.shape[0]):
-        store_measured(measured_out, row, measure(
-            geometry, pairs[row, 0], pairs[row, 1], scratch.pose, scratch))
+        store_measured(
+            measured_out,
+            row,
+            measure(geometry, pairs[row, 0], pairs[row, 1], scratch.pose, scratch),
+        )
 
 
 @entry
@@ -67,8 +75,11 @@ def measure_hollow_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatr
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
     for row in range(pairs.shape[0]):
-        store_measured(measured_out, row, measure_any(
-            geometry, pairs[row, 0], pairs[row, 1], scratch.pose, scratch))
+        store_measured(
+            measured_out,
+            row,
+            measure_any(geometry, pairs[row, 0], pairs[row, 1], scratch.pose, scratch),
+        )
 
 
 @kernel

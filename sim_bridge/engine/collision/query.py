@@ -42,7 +42,9 @@ OFF = 1e-9
 @kernel
 def measure(
     geometry,  # model
-    a, b, pose,  # state (read)
+    a,
+    b,
+    pose,  # state (read)
     scratch_inout,
 ):
     """
@@ -63,7 +65,10 @@ def measure(
 @kernel
 def measure_surface(
     geometry,  # model
-    other, surface, pose, pose_s,  # state (read)
+    other,
+    surface,
+    pose,
+    pose_s,  # state (read)
     scratch_inout,
 ):
     """Measure a geometry against a surface, as `measure`; the surface is the second."""
@@ -81,7 +86,10 @@ def measure_surface(
 @subroutine
 def measure_convex(
     geometry,  # model
-    convex, surface, pose, pose_s,  # state (read)
+    convex,
+    surface,
+    pose,
+    pose_s,  # state (read)
     scratch_inout,
 ):
     """Measure a convex shape against a surface, as `measure`."""
@@ -102,7 +110,8 @@ def measure_convex(
     is_sunk = facing < 0.0 and is_solid(geometry, surface)
     if best > 0.0 and is_sunk and geometry.flags[surface] & TERRAIN != 0:
         t, _ = triangle_beyond(
-            geometry, surface, pose_s, on_convex, way_up(geometry, surface, pose_s))
+            geometry, surface, pose_s, on_convex, way_up(geometry, surface, pose_s)
+        )
         is_sunk = t >= 0
     if best > 0.0 and geometry.shape[surface] == HEIGHT_FIELD:
         # a bit off the surface, which rounding may put a touching point on either side of
@@ -112,7 +121,8 @@ def measure_convex(
         if not is_over(geometry, surface, pose_s, on_convex):
             # perhaps it reaches through a wall into the solid, below the surface
             wall_gap, inner, wall, m = column_distance(
-                geometry, scratch_inout, convex, pose, size, pose_s, low, high)
+                geometry, scratch_inout, convex, pose, size, pose_s, low, high
+            )
             if wall_gap <= 0.0 and is_below(geometry, surface, pose_s, inner):
                 return wall_gap, inner, wall, m
             is_sunk = False
@@ -142,7 +152,10 @@ def is_below(geometry, field, pose, point):
 @subroutine
 def measure_meshes(
     geometry,  # model
-    mesh, surface, pose, pose_s,  # state (read)
+    mesh,
+    surface,
+    pose,
+    pose_s,  # state (read)
     scratch_inout,
 ):
     """Measure a mesh and a surface, as `measure`; a solid inside another counts as separate."""
@@ -156,8 +169,7 @@ def measure_meshes(
         t, cursor = near_triangle(geometry, surface, scale(0.5, add(inner_low, inner_high))), 0
         while t >= 0:
             x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
-            gap, y, x, m = triangles_distance(
-                geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
+            gap, y, x, m = triangles_distance(geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
             if gap < best:
                 best, on_mesh, on_surface, n = gap, y, x, m
             t, cursor = next_triangle_near(geometry, surface, inner_low, inner_high, best, cursor)
@@ -169,8 +181,13 @@ def measure_meshes(
 def next_triangle_near(geometry, surface, low, high, reach, cursor):
     """Find the next triangle of a surface within reach of a box, as `next_triangle`."""
     reach = max(reach, 0.0)
-    return next_triangle(geometry, surface, sub(low, (reach, reach, reach)),
-                         add(high, (reach, reach, reach)), cursor)
+    return next_triangle(
+        geometry,
+        surface,
+        sub(low, (reach, reach, reach)),
+        add(high, (reach, reach, reach)),
+        cursor,
+    )
 
 
 @subroutine

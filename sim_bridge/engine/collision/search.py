@@ -55,8 +55,16 @@ def mark_collidable(table: Table, pairs: IntMatrix, marks_out: IntVector):
     """Write 1 for each pair of geometries (n, 2) that may collide in a step, 0 for others."""
     geometry = world.geometry(table)
     for row in range(pairs.shape[0]):
-        may = may_collide(geometry.body, geometry.shape, geometry.flags, geometry.group,
-                          geometry.mask, geometry.excluded, pairs[row, 0], pairs[row, 1])
+        may = may_collide(
+            geometry.body,
+            geometry.shape,
+            geometry.flags,
+            geometry.group,
+            geometry.mask,
+            geometry.excluded,
+            pairs[row, 0],
+            pairs[row, 1],
+        )
         marks_out[row] = 1 if may else 0
 
 
@@ -67,8 +75,9 @@ def place_still(table, margin):
     twist = world.response(table).twist
     place(model, state.q, ws)
     twist[:, :] = 0.0
-    place_geometries(world.geometry(table), ws.pose, twist, model.root, 0.0, margin,
-                     world.collision(table))
+    place_geometries(
+        world.geometry(table), ws.pose, twist, model.root, 0.0, margin, world.collision(table)
+    )
 
 
 @kernel

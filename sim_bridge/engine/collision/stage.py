@@ -104,4 +104,5 @@ def detect_line(table, phase):
 
 
 DETECT, NARROW, DETECT_CONVEX, DETECT_SURFACE, DETECT_HOLLOW, DETECT_LINE = map(
-    Stage, (detect, narrow, detect_convex, detect_surface, detect_hollow, detect_line))
+    Stage, (detect, narrow, detect_convex, detect_surface, detect_hollow, detect_line)
+)

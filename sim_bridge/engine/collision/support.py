@@ -36,9 +36,16 @@ _FEW = 24
 def shape_of(geometry, g, pose, origin):
     """Return a geometry's shape tuple, with positions relative to `origin`."""
     kind = geometry.shape[g]
-    return (CONE if kind == HOLLOW else kind, load3(geometry.size, g, 0), pose[0],
-            sub(pose[1], origin), geometry.vertex_range[g, 0], geometry.vertex_range[g, 1],
-            geometry.face_range[g, 0], geometry.face_range[g, 1])
+    return (
+        CONE if kind == HOLLOW else kind,
+        load3(geometry.size, g, 0),
+        pose[0],
+        sub(pose[1], origin),
+        geometry.vertex_range[g, 0],
+        geometry.vertex_range[g, 1],
+        geometry.face_range[g, 0],
+        geometry.face_range[g, 1],
+    )
 
 
 @kernel
@@ -82,8 +89,11 @@ def support(geometry, shape, hint, d):
         return add(p, R[2]), hint
     c = mul_tv(R, d)
     if kind == BOX:
-        x = (math.copysign(size[0], c[0]), math.copysign(size[1], c[1]),
-             math.copysign(size[2], c[2]))
+        x = (
+            math.copysign(size[0], c[0]),
+            math.copysign(size[1], c[1]),
+            math.copysign(size[2], c[2]),
+        )
     elif kind == CAPSULE:
         x = (0.0, 0.0, math.copysign(size[1], c[2]))
     elif kind == SLICE:

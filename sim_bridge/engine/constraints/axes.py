@@ -74,14 +74,26 @@ def start_axes(root, pose, h, state, loops, work):
         state.axis_u[axis] = min(max(state.axis_u[axis], least), most)
         R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
         torque, force = axis_wrench(loops, axis, R_A, R_B)
-        store_arms(root, pose, loops, loops.axis_joint[axis], p_B, torque, force,
-                   first + axis, work.arm)
-        work.v[axis] = row_velocity(loops, loops.axis_joint[axis], first + axis, work.arm,
-                                    work.twist)
+        store_arms(
+            root, pose, loops, loops.axis_joint[axis], p_B, torque, force, first + axis, work.arm
+        )
+        work.v[axis] = row_velocity(
+            loops, loops.axis_joint[axis], first + axis, work.arm, work.twist
+        )
         expected = state.axis_q[axis] + 0.5 * h * work.v[axis]
         work.q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
-    set_joint_laws(loops, loops.axis_index, work.q, work.v, state.axis_u, state.axis_control,
-                   state.axis_target, state.axis_course, h, work)
+    set_joint_laws(
+        loops,
+        loops.axis_index,
+        work.q,
+        work.v,
+        state.axis_u,
+        state.axis_control,
+        state.axis_target,
+        state.axis_course,
+        h,
+        work,
+    )
     for axis in range(loops.axis_joint.shape[0]):
         if work.broken[loops.axis_joint[axis]] & GONE != 0:
             disable_axis(axis, work)
@@ -270,8 +282,15 @@ def switch_axes(h, loops, work):
         if work.mode[axis] >= LOCKED:
             work.v_next[axis] = locked_velocity(law, work.mode[axis])
         work.held[axis] = effort_of_elements(h, loops, work, axis)
-        mode = next_mode(law, work.mode[axis], work.v[axis], work.v_next[axis], work.held[axis],
-                         slack, work.inertia[axis] * (slack / h))
+        mode = next_mode(
+            law,
+            work.mode[axis],
+            work.v[axis],
+            work.v_next[axis],
+            work.held[axis],
+            slack,
+            work.inertia[axis] * (slack / h),
+        )
         if how == RELEASE and mode >= LOCKED:
             continue
         if mode != work.mode[axis]:
@@ -286,8 +305,11 @@ def switch_axes(h, loops, work):
 def effort_of_elements(h, loops, work, axis):
     """Return the effort of a locked axis' friction, motor and stops, without armature's share."""
     gained = (work.v_next[axis] - work.v[axis]) / h
-    return (work.impulse[loops.size[JOINT_ROWS] + axis] / h - work.given[axis]
-            + loops.passive[axis, ARMATURE] * gained)
+    return (
+        work.impulse[loops.size[JOINT_ROWS] + axis] / h
+        - work.given[axis]
+        + loops.passive[axis, ARMATURE] * gained
+    )
 
 
 @kernel
@@ -306,8 +328,13 @@ def keep_axes(pose, h, loops, work, state):
         if state.axis_control[axis] == BY_SERVO:
             advance_course(state.axis_target[axis], state.axis_course[axis])
         total = work.impulse[loops.size[JOINT_ROWS] + axis] / h
-        shares = share_effort(work.law[axis], work.mode[axis], work.v[axis], work.v_next[axis],
-                              effort_of_elements(h, loops, work, axis))
+        shares = share_effort(
+            work.law[axis],
+            work.mode[axis],
+            work.v[axis],
+            work.v_next[axis],
+            effort_of_elements(h, loops, work, axis),
+        )
         for k in range(3):
             state.axis_effort[axis, k] = shares[k]
         state.axis_effort[axis, TOTAL_SHARE] = total
@@ -334,15 +361,26 @@ def effort_at_end(h, loops, state, work, axis, mean):
     q, u, control = state.axis_q[axis], state.axis_u[axis], state.axis_control[axis]
     limits, stop, target = loops.limits[axis], loops.stop[axis], state.axis_target[axis]
     if law[MOTOR] == SERVO:
-        set_motor(limits, loops.motor[axis], q, v, u, control, target,
-                  aim_of_instant(target, state.axis_course[axis]),
-                  0.5 * h * (work.v[axis] + v), h, law)
+        set_motor(
+            limits,
+            loops.motor[axis],
+            q,
+            v,
+            u,
+            control,
+            target,
+            aim_of_instant(target, state.axis_course[axis]),
+            0.5 * h * (work.v[axis] + v),
+            h,
+            law,
+        )
     if stop[CFM] > 0.0:
         law[STOP_EFFORT] = 0.0
         set_elastic_stop(stop, q - limits[UPPER], limits[LOWER] - q, v, h, law)
         law[STOP_SLOPE] = lagging_slope(stop, h) if law[STOP_EFFORT] != 0.0 else 0.0
-    inertia = (lagging_inertia(loops.passive, axis, mode, 0.0, h, law)
-               + loops.passive[axis, ARMATURE])
+    inertia = (
+        lagging_inertia(loops.passive, axis, mode, 0.0, h, law) + loops.passive[axis, ARMATURE]
+    )
     effort = explicit_effort(loops.passive, axis, u, q, v) + loose_effort(law, mode)
     share = inertia / work.inertia[axis]
     return (effort - inertia * (v - work.v[axis]) / h + share * mean) / (1.0 + share)

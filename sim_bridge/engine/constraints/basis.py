@@ -84,8 +84,9 @@ def build_basis(model, ws, state, loops, work, count, h):
             size = above(force_0 if is_along else torque_0, norm_between(work.vector, low, high))
             set_axis_row(loops, h, number, size * size, work)
         elif own < 0:
-            whiten_mimic_row(model, ws, loops.axes[row, 0], work.whitening, work.column,
-                             work.vector)
+            whiten_mimic_row(
+                model, ws, loops.axes[row, 0], work.whitening, work.column, work.vector
+            )
             first, last = 0, nv
             size = norm_between(work.vector, 0, nv)
             work.active[row] = 1
@@ -193,7 +194,7 @@ def factor_gram(count, work):
     """Factor Rᵀ R, with R of `count` rows, into L Lᵀ."""
     factor, gram, rank = work.factor, work.gram, work.counts[RANK]
     for i in range(rank):
-        gram[i, :i + 1] = 0.0
+        gram[i, : i + 1] = 0.0
     for row in range(count):
         for i in range(work.reach[row]):
             for j in range(i + 1):

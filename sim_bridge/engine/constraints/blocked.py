@@ -32,10 +32,10 @@ def release_blocked(model, ws, loops, state, h, work):
     if work.counts[LOST] == 0 or not find_blocking_forces(model, ws, loops, h, work):
         return 0
     push_down(model, ws, loops, work)
-    joint, push = find_weakest(
-        work.blocked, state.v, ws.law, ws.v_next, ws.constraint, ws.mode)
+    joint, push = find_weakest(work.blocked, state.v, ws.law, ws.v_next, ws.constraint, ws.mode)
     axis, axis_push = find_weakest(
-        work.blocked_axis, work.v, work.law, work.v_next, work.held, work.mode)
+        work.blocked_axis, work.v, work.law, work.v_next, work.held, work.mode
+    )
     if axis >= 0 and axis_push < push:
         release(axis, work.blocked_axis, work.v, work.law, work.v_next, work.mode)
     elif joint >= 0:

@@ -72,8 +72,10 @@ def load_share(pose, h, loops, joint, work):
     The latter is a row, or -1 for all of them together.
     """
     n, f = transmitted(pose, h, loops, joint, work)
-    share = max(norm(f) / loops.toughness[joint, BREAK_FORCE],
-                norm(n) / loops.toughness[joint, BREAK_TORQUE])
+    share = max(
+        norm(f) / loops.toughness[joint, BREAK_FORCE],
+        norm(n) / loops.toughness[joint, BREAK_TORQUE],
+    )
     weakest = -1
     R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
     for row in range(loops.size[JOINT_ROWS]):

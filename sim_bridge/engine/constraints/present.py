@@ -37,5 +37,10 @@ def constraint_rows(table: Table, rows_out: FloatMatrix):
             if body >= 0:
                 at = WRENCH_SIZE * side
                 add_generalized_force(
-                    model, ws, body, load3(work.arm, row, at + TORQUE),
-                    load3(work.arm, row, at + FORCE), rows_out[row])
+                    model,
+                    ws,
+                    body,
+                    load3(work.arm, row, at + TORQUE),
+                    load3(work.arm, row, at + FORCE),
+                    rows_out[row],
+                )

@@ -14,8 +14,15 @@ from sim_bridge.engine.math.vec3 import scale
 def build_constraints(table, count):
     """Build the first `count` rows after each factorization; work.arm belongs to the poses."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
-    build_basis(model, ws, world.state(table), loops, world.loop_work(table), count,
-                world.options(table).time_step)
+    build_basis(
+        model,
+        ws,
+        world.state(table),
+        loops,
+        world.loop_work(table),
+        count,
+        world.options(table).time_step,
+    )
     return 0
 
 

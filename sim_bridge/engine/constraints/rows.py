@@ -1,6 +1,5 @@
 """The constraint rows in one configuration: errors, wrenches and acceleration terms."""
 
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.loops import (
     DISTANCE,
@@ -120,8 +119,11 @@ def find_errors(model, q, ws, loops, error_out):
             value = dot(column(R_A, i), sub(p_B, p_A))
         elif kind == DOT:
             value = dot(column(R_A, i), column(R_B, j))
-            if i != j and row < loops.size[RIGID_ROWS] and (
-                    dot(column(R_A, j), column(R_B, j)) < 0.0):
+            if (
+                i != j
+                and row < loops.size[RIGID_ROWS]
+                and (dot(column(R_A, j), column(R_B, j)) < 0.0)
+            ):
                 value -= 2.0 if value >= 0.0 else -2.0
         else:
             value = way(p_A, p_B, R_A)[1]

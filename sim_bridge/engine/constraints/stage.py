@@ -31,8 +31,12 @@ def constraints(table, phase):
         return switch(table)
     if phase == LoopPhase.BUILD_PRESENT:
         world.loop_work(table).broken[:] = world.state(table).loop_broken
-        find_arms(world.model(table), world.workspace(table), world.loops(table),
-                  world.loop_work(table).arm)
+        find_arms(
+            world.model(table),
+            world.workspace(table),
+            world.loops(table),
+            world.loop_work(table).arm,
+        )
         return build_constraints(table, world.loops(table).size[RIGID_ROWS])
     if phase == LoopPhase.OBEY or phase == LoopPhase.OBEY_MORE:
         return obey(table, phase == LoopPhase.OBEY)
@@ -74,7 +78,8 @@ def switch(table):
     work.pivot[JAMMED] = 0
     if changed == 0 and work.pivot[CHANGED] == 0:
         changed = release_blocked(
-            world.model(table), world.workspace(table), loops, world.state(table), h, work)
+            world.model(table), world.workspace(table), loops, world.state(table), h, work
+        )
         if changed == 0:
             changed = break_weakest(world.workspace(table).pose, h, loops, work)
     return changed

@@ -108,10 +108,12 @@ def greatest_wrenches(load):
     most = (0.0, 0.0, 0.0, 0.0)
     for side in range(2):
         for k in range(3):
-            most = (max(most[0], square_at(load, side, TORQUE, FORCES + k)),
-                    max(most[1], square_at(load, side, FORCE, FORCES + k)),
-                    max(most[2], square_at(load, side, TORQUE, TORQUES + k)),
-                    max(most[3], square_at(load, side, FORCE, TORQUES + k)))
+            most = (
+                max(most[0], square_at(load, side, TORQUE, FORCES + k)),
+                max(most[1], square_at(load, side, FORCE, FORCES + k)),
+                max(most[2], square_at(load, side, TORQUE, TORQUES + k)),
+                max(most[3], square_at(load, side, FORCE, TORQUES + k)),
+            )
     return most
 
 
@@ -136,8 +138,10 @@ def write_row(R_A, torque, force, end, work):
         first, way = TORQUES, mul_tv(R_A, torque)
     for entry in range(end):
         work.vector[work.support[entry]] = (
-            way[0] * work.whitened[entry, first] + way[1] * work.whitened[entry, first + 1]
-            + way[2] * work.whitened[entry, first + 2])
+            way[0] * work.whitened[entry, first]
+            + way[1] * work.whitened[entry, first + 1]
+            + way[2] * work.whitened[entry, first + 2]
+        )
 
 
 @kernel

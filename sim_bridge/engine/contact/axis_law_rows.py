@@ -41,12 +41,24 @@ def open_axes(table):
         body, owner = moved_body(ws.kind, loops, axis), model.q_of_v.shape[0] + axis
         if body < 0 or is_left_to_pivots(loops, work, axis):
             continue
-        shares = share_effort(work.law[axis], work.mode[axis], work.v[axis], work.v_next[axis],
-                              work.held[axis])
+        shares = share_effort(
+            work.law[axis], work.mode[axis], work.v[axis], work.v_next[axis], work.held[axis]
+        )
         elements.kept_given[owner] = work.given[axis]
         work.given[axis] += open_elements(
-            model, world.laws(table), world.islands(table), world.solution(table), elements,
-            owner, body, work.v[axis], work.law[axis], shares, first, h)
+            model,
+            world.laws(table),
+            world.islands(table),
+            world.solution(table),
+            elements,
+            owner,
+            body,
+            work.v[axis],
+            work.law[axis],
+            shares,
+            first,
+            h,
+        )
         work.mode[axis] = LOOSE
     return 0
 
@@ -112,7 +124,8 @@ def add_axis(table, axis, row, scaling, end):
             if row != Row.NORMAL:
                 torques, forces = (ZERO, n, ZERO), (ZERO, f, ZERO)
             end = add_side(
-                model, ws, body, torques, forces, end, False, rows, rows.linear, rows.angular)
+                model, ws, body, torques, forces, end, False, rows, rows.linear, rows.angular
+            )
     return end
 
 
@@ -129,8 +142,13 @@ def square_of_row(rows, row, contact, end):
 def axis_velocity(table, owner):
     """Return the velocity of an axis by response.twist."""
     loops, axis = world.loops(table), owner - world.model(table).q_of_v.shape[0]
-    return row_velocity(loops, loops.axis_joint[axis], loops.size[JOINT_ROWS] + axis,
-                        world.loop_work(table).arm, world.response(table).twist)
+    return row_velocity(
+        loops,
+        loops.axis_joint[axis],
+        loops.size[JOINT_ROWS] + axis,
+        world.loop_work(table).arm,
+        world.response(table).twist,
+    )
 
 
 @subroutine
@@ -141,16 +159,17 @@ def gather_axis_wrenches(table):
     wrench, arm = world.response(table).wrench, world.loop_work(table).arm
     for element in range(elements.size[OF_TREES], elements.size[ELEMENTS]):
         axis = elements.owner[element] - model.q_of_v.shape[0]
-        effort = (pushed_by(world.solution(table), first, elements, element)
-                  / world.options(table).time_step)
+        effort = (
+            pushed_by(world.solution(table), first, elements, element)
+            / world.options(table).time_step
+        )
         for side in range(2):
             body, at = loops.body[loops.axis_joint[axis], side], WRENCH_SIZE * side
             if body >= 0:
                 row = loops.size[JOINT_ROWS] + axis
                 n = scale(effort, load3(arm, row, at + TORQUE))
                 f = scale(effort, load3(arm, row, at + FORCE))
-                p_OB = sub(load3(ws.pose, body, ORIGIN),
-                           load3(ws.pose, model.root[body], ORIGIN))
+                p_OB = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
                 add_spatial(wrench, body, sub(n, cross(p_OB, f)), f)
     return 0
 
@@ -170,7 +189,8 @@ def close_axes(table):
         axis = owner - model.q_of_v.shape[0]
         restore_law(elements.kept_law[owner], work.law[axis])
         mode, _, pushed, element = read_elements(
-            world.laws(table), world.solution(table), elements, first, element, work.law[axis], h)
+            world.laws(table), world.solution(table), elements, first, element, work.law[axis], h
+        )
         work.given[axis], work.mode[axis] = elements.kept_given[owner], mode
         work.impulse[loops.size[JOINT_ROWS] + axis] += h * pushed
         if mode >= LOCKED:

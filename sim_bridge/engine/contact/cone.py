@@ -94,8 +94,11 @@ def try_direction(block, velocity, mu, d1, d2):
     u1, u2 = q_1 + n * x1, q_2 + n * x2
     along = d1 * u1 + d2 * u2
     dn = -n * mu * (a_n2 * d1 - a_n1 * d2) / den
-    slope = (-along + dn * (d1 * x2 - d2 * x1)
-             + n * mu * (a_11 * d2 * d2 - 2.0 * a_12 * d1 * d2 + a_22 * d1 * d1))
+    slope = (
+        -along
+        + dn * (d1 * x2 - d2 * x1)
+        + n * mu * (a_11 * d2 * d2 - 2.0 * a_12 * d1 * d2 + a_22 * d1 * d1)
+    )
     return den, d1 * u2 - d2 * u1, along, slope
 
 

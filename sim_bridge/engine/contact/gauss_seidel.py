@@ -58,15 +58,31 @@ def update_sliding(laws, rows, solution, contact):
 @kernel
 def linear_velocities(laws, rows, solution, contact):
     """Return the velocities of a contact's rows NORMAL, TANGENT and TANGENT2."""
-    return velocities(rows, rows.linear, contact, solution.bias[contact], laws.softness[contact],
-                      solution.impulse[contact], Row.NORMAL, solution.z)
+    return velocities(
+        rows,
+        rows.linear,
+        contact,
+        solution.bias[contact],
+        laws.softness[contact],
+        solution.impulse[contact],
+        Row.NORMAL,
+        solution.z,
+    )
 
 
 @kernel
 def angular_velocities(laws, rows, solution, contact):
     """Return the velocities of a contact's rows SPIN, ROLL and ROLL2."""
-    return velocities(rows, rows.angular, contact, solution.bias[contact], laws.softness[contact],
-                      solution.impulse[contact], Row.SPIN, solution.z)
+    return velocities(
+        rows,
+        rows.angular,
+        contact,
+        solution.bias[contact],
+        laws.softness[contact],
+        solution.impulse[contact],
+        Row.SPIN,
+        solution.z,
+    )
 
 
 @kernel
@@ -109,7 +125,8 @@ def push_rows(rows, values, contact, impulse, z_inout):
     n, t, s = impulse
     for entry in range(rows.first[contact], rows.first[contact + 1]):
         z_inout[rows.support[entry]] += (
-            n * values[0, entry] + t * values[1, entry] + s * values[2, entry])
+            n * values[0, entry] + t * values[1, entry] + s * values[2, entry]
+        )
 
 
 @kernel
@@ -141,36 +158,52 @@ def update_friction(laws, rows, solution, contact):
         # most contacts stick as they did
         new = sub(old, mul_block(inverse, u))
         bound = radius[Bound.TANGENT] * new[0]
-        if not (q[0] < 0.0 and inverse[Block.NN] > 0.0 and new[0] >= 0.0
-                and new[1] * new[1] + new[2] * new[2] <= bound * bound):
-            new = solve_cone(load_v(block, Block.NN) + load_v(block, Block.N2), q,
-                             radius[Bound.TANGENT], (old[1], old[2]))
+        if not (
+            q[0] < 0.0
+            and inverse[Block.NN] > 0.0
+            and new[0] >= 0.0
+            and new[1] * new[1] + new[2] * new[2] <= bound * bound
+        ):
+            new = solve_cone(
+                load_v(block, Block.NN) + load_v(block, Block.N2),
+                q,
+                radius[Bound.TANGENT],
+                (old[1], old[2]),
+            )
     else:
         n, t, s = old
         n = max(-(q[0] + block[Block.N1] * t + block[Block.N2] * s) / block[Block.NN], 0.0)
         bound = per_bound(laws.model[contact], n)
         if block[Block.D11] > 0.0:
-            t = clamp(-(q[1] + block[Block.N1] * n + block[Block.D12] * s) / block[Block.D11],
-                      radius[Bound.TANGENT] * bound)
+            t = clamp(
+                -(q[1] + block[Block.N1] * n + block[Block.D12] * s) / block[Block.D11],
+                radius[Bound.TANGENT] * bound,
+            )
         if block[Block.D22] > 0.0:
-            s = clamp(-(q[2] + block[Block.N2] * n + block[Block.D12] * t) / block[Block.D22],
-                      radius[Bound.TANGENT2] * bound)
+            s = clamp(
+                -(q[2] + block[Block.N2] * n + block[Block.D12] * t) / block[Block.D22],
+                radius[Bound.TANGENT2] * bound,
+            )
         new = (n, t, s)
     change = sub(new, old)
     if change == ZERO:
         return 0.0
     store_v(impulse, Row.NORMAL, new)
     push_linear(rows, contact, change, solution.z)
-    return max(abs(change[0]) * block[Block.NN],
-               max(abs(change[1]) * block[Block.D11], abs(change[2]) * block[Block.D22]))
+    return max(
+        abs(change[0]) * block[Block.NN],
+        max(abs(change[1]) * block[Block.D11], abs(change[2]) * block[Block.D22]),
+    )
 
 
 @kernel
 def mul_block(block, x):
     """Return the product of a symmetric matrix, columns NN … D22 of Rows.block, with a vector."""
-    return (block[Block.NN] * x[0] + block[Block.N1] * x[1] + block[Block.N2] * x[2],
-            block[Block.N1] * x[0] + block[Block.D11] * x[1] + block[Block.D12] * x[2],
-            block[Block.N2] * x[0] + block[Block.D12] * x[1] + block[Block.D22] * x[2])
+    return (
+        block[Block.NN] * x[0] + block[Block.N1] * x[1] + block[Block.N2] * x[2],
+        block[Block.N1] * x[0] + block[Block.D11] * x[1] + block[Block.D12] * x[2],
+        block[Block.N2] * x[0] + block[Block.D12] * x[1] + block[Block.D22] * x[2],
+    )
 
 
 @kernel
@@ -183,8 +216,9 @@ def update_tangent(laws, rows, solution, contact):
     if stiff == 0.0:
         return 0.0
     if laws.model[contact] == surface.CONE:
-        x_1, x_2 = project_disk(t - u_1 / stiff, s - u_2 / stiff,
-                                radius[Bound.TANGENT] * impulse[Row.NORMAL])
+        x_1, x_2 = project_disk(
+            t - u_1 / stiff, s - u_2 / stiff, radius[Bound.TANGENT] * impulse[Row.NORMAL]
+        )
     else:
         bound = per_bound(laws.model[contact], impulse[Row.NORMAL])
         x_1 = clamp(t - u_1 / stiff, radius[Bound.TANGENT] * bound)
@@ -208,8 +242,9 @@ def update_turning(laws, rows, solution, contact):
         n = clamp(old[0] - u[0] / block[Block.SPIN], radius[Bound.SPIN] * normal)
     stiff = max(block[Block.ROLL], block[Block.ROLL2])
     if stiff > 0.0:
-        t, s = project_disk(old[1] - u[1] / stiff, old[2] - u[2] / stiff,
-                            radius[Bound.ROLL] * normal)
+        t, s = project_disk(
+            old[1] - u[1] / stiff, old[2] - u[2] / stiff, radius[Bound.ROLL] * normal
+        )
     change = sub((n, t, s), old)
     if change == ZERO:
         return 0.0

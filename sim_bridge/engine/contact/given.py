@@ -23,8 +23,15 @@ def solve_given(table: Table):
     rows, solution = world.rows(table), world.solution(table)
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
-            fill_block(rows.first[contact], rows.first[contact + 1], rows.linear, rows.angular,
-                       laws.rows[contact] > 3, laws.softness[contact], rows.block[contact])
+            fill_block(
+                rows.first[contact],
+                rows.first[contact + 1],
+                rows.linear,
+                rows.angular,
+                laws.rows[contact] > 3,
+                laws.softness[contact],
+                rows.block[contact],
+            )
             invert_block(rows.block[contact], rows.inverse[contact])
     solve_contacts(table)
     residual = solution.residual

@@ -50,8 +50,11 @@ def fastest_impact(laws, islands, solution, surface_law, h, island):
         contact = islands.order[place]
         approach = laws.approach[contact]
         end = solution.bias[contact, Row.NORMAL] + laws.wanted[contact]
-        if (laws.law[contact] >= 0 and laws.gap[contact] + 0.5 * h * end <= 0.0
-                and restitution(surface_law[laws.law[contact]], approach) > 0.0):
+        if (
+            laws.law[contact] >= 0
+            and laws.gap[contact] + 0.5 * h * end <= 0.0
+            and restitution(surface_law[laws.law[contact]], approach) > 0.0
+        ):
             fastest = max(fastest, -approach)
     return fastest
 
@@ -85,8 +88,9 @@ def propagate(laws, islands, rows, solution, surface_law, options, island, faste
         solution.shift[islands.order[place]] = 0.0
     rounds = 0
     for _ in range(_ROUNDS):
-        if not begin_round(laws, islands, rows, solution, surface_law, options, island,
-                           _APPROACHES * fastest):
+        if not begin_round(
+            laws, islands, rows, solution, surface_law, options, island, _APPROACHES * fastest
+        ):
             break
         for _ in range(_SWEEPS):
             if sweep_hit(laws, islands, rows, solution, island) <= _SOLVED * fastest:
@@ -100,7 +104,8 @@ def propagate(laws, islands, rows, solution, surface_law, options, island, faste
             continue
         # of those that were not hit, another impact may have ended the approach
         wanted = laws.target[contact, Row.NORMAL] + unbounced_velocity(
-            laws.gap[contact], options.time_step, options.touching)
+            laws.gap[contact], options.time_step, options.touching
+        )
         if solution.shift[contact] > 0.0:
             u = normal_velocity(laws, rows, solution, contact)
             wanted = max(u + half_change(laws, solution, contact), wanted)

@@ -71,8 +71,10 @@ def bodies_of(geometry, pairs, contact):
 def trees_of(model, ws, geometry, contacts, contact):
     """Return the first bodies of the two trees that a contact can move, -1 for none."""
     a, b = bodies_of(geometry, contacts.geometry, contact)
-    return (model.root[a] if a >= 0 and not is_immobile(ws.kind[a]) else -1,
-            model.root[b] if b >= 0 and not is_immobile(ws.kind[b]) else -1)
+    return (
+        model.root[a] if a >= 0 and not is_immobile(ws.kind[a]) else -1,
+        model.root[b] if b >= 0 and not is_immobile(ws.kind[b]) else -1,
+    )
 
 
 @kernel

@@ -231,8 +231,15 @@ def end_row(laws, rows, bonds, contact, end):
         end = respect_bonds(bonds, rows, rows.first[contact], end)
     for entry in range(rows.first[contact], end):
         rows.place[rows.support[entry]] = -1
-    fill_block(rows.first[contact], end, rows.linear, rows.angular, False,
-               laws.softness[contact], rows.block[contact])
+    fill_block(
+        rows.first[contact],
+        end,
+        rows.linear,
+        rows.angular,
+        False,
+        laws.softness[contact],
+        rows.block[contact],
+    )
     invert_block(rows.block[contact], rows.inverse[contact])
     return end
 
@@ -249,8 +256,11 @@ def pushed_by(solution, first, elements, element):
 def restore_law(kept, law_inout):
     """Restore an owner's law, but for what the elimination writes into that of a free servo."""
     for column in range(LAW_SIZE):
-        is_new = (column == INERTIA or is_free_servo(kept)
-                  and (column == SERVO_EFFORT or column == SERVO_SLOPE))
+        is_new = (
+            column == INERTIA
+            or is_free_servo(kept)
+            and (column == SERVO_EFFORT or column == SERVO_SLOPE)
+        )
         if not is_new:
             law_inout[column] = kept[column]
 
@@ -268,8 +278,14 @@ def read_elements(laws, solution, elements, first, element, law, h):
         push = pushed_by(solution, first, elements, element)
         pushed += push / h
         effort += (elements.middle[element] + push) / h
-        mode = with_element(mode, law, elements, element, solution.impulse[first + element],
-                            laws.radius[first + element, Bound.TANGENT])
+        mode = with_element(
+            mode,
+            law,
+            elements,
+            element,
+            solution.impulse[first + element],
+            laws.radius[first + element, Bound.TANGENT],
+        )
         element += 1
     return mode, effort, pushed, element
 

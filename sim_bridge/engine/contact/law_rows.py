@@ -60,12 +60,24 @@ def open_laws(table):
         joint = model.v_index[body]
         if not has_law(ws.kind[body]) or is_left(ws.law[joint], ws.mode[joint]):
             continue
-        shares = share_effort(ws.law[joint], ws.mode[joint], state.v[joint], ws.v_next[joint],
-                              ws.constraint[joint])
+        shares = share_effort(
+            ws.law[joint], ws.mode[joint], state.v[joint], ws.v_next[joint], ws.constraint[joint]
+        )
         elements.kept_given[joint] = ws.given[joint]
         ws.given[joint] += open_elements(
-            model, laws, islands, solution, elements, joint, body, state.v[joint], ws.law[joint],
-            shares, first, h)
+            model,
+            laws,
+            islands,
+            solution,
+            elements,
+            joint,
+            body,
+            state.v[joint],
+            ws.law[joint],
+            shares,
+            first,
+            h,
+        )
         ws.mode[joint] = LOOSE
     elements.size[OF_TREES] = elements.size[ELEMENTS]
     open_axes(table)
@@ -158,8 +170,14 @@ def push_elements(laws, rows, solution, first, elements):
     """Add the impulses of the elements to the whitened velocity."""
     for element in range(elements.size[ELEMENTS]):
         impulse = solution.impulse[first + element]
-        push(laws, rows, first + element,
-             (impulse[Row.NORMAL], impulse[Row.TANGENT], 0.0), (0.0, 0.0, 0.0), solution.z)
+        push(
+            laws,
+            rows,
+            first + element,
+            (impulse[Row.NORMAL], impulse[Row.TANGENT], 0.0),
+            (0.0, 0.0, 0.0),
+            solution.z,
+        )
 
 
 @kernel
@@ -195,7 +213,8 @@ def close_laws(table):
         mode, effort = LOOSE, 0.0
         if is_next(elements, element, joint):
             mode, effort, _, element = read_elements(
-                laws, solution, elements, first, element, ws.law[joint], h)
+                laws, solution, elements, first, element, ws.law[joint], h
+            )
         ws.mode[joint] = mode
         ws.constraint[joint] = effort if mode >= LOCKED else 0.0
         if mode >= LOCKED:

@@ -49,8 +49,10 @@ def listen(table, phase):
         if order >= 0:
             first = last
             last += 1
-            while last < before and compare(
-                    state.contact_geometry, last, state.contact_geometry, first) == 0:
+            while (
+                last < before
+                and compare(state.contact_geometry, last, state.contact_geometry, first) == 0
+            ):
                 last += 1
     if events == 0:
         return count
@@ -76,7 +78,8 @@ def is_wanted(own, a, b, event):
         if own.wanted[each] & event != 0:
             one, other = own.side[each, a], own.side[each, b]
             if (one & FIRST != 0 and other & SECOND != 0) or (
-                    one & SECOND != 0 and other & FIRST != 0):
+                one & SECOND != 0 and other & FIRST != 0
+            ):
                 return True
     return False
 
@@ -90,7 +93,9 @@ def remove(contacts, keep):
             continue
         if left != contact:
             contacts.feature[left], contacts.gap[left] = (
-                contacts.feature[contact], contacts.gap[contact])
+                contacts.feature[contact],
+                contacts.gap[contact],
+            )
             for side in range(2):
                 contacts.geometry[left, side] = contacts.geometry[contact, side]
             for k in range(3):

@@ -132,15 +132,23 @@ def move_towards(laws, islands, rows, solution, island, y):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
-            share = min(share, reach(load3(solution.impulse, contact, Row.NORMAL),
-                                     row_products(laws, rows, contact, y),
-                                     _STICKS * laws.radius[contact, Bound.TANGENT]))
+            share = min(
+                share,
+                reach(
+                    load3(solution.impulse, contact, Row.NORMAL),
+                    row_products(laws, rows, contact, y),
+                    _STICKS * laws.radius[contact, Bound.TANGENT],
+                ),
+            )
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
             impulse = solution.impulse[contact]
-            store_v(impulse, Row.NORMAL, part_way(
-                load_v(impulse, Row.NORMAL), row_products(laws, rows, contact, y), share))
+            store_v(
+                impulse,
+                Row.NORMAL,
+                part_way(load_v(impulse, Row.NORMAL), row_products(laws, rows, contact, y), share),
+            )
 
 
 @kernel

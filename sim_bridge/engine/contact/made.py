@@ -87,9 +87,13 @@ def advance_point(table, row, at):
         share = 0.0
     velocity = add(scale(share, v_a), scale(1.0 - share, v_b))
     store3(contacts.point, at, 0, add(point, scale(half, velocity)))
-    contacts.gap[at] = given.gap[row] + half * dot(normal, sub(
-        velocity_at_start(model, ws, twist, body_a, point, half),
-        velocity_at_start(model, ws, twist, body_b, point, half)))
+    contacts.gap[at] = given.gap[row] + half * dot(
+        normal,
+        sub(
+            velocity_at_start(model, ws, twist, body_a, point, half),
+            velocity_at_start(model, ws, twist, body_b, point, half),
+        ),
+    )
 
 
 @kernel
@@ -113,8 +117,10 @@ def radius(ws, geometry, number, normal):
     shape, size = geometry.shape[number], geometry.size[number, 0]
     if shape == SPHERE or shape == CAPSULE:
         return size
-    if shape == CYLINDER and abs(dot(to_world(ws, geometry, number, (0.0, 0.0, 1.0)),
-                                     normal)) < _LYING:
+    if (
+        shape == CYLINDER
+        and abs(dot(to_world(ws, geometry, number, (0.0, 0.0, 1.0)), normal)) < _LYING
+    ):
         return size
     return 0.0
 
@@ -135,9 +141,20 @@ def set_made_laws(table):
             while not is_given(contacts, contact, given, row):
                 row += 1
             laws.law[contact] = given.law[row]
-            set_law(model, ws, geometry, contacts, twist, h, surfaces.law[given.law[row]],
-                    (given.motion[row, 0], given.motion[row, 1]),
-                    load3(given.direction, row, 0), ZERO, contact, laws)
+            set_law(
+                model,
+                ws,
+                geometry,
+                contacts,
+                twist,
+                h,
+                surfaces.law[given.law[row]],
+                (given.motion[row, 0], given.motion[row, 1]),
+                load3(given.direction, row, 0),
+                ZERO,
+                contact,
+                laws,
+            )
             row += 1
     return 0
 
@@ -145,9 +162,11 @@ def set_made_laws(table):
 @kernel
 def is_given(contacts, contact, given, row):
     """Return whether a contact is that of a row of those that were given."""
-    return (contacts.feature[contact] == given.feature[row]
-            and contacts.geometry[contact, 0] == given.geometry[row, 0]
-            and contacts.geometry[contact, 1] == given.geometry[row, 1])
+    return (
+        contacts.feature[contact] == given.feature[row]
+        and contacts.geometry[contact, 0] == given.geometry[row, 0]
+        and contacts.geometry[contact, 1] == given.geometry[row, 1]
+    )
 
 
 MADE_CONTACTS = Stage(made)

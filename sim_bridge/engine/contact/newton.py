@@ -76,8 +76,10 @@ def bandwidth(unknown, size):
     band = 0
     for i in range(size):
         for j in range(i - band):
-            if (unknown[j, LOWEST] <= unknown[i, HIGHEST]
-                    and unknown[i, LOWEST] <= unknown[j, HIGHEST]):
+            if (
+                unknown[j, LOWEST] <= unknown[i, HIGHEST]
+                and unknown[i, LOWEST] <= unknown[j, HIGHEST]
+            ):
                 band = i - j
                 break
     return band
@@ -105,8 +107,14 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
             continue
         u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
         if impulse[Row.NORMAL] - u_n / block[Block.NN] <= 0.0:
-            push(laws, rows, contact, scale(-1.0, load_v(impulse, Row.NORMAL)),
-                 scale(-1.0, load_v(impulse, Row.SPIN)), solution.z)
+            push(
+                laws,
+                rows,
+                contact,
+                scale(-1.0, load_v(impulse, Row.NORMAL)),
+                scale(-1.0, load_v(impulse, Row.SPIN)),
+                solution.z,
+            )
             impulse[:] = 0.0
             continue
         if size + laws.rows[contact] > unknown_out.shape[0]:
@@ -170,12 +178,13 @@ def fill_matrix(laws, rows, direct, size):
             dense[rows.support[entry]] = value_of(rows, entry, row)
         for j in range(i + 1):
             total = 0.0
-            if (unknown[j, LOWEST] <= unknown[i, HIGHEST]
-                    and unknown[i, LOWEST] <= unknown[j, HIGHEST]):
+            if (
+                unknown[j, LOWEST] <= unknown[i, HIGHEST]
+                and unknown[i, LOWEST] <= unknown[j, HIGHEST]
+            ):
                 other, column = unknown[j, OF_CONTACT], unknown[j, OF_ROW]
                 for entry in range(rows.first[other], rows.first[other + 1]):
-                    total += (value_of(rows, entry, column)
-                              * dense[rows.support[entry]])
+                    total += value_of(rows, entry, column) * dense[rows.support[entry]]
             matrix[i, j] = total
             matrix[j, i] = total
         for entry in range(rows.first[contact], rows.first[contact + 1]):
@@ -195,38 +204,85 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
     pressing = max(impulse[Row.NORMAL], 0.0)
     model = laws.model[contact]
     if model == surface.CONE and is_pair(unknown, at, size, contact, Row.TANGENT, Row.TANGENT2):
-        set_disk_equations(direct, at, normal, size, pressing, radius[Bound.TANGENT],
-                           (impulse[Row.TANGENT], impulse[Row.TANGENT2]), (u_1, u_2))
+        set_disk_equations(
+            direct,
+            at,
+            normal,
+            size,
+            pressing,
+            radius[Bound.TANGENT],
+            (impulse[Row.TANGENT], impulse[Row.TANGENT2]),
+            (u_1, u_2),
+        )
         at += 2
     while at < size and unknown[at, OF_CONTACT] == contact and unknown[at, OF_ROW] < Row.SPIN:
         row = unknown[at, OF_ROW]
         # the bound of a row is where the row is, without the normal one
         set_interval_equation(
-            direct, at, normal, size, pressing, radius[row - Row.TANGENT],
-            model == surface.CONSTANT, impulse[row], u_1 if row == Row.TANGENT else u_2)
+            direct,
+            at,
+            normal,
+            size,
+            pressing,
+            radius[row - Row.TANGENT],
+            model == surface.CONSTANT,
+            impulse[row],
+            u_1 if row == Row.TANGENT else u_2,
+        )
         at += 1
     if laws.rows[contact] > 3:
         u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)
         if at < size and unknown[at, OF_CONTACT] == contact and unknown[at, OF_ROW] == Row.SPIN:
-            set_interval_equation(direct, at, normal, size, pressing, radius[Bound.SPIN], False,
-                                  impulse[Row.SPIN], u_n)
+            set_interval_equation(
+                direct,
+                at,
+                normal,
+                size,
+                pressing,
+                radius[Bound.SPIN],
+                False,
+                impulse[Row.SPIN],
+                u_n,
+            )
             at += 1
         if is_pair(unknown, at, size, contact, Row.ROLL, Row.ROLL2):
-            set_disk_equations(direct, at, normal, size, pressing, radius[Bound.ROLL],
-                               (impulse[Row.ROLL], impulse[Row.ROLL2]), (u_1, u_2))
+            set_disk_equations(
+                direct,
+                at,
+                normal,
+                size,
+                pressing,
+                radius[Bound.ROLL],
+                (impulse[Row.ROLL], impulse[Row.ROLL2]),
+                (u_1, u_2),
+            )
             at += 2
         while at < size and unknown[at, OF_CONTACT] == contact:
             row = unknown[at, OF_ROW]
-            set_interval_equation(direct, at, normal, size, pressing, radius[Bound.ROLL], False,
-                                  impulse[row], u_1 if row == Row.ROLL else u_2)
+            set_interval_equation(
+                direct,
+                at,
+                normal,
+                size,
+                pressing,
+                radius[Bound.ROLL],
+                False,
+                impulse[row],
+                u_1 if row == Row.ROLL else u_2,
+            )
             at += 1
 
 
 @kernel
 def is_pair(unknown, at, size, contact, row, other):
     """Return whether two rows of a contact are the unknowns `at` and the next."""
-    return (at + 1 < size and unknown[at, OF_CONTACT] == contact and unknown[at, OF_ROW] == row
-            and unknown[at + 1, OF_CONTACT] == contact and unknown[at + 1, OF_ROW] == other)
+    return (
+        at + 1 < size
+        and unknown[at, OF_CONTACT] == contact
+        and unknown[at, OF_ROW] == row
+        and unknown[at + 1, OF_CONTACT] == contact
+        and unknown[at + 1, OF_ROW] == other
+    )
 
 
 @subroutine

@@ -103,7 +103,10 @@ def solve_shifts(table, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         impulse, block, aside = (
-            solution.impulse[contact], rows.block[contact], solution.aside[contact])
+            solution.impulse[contact],
+            rows.block[contact],
+            solution.aside[contact],
+        )
         aside[:_OF_NORMAL] = impulse
         aside[_OF_NORMAL] = block[Block.NN]
         aside[_OF_SOFTNESS] = laws.softness[contact, Row.NORMAL]

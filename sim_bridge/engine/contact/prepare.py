@@ -43,9 +43,22 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
         laws.law[contact] = surfaces.pair[geometry.material[a], geometry.material[b]]
         law = surfaces.law[laws.law[contact]]
         wanted, belt = relative_surface_motion(
-            ws, geometry, surfaces, a, b, load3(contacts.normal, contact, 0))
-        set_law(model, ws, geometry, contacts, twist, h, law,
-                (law[surface.MOTION], law[surface.MOTION2]), wanted, belt, contact, laws)
+            ws, geometry, surfaces, a, b, load3(contacts.normal, contact, 0)
+        )
+        set_law(
+            model,
+            ws,
+            geometry,
+            contacts,
+            twist,
+            h,
+            law,
+            (law[surface.MOTION], law[surface.MOTION2]),
+            wanted,
+            belt,
+            contact,
+            laws,
+        )
 
 
 @kernel
@@ -63,18 +76,28 @@ def set_law(model, ws, geometry, contacts, twist, h, law, motion, wanted, belt, 
 @kernel
 def approach(model, ws, geometry, contacts, twist, contact):
     """Return the velocity of a contact's first body along its normal, relative to the second."""
-    return dot(load3(contacts.normal, contact, 0), relative_velocity(
-        model, ws, twist, geometry.body[contacts.geometry[contact, 0]],
-        geometry.body[contacts.geometry[contact, 1]], load3(contacts.point, contact, 0)))
+    return dot(
+        load3(contacts.normal, contact, 0),
+        relative_velocity(
+            model,
+            ws,
+            twist,
+            geometry.body[contacts.geometry[contact, 0]],
+            geometry.body[contacts.geometry[contact, 1]],
+            load3(contacts.point, contact, 0),
+        ),
+    )
 
 
 @kernel
 def is_alike(contacts, contact):
     """Return whether a contact has the geometries and the normal of the one before."""
     pairs, normal = contacts.geometry, contacts.normal
-    return (pairs[contact, 0] == pairs[contact - 1, 0]
-            and pairs[contact, 1] == pairs[contact - 1, 1]
-            and load3(normal, contact, 0) == load3(normal, contact - 1, 0))
+    return (
+        pairs[contact, 0] == pairs[contact - 1, 0]
+        and pairs[contact, 1] == pairs[contact - 1, 1]
+        and load3(normal, contact, 0) == load3(normal, contact - 1, 0)
+    )
 
 
 @kernel
@@ -165,8 +188,11 @@ def surface_motion(ws, geometry, number, outward):
     direction. At the track's ends, where the outward normal is along the axis, there is none.
     """
     wanted, holder = load3(geometry.direction, number, 0), geometry.direction_body[number]
-    wanted = (mul_mv(load_m(ws.pose, holder, ROTATION), wanted) if holder >= 0
-              else to_world(ws, geometry, number, wanted))
+    wanted = (
+        mul_mv(load_m(ws.pose, holder, ROTATION), wanted)
+        if holder >= 0
+        else to_world(ws, geometry, number, wanted)
+    )
     velocity = to_world(ws, geometry, number, load3(geometry.belt, number, 0))
     along = cross(to_world(ws, geometry, number, load3(geometry.track, number, 0)), outward)
     length = norm(along)
@@ -245,8 +271,10 @@ def world_impulse(laws, solution, contact):
     if laws.rows[contact] > 1:
         push = add(push, add(scale(impulse[Row.TANGENT], t), scale(impulse[Row.TANGENT2], s)))
     if laws.rows[contact] > 3:
-        twist = add(scale(impulse[Row.SPIN], n),
-                    add(scale(impulse[Row.ROLL], t), scale(impulse[Row.ROLL2], s)))
+        twist = add(
+            scale(impulse[Row.SPIN], n),
+            add(scale(impulse[Row.ROLL], t), scale(impulse[Row.ROLL2], s)),
+        )
     return push, twist
 
 

@@ -97,8 +97,7 @@ def present_efforts(table: Table, effort_out: FloatVector):
         oppose(model, ws, 0.0)
         for body in range(model.parent.shape[0]):
             n, f = load_spatial(ws.force, body)
-            add_generalized_force(
-                model, ws, body, scale(-1.0, n), scale(-1.0, f), effort_out)
+            add_generalized_force(model, ws, body, scale(-1.0, n), scale(-1.0, f), effort_out)
 
 
 @entry
@@ -112,7 +111,11 @@ def present_response(table: Table, effort: FloatVector, ddq_out: FloatVector):
 
 @entry
 def force_rows(
-    table: Table, body: IntVector, point: FloatMatrix, direction: FloatMatrix, turns: int,
+    table: Table,
+    body: IntVector,
+    point: FloatMatrix,
+    direction: FloatMatrix,
+    turns: int,
     rows_inout: FloatMatrix,
 ):
     """
@@ -166,9 +169,13 @@ def present_laws(table: Table, velocity: FloatVector):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             a, b = bodies_of(geometry, contacts.geometry, contact)
-            relative = relative_velocity(
-                model, ws, twist, a, b, load3(contacts.point, contact, 0))
+            relative = relative_velocity(model, ws, twist, a, b, load3(contacts.point, contact, 0))
             middle = laws.gap[contact] + 0.5 * h * laws.approach[contact]
             laws.wanted[contact] = laws.target[contact, Row.NORMAL] + least_velocity(
-                surfaces.law[laws.law[contact]], middle, laws.approach[contact],
-                dot(directions(laws, contact)[Row.NORMAL], relative), h, options.touching)
+                surfaces.law[laws.law[contact]],
+                middle,
+                laws.approach[contact],
+                dot(directions(laws, contact)[Row.NORMAL], relative),
+                h,
+                options.touching,
+            )

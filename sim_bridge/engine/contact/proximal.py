@@ -67,19 +67,32 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
         share, best, turns = _YIELD_AT_REST, _AT_REST * tolerance, _NEWTONS_AT_REST
     else:
         natural, newtons = seek_least(
-            laws, islands, rows, solution, direct, island, natural, tolerance, most)
+            laws, islands, rows, solution, direct, island, natural, tolerance, most
+        )
         if natural <= tolerance:
             share = _LAST_YIELD
     for _ in range(_ROUNDS):
         is_spent = newtons >= _MOST_NEWTONS or (
-            islands.spent[island] > allowed_work(natural, most) and natural > tolerance)
+            islands.spent[island] > allowed_work(natural, most) and natural > tolerance
+        )
         if is_spent or is_last or natural <= best:
             break
         is_last = natural <= tolerance
         wanted = max(best, _ACCURACY * natural)
         solved, own = take_round(
-            laws, islands, rows, solution, direct, island, share, 1.0, wanted, turns,
-            allowed_work(natural, most), _LAST_NEWTONS if is_last else 0)
+            laws,
+            islands,
+            rows,
+            solution,
+            direct,
+            island,
+            share,
+            1.0,
+            wanted,
+            turns,
+            allowed_work(natural, most),
+            _LAST_NEWTONS if is_last else 0,
+        )
         newtons += own
         left, _ = island_residual(laws, islands, rows, solution, island)
         if not solved and not left <= 0.5 * natural:
@@ -121,8 +134,19 @@ def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance
         if newtons > 0 and islands.spent[island] > allowed_work(natural, most):
             break
         _, own = take_round(
-            laws, islands, rows, solution, direct, island, share, 0.0, _ROUGHLY * natural,
-            _NEWTONS_A_ROUND, allowed_work(natural, most), 0)
+            laws,
+            islands,
+            rows,
+            solution,
+            direct,
+            island,
+            share,
+            0.0,
+            _ROUGHLY * natural,
+            _NEWTONS_A_ROUND,
+            allowed_work(natural, most),
+            0,
+        )
         newtons += own
         left, _ = island_residual(laws, islands, rows, solution, island)
         if left <= natural:
@@ -140,13 +164,15 @@ def greatest_gain(islands, rows, solution, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         greatest = max(
-            greatest, rows.block[contact, Block.NN] * solution.impulse[contact, Row.NORMAL])
+            greatest, rows.block[contact, Block.NN] * solution.impulse[contact, Row.NORMAL]
+        )
     return greatest
 
 
 @subroutine
-def take_round(laws, islands, rows, solution, direct, island, share, about, wanted, turns,
-               allowed, least):
+def take_round(
+    laws, islands, rows, solution, direct, island, share, about, wanted, turns, allowed, least
+):
     """
     Solve a problem that yields to a residual of `wanted`; return whether it is, and the steps.
 
@@ -237,6 +263,12 @@ def go_back(laws, islands, rows, solution, kept, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         impulse, before = solution.impulse[contact], kept[contact, KEPT_IMPULSE:KEPT_BIAS]
-        push(laws, rows, contact, sub(load_v(before, Row.NORMAL), load_v(impulse, Row.NORMAL)),
-             sub(load_v(before, Row.SPIN), load_v(impulse, Row.SPIN)), solution.z)
+        push(
+            laws,
+            rows,
+            contact,
+            sub(load_v(before, Row.NORMAL), load_v(impulse, Row.NORMAL)),
+            sub(load_v(before, Row.SPIN), load_v(impulse, Row.SPIN)),
+            solution.z,
+        )
         impulse[:] = before

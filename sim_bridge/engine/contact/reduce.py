@@ -40,7 +40,8 @@ def reduce_points(table):
         loser, kept = contact, pairs.kept[at]
         gain = contacts.gap[kept] - contacts.gap[contact]
         is_wider = distance_from_centre(contacts, pairs, contact, first) > distance_from_centre(
-            contacts, pairs, kept, first)
+            contacts, pairs, kept, first
+        )
         if gain > touching or (gain >= -touching and is_wider):
             pairs.kept[at], loser = contact, kept
         laws.rows[loser], laws.law[loser] = 0, NO_LAW
@@ -63,7 +64,8 @@ def find_extents(table):
         first = pairs.first[contact]
         if first >= 0:
             pairs.extent[first] = max(
-                pairs.extent[first], distance_from_centre(contacts, pairs, contact, first))
+                pairs.extent[first], distance_from_centre(contacts, pairs, contact, first)
+            )
 
 
 @kernel

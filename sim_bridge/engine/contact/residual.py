@@ -28,12 +28,17 @@ def island_residual(laws, islands, rows, solution, island):
         natural = max(natural, block[Block.NN] * normal)
         complementarity = max(complementarity, abs(impulse[Row.NORMAL] * u_n))
         if laws.rows[contact] > 1:
-            natural = max(natural, friction_residual(
-                block, laws.model[contact], laws.radius[contact], impulse, u_1, u_2))
+            natural = max(
+                natural,
+                friction_residual(
+                    block, laws.model[contact], laws.radius[contact], impulse, u_1, u_2
+                ),
+            )
         if laws.rows[contact] > 3:
             u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)
-            natural = max(natural, turning_residual(
-                block, laws.radius[contact], impulse, u_n, u_1, u_2))
+            natural = max(
+                natural, turning_residual(block, laws.radius[contact], impulse, u_n, u_1, u_2)
+            )
     return natural, complementarity
 
 
@@ -59,12 +64,22 @@ def turning_residual(block, radius, impulse, u_n, u_1, u_2):
     """Return a contact's residual of spinning and rolling friction [rad/s]."""
     spin = 0.0
     if block[Block.SPIN] > 0.0:
-        x = clamp(impulse[Row.SPIN] - u_n / block[Block.SPIN],
-                  radius[Bound.SPIN] * impulse[Row.NORMAL])
+        x = clamp(
+            impulse[Row.SPIN] - u_n / block[Block.SPIN], radius[Bound.SPIN] * impulse[Row.NORMAL]
+        )
         spin = block[Block.SPIN] * abs(impulse[Row.SPIN] - x)
     stiff = max(block[Block.ROLL], block[Block.ROLL2])
-    return max(spin, disk_residual(impulse[Row.ROLL], impulse[Row.ROLL2], u_1, u_2, stiff,
-                                   radius[Bound.ROLL] * impulse[Row.NORMAL]))
+    return max(
+        spin,
+        disk_residual(
+            impulse[Row.ROLL],
+            impulse[Row.ROLL2],
+            u_1,
+            u_2,
+            stiff,
+            radius[Bound.ROLL] * impulse[Row.NORMAL],
+        ),
+    )
 
 
 @kernel

@@ -17,8 +17,15 @@ def gather_wrenches(ws, geometry, contacts, laws, solution, h, response):
         if laws.rows[contact] > 0:
             push, twist = world_impulse(laws, solution, contact)
             if push != ZERO:
-                add_push(ws, geometry, contacts, contact, scale(1.0 / h, push),
-                         scale(1.0 / h, twist), response)
+                add_push(
+                    ws,
+                    geometry,
+                    contacts,
+                    contact,
+                    scale(1.0 / h, push),
+                    scale(1.0 / h, twist),
+                    response,
+                )
 
 
 @kernel

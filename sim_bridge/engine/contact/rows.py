@@ -30,30 +30,61 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
             continue
         turns = laws.rows[contact] > 3
         # no coordinate comes twice
-        is_plain = not turns and bonds.shape[0] == 0 and not is_within_tree(
-            model, geometry, contacts, contact)
+        is_plain = (
+            not turns
+            and bonds.shape[0] == 0
+            and not is_within_tree(model, geometry, contacts, contact)
+        )
         reach = 1.0
         for side in range(2):
             body = geometry.body[contacts.geometry[contact, side]]
             if body >= 0:
                 sign = 1.0 - 2.0 * side
-                p = sub(load3(contacts.point, contact, 0),
-                        load3(ws.pose, model.root[body], ORIGIN))
+                p = sub(
+                    load3(contacts.point, contact, 0), load3(ws.pose, model.root[body], ORIGIN)
+                )
                 reach = max(reach, 1.0 + dot(p, p))
                 n, t, s = directions(laws, contact)
                 f0, f1, f2 = scale(sign, n), scale(sign, t), scale(sign, s)
                 if turns:
-                    add_side(model, ws, body, (f0, f1, f2), (ZERO, ZERO, ZERO), end,
-                             is_plain, rows, rows.angular, rows.linear)
-                end = add_side(model, ws, body, (cross(p, f0), cross(p, f1), cross(p, f2)),
-                               (f0, f1, f2), end, is_plain, rows, rows.linear, rows.angular)
+                    add_side(
+                        model,
+                        ws,
+                        body,
+                        (f0, f1, f2),
+                        (ZERO, ZERO, ZERO),
+                        end,
+                        is_plain,
+                        rows,
+                        rows.angular,
+                        rows.linear,
+                    )
+                end = add_side(
+                    model,
+                    ws,
+                    body,
+                    (cross(p, f0), cross(p, f1), cross(p, f2)),
+                    (f0, f1, f2),
+                    end,
+                    is_plain,
+                    rows,
+                    rows.linear,
+                    rows.angular,
+                )
         if bonds.shape[0] > 0:
             end = respect_bonds(bonds, rows, rows.first[contact], end)
         if not is_plain:
             for entry in range(rows.first[contact], end):
                 rows.place[rows.support[entry]] = -1
-        fill_block(rows.first[contact], end, rows.linear, rows.angular, turns,
-                   laws.softness[contact], rows.block[contact])
+        fill_block(
+            rows.first[contact],
+            end,
+            rows.linear,
+            rows.angular,
+            turns,
+            laws.softness[contact],
+            rows.block[contact],
+        )
         if 0.0 < rows.block[contact, Block.NN] < _LEAST_MOBILITY:
             drop_rounding(rows, contact, end, reach)
         invert_block(rows.block[contact], rows.inverse[contact])
@@ -90,9 +121,7 @@ def drop_rounding(rows, contact, end, reach):
 
 
 @subroutine
-def add_side(
-    model, ws, body, torques, forces, end, is_plain, rows, values_inout, others_inout
-):
+def add_side(model, ws, body, torques, forces, end, is_plain, rows, values_inout, others_inout):
     """
     Add the effect of three wrenches on a body to three rows; return the end of their entries.
 
@@ -111,16 +140,30 @@ def add_side(
                 w0, n0, f0 = pass_joint(ws, body, n0, f0)
                 w1, n1, f1 = pass_joint(ws, body, n1, f1)
                 w2, n2, f2 = pass_joint(ws, body, n2, f2)
-                end = add_entry(rows, values_inout, others_inout, is_plain, at, end,
-                                scale(whitening[at], (w0, w1, w2)))
+                end = add_entry(
+                    rows,
+                    values_inout,
+                    others_inout,
+                    is_plain,
+                    at,
+                    end,
+                    scale(whitening[at], (w0, w1, w2)),
+                )
         elif is_free(joint):
             for k in range(3):
                 store3(column, k, 0, (n0[k], n1[k], n2[k]))
                 store3(column, 3 + k, 0, (f0[k], f1[k], f2[k]))
             pass_root(ws.articulated[body], 3, column)
             for i in range(6):
-                end = add_entry(rows, values_inout, others_inout, is_plain, at + i, end,
-                                scale(whitening[at + i], load3(column, i, 0)))
+                end = add_entry(
+                    rows,
+                    values_inout,
+                    others_inout,
+                    is_plain,
+                    at + i,
+                    end,
+                    scale(whitening[at + i], load3(column, i, 0)),
+                )
         body = carrier(model.parent, ws.kind, body)
     return end
 

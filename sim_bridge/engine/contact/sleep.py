@@ -95,8 +95,11 @@ def wake_tied(model, tied, state):
                 if body < 0 or other < 0 or idle[model.root[body]] >= 0:
                     continue
                 root = model.root[other]
-                if (model.kind[root] != GROUND and model.kind[root] != KINEMATIC
-                        and idle[root] >= 0):
+                if (
+                    model.kind[root] != GROUND
+                    and model.kind[root] != KINEMATIC
+                    and idle[root] >= 0
+                ):
                     idle[model.root[body]] = 0
                     any_woke = goes_on = True
     return any_woke
@@ -108,7 +111,7 @@ def set_kinds(model, state, ws):
     for body in range(model.kind.shape[0]):
         asleep, at = state.idle[model.root[body]] < 0, model.v_index[body]
         ws.kind[body] = GROUND if asleep else model.kind[body]
-        ws.still[at:at + coordinates_of(model.kind[body])[1]] = int(asleep)
+        ws.still[at : at + coordinates_of(model.kind[body])[1]] = int(asleep)
 
 
 @subroutine
@@ -145,9 +148,7 @@ def is_stirring(model, state, tree, is_static):
 
 
 @subroutine
-def fall_asleep(
-    model, options, state, ws, geometry, surfaces, contacts, laws, islands, solution,
-):
+def fall_asleep(model, options, state, ws, geometry, surfaces, contacts, laws, islands, solution):
     """
     Count how long trees have been slow, and put islands to sleep that are slow long enough.
 
@@ -169,12 +170,16 @@ def fall_asleep(
         # on a belt that runs, be it ever so slowly
         target = laws.target[contact]
         is_carried = laws.rows[contact] > 1 and (
-            target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0)
+            target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0
+        )
         speed = separation_speed(options, surfaces, contacts, laws, contact)
         for side in range(2):
             body = geometry.body[contacts.geometry[contact, side]]
-            if (body >= 0 and idle[root[body]] >= 0
-                    and (is_carried or speed > model.sleep[body, SLOW])):
+            if (
+                body >= 0
+                and idle[root[body]] >= 0
+                and (is_carried or speed > model.sleep[body, SLOW])
+            ):
                 idle[root[body]] = 0
 
     for island in range(solution.effort[ISLANDS]):
@@ -191,8 +196,8 @@ def fall_asleep(
         if idle[root[body]] == ASLEEP:
             positions, velocities = coordinates_of(kind[body])
             at, at_v = model.q_index[body], model.v_index[body]
-            state.rest[at:at + positions] = state.q[at:at + positions]
-            state.v[at_v:at_v + velocities] = 0.0
+            state.rest[at : at + positions] = state.q[at : at + positions]
+            state.v[at_v : at_v + velocities] = 0.0
 
 
 @kernel
@@ -212,8 +217,11 @@ def is_driven(state, first, count):
     """Return whether an effort or a motor acts on any of a joint's coordinates."""
     driven = False
     for at in range(first, first + count):
-        driven = driven or (state.u[at] != 0.0 or state.motor[at] != 0.0
-                            or state.target[at, TARGET_VELOCITY] != 0.0)
+        driven = driven or (
+            state.u[at] != 0.0
+            or state.motor[at] != 0.0
+            or state.target[at, TARGET_VELOCITY] != 0.0
+        )
     return driven
 
 

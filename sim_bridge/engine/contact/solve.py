@@ -77,8 +77,13 @@ def set_biases(table):
         u_n = dot(n, relative)
         target = laws.target[contact]
         laws.wanted[contact] = target[Row.NORMAL] + least_velocity(
-            surface_law[laws.law[contact]], laws.gap[contact], laws.approach[contact], u_n,
-            options.time_step, options.touching)
+            surface_law[laws.law[contact]],
+            laws.gap[contact],
+            laws.approach[contact],
+            u_n,
+            options.time_step,
+            options.touching,
+        )
         bias[contact, Row.NORMAL] = u_n - laws.wanted[contact]
         if laws.rows[contact] > 1:
             relative = add(relative, common_turn(model, twist, a, b, options.time_step))
@@ -137,8 +142,14 @@ def solve_contacts(table):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             impulse, pull = solution.impulse[contact], (laws.pull[contact], 0.0, 0.0)
-            push(laws, rows, contact, sub(load_v(impulse, Row.NORMAL), pull),
-                 load_v(impulse, Row.SPIN), solution.z)
+            push(
+                laws,
+                rows,
+                contact,
+                sub(load_v(impulse, Row.NORMAL), pull),
+                load_v(impulse, Row.SPIN),
+                solution.z,
+            )
     push_elements(laws, rows, solution, contacts.size[COUNT], world.law_rows(table))
     is_new = estimate_new_pairs(contacts, laws, rows, solution)
     for island in range(solution.effort[ISLANDS]):
@@ -162,18 +173,28 @@ def solve_island(table, island, is_new):
         a_newton = newton_work(islands, rows, island)
         from_rest = is_put_down(world.state(table), islands, rows, solution, island)
         sweeps, is_solved = sweep_while_worthwhile(
-            laws, islands, rows, solution, island, size, enough,
+            laws,
+            islands,
+            rows,
+            solution,
+            island,
+            size,
+            enough,
             affordable_work(options, size, has_elements, from_rest, a_newton),
-            a_newton <= _SETTLED_BY_NEWTON and comes_to_rest(
-                world.state(table), world.contacts(table), islands, rows, options.time_step,
-                island))
+            a_newton <= _SETTLED_BY_NEWTON
+            and comes_to_rest(
+                world.state(table), world.contacts(table), islands, rows, options.time_step, island
+            ),
+        )
         if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT:
         # what rests has the impulses of the last step
         change, before = 0.0, _INFINITY
-        is_solved = island_residual(
-            laws, islands, rows, solution, island)[0] <= _CLOSE * options.contact_tolerance
+        is_solved = (
+            island_residual(laws, islands, rows, solution, island)[0]
+            <= _CLOSE * options.contact_tolerance
+        )
         while not is_solved and sweeps < options.max_sweeps:
             newtons += call_stage(options.newton, table, normals_alone(island))
             change = 0.0
@@ -258,8 +279,11 @@ def comes_to_rest(state, contacts, islands, rows, h, island):
 def is_same_pair(contacts, contact):
     """Return whether a contact has the geometries of the one before; elements of joints do not."""
     pairs = contacts.geometry
-    return 0 < contact < contacts.size[COUNT] and (
-        pairs[contact, 0] == pairs[contact - 1, 0]) and pairs[contact, 1] == pairs[contact - 1, 1]
+    return (
+        0 < contact < contacts.size[COUNT]
+        and (pairs[contact, 0] == pairs[contact - 1, 0])
+        and pairs[contact, 1] == pairs[contact - 1, 1]
+    )
 
 
 @kernel
@@ -302,4 +326,3 @@ def sweep_while_worthwhile(
             before = change
         if islands.spent[island] > affordable:
             return sweeps, False
-

@@ -93,15 +93,31 @@ def prepare(table):
         while wake_tied(model, tied, state):
             wake_touched(model, geometry, contacts, state)
         set_kinds(model, state, ws)
-    set_laws(model, ws, geometry, world.surfaces(table), contacts, world.response(table).twist,
-             world.options(table).time_step, laws)
+    set_laws(
+        model,
+        ws,
+        geometry,
+        world.surfaces(table),
+        contacts,
+        world.response(table).twist,
+        world.options(table).time_step,
+        laws,
+    )
     making, refining = world.options(table).made, world.options(table).refine
     if making != 0:
         call_stage(making, table, MadePhase.SET_LAWS)
     if refining != 0 and call_stage(refining, table, 0) < 0:
         return -1
-    find_islands(model, ws, geometry, contacts, world.loops(table).body, laws,
-                 world.islands(table), solution)
+    find_islands(
+        model,
+        ws,
+        geometry,
+        contacts,
+        world.loops(table).body,
+        laws,
+        world.islands(table),
+        solution,
+    )
     reuse_impulses(state, contacts, laws, solution)
     return 0
 
@@ -141,8 +157,17 @@ def resolve(table):
     propagate_impacts(table)
     set_law_biases(table)
     solve_contacts(table)
-    find_blocked(model, ws, world.geometry(table), contacts, laws, rows, solution,
-                 options.contact_tolerance, response.blocked)
+    find_blocked(
+        model,
+        ws,
+        world.geometry(table),
+        contacts,
+        laws,
+        rows,
+        solution,
+        options.contact_tolerance,
+        response.blocked,
+    )
     gather_wrenches(ws, world.geometry(table), contacts, laws, solution, h, response)
     response.mean_wrench[:, :] = response.wrench
     gather_axis_wrenches(table)
@@ -200,8 +225,18 @@ def keep(table):
         store3(state.contact_impulse, contact, LINEAR_IMPULSE, push)
         store3(state.contact_impulse, contact, ANGULAR_IMPULSE, twist)
     if options.sleeps != 0 and count > 0:
-        fall_asleep(model, options, state, ws, world.geometry(table), world.surfaces(table),
-                    contacts, laws, world.islands(table), solution)
+        fall_asleep(
+            model,
+            options,
+            state,
+            ws,
+            world.geometry(table),
+            world.surfaces(table),
+            contacts,
+            laws,
+            world.islands(table),
+            solution,
+        )
     return 0
 
 
@@ -243,12 +278,13 @@ def newton(table, phase):
                 break
     order_coordinates(islands, rows, direct, island)
     most = affordable_work(
-        world.options(table), island_rows(laws, islands, island),
+        world.options(table),
+        island_rows(laws, islands, island),
         world.law_rows(table).size[ELEMENTS] > 0,
         is_put_down(world.state(table), islands, rows, solution, island),
-        newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0))
-    newtons = solve_proximal(
-        laws, islands, rows, solution, direct, island, tolerance, most)
+        newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0),
+    )
+    newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)
     if left > tolerance:
         keep_impulses(islands, solution, island, direct.kept)
@@ -270,8 +306,14 @@ def newton(table, phase):
 
 def share(table, island):
     """Share an island's load among redundant contacts."""
-    share_load(world.laws(table), world.islands(table), world.rows(table), world.solution(table),
-                 world.direct(table), island)
+    share_load(
+        world.laws(table),
+        world.islands(table),
+        world.rows(table),
+        world.solution(table),
+        world.direct(table),
+        island,
+    )
     return 0
 
 

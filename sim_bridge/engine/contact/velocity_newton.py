@@ -166,8 +166,7 @@ def solve_for_velocities(laws, rows, solution, direct, size):
         else:
             add_any_rows(rows, direct, contact, at, end)
         at = end
-    is_regular = (factor_symmetric(count, direct) if is_symmetric
-                  else factor_general(count, direct))
+    is_regular = factor_symmetric(count, direct) if is_symmetric else factor_general(count, direct)
     if not is_regular:
         return False
     substitute(count, is_symmetric, direct, dense)
@@ -211,23 +210,50 @@ def linearize(laws, rows, solution, direct, at, end):
     while i < width:
         row = unknown[at + i, OF_ROW]
         is_cone = laws.model[contact] == surface.CONE or row >= Row.SPIN
-        is_disk = (is_cone and (row == Row.TANGENT or row == Row.ROLL) and i + 1 < width
-                   and unknown[at + i + 1, OF_ROW] == row + 1)
+        is_disk = (
+            is_cone
+            and (row == Row.TANGENT or row == Row.ROLL)
+            and i + 1 < width
+            and unknown[at + i + 1, OF_ROW] == row + 1
+        )
         if is_disk:
             bound = radius[Bound.TANGENT] if row == Row.TANGENT else radius[Bound.ROLL]
-            is_symmetric = slide_in_disk(
-                local, i, width, max(block[diagonal_of(row)], block[diagonal_of(row + 1)]), bound,
-                pressing, (impulse[row], impulse[row + 1]),
-                (component(u, turn, row), component(u, turn, row + 1)),
-                (softness[row], softness[row + 1])) and is_symmetric
+            is_symmetric = (
+                slide_in_disk(
+                    local,
+                    i,
+                    width,
+                    max(block[diagonal_of(row)], block[diagonal_of(row + 1)]),
+                    bound,
+                    pressing,
+                    (impulse[row], impulse[row + 1]),
+                    (component(u, turn, row), component(u, turn, row + 1)),
+                    (softness[row], softness[row + 1]),
+                )
+                and is_symmetric
+            )
             i += 2
             continue
         is_fixed = row < Row.SPIN and laws.model[contact] == surface.CONSTANT
-        share = radius[row - Row.TANGENT] if row < Row.SPIN else (
-            radius[Bound.SPIN] if row == Row.SPIN else radius[Bound.ROLL])
-        is_symmetric = slide_in_interval(
-            local, i, width, block[diagonal_of(row)], share, pressing, is_fixed, impulse[row],
-            component(u, turn, row)) and is_symmetric
+        share = (
+            radius[row - Row.TANGENT]
+            if row < Row.SPIN
+            else (radius[Bound.SPIN] if row == Row.SPIN else radius[Bound.ROLL])
+        )
+        is_symmetric = (
+            slide_in_interval(
+                local,
+                i,
+                width,
+                block[diagonal_of(row)],
+                share,
+                pressing,
+                is_fixed,
+                impulse[row],
+                component(u, turn, row),
+            )
+            and is_symmetric
+        )
         i += 1
     return is_symmetric
 
@@ -358,8 +384,9 @@ def add_any_rows(rows, direct, contact, at, end):
         for i in range(width):
             total = 0.0
             for j in range(width):
-                total += kept[contact, 7 * i + j] * value_of(rows, column,
-                                                             direct.unknown[at + j, OF_ROW])
+                total += kept[contact, 7 * i + j] * value_of(
+                    rows, column, direct.unknown[at + j, OF_ROW]
+                )
             local[i, 0] = total
         total = 0.0
         for i in range(width):
@@ -428,8 +455,9 @@ def factor_general(size, direct):
         for j in range(first[i], i):
             k = max(first[i], first[j])
             upper[own + j] -= dot_range(upper, own + k, lower, start[j] + k, j - k)
-            lower[own + j] = (lower[own + j] - dot_range(
-                lower, own + k, upper, start[j] + k, j - k)) / d[j]
+            lower[own + j] = (
+                lower[own + j] - dot_range(lower, own + k, upper, start[j] + k, j - k)
+            ) / d[j]
         total = d[i] - dot_range(lower, own + first[i], upper, own + first[i], i - first[i])
         if not abs(total) > _LEAST_PIVOT:
             return False

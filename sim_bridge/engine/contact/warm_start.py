@@ -33,8 +33,12 @@ def reuse_impulses(state, contacts, laws, solution):
             old += 1
         for k in range(6):
             solution.impulse[contact, k] = solution.last[contact, k] = 0.0
-        if (old == old_count or state.contact_geometry[old, 0] != a
-                or state.contact_geometry[old, 1] != b or state.contact_feature[old] != feature):
+        if (
+            old == old_count
+            or state.contact_geometry[old, 0] != a
+            or state.contact_geometry[old, 1] != b
+            or state.contact_feature[old] != feature
+        ):
             continue
         for k in range(6):
             solution.last[contact, k] = state.contact_impulse[old, k]
@@ -69,8 +73,11 @@ def estimate_new_pairs(contacts, laws, rows, solution):
     first, moved, geometry, count = 0, False, contacts.geometry, contacts.size[COUNT]
     while first < count:
         end, is_new = first, True
-        while (end < count and geometry[end, 0] == geometry[first, 0]
-               and geometry[end, 1] == geometry[first, 1]):
+        while (
+            end < count
+            and geometry[end, 0] == geometry[first, 0]
+            and geometry[end, 1] == geometry[first, 1]
+        ):
             is_new = is_new and laws.rows[end] > 0 and solution.impulse[end, Row.NORMAL] == 0.0
             end += 1
         if is_new and end > first + 1:

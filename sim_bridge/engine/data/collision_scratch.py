@@ -12,8 +12,11 @@ from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.parts import Dims, make
 
 PairCount = IntEnum(
-    'PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS NEAR PLACED '
-    'IS_KEPT IS_STILL SEARCHES', start=0)
+    'PairCount',
+    'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS NEAR PLACED '
+    'IS_KEPT IS_STILL SEARCHES',
+    start=0,
+)
 """
 Entries of CollisionScratch.counts: overlapping pairs of boxes, also those without room; of these
 the pairs that may collide; of those the pairs of class CONVEX, SURFACE, HOLLOW, and LINE, in the
@@ -140,7 +143,7 @@ class CollisionScratch(NamedTuple):
 
 
 def make_collision_scratch(
-    geometry: Geometry, contacts: int, pairs: int | None = None, most_points: int = MOST_POINTS,
+    geometry: Geometry, contacts: int, pairs: int | None = None, most_points: int = MOST_POINTS
 ) -> CollisionScratch:
     """
     Allocate the scratch arrays for `geometry`.
@@ -154,8 +157,12 @@ def make_collision_scratch(
     if pairs is None:
         pairs = min(ng * (ng - 1) // 2, max(1024 + 16 * ng, contacts))
     sizes = {
-        'ng': ng, 'nc': contacts, 'pairs': pairs,
-        'carriers': int(geometry.body.max(initial=-1)) + 1, 'bins': max(4 * ng + 64, 1026),
+        'ng': ng,
+        'nc': contacts,
+        'pairs': pairs,
+        'carriers': int(geometry.body.max(initial=-1)) + 1,
+        'bins': max(4 * ng + 64, 1026),
         'boxes': 2 << max(0, ng - 1).bit_length(),
-        'lane_sides': 6 * LANES * (ng // (LANES - 1) + LANE_LEVELS)}
+        'lane_sides': 6 * LANES * (ng // (LANES - 1) + LANE_LEVELS),
+    }
     return make(CollisionScratch, sizes, most_points=np.array([most_points], np.int64))

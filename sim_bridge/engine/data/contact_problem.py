@@ -371,18 +371,27 @@ def make_problem(
     coordinates = len(group)
     profile = min(coordinates * (coordinates - 1) // 2, _PROFILE_WIDTH * coordinates)
     sizes = {
-        **model_sizes(model), 'bounds': capacity + laws, 'law_rows': laws,
-        'owners': velocity_count(model) + (axes or 0), 'direct_rows': rows,
-        'dense_rows': min(rows, _DENSE_ROWS), 'profile': profile if rows else 0,
+        **model_sizes(model),
+        'bounds': capacity + laws,
+        'law_rows': laws,
+        'owners': velocity_count(model) + (axes or 0),
+        'direct_rows': rows,
+        'dense_rows': min(rows, _DENSE_ROWS),
+        'profile': profile if rows else 0,
         'mimic_rows': 0 if len(tied) else len(model.mimic),
         'whitened': coordinates,
-        'entries': 2 * (capacity + laws) * longest_support(model, tied, yielding)}
+        'entries': 2 * (capacity + laws) * longest_support(model, tied, yielding),
+    }
     return ContactProblem(
-        make(Laws, sizes), make(Islands, sizes),
+        make(Laws, sizes),
+        make(Islands, sizes),
         make(Rows, sizes, place=np.full(sizes['whitened'], -1, np.int64)),
-        make(Solution, sizes), make(Response, sizes),
-        make(Direct, sizes, group=group, last=last), make(BodyPairs, sizes),
-        make(LawRows, sizes))
+        make(Solution, sizes),
+        make(Response, sizes),
+        make(Direct, sizes, group=group, last=last),
+        make(BodyPairs, sizes),
+        make(LawRows, sizes),
+    )
 
 
 def _velocities_of(model: Model) -> np.ndarray:

@@ -79,17 +79,26 @@ def make_coordinates(model: Model) -> Coordinates:
     tip = np.full(body_count(model), -1, np.int64)
     order: list[int] = []
     for body, (parent, kind, first) in enumerate(
-            zip(model.parent.tolist(), model.kind.tolist(), model.v_index.tolist(), strict=True)):
+        zip(model.parent.tolist(), model.kind.tolist(), model.v_index.tolist(), strict=True)
+    ):
         last = int(tip[parent]) if parent >= 0 else -1
         own = range(first, first + (6 if kind >= FREE else kind > WELD))
         for coordinate in own:
             above[coordinate], moved[coordinate], last = last, body, coordinate
-            is_later_stage = parent >= 0 and kind in (BALL_STAGE, BALL) and (
-                model.kind[parent] == BALL_STAGE)
+            is_later_stage = (
+                parent >= 0 and kind in (BALL_STAGE, BALL) and (model.kind[parent] == BALL_STAGE)
+            )
             holder[coordinate] = holder[above[coordinate]] if is_later_stage else parent
         if kind == BALL:
             moved[first - 2 : first] = body
         tip[body] = last
         order += own
-    return make(Coordinates, sizes, order=np.array(order, np.int64), above=above, moved=moved,
-                holder=holder, tip=tip)
+    return make(
+        Coordinates,
+        sizes,
+        order=np.array(order, np.int64),
+        above=above,
+        moved=moved,
+        holder=holder,
+        tip=tip,
+    )

@@ -30,8 +30,21 @@ from typing import Annotated, NamedTuple
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.parts import Dims
 
-(PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HOLLOW, HEIGHT_FIELD,
- TRIANGLE, SLICE) = range(13)
+(
+    PLANE,
+    SPHERE,
+    CAPSULE,
+    BOX,
+    CYLINDER,
+    CONE,
+    ELLIPSOID,
+    HULL,
+    MESH,
+    HOLLOW,
+    HEIGHT_FIELD,
+    TRIANGLE,
+    SLICE,
+) = range(13)
 
 # column of Geometry.track behind the axis
 TRACK_SPEED = 3

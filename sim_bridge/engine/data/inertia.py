@@ -29,9 +29,11 @@ def mul_rigid(rigid, body, w, v):
     """
     i = rigid[body]
     h = load_v(i, MOMENT)
-    angular = (i[XX] * w[0] + i[XY] * w[1] + i[XZ] * w[2],
-               i[XY] * w[0] + i[YY] * w[1] + i[YZ] * w[2],
-               i[XZ] * w[0] + i[YZ] * w[1] + i[ZZ] * w[2])
+    angular = (
+        i[XX] * w[0] + i[XY] * w[1] + i[XZ] * w[2],
+        i[XY] * w[0] + i[YY] * w[1] + i[YZ] * w[2],
+        i[XZ] * w[0] + i[YZ] * w[1] + i[ZZ] * w[2],
+    )
     return add(angular, cross(h, v)), sub(scale(i[MASS], v), cross(h, w))
 
 
@@ -39,12 +41,18 @@ def mul_rigid(rigid, body, w, v):
 def mul_articulated(articulated, body, w, v):
     """Return the (torque, force) pair of an articulated inertia times the motion (w, v)."""
     a = articulated[body]
-    return ((_mul6(a[0], a[1], a[3], a[6], a[10], a[15], w, v),
-             _mul6(a[1], a[2], a[4], a[7], a[11], a[16], w, v),
-             _mul6(a[3], a[4], a[5], a[8], a[12], a[17], w, v)),
-            (_mul6(a[6], a[7], a[8], a[9], a[13], a[18], w, v),
-             _mul6(a[10], a[11], a[12], a[13], a[14], a[19], w, v),
-             _mul6(a[15], a[16], a[17], a[18], a[19], a[20], w, v)))
+    return (
+        (
+            _mul6(a[0], a[1], a[3], a[6], a[10], a[15], w, v),
+            _mul6(a[1], a[2], a[4], a[7], a[11], a[16], w, v),
+            _mul6(a[3], a[4], a[5], a[8], a[12], a[17], w, v),
+        ),
+        (
+            _mul6(a[6], a[7], a[8], a[9], a[13], a[18], w, v),
+            _mul6(a[10], a[11], a[12], a[13], a[14], a[19], w, v),
+            _mul6(a[15], a[16], a[17], a[18], a[19], a[20], w, v),
+        ),
+    )
 
 
 @kernel

@@ -43,12 +43,19 @@ from sim_bridge.engine.data.state import (
 
 # columns of Workspace.law
 (
-    HIGH, LOW,  # velocities that rigid stops allow, infinite where there is none
-    COULOMB, BACK_COULOMB,  # greatest friction against motion forwards and backwards
+    HIGH,
+    LOW,  # velocities that rigid stops allow, infinite where there is none
+    COULOMB,
+    BACK_COULOMB,  # greatest friction against motion forwards and backwards
     MOTOR,  # NO_MOTOR, HARD or SERVO
-    MOST, LEAST,  # greatest and least effort of the motor
+    MOST,
+    LEAST,  # greatest and least effort of the motor
     TARGET,  # velocity that a hard motor keeps
-    SERVO_BASE, SERVO_LAG, SERVO_SPRING, SERVO_DAMPING, SERVO_CHANGE,  # see `set_motor`
+    SERVO_BASE,
+    SERVO_LAG,
+    SERVO_SPRING,
+    SERVO_DAMPING,
+    SERVO_CHANGE,  # see `set_motor`
     SERVO_EFFORT,  # a servo's, unclamped, where the step does not change the velocity
     SERVO_SLOPE,  # what its effort loses per velocity gained
     STOP,  # elastic stop beyond which the joint is: 1 the upper, -1 the lower, 0 none
@@ -128,8 +135,10 @@ def friction_range(law, v_next):
 def motor_range(law, v, v_next):
     """Return the least and the greatest effort of the motor at a velocity; v: before the step."""
     if law[MOTOR] == HARD:
-        return (law[LEAST] if v_next >= law[TARGET] else law[MOST],
-                law[MOST] if v_next <= law[TARGET] else law[LEAST])
+        return (
+            law[LEAST] if v_next >= law[TARGET] else law[MOST],
+            law[MOST] if v_next <= law[TARGET] else law[LEAST],
+        )
     effort = servo_effort(law, v, v_next)
     effort = min(max(effort, law[LEAST]), law[MOST])
     return effort, effort
@@ -163,8 +172,10 @@ def spring_effort(law, v, v_next):
 def stop_range(law, v, v_next):
     """Return the least and the greatest effort of the stops at a velocity; v: before the step."""
     effort = spring_effort(law, v, v_next)
-    return (-_INFINITY if v_next >= law[HIGH] else effort,
-            _INFINITY if v_next <= law[LOW] else effort)
+    return (
+        -_INFINITY if v_next >= law[HIGH] else effort,
+        _INFINITY if v_next <= law[LOW] else effort,
+    )
 
 
 @kernel
@@ -222,7 +233,8 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
         return AT_LOWER
     least, most = effort_range(law, v, v_next)
     slack = effort_slack + 1e-12 * (
-        max(law[COULOMB], law[BACK_COULOMB]) + motor_strength(law, v, v_next) + abs(effort))
+        max(law[COULOMB], law[BACK_COULOMB]) + motor_strength(law, v, v_next) + abs(effort)
+    )
     if effort > most + slack:
         return piece_beside(law, v, v_next, -1)
     if effort < least - slack:

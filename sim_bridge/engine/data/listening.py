@@ -38,8 +38,11 @@ class Listening(NamedTuple):
 
 def make_listening(sides: np.ndarray, wanted: np.ndarray, room: int) -> Listening:
     """Return the part of listeners; sides: (ne, ng), wanted: (ne,), room: for contacts."""
-    sizes = {'ne': sides.shape[0], 'heard': sides.shape[1],
-             'heard_pairs': room if sides.shape[0] else 0}
+    sizes = {
+        'ne': sides.shape[0],
+        'heard': sides.shape[1],
+        'heard_pairs': room if sides.shape[0] else 0,
+    }
     return make(Listening, sizes, side=sides, wanted=wanted)
 
 

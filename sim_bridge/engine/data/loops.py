@@ -194,8 +194,9 @@ class Loops(NamedTuple):
     """A and B in their bodies' frames: rotation by rows, then origin."""
     turns: Annotated[IntVector, Dims('nk')]
     """1 where rows or axes are about how the bodies turn."""
-    toughness: Annotated[FloatMatrix, Dims(
-        'nk', TOUGHNESS_SIZE, unit='N; N m; N; N m', is_parameter=True)]
+    toughness: Annotated[
+        FloatMatrix, Dims('nk', TOUGHNESS_SIZE, unit='N; N m; N; N m', is_parameter=True)
+    ]
     """
     BREAK_FORCE and BREAK_TORQUE: the most that a joint's rows transmit, about B's origin.
 
@@ -226,12 +227,17 @@ class Loops(NamedTuple):
     """0, 1, 2 …: where the functions of `set_joint_laws` find an axis' position."""
     passive: Annotated[FloatMatrix, Dims('na', PASSIVE_SIZE, unit='SI', is_parameter=True)]
     """As Model.passive; the next three likewise."""
-    limits: Annotated[FloatMatrix, Dims(
-        'na', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
-    motor: Annotated[FloatMatrix, Dims(
-        'na', MOTOR_SIZE, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
-    stop: Annotated[FloatMatrix, Dims(
-        'na', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)]
+    limits: Annotated[
+        FloatMatrix,
+        Dims('na', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True),
+    ]
+    motor: Annotated[
+        FloatMatrix,
+        Dims('na', MOTOR_SIZE, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True),
+    ]
+    stop: Annotated[
+        FloatMatrix, Dims('na', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)
+    ]
 
 
 class LoopWork(NamedTuple):
@@ -346,8 +352,9 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
     listed = []
     for number, joint in enumerate(joints):
         for row, (kind, i, j) in enumerate(joint.rows):
-            listed.append((
-                number, kind, (i, j), joint.reference[row], joint.erp[row], joint.cfm[row]))
+            listed.append(
+                (number, kind, (i, j), joint.reference[row], joint.erp[row], joint.cfm[row])
+            )
     if joints:
         for row in range(len(model.mimic)):
             listed.append((-1, MIMIC, (row, 0), 0.0, 0.0, 0.0))
@@ -368,28 +375,41 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
         frame=np.array([joint.frame for joint in joints], float).reshape(-1, 24),
         turns=np.array([_turns(joint) for joint in joints], np.int64),
         toughness=np.array([joint.toughness for joint in joints], float).reshape(
-            -1, TOUGHNESS_SIZE),
+            -1, TOUGHNESS_SIZE
+        ),
         joint=np.array(numbers, np.int64),
-        direction=np.array([
-            -1 if kind == MIMIC else direction_of((kind, *pair))
-            for kind, pair in zip(kinds, axes, strict=True)], np.int64),
+        direction=np.array(
+            [
+                -1 if kind == MIMIC else direction_of((kind, *pair))
+                for kind, pair in zip(kinds, axes, strict=True)
+            ],
+            np.int64,
+        ),
         kind=np.array(kinds, np.int64),
-        axes=np.array(axes, np.int64).reshape(-1, 2), reference=np.array(references, float),
-        erp=np.array(erps, float), cfm=np.array(cfms, float),
+        axes=np.array(axes, np.int64).reshape(-1, 2),
+        reference=np.array(references, float),
+        erp=np.array(erps, float),
+        cfm=np.array(cfms, float),
         axis_joint=np.array(axis_joint, np.int64),
-        axis_kind=np.array(
-            [axis for joint in joints for axis in joint.axes], np.int64).reshape(-1, 2),
+        axis_kind=np.array([axis for joint in joints for axis in joint.axes], np.int64).reshape(
+            -1, 2
+        ),
         axis_vector=np.array(
-            [vector for joint in joints for vector in joint.vectors], float).reshape(-1, 3),
-        axis_index=np.arange(na), passive=stacked('passive', PASSIVE_SIZE),
-        limits=stacked('limits', LIMITS_SIZE), motor=stacked('motor', MOTOR_SIZE),
-        stop=stacked('stop', 3))
+            [vector for joint in joints for vector in joint.vectors], float
+        ).reshape(-1, 3),
+        axis_index=np.arange(na),
+        passive=stacked('passive', PASSIVE_SIZE),
+        limits=stacked('limits', LIMITS_SIZE),
+        motor=stacked('motor', MOTOR_SIZE),
+        stop=stacked('stop', 3),
+    )
 
 
 def _turns(joint: LoopJoint) -> bool:
     """Return whether any row or axis of a joint concerns the relative rotation of its bodies."""
-    return (any(kind == DOT for kind, _, _ in joint.rows)
-            or any(kind != ALONG for kind, _ in joint.axes))
+    return any(kind == DOT for kind, _, _ in joint.rows) or any(
+        kind != ALONG for kind, _ in joint.axes
+    )
 
 
 def make_loop_work(model: Model, loops: Loops) -> LoopWork:
@@ -400,7 +420,14 @@ def make_loop_work(model: Model, loops: Loops) -> LoopWork:
     tied[loops.body[loops.body >= 0]] = 1
     return make(
         LoopWork,
-        {**sizes, 'nk': len(loops.body), 'na': na, 'nt': nt,
-         'loop_whitened': sizes['nv'] + nt - int(loops.size[RIGID_ROWS]),
-         'support': 2 * longest_support(model)},
-        own=np.full(nt, -1, np.int64), tied=tied)
+        {
+            **sizes,
+            'nk': len(loops.body),
+            'na': na,
+            'nt': nt,
+            'loop_whitened': sizes['nv'] + nt - int(loops.size[RIGID_ROWS]),
+            'support': 2 * longest_support(model),
+        },
+        own=np.full(nt, -1, np.int64),
+        tied=tied,
+    )

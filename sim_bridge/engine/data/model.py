@@ -99,23 +99,28 @@ class Model(NamedTuple):
     FRICTION: against motion forwards, BACK_FRICTION: backwards. BEARING: how much they grow per
     force that the joint bears, of axes that close loops; 0 for others.
     """
-    limits: Annotated[FloatMatrix, Dims(
-        'nv', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
+    limits: Annotated[
+        FloatMatrix,
+        Dims('nv', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True),
+    ]
     """
     LOWER and UPPER position, EFFORT, VELOCITY, LOWER_EFFORT; infinite where there is none.
 
     Effort: of command and motor together, from LOWER_EFFORT, which is not above 0, to EFFORT.
     Velocity: of position control, no other motion is held to it.
     """
-    motor: Annotated[FloatMatrix, Dims(
-        'nv', MOTOR_SIZE, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
+    motor: Annotated[
+        FloatMatrix,
+        Dims('nv', MOTOR_SIZE, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True),
+    ]
     """
     A servo's gains GAIN_P by position and GAIN_D by velocity.
 
     MAX_EFFORT and MIN_EFFORT of any motor, not below and not above 0; both 0: there is none.
     """
-    stop: Annotated[FloatMatrix, Dims(
-        'nv', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)]
+    stop: Annotated[
+        FloatMatrix, Dims('nv', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)
+    ]
     """
     BOUNCE (restitution), ERP and CFM of the stops, after ODE.
 
@@ -140,8 +145,7 @@ class Model(NamedTuple):
     """Bodies of the links that have mass and that gravity acts on."""
     pulled: Annotated[FloatMatrix, Dims('np', 4, unit='kg; m')]
     """Their mass and centre of mass, in the body's frame."""
-    gravity: Annotated[FloatVector, Dims(
-        GRAVITY_SIZE, unit='m/s²; m; m/s²; 1', is_parameter=True)]
+    gravity: Annotated[FloatVector, Dims(GRAVITY_SIZE, unit='m/s²; m; m/s²; 1', is_parameter=True)]
     """
     Acceleration of free fall, world axes: a uniform one, and that towards a point.
 
@@ -234,8 +238,17 @@ def immobile_bodies(model: Model) -> np.ndarray:
 
 def position_count(model: Model) -> int:
     """Return the number of position coordinates."""
-    sizes = {GROUND: 0, WELD: 0, REVOLUTE: 1, PRISMATIC: 1, BALL_STAGE: 0, BALL: 4,
-             FREE: 7, FREE_SINGLE: 7, KINEMATIC: 7}
+    sizes = {
+        GROUND: 0,
+        WELD: 0,
+        REVOLUTE: 1,
+        PRISMATIC: 1,
+        BALL_STAGE: 0,
+        BALL: 4,
+        FREE: 7,
+        FREE_SINGLE: 7,
+        KINEMATIC: 7,
+    }
     return sum(sizes[int(kind)] for kind in model.kind)
 
 
@@ -246,6 +259,11 @@ def velocity_count(model: Model) -> int:
 
 def model_sizes(model: Model) -> dict[str, int]:
     """Return the sizes of the model's dimensions, as `parts.DIMENSIONS` names them."""
-    return {'nb': body_count(model), 'nq': position_count(model), 'nv': velocity_count(model),
-            'nm': len(model.mimic), 'nl': len(model.medium_body),
-            'np': len(model.pulled_body)}
+    return {
+        'nb': body_count(model),
+        'nq': position_count(model),
+        'nv': velocity_count(model),
+        'nm': len(model.mimic),
+        'nl': len(model.medium_body),
+        'np': len(model.pulled_body),
+    }

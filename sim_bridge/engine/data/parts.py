@@ -99,7 +99,8 @@ class Dims:
         """Return the shape in a world of these sizes; raises KeyError for a missing size."""
         return tuple(
             extent if isinstance(extent, int) else sizes[_split(extent)[0]] + _split(extent)[1]
-            for extent in self.extents)
+            for extent in self.extents
+        )
 
 
 class Field(NamedTuple):
@@ -133,14 +134,20 @@ def arrays_of(part: type[tuple[Any, ...]]) -> dict[str, Field]:
 @cache
 def rows_of(part: type[tuple[Any, ...]]) -> dict[str, str]:
     """Return the names of the fields with one row per item of a dimension, and that dimension."""
-    return {name: field.dims.extents[0] for name, field in arrays_of(part).items()
-            if isinstance(field.dims.extents[0], str)}
+    return {
+        name: field.dims.extents[0]
+        for name, field in arrays_of(part).items()
+        if isinstance(field.dims.extents[0], str)
+    }
 
 
 def parameters(part: tuple[Any, ...]) -> dict[str, np.ndarray]:
     """Return the arrays that can change while a world runs, beside the state."""
-    return {name: getattr(part, name) for name, (_, dims) in arrays_of(type(part)).items()
-            if dims.is_parameter}
+    return {
+        name: getattr(part, name)
+        for name, (_, dims) in arrays_of(type(part)).items()
+        if dims.is_parameter
+    }
 
 
 def make(part: type[P], sizes: Mapping[str, int], **given: np.ndarray) -> P:
@@ -175,5 +182,6 @@ def sizes_of(*parts: tuple[Any, ...]) -> dict[str, int]:
             if array.dtype != dtype or array.shape != dims.shape(sizes):
                 raise ValueError(
                     f'{type(part).__name__}.{name} is {array.dtype} {array.shape}, '
-                    f'not {dtype} {dims.extents} of {sizes}')
+                    f'not {dtype} {dims.extents} of {sizes}'
+                )
     return sizes

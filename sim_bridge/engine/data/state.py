@@ -60,8 +60,9 @@ class State(NamedTuple):
     """What the motors do: nothing (BY_EFFORT), BY_VELOCITY, BY_POSITION or BY_SERVO."""
     target: Annotated[FloatMatrix, Dims('nv', 2, unit='m, rad; m/s, rad/s')]
     """Position and velocity that the motors go for."""
-    course: Annotated[FloatMatrix, Dims(
-        'nv', COURSE_SIZE, unit='m, rad; m/s, rad/s; m, rad; m/s, rad/s; 1')]
+    course: Annotated[
+        FloatMatrix, Dims('nv', COURSE_SIZE, unit='m, rad; m/s, rad/s; m, rad; m/s, rad/s; 1')
+    ]
     """
     Where the targets of servos are on their way to `target`, see `dynamics.target_course`.
 
@@ -132,8 +133,9 @@ class State(NamedTuple):
     """Applied efforts along and about them; the next four as those of joints."""
     axis_control: Annotated[IntVector, Dims('na')]
     axis_target: Annotated[FloatMatrix, Dims('na', 2, unit='m, rad; m/s, rad/s')]
-    axis_course: Annotated[FloatMatrix, Dims(
-        'na', COURSE_SIZE, unit='m, rad; m/s, rad/s; m, rad; m/s, rad/s; 1')]
+    axis_course: Annotated[
+        FloatMatrix, Dims('na', COURSE_SIZE, unit='m, rad; m/s, rad/s; m, rad; m/s, rad/s; 1')
+    ]
     axis_mode: Annotated[IntVector, Dims('na')]
     axis_effort: Annotated[FloatMatrix, Dims('na', 4, unit='N, N m')]
     """Last effort: FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, and TOTAL_SHARE of all that acts."""
@@ -143,9 +145,11 @@ class State(NamedTuple):
     def __repr__(self) -> str:
         """Show the sizes; the arrays themselves may be of any length."""
         sizes = (
-            counted(len(self.q), 'position'), counted(len(self.v), 'velocity', 'velocities'),
+            counted(len(self.q), 'position'),
+            counted(len(self.v), 'velocity', 'velocities'),
             counted(len(self.wrench), 'body', 'bodies'),
-            counted(int(self.contact_size[0]), 'contact'))
+            counted(int(self.contact_size[0]), 'contact'),
+        )
         return f'<State: {", ".join(sizes)}>'
 
 
@@ -158,8 +162,9 @@ def make_state(
     contacts: room for contacts. loops: number of joints that close loops. axes: number of their
     axes. samples: room for velocities that are kept.
     """
-    state = make(State, {
-        **model_sizes(model), 'nc': contacts, 'nk': loops, 'na': axes, 'nw': samples})
+    state = make(
+        State, {**model_sizes(model), 'nc': contacts, 'nk': loops, 'na': axes, 'nw': samples}
+    )
     for kinds, w in (((BALL,), 3), ((FREE, FREE_SINGLE, KINEMATIC), 6)):
         state.q[model.q_index[np.isin(model.kind, kinds)] + w] = 1.0
     return state

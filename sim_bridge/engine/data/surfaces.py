@@ -18,15 +18,19 @@ CONE, PYRAMID, CONSTANT = range(3)
 # columns of Surfaces.law
 (
     MODEL,  # CONE, PYRAMID or CONSTANT
-    MU, MU2,  # friction along the first and second direction; [1], or [N] for CONSTANT
+    MU,
+    MU2,  # friction along the first and second direction; [1], or [N] for CONSTANT
     ROLLING,  # [m] rolling friction torque per normal force
     SPINNING,  # [m] torsional friction torque per normal force
     RESTITUTION,  # [1]
     BOUNCE_VELOCITY,  # [m/s] slower approaches do not bounce (ODE bounce_vel)
     ERP,  # share of the penetration that one step takes back (ODE soft_erp)
     CFM,  # [m/(N s)], velocity per normal force (ODE soft_cfm); 0: rigid
-    SLIP, SLIP2,  # [m/(N s)], creep velocity per friction force (ODE slip1, slip2)
-    MOTION, MOTION2, MOTION_N,  # [m/s] wanted surface velocities (ODE motion1, motion2, motionN)
+    SLIP,
+    SLIP2,  # [m/(N s)], creep velocity per friction force (ODE slip1, slip2)
+    MOTION,
+    MOTION2,
+    MOTION_N,  # [m/s] wanted surface velocities (ODE motion1, motion2, motionN)
     LAYER,  # [m] penetration that is left alone (ODE's contact surface layer)
     MAX_VELOCITY,  # [m/s] greatest velocity that takes penetration back
     ADHESION,  # [N] force up to which pulling does not part two bodies
@@ -52,10 +56,13 @@ CUSTOM = 128  # a Python function decides friction
 (
     SIDE,  # 1: the pair's first material is the author's first; -1: the second; 0: they are one
     OVERLAP,  # [m] that adhesive surfaces rest with
-    AXIS, _, _,  # first direction of friction, in the axes of Surfaces.direction_body
+    AXIS,
+    _,
+    _,  # first direction of friction, in the axes of Surfaces.direction_body
     DEPTH_FACTOR,  # [1/m] of MU and MU2
     BINS,  # along each dimension of the space in which points are reduced
-    LEAST_LENGTH, MOST_LENGTH,  # [m] limits of the rest length of what SPREADS
+    LEAST_LENGTH,
+    MOST_LENGTH,  # [m] limits of the rest length of what SPREADS
 ) = range(9)
 REFINED_SIZE = 9
 

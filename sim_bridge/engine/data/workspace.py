@@ -119,7 +119,9 @@ def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
     """Allocate the scratch arrays for `model`; has_loops: it has joints that close loops."""
     sizes = model_sizes(model)
     return make(
-        Workspace, {**sizes, 'mimic_rows': 0 if has_loops else sizes['nm']},
+        Workspace,
+        {**sizes, 'mimic_rows': 0 if has_loops else sizes['nm']},
         kind=model.kind.copy(),
         # unlike any wrench, so that the first observation finds everything changed
-        pushes=np.full((sizes['nb'], 6), np.nan))
+        pushes=np.full((sizes['nb'], 6), np.nan),
+    )

@@ -75,11 +75,16 @@ def guess_active_set(model, state, ws):
 @kernel
 def guess_mode(law, v, last):
     """Return a guess of a joint's mode from that of the last step."""
-    if law[MOTOR] == HARD and (last == AT_TARGET or law[MOST] >= _STRONG
-                               or law[LEAST] == -_INFINITY or v == law[TARGET]):
+    if law[MOTOR] == HARD and (
+        last == AT_TARGET or law[MOST] >= _STRONG or law[LEAST] == -_INFINITY or v == law[TARGET]
+    ):
         return AT_TARGET
-    if (last == AT_UPPER and law[HIGH] <= max(v, 0.0)
-            or last == AT_LOWER and law[LOW] >= min(v, 0.0)):
+    if (
+        last == AT_UPPER
+        and law[HIGH] <= max(v, 0.0)
+        or last == AT_LOWER
+        and law[LOW] >= min(v, 0.0)
+    ):
         return last
     if rubs(law) and v == 0.0:
         return STUCK
@@ -146,8 +151,15 @@ def update_active_set(model, state, ws, h, v_slack, how):
         if ws.kind[body] != REVOLUTE and ws.kind[body] != PRISMATIC:
             continue
         joint = model.v_index[body]
-        mode = next_mode(ws.law[joint], ws.mode[joint], state.v[joint], ws.v_next[joint],
-                         ws.constraint[joint], v_slack, ws.joint_factor[body, 6] * (v_slack / h))
+        mode = next_mode(
+            ws.law[joint],
+            ws.mode[joint],
+            state.v[joint],
+            ws.v_next[joint],
+            ws.constraint[joint],
+            v_slack,
+            ws.joint_factor[body, 6] * (v_slack / h),
+        )
         if how == RELEASE and mode >= LOCKED:
             continue
         if mode != ws.mode[joint]:

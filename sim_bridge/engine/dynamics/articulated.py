@@ -197,8 +197,11 @@ def set_servo_effort(d, hd, h, law_inout):
     both = hd + h * law_inout[SERVO_DAMPING]
     weight = damper_weight(d, both)
     stiffness = servo_stiffness(d + both * weight, h * law_inout[SERVO_SPRING])
-    law_inout[SERVO_EFFORT] = (law_inout[SERVO_BASE] + stiffness * law_inout[SERVO_LAG]
-                               + (weight - 0.5) * law_inout[SERVO_CHANGE])
+    law_inout[SERVO_EFFORT] = (
+        law_inout[SERVO_BASE]
+        + stiffness * law_inout[SERVO_LAG]
+        + (weight - 0.5) * law_inout[SERVO_CHANGE]
+    )
     return both, weight, stiffness
 
 
@@ -260,7 +263,7 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
         at = model.v_index[body]
         if joint == KINEMATIC:
             ws.acceleration[body, :] = 0.0
-            ddq_out[at:at + 6] = 0.0
+            ddq_out[at : at + 6] = 0.0
             continue
         if joint == FREE or joint == FREE_SINGLE:
             n, f = load_spatial(force_inout, body)

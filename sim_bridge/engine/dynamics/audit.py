@@ -72,4 +72,3 @@ def kinetic_energy_at(model, q, v, ws):
     for joint in range(v.shape[0]):
         total += 0.5 * model.passive[joint, ARMATURE] * v[joint] * v[joint]
     return total
-

@@ -235,8 +235,9 @@ def fill_derivatives(model, ws, coordinates, by_q_out, by_v_out):
                 a, b = load_spatial(coordinates.shift_rate, j)
                 by_q_out[i, j] = dot(a, n) + dot(b, f) + 2.0 * dot(shift_w, z)
                 a, b = load_spatial(coordinates.axis_rate, j)
-                by_v_out[i, j] = (dot(add(a, shift_w), n) + dot(add(b, shift_v), f)
-                                  + 2.0 * dot(s, z))
+                by_v_out[i, j] = (
+                    dot(add(a, shift_w), n) + dot(add(b, shift_v), f) + 2.0 * dot(s, z)
+                )
                 if coordinates.moved[j] == child and not is_translation(model, child, j):
                     # its axis stays where it is
                     a, b = cross_motion(s_i, t_i, s, t)

@@ -86,8 +86,9 @@ def fields(table, phase):
     for row in range(own.body.shape[0]):
         body = own.body[row]
         arm, x = centre_of(own, ws, row)
-        f, n = force_of(own, row, x, velocity_of(model, ws, body, x),
-                        load3(ws.velocity, body, ANGULAR), h)
+        f, n = force_of(
+            own, row, x, velocity_of(model, ws, body, x), load3(ws.velocity, body, ANGULAR), h
+        )
         n = add(n, cross(arm, f))
         for k in range(3):
             ws.wrench[body, TORQUE + k] += n[k]
@@ -180,7 +181,8 @@ def stay_awake(model, own, idle_inout):
     for row in range(own.body.shape[0]):
         field = own.of[row]
         if own.kind[field] == FUNCTION or (
-                own.kind[field] == DRAG and own.law[field, GUST_RATE] != 0.0):
+            own.kind[field] == DRAG and own.law[field, GUST_RATE] != 0.0
+        ):
             root = model.root[own.body[row]]
             if idle_inout[root] != DISABLED:
                 idle_inout[root] = 0

@@ -69,9 +69,11 @@ def place_body(model, q, ws, body):
         R_PB, p_PB = load_pose(model.frame, body)
         if joint == REVOLUTE:
             s, c = math.sin(q[at]), math.cos(q[at])
-            R_PB = (_turn_about_z(R_PB[0], c, s),
-                    _turn_about_z(R_PB[1], c, s),
-                    _turn_about_z(R_PB[2], c, s))
+            R_PB = (
+                _turn_about_z(R_PB[0], c, s),
+                _turn_about_z(R_PB[1], c, s),
+                _turn_about_z(R_PB[2], c, s),
+            )
         elif joint == PRISMATIC:
             p_PB = add(p_PB, scale(q[at], column(R_PB, 2)))
         R_WB, p_WB = R_PB, p_PB
@@ -105,12 +107,21 @@ def _store_rigid(inertia, body, R, p_OB, rigid_out):
     c = add(p_OB, mul_mv(R, load_v(i, CENTRE)))
     # R I, then (R I) Rᵀ by its upper triangle
     a, b, d = R
-    ta = (a[0] * i[XX] + a[1] * i[XY] + a[2] * i[XZ], a[0] * i[XY] + a[1] * i[YY] + a[2] * i[YZ],
-          a[0] * i[XZ] + a[1] * i[YZ] + a[2] * i[ZZ])
-    tb = (b[0] * i[XX] + b[1] * i[XY] + b[2] * i[XZ], b[0] * i[XY] + b[1] * i[YY] + b[2] * i[YZ],
-          b[0] * i[XZ] + b[1] * i[YZ] + b[2] * i[ZZ])
-    td = (d[0] * i[XX] + d[1] * i[XY] + d[2] * i[XZ], d[0] * i[XY] + d[1] * i[YY] + d[2] * i[YZ],
-          d[0] * i[XZ] + d[1] * i[YZ] + d[2] * i[ZZ])
+    ta = (
+        a[0] * i[XX] + a[1] * i[XY] + a[2] * i[XZ],
+        a[0] * i[XY] + a[1] * i[YY] + a[2] * i[YZ],
+        a[0] * i[XZ] + a[1] * i[YZ] + a[2] * i[ZZ],
+    )
+    tb = (
+        b[0] * i[XX] + b[1] * i[XY] + b[2] * i[XZ],
+        b[0] * i[XY] + b[1] * i[YY] + b[2] * i[YZ],
+        b[0] * i[XZ] + b[1] * i[YZ] + b[2] * i[ZZ],
+    )
+    td = (
+        d[0] * i[XX] + d[1] * i[XY] + d[2] * i[XZ],
+        d[0] * i[XY] + d[1] * i[YY] + d[2] * i[YZ],
+        d[0] * i[XZ] + d[1] * i[YZ] + d[2] * i[ZZ],
+    )
     h = scale(m, c)
     out = rigid_out[body]
     out[MASS] = m

@@ -119,8 +119,10 @@ def turn_factors(turn):
     square = dot(turn, turn)
     if square < 1e-4:
         # their series, the next terms of which are below the rounding
-        return (0.5 - square / 24.0 + square * square / 720.0,
-                1.0 / 6.0 - square / 120.0 + square * square / 5040.0)
+        return (
+            0.5 - square / 24.0 + square * square / 720.0,
+            1.0 / 6.0 - square / 120.0 + square * square / 5040.0,
+        )
     angle = math.sqrt(square)
     half = math.sin(0.5 * angle)
     return 2.0 * half * half / square, (angle - math.sin(angle)) / (square * angle)

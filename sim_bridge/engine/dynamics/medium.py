@@ -112,10 +112,14 @@ def push_for(medium, at, R, c, w, v):
 def _mul_rotated(medium, at, R, x):
     """Return R S Rᵀ x for the symmetric S in six columns."""
     y = mul_tv(R, x)
-    return mul_mv(R, (
-        medium[at] * y[0] + medium[at + 1] * y[1] + medium[at + 2] * y[2],
-        medium[at + 1] * y[0] + medium[at + 3] * y[1] + medium[at + 4] * y[2],
-        medium[at + 2] * y[0] + medium[at + 4] * y[1] + medium[at + 5] * y[2]))
+    return mul_mv(
+        R,
+        (
+            medium[at] * y[0] + medium[at + 1] * y[1] + medium[at + 2] * y[2],
+            medium[at + 1] * y[0] + medium[at + 3] * y[1] + medium[at + 4] * y[2],
+            medium[at + 2] * y[0] + medium[at + 4] * y[1] + medium[at + 5] * y[2],
+        ),
+    )
 
 
 @kernel

@@ -72,8 +72,9 @@ def apply_rows(model, ws, v, rate, ddq_inout):
     rows, effort = model.mimic.shape[0], ws.mimic_effort
     for row in range(rows):
         following, followed, ratio = mimic_row(model, row)
-        b = (-rate * (v[following] - ratio * v[followed])
-             - (ddq_inout[following] - ratio * ddq_inout[followed]))
+        b = -rate * (v[following] - ratio * v[followed]) - (
+            ddq_inout[following] - ratio * ddq_inout[followed]
+        )
         for k in range(row):
             b -= ws.delassus[row, k] * effort[k]
         effort[row] = b
@@ -95,4 +96,5 @@ def follow(model, q_inout):
     for row in range(model.mimic.shape[0]):
         following, followed, ratio = mimic_row(model, row)
         q_inout[model.q_of_v[following]] = (
-            ratio * q_inout[model.q_of_v[followed]] + model.mimic_law[row, OFFSET])
+            ratio * q_inout[model.q_of_v[followed]] + model.mimic_law[row, OFFSET]
+        )

@@ -25,7 +25,17 @@ def present_joint_laws(table: Table, applied: FloatVector):
     h = world.options(table).time_step
     drift(model, model.kind, state.q, state.v, 0.5 * h, ws.q)
     follow(model, ws.q)
-    set_joint_laws(model, model.q_of_v, ws.q, state.v, applied, state.control, state.target,
-                   state.course, h, ws)
+    set_joint_laws(
+        model,
+        model.q_of_v,
+        ws.q,
+        state.v,
+        applied,
+        state.control,
+        state.target,
+        state.course,
+        h,
+        ws,
+    )
     guess_active_set(model, state, ws)
     factorize(model, ws, h)

@@ -60,8 +60,7 @@ def gravity_at(gravity, p):
 @kernel
 def pull_potential(gravity, p):
     """Return the potential energy per mass at a point [J/kg]: its rise is against the pull."""
-    return gravity[PULL] * power_potential(
-        sub(p, load_v(gravity, PULL_CENTRE)), gravity[EXPONENT])
+    return gravity[PULL] * power_potential(sub(p, load_v(gravity, PULL_CENTRE)), gravity[EXPONENT])
 
 
 @kernel

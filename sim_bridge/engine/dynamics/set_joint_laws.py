@@ -85,9 +85,19 @@ def set_joint_laws(joints, q_of_v, q, v, u, control, target, course, h, ws):
         set_friction(joints.passive, joint, law)
         set_stops(joints.limits[joint], joints.stop[joint], q[at], v[joint], h, law)
         if control[joint] != BY_EFFORT and can_act(joints.motor[joint]):
-            set_motor(joints.limits[joint], joints.motor[joint], q[at], v[joint], u[joint],
-                      control[joint], target[joint], aim_of_step(target[joint], course[joint]),
-                      h * v[joint], h, law)
+            set_motor(
+                joints.limits[joint],
+                joints.motor[joint],
+                q[at],
+                v[joint],
+                u[joint],
+                control[joint],
+                target[joint],
+                aim_of_step(target[joint], course[joint]),
+                h * v[joint],
+                h,
+                law,
+            )
 
 
 @kernel
@@ -151,7 +161,8 @@ def set_elastic_stop(stop, above, below, v, h, law_out):
         moved = 0.5 * h * v
         law_out[STOP] = 1.0 if above > 0.0 else -1.0
         law_out[STOP_EFFORT] = spring_and_damper(
-            stop, above + moved if above > 0.0 else moved - below, v, h)
+            stop, above + moved if above > 0.0 else moved - below, v, h
+        )
 
 
 @kernel

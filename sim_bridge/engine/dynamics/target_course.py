@@ -33,8 +33,12 @@ def aim_of_instant(target, course):
     """Return the target between steps, and its change in the last step."""
     if course[HAS_COURSE] == 0.0:
         return target[TARGET_POSITION], target[TARGET_VELOCITY], 0.0, 0.0
-    return (course[TARGET_POSITION], course[TARGET_VELOCITY],
-            course[POSITION_CHANGE], course[VELOCITY_CHANGE])
+    return (
+        course[TARGET_POSITION],
+        course[TARGET_VELOCITY],
+        course[POSITION_CHANGE],
+        course[VELOCITY_CHANGE],
+    )
 
 
 @kernel

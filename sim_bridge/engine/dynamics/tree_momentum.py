@@ -245,7 +245,8 @@ def find_outer_impulses(model, state, ws, h):
             add_wrench(ws.trees, leader, IMPULSE, own, arm)
             for k in range(3):
                 ws.trees[leader, MIDDLE_MOMENT + k] += (
-                    own[MIDDLE_MOMENT + k] + own[COMPOSITE + MASS] * arm[k])
+                    own[MIDDLE_MOMENT + k] + own[COMPOSITE + MASS] * arm[k]
+                )
 
 
 @kernel
@@ -291,11 +292,16 @@ def velocity_missing(row, angular, linear):
     n, f = sub(angular, load_v(row, MOMENTUM)), sub(linear, load_v(row, MOMENTUM + 3))
     mass, centre = row[COMPOSITE + MASS], centre_of_system(row)
     x, y, z = centre
-    xy, xz, yz = (row[COMPOSITE + XY] + mass * x * y, row[COMPOSITE + XZ] + mass * x * z,
-                  row[COMPOSITE + YZ] + mass * y * z)
-    inertia = ((row[COMPOSITE + XX] - mass * (y * y + z * z), xy, xz),
-               (xy, row[COMPOSITE + YY] - mass * (x * x + z * z), yz),
-               (xz, yz, row[COMPOSITE + ZZ] - mass * (x * x + y * y)))
+    xy, xz, yz = (
+        row[COMPOSITE + XY] + mass * x * y,
+        row[COMPOSITE + XZ] + mass * x * z,
+        row[COMPOSITE + YZ] + mass * y * z,
+    )
+    inertia = (
+        (row[COMPOSITE + XX] - mass * (y * y + z * z), xy, xz),
+        (xy, row[COMPOSITE + YY] - mass * (x * x + z * z), yz),
+        (xz, yz, row[COMPOSITE + ZZ] - mass * (x * x + y * y)),
+    )
     w = solve3(inertia, sub(n, cross(centre, f)))
     return w, sub(scale(1.0 / mass, f), cross(w, centre))
 

@@ -48,15 +48,17 @@ def point_velocity(model, ws, twist, body, point):
 @kernel
 def relative_velocity(model, ws, twist, a, b, point):
     """Return the velocity of body a at a point relative to body b's [m/s]."""
-    return sub(point_velocity(model, ws, twist, a, point),
-               point_velocity(model, ws, twist, b, point))
+    return sub(
+        point_velocity(model, ws, twist, a, point), point_velocity(model, ws, twist, b, point)
+    )
 
 
 @kernel
 def relative_turn(twist, a, b):
     """Return the angular velocity of body a relative to body b [rad/s]."""
-    return sub(load3(twist, a, ANGULAR) if a >= 0 else ZERO,
-               load3(twist, b, ANGULAR) if b >= 0 else ZERO)
+    return sub(
+        load3(twist, a, ANGULAR) if a >= 0 else ZERO, load3(twist, b, ANGULAR) if b >= 0 else ZERO
+    )
 
 
 @kernel
@@ -86,8 +88,7 @@ def relative_gain(model, state, ws, a, b, point):
     A kinematic body's velocity is the mean over the step. Friction must hold at the step's end, so
     that a load on an accelerating tray does not lag behind a little in every step.
     """
-    return sub(half_gain(model, state, ws, a, point),
-               half_gain(model, state, ws, b, point))
+    return sub(half_gain(model, state, ws, a, point), half_gain(model, state, ws, b, point))
 
 
 @kernel

@@ -16,9 +16,7 @@ from sim_bridge.engine.pipeline.rigid_body import are_configurations, are_finite
 
 
 @entry
-def integrate(
-    model: Model, ws: Workspace, q: FloatMatrix, v: FloatMatrix, q_out: FloatMatrix
-):
+def integrate(model: Model, ws: Workspace, q: FloatMatrix, v: FloatMatrix, q_out: FloatMatrix):
     """Compute the configuration after a second at the velocity v."""
     if not (are_configurations(model, q) and are_finite(v)):
         return False
@@ -50,5 +48,5 @@ def integration_derivatives(model: Model, v: FloatMatrix, derivative_out: FloatC
     nv = derivative_out.shape[2]
     for row in range(derivative_out.shape[0]):
         out = derivative_out[row]
-        differentiate_integration(model, row_of(v, row), out[0:nv], out[nv:2 * nv])
+        differentiate_integration(model, row_of(v, row), out[0:nv], out[nv : 2 * nv])
     return True

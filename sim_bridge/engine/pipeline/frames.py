@@ -39,8 +39,14 @@ from sim_bridge.engine.pipeline.rigid_body import (
 
 @entry
 def placements(
-    model: Model, ws: Workspace, coordinates: Coordinates, site_body: IntVector,
-    site_frame: FloatMatrix, first: int, q: FloatMatrix, pose_out: FloatCube,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    site_body: IntVector,
+    site_frame: FloatMatrix,
+    first: int,
+    q: FloatMatrix,
+    pose_out: FloatCube,
 ):
     """
     Compute the poses of consecutive sites.
@@ -69,8 +75,14 @@ def placements(
 
 @entry
 def jacobian(
-    model: Model, ws: Workspace, coordinates: Coordinates, site_body: IntVector,
-    site_frame: FloatMatrix, site: int, point: FloatMatrix, q: FloatMatrix,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    site_body: IntVector,
+    site_frame: FloatMatrix,
+    site: int,
+    point: FloatMatrix,
+    q: FloatMatrix,
     jacobian_out: FloatCube,
 ):
     """
@@ -100,8 +112,15 @@ def jacobian(
 
 @entry
 def jacobian_rate(
-    model: Model, ws: Workspace, coordinates: Coordinates, site_body: IntVector,
-    site_frame: FloatMatrix, site: int, point: FloatMatrix, q: FloatMatrix, v: FloatMatrix,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    site_body: IntVector,
+    site_frame: FloatMatrix,
+    site: int,
+    point: FloatMatrix,
+    q: FloatMatrix,
+    v: FloatMatrix,
     rate_out: FloatCube,
 ):
     """Compute the time derivative of `jacobian`, at velocities that stay the same."""
@@ -186,7 +205,11 @@ def centroidal_matrix(
 
 @entry
 def centroidal_matrix_rate(
-    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, v: FloatMatrix,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    q: FloatMatrix,
+    v: FloatMatrix,
     rate_out: FloatCube,
 ):
     """Compute the time derivative of what `centroidal_matrix` computes."""

@@ -38,7 +38,9 @@ def join_models(models: Sequence[Model], gravity: ArrayLike) -> tuple[Model, lis
         rows = [getattr(model, name) for model in models]
         if dims.points_at:
             # negative numbers mean none and stay as they are
-            rows = [np.where(array >= 0, array + offset.along(dims.points_at), array)
-                    for array, offset in zip(rows, offsets, strict=True)]
+            rows = [
+                np.where(array >= 0, array + offset.along(dims.points_at), array)
+                for array, offset in zip(rows, offsets, strict=True)
+            ]
         joined = joined._replace(**{name: np.concatenate([getattr(joined, name), *rows])})
     return joined, offsets

@@ -104,10 +104,19 @@ def set_present_laws(model, state, ws, h):
             ws.given[joint] += state.force[joint] + state.motor[joint]
             continue
         if state.control[joint] != BY_EFFORT and can_act(model.motor[joint]):
-            set_motor(limits, model.motor[joint], ws.q[at], ws.v[joint], command,
-                      state.control[joint], state.target[joint],
-                      aim_of_instant(state.target[joint], state.course[joint]),
-                      h * last_mean_velocity(state, joint, ws.v[joint], h), h, law)
+            set_motor(
+                limits,
+                model.motor[joint],
+                ws.q[at],
+                ws.v[joint],
+                command,
+                state.control[joint],
+                state.target[joint],
+                aim_of_instant(state.target[joint], state.course[joint]),
+                h * last_mean_velocity(state, joint, ws.v[joint], h),
+                h,
+                law,
+            )
             if law[MOTOR] == HARD:
                 ws.given[joint] += known_motor_effort(state, joint, ws.v[joint], law)
         if ws.v[joint] == 0.0:
@@ -116,8 +125,11 @@ def set_present_laws(model, state, ws, h):
             law[LOW] = 0.0 if below >= 0.0 else -_INFINITY
         else:
             forwards = ws.v[joint] > 0.0
-            ws.given[joint] += (-model.passive[joint, FRICTION] if forwards
-                                else model.passive[joint, BACK_FRICTION])
+            ws.given[joint] += (
+                -model.passive[joint, FRICTION]
+                if forwards
+                else model.passive[joint, BACK_FRICTION]
+            )
         ws.mode[joint] = guess_present_mode(law, state.hold[joint], ws.v[joint])
 
 
@@ -125,9 +137,18 @@ def set_present_laws(model, state, ws, h):
 def is_in_impact(state, joint, v, above, below):
     """Return whether the element that locked a joint changed its velocity in the last step."""
     last = state.mode[joint]
-    holds = (last == STUCK or last == HELD and state.hold[joint] != 0
-             or last == AT_UPPER and above >= 0.0 or last == AT_LOWER and below >= 0.0
-             or last < LOCKED and side_of(last, FRICTION_SIDE) != 0 and v == 0.0)
+    holds = (
+        last == STUCK
+        or last == HELD
+        and state.hold[joint] != 0
+        or last == AT_UPPER
+        and above >= 0.0
+        or last == AT_LOWER
+        and below >= 0.0
+        or last < LOCKED
+        and side_of(last, FRICTION_SIDE) != 0
+        and v == 0.0
+    )
     return holds and v == state.v_left[joint] and state.acceleration[joint] != 0.0
 
 
@@ -189,9 +210,15 @@ def update_present_active_set(model, ws, only_first):
         if model.kind[body] != REVOLUTE and model.kind[body] != PRISMATIC:
             continue
         joint = model.v_index[body]
-        mode = next_mode(ws.law[joint], ws.mode[joint], 0.0, ws.ddq[joint],
-                         ws.constraint[joint] - ws.given[joint],
-                         _ACCELERATION_SLACK, ws.joint_factor[body, 6] * _ACCELERATION_SLACK)
+        mode = next_mode(
+            ws.law[joint],
+            ws.mode[joint],
+            0.0,
+            ws.ddq[joint],
+            ws.constraint[joint] - ws.given[joint],
+            _ACCELERATION_SLACK,
+            ws.joint_factor[body, 6] * _ACCELERATION_SLACK,
+        )
         if mode != ws.mode[joint]:
             ws.mode[joint] = mode
             changed += 1

@@ -59,9 +59,7 @@ _MAX_PIVOTS = 100
 
 
 @entry
-def observe(
-    table: Table, site_body: IntVector, site_frame: FloatMatrix, site_out: FloatMatrix
-):
+def observe(table: Table, site_body: IntVector, site_frame: FloatMatrix, site_out: FloatMatrix):
     """
     Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
 
@@ -82,8 +80,9 @@ def observe(
     changed = copy_changed(state.v, ws.v) or changed
     for body in range(state.wrench.shape[0]):
         for k in range(6):
-            total = (state.wrench[body, k] + state.contact_wrench[body, k]
-                     + state.yield_wrench[body, k])
+            total = (
+                state.wrench[body, k] + state.contact_wrench[body, k] + state.yield_wrench[body, k]
+            )
             if total != ws.pushes[body, k]:
                 ws.pushes[body, k] = total
                 changed = True
@@ -122,8 +121,11 @@ def copy_changed(source, into_out):
 def find_accelerations(model, options, state, ws, table):
     """Solve for the accelerations and the matching joint modes."""
     h = options.time_step
-    if (options.is_smooth != 0 and state.contact_size[0] == 0
-            and may_be_smooth(model, options, state)):
+    if (
+        options.is_smooth != 0
+        and state.contact_size[0] == 0
+        and may_be_smooth(model, options, state)
+    ):
         # steps of fifth order resolve what they take
         h = 0.0
     set_present_laws(model, state, ws, options.time_step)

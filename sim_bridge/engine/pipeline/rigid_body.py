@@ -58,8 +58,13 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, s
 
 @entry
 def inverse_dynamics(
-    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, v: FloatMatrix,
-    ddq: FloatMatrix, effort_out: FloatMatrix,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    q: FloatMatrix,
+    v: FloatMatrix,
+    ddq: FloatMatrix,
+    effort_out: FloatMatrix,
 ):
     """Compute the efforts for the accelerations `ddq`; recursive Newton-Euler."""
     if not (are_configurations(model, q) and are_finite(v) and are_finite(ddq)):
@@ -99,8 +104,13 @@ def gravity_forces(
 
 @entry
 def forward_dynamics(
-    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, v: FloatMatrix,
-    effort: FloatMatrix, ddq_out: FloatMatrix,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    q: FloatMatrix,
+    v: FloatMatrix,
+    effort: FloatMatrix,
+    ddq_out: FloatMatrix,
 ):
     """Compute the accelerations under the efforts; articulated-body algorithm."""
     if not (are_configurations(model, q) and are_finite(v) and are_finite(effort)):
@@ -145,7 +155,11 @@ def inverse_mass_matrix(
 
 @entry
 def coriolis_matrix(
-    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, v: FloatMatrix,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    q: FloatMatrix,
+    v: FloatMatrix,
     matrix_out: FloatCube,
 ):
     """Compute C, see `composite.fill_coriolis_matrix`."""
@@ -161,8 +175,13 @@ def coriolis_matrix(
 
 @entry
 def inverse_dynamics_derivatives(
-    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, v: FloatMatrix,
-    ddq: FloatMatrix, derivative_out: FloatCube,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    q: FloatMatrix,
+    v: FloatMatrix,
+    ddq: FloatMatrix,
+    derivative_out: FloatCube,
 ):
     """
     Compute the derivatives of inverse dynamics.
@@ -176,15 +195,20 @@ def inverse_dynamics_derivatives(
         place_at(model, q, row, ws)
         find_efforts(model, ws, coordinates, row_of(v, row), row_of(ddq, row), ws.given)
         out = derivative_out[row]
-        derive(model, ws, coordinates, out[0:nv], out[nv:2 * nv])
-        fill_mass_matrix(model, ws, coordinates, out[2 * nv:3 * nv])
+        derive(model, ws, coordinates, out[0:nv], out[nv : 2 * nv])
+        fill_mass_matrix(model, ws, coordinates, out[2 * nv : 3 * nv])
     return True
 
 
 @entry
 def forward_dynamics_derivatives(
-    model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, v: FloatMatrix,
-    effort: FloatMatrix, derivative_out: FloatCube,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    q: FloatMatrix,
+    v: FloatMatrix,
+    effort: FloatMatrix,
+    derivative_out: FloatCube,
 ):
     """
     Compute the derivatives of forward dynamics.
@@ -200,22 +224,27 @@ def forward_dynamics_derivatives(
         accelerate_coordinates(model, ws, velocity, row_of(effort, row), ws.rhs)
         find_efforts(model, ws, coordinates, velocity, ws.rhs, ws.given)
         out = derivative_out[row]
-        derive(model, ws, coordinates, out[0:nv], out[nv:2 * nv])
+        derive(model, ws, coordinates, out[0:nv], out[nv : 2 * nv])
         fill_mass_matrix(model, ws, coordinates, coordinates.factor)
         factorize_mass(model, coordinates)
         for k in range(2 * nv):
             for column in range(nv):
                 out[k, column] = -out[k, column]
         solve_mass(coordinates, out[0:nv])
-        solve_mass(coordinates, out[nv:2 * nv])
-        invert_mass(coordinates, out[2 * nv:3 * nv])
+        solve_mass(coordinates, out[nv : 2 * nv])
+        invert_mass(coordinates, out[2 * nv : 3 * nv])
     return True
 
 
 @entry
 def totals(
-    model: Model, ws: Workspace, coordinates: Coordinates, first: int, q: FloatMatrix,
-    v: FloatMatrix, total_out: FloatMatrix,
+    model: Model,
+    ws: Workspace,
+    coordinates: Coordinates,
+    first: int,
+    q: FloatMatrix,
+    v: FloatMatrix,
+    total_out: FloatMatrix,
 ):
     """Compute what is summed up over all bodies: Coordinates.total from item `first` on."""
     if not (are_configurations(model, q) and are_finite(v)):

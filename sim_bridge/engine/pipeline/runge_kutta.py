@@ -138,7 +138,8 @@ def normalize_quaternions(kind, q_index, q_inout):
         if kind[body] >= BALL:
             at = q_index[body] if kind[body] == BALL else q_index[body] + 3
             q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3] = quat_normalize(
-                (q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3]))
+                (q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3])
+            )
 
 
 @kernel

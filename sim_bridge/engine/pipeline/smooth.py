@@ -28,9 +28,12 @@ def may_be_smooth(model, options, state):
         if options.time_step * model.medium[row, FASTEST] > STIFF:
             return False
     for joint in range(model.q_of_v.shape[0]):
-        if (state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0
-                or model.passive[joint, BACK_FRICTION] > 0.0
-                or state.control[joint] != BY_EFFORT):
+        if (
+            state.hold[joint] != 0
+            or model.passive[joint, FRICTION] > 0.0
+            or model.passive[joint, BACK_FRICTION] > 0.0
+            or state.control[joint] != BY_EFFORT
+        ):
             return False
     for row in range(model.mimic.shape[0]):
         following, followed = model.mimic[row, 0], model.mimic[row, 1]

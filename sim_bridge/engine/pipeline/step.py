@@ -112,8 +112,18 @@ def step(table: Table, n: int):
         touching = find_contacts(options, table)
         if touching < 0:
             return failure_of(touching), done, most_pivots
-        set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target,
-                       state.course, h, ws)
+        set_joint_laws(
+            model,
+            model.q_of_v,
+            ws.q,
+            state.v,
+            state.u,
+            state.control,
+            state.target,
+            state.course,
+            h,
+            ws,
+        )
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.PREPARE)
         guess_active_set(model, state, ws)
@@ -124,7 +134,8 @@ def step(table: Table, n: int):
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
             return NOT_FINITE, done, most_pivots
         if greatest_magnitude(ws.v_next) > FASTEST or (
-                is_violent and gains_from_nothing(model, state, ws, h, work)):
+            is_violent and gains_from_nothing(model, state, ws, h, work)
+        ):
             return DIVERGED, done, most_pivots
         if is_open or pivots > options.max_pivots:
             status = NOT_CONVERGED
@@ -450,8 +461,9 @@ def commit(model, options, state, ws):
         mode = ws.mode[joint]
         if is_driven_by_friction(mode, ws.v_next[joint]):
             ws.v_next[joint] = 0.0
-        friction, motor, stop = share_effort(ws.law[joint], mode, state.v[joint], ws.v_next[joint],
-                                             ws.constraint[joint])
+        friction, motor, stop = share_effort(
+            ws.law[joint], mode, state.v[joint], ws.v_next[joint], ws.constraint[joint]
+        )
         state.friction[joint], state.motor[joint] = friction, motor
         state.force[joint] = friction + stop
         state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / options.time_step

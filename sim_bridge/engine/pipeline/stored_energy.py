@@ -52,8 +52,11 @@ def contact_energy(table: Table):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             total += spring_energy(
-                surfaces.law[laws.law[contact]], -laws.gap[contact],
-                laws.softness[contact, Row.NORMAL], h)
+                surfaces.law[laws.law[contact]],
+                -laws.gap[contact],
+                laws.softness[contact, Row.NORMAL],
+                h,
+            )
     return total
 
 

@@ -55,8 +55,10 @@ def color_of(shape: Node) -> Color | None:
             if not inner:
                 return None
             shape = inner[0].body or inner[0]
-        shades = [*shape.row('diffuseColor', (0.8, 0.8, 0.8)),
-                  1.0 - shape.row('transparency', (0.0,))[0]]
+        shades = [
+            *shape.row('diffuseColor', (0.8, 0.8, 0.8)),
+            1.0 - shape.row('transparency', (0.0,))[0],
+        ]
     except VrmlError:
         # what it looks like is no reason to refuse a file
         return None
@@ -72,8 +74,7 @@ def turn(axis: np.ndarray) -> np.ndarray:
         return np.eye(3)
     x, y, z = x / length, y / length, z / length
     skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turned: np.ndarray = (
-        np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * skew @ skew)
+    turned: np.ndarray = np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * skew @ skew
     return turned
 
 
@@ -93,7 +94,7 @@ def children_of(node: Node) -> list[Node]:
     if node.kind == 'Switch':
         chosen = int(node.row('whichChoice', (-1.0,))[0])
         choices = node.nodes('choice')
-        return choices[chosen:chosen + 1] if 0 <= chosen < len(choices) else []
+        return choices[chosen : chosen + 1] if 0 <= chosen < len(choices) else []
     if node.kind == 'LOD':
         return node.nodes('level')[:1]
     return node.nodes('children')
@@ -112,8 +113,11 @@ def drawn_in(nodes: Iterable[Node], frame: Frame = HERE) -> Iterator[Drawn]:
             stack.append((node.body, at))
         elif node.kind == 'Shape':
             color = color_of(node)
-            yield from (Drawn(each, at, color) for each in node.nodes('geometry')
-                        if each.kind in GEOMETRIES)
+            yield from (
+                Drawn(each, at, color)
+                for each in node.nodes('geometry')
+                if each.kind in GEOMETRIES
+            )
         elif node.kind in GROUPS:
             inner = at.inside(*frame_of(node)) if node.kind == 'Transform' else at
             stack += [(child, inner) for child in children_of(node)][::-1]
@@ -156,8 +160,11 @@ def names_in(nodes: Iterable[Node]) -> list[str]:
         seen.add(id(node))
         if node.name and (node.kind in GROUPS or node.kind == 'Shape' or node.body is not None):
             found[node.name] = None
-        stack += [node.body] if node.body is not None else (
-            children_of(node) if node.kind in GROUPS else [])
+        stack += (
+            [node.body]
+            if node.body is not None
+            else (children_of(node) if node.kind in GROUPS else [])
+        )
     return sorted(found)
 
 
@@ -195,6 +202,11 @@ def _surface(geometry: Node) -> Surface | None:
         assert section is not None and spine is not None
         assert scales is not None and turns is not None
         return extrusion(
-            section, spine, scales, np.array([turn(row) for row in turns]),
-            (geometry.flag('beginCap', True), geometry.flag('endCap', True)), ccw)
+            section,
+            spine,
+            scales,
+            np.array([turn(row) for row in turns]),
+            (geometry.flag('beginCap', True), geometry.flag('endCap', True)),
+            ccw,
+        )
     return None

@@ -39,7 +39,8 @@ def face_set(points: np.ndarray, indices: np.ndarray, ccw: bool = True) -> Surfa
     indices = np.asarray(indices)
     numbers = indices.astype(np.int64)
     if len(numbers) and (
-            (numbers != indices).any() or numbers.min() < -1 or numbers.max() >= len(points)):
+        (numbers != indices).any() or numbers.min() < -1 or numbers.max() >= len(points)
+    ):
         raise ValueError(f'a face has corners that are not among the {len(points)} points')
     # -1 is also after the last face
     ends = np.flatnonzero(np.append(numbers, -1) == -1)
@@ -81,9 +82,11 @@ def _are_convex(polygons: np.ndarray) -> np.ndarray:
     before = np.roll(sides, 1, axis=1)
     turned = np.arctan2(
         np.einsum('nki,ni->nk', np.cross(before, sides), units),
-        np.einsum('nki,nki->nk', before, sides))
+        np.einsum('nki,nki->nk', before, sides),
+    )
     are_convex: np.ndarray = (turned >= -_ROUNDING).all(axis=1) & (
-        turned.sum(axis=1) < _MOST_TURNED)
+        turned.sum(axis=1) < _MOST_TURNED
+    )
     return are_convex
 
 
@@ -102,8 +105,14 @@ def triangles_of(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
     while len(left) > 3:
         count = len(left)
         # a polygon that crosses itself may have no ear
-        ear = next((k for k in range(count) if _is_ear(
-            flat, left[k - 1], left[k], left[(k + 1) % count], left)), 0)
+        ear = next(
+            (
+                k
+                for k in range(count)
+                if _is_ear(flat, left[k - 1], left[k], left[(k + 1) % count], left)
+            ),
+            0,
+        )
         found.append((left[ear - 1], left[ear], left[(ear + 1) % count]))
         del left[ear]
     cut: np.ndarray = corners[np.array([*found, tuple(left)])]
@@ -123,14 +132,11 @@ def _is_ear(flat: np.ndarray, a: int, b: int, c: int, others: Sequence[int]) -> 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Return twice the area of triangles a, b, c in the plane; above 0 if they turn left."""
-    area: np.ndarray = (
-        (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0]))
+    area: np.ndarray = (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0])
     return area
 
 
-def elevation_grid(
-    heights: np.ndarray, spacing: tuple[float, float], ccw: bool = True
-) -> Surface:
+def elevation_grid(heights: np.ndarray, spacing: tuple[float, float], ccw: bool = True) -> Surface:
     """Return a grid of heights along y. heights: (rows along z, columns along x) [m]."""
     rows, columns = heights.shape
     if rows * columns > _LARGEST_GRID:
@@ -165,14 +171,18 @@ def extrusion(
         if len(rows) not in (1, len(spine)):
             raise ValueError(
                 f'an extrusion of {len(spine)} spine points has 1 or {len(spine)} {name}, '
-                f'not {len(rows)}')
+                f'not {len(rows)}'
+            )
     if len(section) * len(spine) > _LARGEST_GRID:
         raise ValueError(f'an extrusion has at most {_LARGEST_GRID} points')
     is_ring = len(spine) > 2 and np.array_equal(spine[0], spine[-1])
     is_closed = np.array_equal(section[0], section[-1])
     frames = _spine_frames(spine, is_ring)
-    scaled = section * scales[:, None, :] if len(scales) > 1 else np.tile(
-        section * scales[0], (len(spine), 1, 1))
+    scaled = (
+        section * scales[:, None, :]
+        if len(scales) > 1
+        else np.tile(section * scales[0], (len(spine), 1, 1))
+    )
     flat = np.stack([scaled[..., 0], np.zeros(scaled.shape[:2]), scaled[..., 1]], axis=2)
     rotations = frames @ turns
     points = np.einsum('mij,mnj->mni', rotations, flat) + spine[:, None]
@@ -229,7 +239,8 @@ def _shortest_turn(y: np.ndarray) -> np.ndarray:
     cross = np.array([y[2], 0.0, -y[0]])
     if 1.0 + y[1] < _SMALL:
         return np.diag([1.0, -1.0, -1.0])
-    skew = np.array([[0.0, -cross[2], cross[1]], [cross[2], 0.0, -cross[0]],
-                     [-cross[1], cross[0], 0.0]])
+    skew = np.array(
+        [[0.0, -cross[2], cross[1]], [cross[2], 0.0, -cross[0]], [-cross[1], cross[0], 0.0]]
+    )
     turned: np.ndarray = np.eye(3) + skew + skew @ skew / (1.0 + y[1])
     return turned

@@ -22,13 +22,46 @@ GROUPS = ('Group', 'Transform', 'Anchor', 'Billboard', 'Collision', 'Switch', 'L
 GEOMETRIES = ('Box', 'Cone', 'Cylinder', 'Sphere', 'IndexedFaceSet', 'Extrusion', 'ElevationGrid')
 # looks, lights, time, sounds, and drawings that have no surface
 _OTHERS = (
-    'Appearance', 'AudioClip', 'Background', 'Color', 'ColorInterpolator', 'Coordinate',
-    'CoordinateInterpolator', 'CylinderSensor', 'DirectionalLight', 'Fog', 'FontStyle',
-    'ImageTexture', 'IndexedLineSet', 'Material', 'MovieTexture', 'NavigationInfo', 'Normal',
-    'NormalInterpolator', 'OrientationInterpolator', 'PixelTexture', 'PlaneSensor', 'PointLight',
-    'PointSet', 'PositionInterpolator', 'ProximitySensor', 'ScalarInterpolator', 'Script', 'Shape',
-    'Sound', 'SphereSensor', 'SpotLight', 'Text', 'TextureCoordinate', 'TextureTransform',
-    'TimeSensor', 'TouchSensor', 'Viewpoint', 'VisibilitySensor', 'WorldInfo')
+    'Appearance',
+    'AudioClip',
+    'Background',
+    'Color',
+    'ColorInterpolator',
+    'Coordinate',
+    'CoordinateInterpolator',
+    'CylinderSensor',
+    'DirectionalLight',
+    'Fog',
+    'FontStyle',
+    'ImageTexture',
+    'IndexedLineSet',
+    'Material',
+    'MovieTexture',
+    'NavigationInfo',
+    'Normal',
+    'NormalInterpolator',
+    'OrientationInterpolator',
+    'PixelTexture',
+    'PlaneSensor',
+    'PointLight',
+    'PointSet',
+    'PositionInterpolator',
+    'ProximitySensor',
+    'ScalarInterpolator',
+    'Script',
+    'Shape',
+    'Sound',
+    'SphereSensor',
+    'SpotLight',
+    'Text',
+    'TextureCoordinate',
+    'TextureTransform',
+    'TimeSensor',
+    'TouchSensor',
+    'Viewpoint',
+    'VisibilitySensor',
+    'WorldInfo',
+)
 _STANDARD = frozenset((*GROUPS, *GEOMETRIES, *_OTHERS))
 
 _SPACE = re.compile(r'(?:[\s,]+|#[^\n]*)*')
@@ -122,9 +155,7 @@ class _Prototype(NamedTuple):
     body: list[Node]
 
 
-def read_vrml(
-    data: bytes, read_inline: Callable[[str], list[Node]] | None = None
-) -> list[Node]:
+def read_vrml(data: bytes, read_inline: Callable[[str], list[Node]] | None = None) -> list[Node]:
     """
     Return the nodes of a text; USE gives the same object again.
 
@@ -219,11 +250,13 @@ class _Reader:
             if key in ('ROUTE', 'PROTO'):
                 raise self._error(f'{key} within a node is not read')
             if not key or key in '{[]':
-                raise self._error(f'{node.kind} has no field {brief(key)}' if key else
-                                  f'ends within {node.kind}')
+                raise self._error(
+                    f'{node.kind} has no field {brief(key)}' if key else f'ends within {node.kind}'
+                )
             if known is not None and key not in known:
-                raise self._error(f'{node.kind} has no field {brief(key)}; it has '
-                                  f'{", ".join(known)}')
+                raise self._error(
+                    f'{node.kind} has no field {brief(key)}; it has {", ".join(known)}'
+                )
             node.fields[key] = self._value()
 
     def _value(self) -> Any:
@@ -252,7 +285,7 @@ class _Reader:
     def _listed(self) -> Any:
         """Return what stands up to a ']'."""
         fast = _NUMBERS.match(self._text, self._at)
-        if fast is not None and self._text[fast.end():fast.end() + 1] == ']':
+        if fast is not None and self._text[fast.end() : fast.end() + 1] == ']':
             self._at = fast.end() + 1
             try:
                 return np.array(fast[0].replace(',', ' ').split(), float)
@@ -285,8 +318,9 @@ class _Reader:
         fields: dict[str, Any] = {}
         while (word := self._next()) != ']':
             if word not in (*_EVENTS, *_FIELDS):
-                raise self._error(f'expected field, exposedField, eventIn or eventOut, not '
-                                  f'{brief(word)}')
+                raise self._error(
+                    f'expected field, exposedField, eventIn or eventOut, not {brief(word)}'
+                )
             self._next()
             key = self._next()
             if word in _FIELDS:
@@ -308,12 +342,18 @@ class _Reader:
             if isinstance(value, _Is):
                 return fields.get(value.name)
             if isinstance(value, list):
-                return [self._instance(each, fields, made) if isinstance(each, Node) else each
-                        for each in value]
+                return [
+                    self._instance(each, fields, made) if isinstance(each, Node) else each
+                    for each in value
+                ]
             return value
 
-        copy = Node(node.kind, {key: filled(value) for key, value in node.fields.items()},
-                    node.name, node.line)
+        copy = Node(
+            node.kind,
+            {key: filled(value) for key, value in node.fields.items()},
+            node.name,
+            node.line,
+        )
         if node.body is not None:
             copy.body = self._instance(node.body, fields, made)
         made[id(node)] = copy

@@ -12,6 +12,12 @@ from sim_bridge.gym.tasks.pendulum import Pendulum
 from sim_bridge.gym.tasks.quadruped_walk import QuadrupedWalk
 from sim_bridge.gym.tasks.rover_goal import RoverGoal
 
-TASKS: Mapping[str, type[Task]] = MappingProxyType({
-    'Pendulum-v1': Pendulum, 'DoublePendulum-v1': DoublePendulum, 'ArmReach-v1': ArmReach,
-    'QuadrupedWalk-v1': QuadrupedWalk, 'RoverGoal-v1': RoverGoal})
+TASKS: Mapping[str, type[Task]] = MappingProxyType(
+    {
+        'Pendulum-v1': Pendulum,
+        'DoublePendulum-v1': DoublePendulum,
+        'ArmReach-v1': ArmReach,
+        'QuadrupedWalk-v1': QuadrupedWalk,
+        'RoverGoal-v1': RoverGoal,
+    }
+)

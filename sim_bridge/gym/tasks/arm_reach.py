@@ -74,6 +74,7 @@ def _draw_goal(draw: np.random.Generator) -> FloatArray:
     while True:
         way = draw.normal(size=3)
         goal: FloatArray = _SHOULDER + way / np.linalg.norm(way) * draw.uniform(
-            _NEAREST, _FARTHEST)
+            _NEAREST, _FARTHEST
+        )
         if goal[2] > _LOWEST:
             return goal

@@ -50,8 +50,9 @@ class DoublePendulum(Task):
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """Reward being upright; nothing ends an episode."""
         angles, rates = self._motion()
-        rewards = (np.cos(angles).mean(axis=1) - 1e-3 * (rates**2).sum(axis=1)
-                   - 0.1 * actions[:, 0] ** 2)
+        rewards = (
+            np.cos(angles).mean(axis=1) - 1e-3 * (rates**2).sum(axis=1) - 0.1 * actions[:, 0] ** 2
+        )
         return rewards, np.zeros(len(rewards), bool)
 
     def _motion(self) -> tuple[FloatArray, FloatArray]:

@@ -61,15 +61,29 @@ class QuadrupedWalk(Task):
         """Return (n, 36) clock, joints and trunk."""
         phase = 2.0 * np.pi * _RATE * self.batch.time
         up, linear, angular = self._motion()
-        return np.concatenate((
-            np.stack((np.sin(phase), np.cos(phase)), axis=1), self.robot.q - _STAND,
-            0.1 * self.robot.dq, self.robot.base_position[:, 2:], up, linear, angular), axis=1)
+        return np.concatenate(
+            (
+                np.stack((np.sin(phase), np.cos(phase)), axis=1),
+                self.robot.q - _STAND,
+                0.1 * self.robot.dq,
+                self.robot.base_position[:, 2:],
+                up,
+                linear,
+                angular,
+            ),
+            axis=1,
+        )
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """Reward walking straight ahead; a fall ends an episode."""
         up, linear, angular = self._motion()
-        rewards = (np.minimum(linear[:, 0], _WANTED) - 0.5 * np.abs(linear[:, 1])
-                   - 0.1 * np.abs(angular[:, 2]) - 0.02 * (actions**2).mean(axis=1) + 0.2)
+        rewards = (
+            np.minimum(linear[:, 0], _WANTED)
+            - 0.5 * np.abs(linear[:, 1])
+            - 0.1 * np.abs(angular[:, 2])
+            - 0.02 * (actions**2).mean(axis=1)
+            + 0.2
+        )
         height = self.robot.base_position[:, 2]
         return rewards, (height < _LOWEST) | (up[:, 2] < _LEAST_UPRIGHT)
 
@@ -77,10 +91,13 @@ class QuadrupedWalk(Task):
         """Return (n, 3) the vertical, the velocity and the angular velocity, in trunk axes."""
         x, y, z, w = self.robot.base_orientation.T
         # rows of the rotation's transpose: world axes to those of the trunk
-        turn = np.array([
-            [1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)],
-            [2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)],
-            [2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)]])
+        turn = np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)],
+                [2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w)],
+                [2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y)],
+            ]
+        )
         linear = np.einsum('ijn,nj->ni', turn, self.robot.base_linear_velocity)
         angular = np.einsum('ijn,nj->ni', turn, self.robot.base_angular_velocity)
         return turn[:, 2].T, linear, angular

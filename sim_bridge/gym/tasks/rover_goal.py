@@ -65,10 +65,15 @@ class RoverGoal(Task):
         ahead = np.stack((np.cos(yaw), np.sin(yaw)), axis=1)
         aside = np.stack((-np.sin(yaw), np.cos(yaw)), axis=1)
         way = self._goal - self.robot.base_position[:, :2]
-        return np.stack((
-            (way * ahead).sum(axis=1), (way * aside).sum(axis=1),
-            (self.robot.base_linear_velocity[:, :2] * ahead).sum(axis=1),
-            self.robot.base_angular_velocity[:, 2]), axis=1)
+        return np.stack(
+            (
+                (way * ahead).sum(axis=1),
+                (way * aside).sum(axis=1),
+                (self.robot.base_linear_velocity[:, :2] * ahead).sum(axis=1),
+                self.robot.base_angular_velocity[:, 2],
+            ),
+            axis=1,
+        )
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """Reward coming nearer; arriving ends an episode."""

@@ -24,7 +24,8 @@ def axis_of(given: object) -> Axis:
     axis = given.axes[0] if isinstance(given, AnyJoint) and len(given.axes) == 1 else given
     if not isinstance(axis, Axis):
         raise InvalidValueError(
-            'axis', given, 'an axis of a joint, or a joint with a single axis', _PLACE)
+            'axis', given, 'an axis of a joint, or a joint with a single axis', _PLACE
+        )
     return axis
 
 
@@ -37,12 +38,16 @@ def motor_beside(axis: Axis) -> JointSpec:
     found = _line_of(axis.seat, axis.number)
     if found is None:
         raise InvalidValueError(
-            'axis', axis, 'one that slides, or turns as a hinge does; for others see '
-            'add_angular_motor', _PLACE)
+            'axis',
+            axis,
+            'one that slides, or turns as a hinge does; for others see add_angular_motor',
+            _PLACE,
+        )
     is_linear, line = found
     turn = axis_frame(line)
     first, second = (
-        frame._replace(rotation=frame.rotation @ turn) for frame in axis.seat.frames[:2])
+        frame._replace(rotation=frame.rotation @ turn) for frame in axis.seat.frames[:2]
+    )
     return JointSpec('', 'slider_motor' if is_linear else 'hinge_motor', first, second)
 
 

@@ -49,7 +49,8 @@ def _of_axis(name: str, slot: str = '_only') -> Any:
 
     is_writable = not isinstance(declared, property) or declared.fset is not None
     return property(
-        attrgetter(f'{slot}.{name}'), set_it if is_writable else None, doc=declared.__doc__)
+        attrgetter(f'{slot}.{name}'), set_it if is_writable else None, doc=declared.__doc__
+    )
 
 
 class AnyJoint(DeclaredAttributes):
@@ -108,7 +109,8 @@ class AnyJoint(DeclaredAttributes):
         own: Any = self
         self.axes = tuple(
             Axis(own, seat, number, place if count == 1 else f'{place}, axis {number}')
-            for number in range(count))
+            for number in range(count)
+        )
         if count == 1:
             self._only: Any = self.axes[0]
         else:
@@ -130,14 +132,18 @@ class AnyJoint(DeclaredAttributes):
         return f'<{what} of {self._seat.owner}{self._moving}>'
 
     type = ReadOnly[JointType | str](
-        '_seat.type', 'The joint type; of a constraint its kind in `World.add_joint`.')
+        '_seat.type', 'The joint type; of a constraint its kind in `World.add_joint`.'
+    )
     key = ReadOnly[str | None](
-        '_seat.key', "Its name among the world's joints; None for a joint of a robot's tree.")
+        '_seat.key', "Its name among the world's joints; None for a joint of a robot's tree."
+    )
     place = ReadOnly[str]('_seat.place', 'Where the joint is, for messages.')
     coordinates = ReadOnly[tuple[int, int]](
-        '_seat.coordinates', 'The numbers of position and of velocity coordinates.')
+        '_seat.coordinates', 'The numbers of position and of velocity coordinates.'
+    )
     mimic = ReadOnly[Mimic | None](
-        '_seat.mimic', 'The law by which it follows another joint; None if it follows none.')
+        '_seat.mimic', 'The law by which it follows another joint; None if it follows none.'
+    )
 
     @property
     def followed(self) -> str | None:
@@ -197,9 +203,11 @@ class AnyJoint(DeclaredAttributes):
     # --- frames ----------------------------------------------------------------------------------
 
     link1 = ReadOnly[Link | None](
-        '_seat.frames.first.link', 'The first link, the parent in a URDF; None for the world.')
+        '_seat.frames.first.link', 'The first link, the parent in a URDF; None for the world.'
+    )
     link2 = ReadOnly[Link | None](
-        '_seat.frames.second.link', 'The second link, the child in a URDF; None for the world.')
+        '_seat.frames.second.link', 'The second link, the child in a URDF; None for the world.'
+    )
 
     @property
     def anchor(self) -> FloatArray:
@@ -272,7 +280,9 @@ class AnyJoint(DeclaredAttributes):
         """Potential energy of the springs of its axes [J]."""
         return sum(
             0.5 * axis.stiffness * (axis.q - axis.reference) ** 2
-            for axis in self.axes if axis.stiffness > 0.0)
+            for axis in self.axes
+            if axis.stiffness > 0.0
+        )
 
     # --- inside ----------------------------------------------------------------------------------
 

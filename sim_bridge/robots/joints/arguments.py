@@ -63,7 +63,8 @@ def described_spec(
         check_crossing('axis2', axis2, first, second, place)
     elif axis2 is not None:
         raise InvalidValueError(
-            'axis2', axis2, f'none, but for {" and ".join(map(repr, WITH_AXIS2))}', place)
+            'axis2', axis2, f'none, but for {" and ".join(map(repr, WITH_AXIS2))}', place
+        )
     if normal is not None:
         across = direction('normal', normal, place)
         if second is not None:
@@ -79,11 +80,7 @@ def described_spec(
 
 
 def motor_spec(
-    name: str,
-    links: Links,
-    axes: Any,
-    fixed_on: Sequence[str] | None,
-    euler: bool,
+    name: str, links: Links, axes: Any, fixed_on: Sequence[str] | None, euler: bool
 ) -> JointSpec:
     """Return the angular motor that arguments of `World.add_angular_motor` describe."""
     place = 'add_angular_motor'
@@ -96,15 +93,20 @@ def motor_spec(
         raise InvalidValueError('axes', axes, 'two at right angles', place)
     sides = _sides(fixed_on, len(directions), euler, place)
     anchor = _second_origin(links)
-    spec = spec_at(name, 'angular_motor', links, (anchor, anchor), directions[0],
-                   directions[1] if euler else None)
+    spec = spec_at(
+        name,
+        'angular_motor',
+        links,
+        (anchor, anchor),
+        directions[0],
+        directions[1] if euler else None,
+    )
     if euler:
         # the last axis is x of both frames where the angles are 0
         return replace(spec, axes=EULER_AXES, axis2=None)
     kinds = tuple((_TURNS[side], 0) for side in sides)
     rotations = {'first': spec.first.pose[0], 'second': spec.second.pose[0], 'world': np.eye(3)}
-    vectors = [rotations[side].T @ each
-               for side, each in zip(sides, directions, strict=True)]
+    vectors = [rotations[side].T @ each for side, each in zip(sides, directions, strict=True)]
     return replace(spec, axes=kinds, vectors=np.array(vectors))
 
 
@@ -121,7 +123,8 @@ def check_distance(what: str, value: object, distance: float, place: str) -> Non
     """Raise InvalidValueError for anchors that coincide [m]; what, value: as given."""
     if distance < _SHORTEST:
         raise InvalidValueError(
-            what, value, 'a point away from the anchor [m], whose distance is kept', place)
+            what, value, 'a point away from the anchor [m], whose distance is kept', place
+        )
 
 
 def checked_erp(value: object, place: str) -> float:
@@ -144,8 +147,11 @@ def of_rows(
         return check(value, place)
     if len(rows) != count:
         raise InvalidValueError(
-            check.__name__.removeprefix('checked_'), value,
-            f'a number, or one for each of its {counted(count, "row")}', place)
+            check.__name__.removeprefix('checked_'),
+            value,
+            f'a number, or one for each of its {counted(count, "row")}',
+            place,
+        )
     return tuple(check(number, place) for number in rows)
 
 
@@ -153,7 +159,8 @@ def compliance_of(value: object, place: str) -> Compliance:
     """Return a checked compliance; else raise InvalidValueError."""
     if not isinstance(value, tuple) or not 1 <= len(value) <= 2:
         raise InvalidValueError(
-            'compliance', value, 'a Compliance, or a tuple of stiffness and damping', place)
+            'compliance', value, 'a Compliance, or a tuple of stiffness and damping', place
+        )
     return checked_compliance(value[0], value[1] if len(value) == 2 else 0.0, place)
 
 
@@ -165,7 +172,8 @@ def _with_compliance(
     if compliance is not None:
         if erp is not None or cfm is not None:
             raise InvalidValueError(
-                'compliance', compliance, 'None beside erp and cfm, which say the same', place)
+                'compliance', compliance, 'None beside erp and cfm, which say the same', place
+            )
         spec = replace(spec, compliance=compliance_of(compliance, place))
     if erp is not None:
         spec = replace(spec, erp=of_rows(checked_erp, erp, rows, place))
@@ -176,7 +184,8 @@ def _with_compliance(
     if spec.type != 'hinge2':
         raise InvalidValueError('suspension', suspension, "none, but for a 'hinge2'", place)
     stiffness, damping = finite_vector(
-        'suspension', suspension, 2, place, 'stiffness and damping [N/m, N s/m]').tolist()
+        'suspension', suspension, 2, place, 'stiffness and damping [N/m, N s/m]'
+    ).tolist()
     positive_number('stiffness', stiffness, 'a positive number [N/m]', place)
     number_from('damping', damping, 0.0, math.inf, place, 'a number of at least 0 [N s/m]')
     dynamics = JointDynamics(stiffness=stiffness, damping=damping)
@@ -209,12 +218,14 @@ def _sides(fixed_on: object, count: int, euler: bool, place: str) -> list[str]:
         return ['first'] * count
     if euler:
         raise InvalidValueError(
-            'fixed_on', fixed_on, 'None for Euler angles, whose axes have their links', place)
+            'fixed_on', fixed_on, 'None for Euler angles, whose axes have their links', place
+        )
     sides: list[object] = []
     if isinstance(fixed_on, Sequence) and not isinstance(fixed_on, str):
         sides = list(fixed_on)
     known = [side for side in sides if isinstance(side, str) and side in _TURNS]
     if not len(known) == len(sides) == count:
         raise InvalidValueError(
-            'fixed_on', fixed_on, "'first', 'second' or 'world' for each axis", place)
+            'fixed_on', fixed_on, "'first', 'second' or 'world' for each axis", place
+        )
     return known

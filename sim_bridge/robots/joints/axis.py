@@ -50,63 +50,116 @@ class Axis(DeclaredAttributes):
     __slots__ = ('joint', 'number', 'place', 'rows', 'seat')
 
     internal_names = DeclaredAttributes.internal_names | {
-        'check_control', 'place', 'rows', 'seat', 'view', 'write_target'}
+        'check_control',
+        'place',
+        'rows',
+        'seat',
+        'view',
+        'write_target',
+    }
 
     coordinates: ClassVar[tuple[int, int]] = (1, 1)
     """The numbers of position and of velocity coordinates."""
 
     damping = Parameter(
-        'passive', engine.DAMPING, 'a finite number of at least 0 [N m s/rad or N s/m]', 0.0,
-        GREATEST)
+        'passive',
+        engine.DAMPING,
+        'a finite number of at least 0 [N m s/rad or N s/m]',
+        0.0,
+        GREATEST,
+    )
     friction = Parameter(
-        'passive', engine.FRICTION, 'a number of at least 0, or inf to lock it [N m or N]', 0.0,
-        both=engine.BACK_FRICTION)
+        'passive',
+        engine.FRICTION,
+        'a number of at least 0, or inf to lock it [N m or N]',
+        0.0,
+        both=engine.BACK_FRICTION,
+    )
     back_friction = Parameter(
-        'passive', engine.BACK_FRICTION, 'a number of at least 0, or inf [N m or N]', 0.0)
+        'passive', engine.BACK_FRICTION, 'a number of at least 0, or inf [N m or N]', 0.0
+    )
     bearing_friction = Parameter(
-        'passive', engine.BEARING, 'a finite number of at least 0 [m or 1]', 0.0, GREATEST,
-        of_loops=True)
+        'passive',
+        engine.BEARING,
+        'a finite number of at least 0 [m or 1]',
+        0.0,
+        GREATEST,
+        of_loops=True,
+    )
     armature = Parameter(
-        'passive', engine.ARMATURE, 'a finite number of at least 0 [kg m² or kg]', 0.0, GREATEST)
+        'passive', engine.ARMATURE, 'a finite number of at least 0 [kg m² or kg]', 0.0, GREATEST
+    )
     stiffness = Parameter(
-        'passive', engine.STIFFNESS, 'a finite number of at least 0 [N m/rad or N/m]', 0.0,
-        GREATEST)
+        'passive',
+        engine.STIFFNESS,
+        'a finite number of at least 0 [N m/rad or N/m]',
+        0.0,
+        GREATEST,
+    )
     reference = Parameter(
-        'passive', engine.REFERENCE, 'a finite number [rad or m]', -GREATEST, GREATEST)
+        'passive', engine.REFERENCE, 'a finite number [rad or m]', -GREATEST, GREATEST
+    )
     lower = Parameter(
-        'limits', engine.LOWER, 'a number, or -inf for none [rad or m]', maximum=GREATEST,
-        other=('at most', engine.UPPER, 'upper'))
+        'limits',
+        engine.LOWER,
+        'a number, or -inf for none [rad or m]',
+        maximum=GREATEST,
+        other=('at most', engine.UPPER, 'upper'),
+    )
     upper = Parameter(
-        'limits', engine.UPPER, 'a number, or inf for none [rad or m]', minimum=-GREATEST,
-        other=('at least', engine.LOWER, 'lower'))
+        'limits',
+        engine.UPPER,
+        'a number, or inf for none [rad or m]',
+        minimum=-GREATEST,
+        other=('at least', engine.LOWER, 'lower'),
+    )
     effort_limit = Parameter(
-        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0,
-        opposite=engine.LOWER_EFFORT)
+        'limits',
+        engine.EFFORT,
+        'a number of at least 0, or inf for none [N m or N]',
+        0.0,
+        opposite=engine.LOWER_EFFORT,
+    )
     lower_effort_limit = Parameter(
-        'limits', engine.LOWER_EFFORT, 'a number of at most 0, or -inf for none [N m or N]',
-        maximum=0.0)
+        'limits',
+        engine.LOWER_EFFORT,
+        'a number of at most 0, or -inf for none [N m or N]',
+        maximum=0.0,
+    )
     velocity_limit = Parameter(
-        'limits', engine.VELOCITY, 'a number of at least 0, or inf for none [rad/s or m/s]', 0.0)
+        'limits', engine.VELOCITY, 'a number of at least 0, or inf for none [rad/s or m/s]', 0.0
+    )
     kp = Parameter(
-        'motor', engine.GAIN_P, 'a finite number of at least 0 [N m/rad or N/m]', 0.0, GREATEST)
+        'motor', engine.GAIN_P, 'a finite number of at least 0 [N m/rad or N/m]', 0.0, GREATEST
+    )
     kd = Parameter(
-        'motor', engine.GAIN_D, 'a finite number of at least 0 [N m s/rad or N s/m]', 0.0,
-        GREATEST)
+        'motor', engine.GAIN_D, 'a finite number of at least 0 [N m s/rad or N s/m]', 0.0, GREATEST
+    )
     max_effort = Parameter(
-        'motor', engine.MAX_EFFORT,
-        'a number of at least 0, or inf for the effort limit alone [N m or N]', 0.0,
-        opposite=engine.MIN_EFFORT)
+        'motor',
+        engine.MAX_EFFORT,
+        'a number of at least 0, or inf for the effort limit alone [N m or N]',
+        0.0,
+        opposite=engine.MIN_EFFORT,
+    )
     min_effort = Parameter(
-        'motor', engine.MIN_EFFORT,
-        'a number of at most 0, or -inf for the effort limit alone [N m or N]', maximum=0.0)
+        'motor',
+        engine.MIN_EFFORT,
+        'a number of at most 0, or -inf for the effort limit alone [N m or N]',
+        maximum=0.0,
+    )
     bounce = Parameter('stop', engine.BOUNCE, 'a restitution from 0 to 1', 0.0, 1.0)
     stop_erp = Parameter('stop', engine.ERP, 'a share from 0 to 1', 0.0, 1.0)
     stop_cfm = Parameter(
-        'stop', engine.CFM, 'a finite number of at least 0 [rad/(N m s) or m/(N s)]', 0.0,
-        GREATEST)
+        'stop', engine.CFM, 'a finite number of at least 0 [rad/(N m s) or m/(N s)]', 0.0, GREATEST
+    )
 
     def __init__(
-        self, joint: Joint | ConstraintJoint, seat: Seat, number: int, place: str,
+        self,
+        joint: Joint | ConstraintJoint,
+        seat: Seat,
+        number: int,
+        place: str,
         rows: slice | None = None,
     ):
         """
@@ -220,9 +273,11 @@ class Axis(DeclaredAttributes):
         followed = self.followed
         if followed is not None and value != 'effort':
             raise InvalidValueError(
-                'control', value,
+                'control',
+                value,
                 f"'effort', since it follows joint {followed!r}, whose motor moves both",
-                self.place)
+                self.place,
+            )
         self.seat.states('control')[self.number] = CONTROLS[value]
         self._stay()
 
@@ -296,7 +351,8 @@ class Axis(DeclaredAttributes):
             fitting = [name for name, number in CONTROLS.items() if FITTING[column, number]]
             raise StateError(
                 f'{what} of {self.place}: its control is {self.control!r}, which does not go for '
-                f'it. Set its control to {" or ".join(map(repr, fitting))} first')
+                f'it. Set its control to {" or ".join(map(repr, fitting))} first'
+            )
 
     def write_target(self, column: int, value: float) -> None:
         """Set the target POSITION or VELOCITY to a checked value."""
@@ -306,7 +362,9 @@ class Axis(DeclaredAttributes):
     def _stay(self) -> None:
         """Set the target of an active motor to the present position, at rest."""
         self.seat.states('target')[self.number] = (
-            0.0 if self.control == 'effort' else self.q), 0.0
+            (0.0 if self.control == 'effort' else self.q),
+            0.0,
+        )
         self.seat.states('course')[self.number] = 0.0
         self.seat.wake()
 

@@ -64,19 +64,24 @@ class ConstraintSeat:
         self.type = spec.type
         self.frames = spec.constraint_frames
         self._rows = tuple(
-            row for row in engine.ROWS_OF_TYPE[spec.type]
-            if engine.direction_of(row) not in spec.loose)
+            row
+            for row in engine.ROWS_OF_TYPE[spec.type]
+            if engine.direction_of(row) not in spec.loose
+        )
         self._references = [_reference_of(row, spec) for row in self._rows]
         self._distance = np.array([spec.distance])
         self._softness: Softness = (
-            _ERP if spec.erp is None else spec.erp, 0.0 if spec.cfm is None else spec.cfm)
+            _ERP if spec.erp is None else spec.erp,
+            0.0 if spec.cfm is None else spec.cfm,
+        )
         if spec.compliance is not None:
             self._softness = self._softness_of(spec.compliance)
         self._suspension = spec.suspension
         axes = engine.AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
         count = len(axes)
         self.free = FreeAxes(
-            self.frames, axes, np.zeros((count, 3)) if spec.vectors is None else spec.vectors)
+            self.frames, axes, np.zeros((count, 3)) if spec.vectors is None else spec.vectors
+        )
         self.axis_count = count
         self.coordinates = count, count
         self.first_axis = 0
@@ -92,7 +97,8 @@ class ConstraintSeat:
         self.start = self._values.q.copy()
 
     has_user_axes = ReadOnly[bool](
-        'free.are_users', 'Whether its axes are independent; else they share work.')
+        'free.are_users', 'Whether its axes are independent; else they share work.'
+    )
 
     @property
     def owner(self) -> str:
@@ -131,7 +137,8 @@ class ConstraintSeat:
         if what == 'q' and self.has_user_axes:
             return
         raise StateError(
-            f'{what} of {place} follows from its links: move those, or let its motor do so')
+            f'{what} of {place} follows from its links: move those, or let its motor do so'
+        )
 
     def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
         """Let the angles about the independent axes of an angular motor count from values."""
@@ -163,8 +170,10 @@ class ConstraintSeat:
         self._references = [_reference_of(row, spec) for row in self._rows]
         self._distance = np.array([spec.distance])
         self.free = FreeAxes(
-            self.frames, self.free.pairs,
-            self.free.kinds.axis_vector if spec.vectors is None else spec.vectors)
+            self.frames,
+            self.free.pairs,
+            self.free.kinds.axis_vector if spec.vectors is None else spec.vectors,
+        )
         self._values.q[:] = self.free.positions(np.zeros(self.axis_count))
         self.start = self._values.q.copy()
         self.wake()
@@ -213,7 +222,8 @@ class ConstraintSeat:
         if self.type == 'ball':
             raise StateError(
                 f'{self.place} is ball and closes a loop, or yields: it has no coordinates. Those '
-                'of an angular motor beside it are its angles (World.add_angular_motor)')
+                'of an angular motor beside it are its angles (World.add_angular_motor)'
+            )
 
     # --- where it is, and what passes ------------------------------------------------------------
 
@@ -235,7 +245,8 @@ class ConstraintSeat:
         worst = [0.0, 0.0]
         _, cfm = self._of_rows()
         for row, ((kind, i, j), reference) in enumerate(
-                zip(self._rows, self.references, strict=True)):
+            zip(self._rows, self.references, strict=True)
+        ):
             if of_rigid_rows and cfm[row] > 0.0:
                 continue
             if kind == engine.SLIDE:
@@ -289,7 +300,8 @@ class ConstraintSeat:
         springs, dampers = np.zeros(6), np.zeros(6)
         h = self._simulation.time_step
         for row, scale, erp, cfm in zip(
-                self._rows, self._leverages(), *self._of_rows(), strict=True):
+            self._rows, self._leverages(), *self._of_rows(), strict=True
+        ):
             way = engine.direction_of(row)
             springs[way] = scale * erp / (h * cfm) if cfm > 0.0 else np.inf
             dampers[way] = scale * (1.0 - erp) / cfm if cfm > 0.0 else 0.0
@@ -312,9 +324,12 @@ class ConstraintSeat:
             total = pull + compliance.damping[way] / scale
             if total == 0.0:
                 raise InvalidValueError(
-                    'compliance', tuple(compliance), 'a spring or a damper '
+                    'compliance',
+                    tuple(compliance),
+                    'a spring or a damper '
                     f'{_DIRECTIONS[way]}, which a {self.type} joint does not leave free',
-                    self.place)
+                    self.place,
+                )
             erps.append(pull / total if pull < np.inf else _ERP)
             cfms.append(1.0 / total)
         return tuple(erps), tuple(cfms)
@@ -322,8 +337,10 @@ class ConstraintSeat:
     def _leverages(self) -> list[float]:
         """Return the square of each row's velocity for a unit of that in its direction."""
         # the cosine of crossed axes that are not at right angles changes by less than their angle
-        return [1.0 - reference * reference if kind == engine.DOT else 1.0
-                for (kind, _, _), reference in zip(self._rows, self.references, strict=True)]
+        return [
+            1.0 - reference * reference if kind == engine.DOT else 1.0
+            for (kind, _, _), reference in zip(self._rows, self.references, strict=True)
+        ]
 
     def _of_rows(self) -> list[list[float]]:
         """Return ERP and CFM of each row, without the suspension's."""
@@ -332,8 +349,10 @@ class ConstraintSeat:
     @property
     def references(self) -> list[float]:
         """The value of each row where its error is 0 [m, 1]."""
-        return [float(self._distance[0]) if kind == engine.DISTANCE else reference
-                for (kind, _, _), reference in zip(self._rows, self._references, strict=True)]
+        return [
+            float(self._distance[0]) if kind == engine.DISTANCE else reference
+            for (kind, _, _), reference in zip(self._rows, self._references, strict=True)
+        ]
 
     @property
     def distance(self) -> float:
@@ -408,8 +427,17 @@ class ConstraintSeat:
             cfm[row] = 1.0 / (h * stiffness + damping)
             erp[row] = h * stiffness * cfm[row]
         return LoopJoint(
-            self._rows, (bodies[0], bodies[1]), np.array(numbers), self.references, erp, cfm,
-            self.free.pairs, self.free.kinds.axis_vector, self._values, self._toughness)
+            self._rows,
+            (bodies[0], bodies[1]),
+            np.array(numbers),
+            self.references,
+            erp,
+            cfm,
+            self.free.pairs,
+            self.free.kinds.axis_vector,
+            self._values,
+            self._toughness,
+        )
 
     def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
         """Move its values to joined arrays: row `number`, those of its axes from `first` on."""
@@ -426,7 +454,8 @@ class ConstraintSeat:
         rows = slice(first, first + self.axis_count)
         places = AxisValues(
             *(getattr(loops, field)[rows] for field in ('passive', 'limits', 'motor', 'stop')),
-            *(getattr(state, f'axis_{field}')[rows] for field in AxisValues._fields[4:]))
+            *(getattr(state, f'axis_{field}')[rows] for field in AxisValues._fields[4:]),
+        )
         for place, values in zip(places, self._values, strict=True):
             place[...] = values
         self._values = places
@@ -447,6 +476,12 @@ def _values(count: int) -> AxisValues:
     """Return the values of axes on which nothing acts."""
     return AxisValues(
         *free_axes(count),
-        q=np.zeros(count), u=np.zeros(count), control=np.zeros(count, np.int64),
-        target=np.zeros((count, 2)), course=np.zeros((count, COURSE_SIZE)),
-        mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)), load=np.zeros(count))
+        q=np.zeros(count),
+        u=np.zeros(count),
+        control=np.zeros(count, np.int64),
+        target=np.zeros((count, 2)),
+        course=np.zeros((count, COURSE_SIZE)),
+        mode=np.zeros(count, np.int64),
+        effort=np.zeros((count, 4)),
+        load=np.zeros(count),
+    )

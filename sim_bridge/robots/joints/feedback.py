@@ -32,9 +32,7 @@ class Feedback(NamedTuple):
     t2: FloatArray
 
 
-def feedback_of(
-    seat: Seat, axes: Sequence[Axis], frame: str, about: str, part: str
-) -> Feedback:
+def feedback_of(seat: Seat, axes: Sequence[Axis], frame: str, about: str, part: str) -> Feedback:
     """
     Return the forces and torques of a joint on both its links; as `AnyJoint.feedback`.
 
@@ -57,9 +55,7 @@ def feedback_of(
     return Feedback(*result)
 
 
-def share_of_axes(
-    seat: Seat, axes: Sequence[Axis], part: str
-) -> tuple[FloatArray, FloatArray]:
+def share_of_axes(seat: Seat, axes: Sequence[Axis], part: str) -> tuple[FloatArray, FloatArray]:
     """
     Return force [N] and torque [N m] on the second link of one of PARTS of the axes' efforts.
 

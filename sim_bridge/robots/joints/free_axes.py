@@ -50,10 +50,7 @@ class FreeAxes:
     an angular motor measure its component along each instead.
     """
 
-    def __init__(
-        self, frames: JointFrames, kinds: Sequence[tuple[int, int]],
-        vectors: np.ndarray
-    ):
+    def __init__(self, frames: JointFrames, kinds: Sequence[tuple[int, int]], vectors: np.ndarray):
         """Keep the frames. kinds, vectors: as the engine's LoopJoint has them."""
         self._frames = frames
         self.pairs = tuple(kinds)
@@ -72,16 +69,19 @@ class FreeAxes:
         The independent axes of an angular motor have only this sum of their rates.
         """
         poses = [part.tolist() for frame in self._frames[:2] for part in frame.pose]
-        return np.array([
-            measure_axis(self.kinds, axis, *poses, near)
-            for axis, near in enumerate(last.tolist())])
+        return np.array(
+            [
+                measure_axis(self.kinds, axis, *poses, near)
+                for axis, near in enumerate(last.tolist())
+            ]
+        )
 
     def directions(self) -> np.ndarray:
         """Return (n, 3) the unit vectors along or about which they move; world axes."""
         R_A, R_B = self._rotations()
-        return np.array([
-            axis_direction(self.kinds, axis, R_A, R_B)
-            for axis in range(len(self.pairs))]).reshape(-1, 3)
+        return np.array(
+            [axis_direction(self.kinds, axis, R_A, R_B) for axis in range(len(self.pairs))]
+        ).reshape(-1, 3)
 
     def vectors_on(
         self, first: JointFrame, second: JointFrame, directions: np.ndarray | None = None
@@ -89,18 +89,24 @@ class FreeAxes:
         """Return (n, 3) the vectors of directions in the world, the present ones if None."""
         turns = {TURN_A: first.pose[0], TURN_B: second.pose[0]}
         directions = self.directions() if directions is None else directions
-        return np.array([
-            turns.get(kind, np.eye(3)).T @ each
-            for (kind, _), each in zip(self.pairs, directions, strict=True)])
+        return np.array(
+            [
+                turns.get(kind, np.eye(3)).T @ each
+                for (kind, _), each in zip(self.pairs, directions, strict=True)
+            ]
+        )
 
     def velocities(self) -> np.ndarray:
         """Return (n,) their rates [m/s, rad/s]."""
         (v_A, w_A), (v_B, w_B) = self._frames.velocities()
         moving, turning = (v_B - v_A).tolist(), (w_B - w_A).tolist()
         R_A, R_B = self._rotations()
-        return np.array([
-            axis_rate(self.kinds, axis, R_A, R_B, moving, turning)
-            for axis in range(len(self.pairs))])
+        return np.array(
+            [
+                axis_rate(self.kinds, axis, R_A, R_B, moving, turning)
+                for axis in range(len(self.pairs))
+            ]
+        )
 
     def accelerations(self) -> np.ndarray:
         """Return (n,) the accelerations [m/s², rad/s²] for the present state and efforts."""
@@ -130,13 +136,16 @@ class FreeAxes:
         self, directions: np.ndarray, w_A: np.ndarray, w_B: np.ndarray
     ) -> np.ndarray:
         """Return (n, 3) the rates of the directions."""
-        on_second = [kind in (UNIVERSAL_B, TURN_B) or (kind, number) == _LAST
-                     for kind, number in self.pairs]
+        on_second = [
+            kind in (UNIVERSAL_B, TURN_B) or (kind, number) == _LAST for kind, number in self.pairs
+        ]
         rates = np.cross(np.where(np.reshape(on_second, (-1, 1)), w_B, w_A), directions)
         rates[[kind == TURN_W for kind, _ in self.pairs]] = 0.0
         if _MIDDLE in self.pairs:
             first, middle, last = directions
-            across, change = np.cross(last, first), (
-                np.cross(rates[2], first) + np.cross(last, rates[0]))
+            across, change = (
+                np.cross(last, first),
+                (np.cross(rates[2], first) + np.cross(last, rates[0])),
+            )
             rates[1] = (change - (middle @ change) * middle) / np.linalg.norm(across)
         return rates

@@ -21,8 +21,20 @@ from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.owners import Link, Robot
 
 _OF_CONSTRAINTS = (
-    'anchor', 'anchor2', 'axis', 'axis2', 'break_force', 'break_torque', 'break_limits',
-    'broken_directions', 'is_broken', 'erp', 'cfm', 'compliance', 'distance')
+    'anchor',
+    'anchor2',
+    'axis',
+    'axis2',
+    'break_force',
+    'break_torque',
+    'break_limits',
+    'broken_directions',
+    'is_broken',
+    'erp',
+    'cfm',
+    'compliance',
+    'distance',
+)
 
 
 class Joint(AnyJoint):
@@ -51,7 +63,8 @@ class Joint(AnyJoint):
     __slots__ = ()
     advice = dict.fromkeys(
         _OF_CONSTRAINTS,
-        'the joint is part of a tree; add_joint(…, tree=False) makes a constraint, which has it')
+        'the joint is part of a tree; add_joint(…, tree=False) makes a constraint, which has it',
+    )
 
     is_tree = True
     _seat: TreeSeat
@@ -63,15 +76,18 @@ class Joint(AnyJoint):
             self._of_balls = Axis(self, seat, 0, seat.place, rows=slice(0, 3))
 
     robot = ReadOnly[Robot](
-        '_seat.robot', 'The robot that it is part of, or whose base is mounted on it.')
+        '_seat.robot', 'The robot that it is part of, or whose base is mounted on it.'
+    )
     description = ReadOnly[JointDescription](
-        '_seat.description', 'The description that it was made from.')
+        '_seat.description', 'The description that it was made from.'
+    )
     parent_link = ReadOnly[Link | None](
-        '_seat.parent_link', 'The link nearer to the root of the tree; None for the world.')
-    child_link = ReadOnly[Link](
-        '_seat.child_link', 'The link farther from the root of the tree.')
+        '_seat.parent_link', 'The link nearer to the root of the tree; None for the world.'
+    )
+    child_link = ReadOnly[Link]('_seat.child_link', 'The link farther from the root of the tree.')
     by_second = ReadOnly[bool](
-        '_seat.by_second', 'Whether the second link is the child; else the first one is.')
+        '_seat.by_second', 'Whether the second link is the child; else the first one is.'
+    )
 
 
 _LIMITS = 'a number above 0, or inf where none does, or six of them [N; N m]'

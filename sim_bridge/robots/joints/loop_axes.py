@@ -19,7 +19,8 @@ from sim_bridge.simulation.simulation import Simulation
 # columns of sites
 _TURN = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 _PLACE, _W, _V = (
-    slice(start, start + 3) for start in (observe.SITE_POSITION, observe.SITE_W, observe.SITE_V))
+    slice(start, start + 3) for start in (observe.SITE_POSITION, observe.SITE_W, observe.SITE_V)
+)
 
 # the site of the world, which is at rest
 _WORLD = np.zeros((1, observe.SITE_SIZE))
@@ -39,10 +40,13 @@ class LoopAxes:
         simulation.settle()
         own = [axis.seat for axis in axes if isinstance(axis.seat, ConstraintSeat)]
         self._rows = np.array(
-            [seat.first_axis + axis.number for seat, axis in zip(own, axes, strict=True)], int)
+            [seat.first_axis + axis.number for seat, axis in zip(own, axes, strict=True)], int
+        )
         # sorted by kind, so that axes of one kind are computed together
-        kinds = [tuple(seat.free.kinds.axis_kind[axis.number].tolist())
-                 for seat, axis in zip(own, axes, strict=True)]
+        kinds = [
+            tuple(seat.free.kinds.axis_kind[axis.number].tolist())
+            for seat, axis in zip(own, axes, strict=True)
+        ]
         order = sorted(range(len(axes)), key=lambda row: kinds[row])
         self._order = np.argsort(order)
         frames = [(own[row].frames.first, own[row].frames.second) for row in order]
@@ -50,13 +54,15 @@ class LoopAxes:
         # the axes are along the last dimension, as `axis_rate` takes them
         self._rotations = [
             np.array([pair[side].rotation for pair in frames]).transpose(1, 2, 0)
-            for side in (0, 1)]
+            for side in (0, 1)
+        ]
         self._anchor = np.array([second.position for _, second in frames]).T
         self._groups = []
         for kind, of_kind in groupby(range(len(order)), key=lambda at: kinds[order[at]]):
             rows = list(of_kind)
-            self._groups.append((
-                AxisKinds(np.array([kind]), np.zeros((1, 3))), slice(rows[0], rows[-1] + 1)))
+            self._groups.append(
+                (AxisKinds(np.array([kind]), np.zeros((1, 3))), slice(rows[0], rows[-1] + 1))
+            )
 
     @property
     def q(self) -> np.ndarray:
@@ -76,17 +82,23 @@ class LoopAxes:
         sites = np.concatenate([self._simulation.observed_sites(), _WORLD])
         first, second = (sites[rows].T for rows in self._sites)
         turns = [each[_TURN].reshape(3, 3, -1) for each in (first, second)]
-        R_A, R_B = (np.einsum('ijn,jkn->ikn', turn, rotation)
-                    for turn, rotation in zip(turns, self._rotations, strict=True))
+        R_A, R_B = (
+            np.einsum('ijn,jkn->ikn', turn, rotation)
+            for turn, rotation in zip(turns, self._rotations, strict=True)
+        )
         # velocities of both links at the anchor on the second one
         arm = np.einsum('ijn,jn->in', turns[1], self._anchor)
         apart = second[_PLACE] - first[_PLACE] + arm
         moving = np.array(sub(_velocity(second, arm), _velocity(first, apart)))
         turning = second[_W] - first[_W]
-        rates = np.concatenate([
-            axis_rate(kinds, 0, R_A[:, :, rows], R_B[:, :, rows], moving[:, rows],
-                      turning[:, rows])
-            for kinds, rows in self._groups])
+        rates = np.concatenate(
+            [
+                axis_rate(
+                    kinds, 0, R_A[:, :, rows], R_B[:, :, rows], moving[:, rows], turning[:, rows]
+                )
+                for kinds, rows in self._groups
+            ]
+        )
         return rates[self._order]
 
 

@@ -7,11 +7,18 @@ import numpy as np
 from sim_bridge.engine.data.state import BY_EFFORT, BY_POSITION, BY_SERVO, BY_VELOCITY
 
 CONTROLS = {
-    'effort': BY_EFFORT, 'velocity': BY_VELOCITY, 'position': BY_POSITION, 'servo': BY_SERVO}
+    'effort': BY_EFFORT,
+    'velocity': BY_VELOCITY,
+    'position': BY_POSITION,
+    'servo': BY_SERVO,
+}
 CONTROL_NAMES = {number: name for name, number in CONTROLS.items()}
 
 # columns of State.target, and which controls go for each, by their numbers
 POSITION, VELOCITY = range(2)
-FITTING = np.array([
-    [number in going for number in range(len(CONTROLS))]
-    for going in ({BY_POSITION, BY_SERVO}, {BY_VELOCITY, BY_POSITION, BY_SERVO})])
+FITTING = np.array(
+    [
+        [number in going for number in range(len(CONTROLS))]
+        for going in ({BY_POSITION, BY_SERVO}, {BY_VELOCITY, BY_POSITION, BY_SERVO})
+    ]
+)

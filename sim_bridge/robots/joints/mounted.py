@@ -22,8 +22,7 @@ class MountedSeat(TreeSeat):
     def __init__(self, spec: JointSpec, by_second: bool):
         """Mount the second link's robot on the first link, or the other way round."""
         carrier, own = spec.sides(by_second)
-        super().__init__(
-            own.robot, spec.mount(by_second), carrier, own.robot.root_link)
+        super().__init__(own.robot, spec.mount(by_second), carrier, own.robot.root_link)
         self.spec = spec
         self.by_second = by_second
         self.key = spec.name
@@ -47,5 +46,4 @@ class MountedSeat(TreeSeat):
             array[:] = values
 
     def _arrays(self) -> list[np.ndarray]:
-        return [
-            self.positions(), *map(self.parameters, _PARAMETERS), *map(self.states, _COMMANDS)]
+        return [self.positions(), *map(self.parameters, _PARAMETERS), *map(self.states, _COMMANDS)]

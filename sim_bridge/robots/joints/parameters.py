@@ -69,9 +69,7 @@ class Parameter:
     @overload
     def __get__(self, axis: WithParameters, owner: type | None = None) -> float: ...
 
-    def __get__(
-        self, axis: WithParameters | None, owner: type | None = None
-    ) -> float | Parameter:
+    def __get__(self, axis: WithParameters | None, owner: type | None = None) -> float | Parameter:
         """Return the present value."""
         if axis is None:
             return self
@@ -85,14 +83,16 @@ class Parameter:
         if self._of_loops and axis.joint.is_tree:
             raise StateError(
                 f'{self._name} of {axis.place}: only constraint joints have it, which solve for '
-                'the force that they bear; see add_joint(..., tree=False)')
+                'the force that they bear; see add_joint(..., tree=False)'
+            )
         rows = axis.seat.parameters(self._array)
         if self._other is not None:
             relation, column, name = self._other
             limit = rows[axis.number, column]
             if number > limit if relation == 'at most' else number < limit:
                 raise InvalidValueError(
-                    self._name, number, f'{relation} {name}, which is {limit}', axis.place)
+                    self._name, number, f'{relation} {name}, which is {limit}', axis.place
+                )
         rows[axis.rows, self._column] = number
         if self._opposite is not None:
             rows[axis.rows, self._opposite] = -number

@@ -65,31 +65,43 @@ class PlaceableJoint(AnyJoint):
         self._turn_to(self.axis, direction('axis2', value, self.place), 'axis2', value)
 
     anchor: Settable[FloatArray, Vector] = _settable(
-        'anchor', _set_anchor, """
+        'anchor',
+        _set_anchor,
+        """
         (3,) position of the joint frame on the first link [m], world; after ODE; can be set.
 
         Then the joint is there on both links, and its slides count from there; a distance joint
         keeps its other anchor and has the new distance. Raises InvalidValueError for no point.
-        """)
+        """,
+    )
     anchor2: Settable[FloatArray, Vector] = _settable(
-        'anchor2', _set_anchor2, """
+        'anchor2',
+        _set_anchor2,
+        """
         (3,) position of the joint frame on the second link [m], world; can be set.
 
         A joint whose anchors are apart closes the gap; a distance joint keeps the new distance.
-        """)
+        """,
+    )
     axis: Settable[FloatArray, Vector] = _settable(
-        'axis', _set_axis, """
+        'axis',
+        _set_axis,
+        """
         (3,) unit vector of the first axis, fixed on the first link; world axes; can be set.
 
         To a vector of any length. Coordinates are then 0 at the present poses of the links, and
         are so again after `World.reset`. Raises StateError for a joint without an axis.
-        """)
+        """,
+    )
     axis2: Settable[FloatArray, Vector] = _settable(
-        'axis2', _set_axis2, """
+        'axis2',
+        _set_axis2,
+        """
         (3,) unit vector of the last axis, fixed on the second link; world axes; can be set.
 
         As `axis`, of a 'universal' or 'hinge2'.
-        """)
+        """,
+    )
 
     def attach(self, links: Links) -> None:
         """Tie other links, checked before, at the present anchors and axes; `World` calls it."""
@@ -104,8 +116,11 @@ class PlaceableJoint(AnyJoint):
         vectors = spec.vectors
         if vectors is not None:
             vectors = axes.vectors_on(placed.first, placed.second)
-        self._seat.become(replace(
-            spec, first=placed.first, second=placed.second, axis2=placed.axis2, vectors=vectors))
+        self._seat.become(
+            replace(
+                spec, first=placed.first, second=placed.second, axis2=placed.axis2, vectors=vectors
+            )
+        )
 
     def _turn_to(
         self, axis: FloatArray, axis2: FloatArray | None, what: str, value: object
@@ -114,10 +129,17 @@ class PlaceableJoint(AnyJoint):
         if axis2 is not None:
             check_crossing(what, value, axis, axis2, self.place)
         spec = self._seat.spec
-        placed = spec_at(spec.name, spec.type, (spec.first.link, spec.second.link),
-                         (self.anchor, self.anchor2), axis, axis2)
-        self._seat.become(replace(
-            spec, first=placed.first, second=placed.second, axis2=placed.axis2))
+        placed = spec_at(
+            spec.name,
+            spec.type,
+            (spec.first.link, spec.second.link),
+            (self.anchor, self.anchor2),
+            axis,
+            axis2,
+        )
+        self._seat.become(
+            replace(spec, first=placed.first, second=placed.second, axis2=placed.axis2)
+        )
 
     def _place_at(self, first: JointFrame, second: JointFrame) -> None:
         spec = replace(self._seat.spec, first=first, second=second)

@@ -22,16 +22,30 @@ from sim_bridge.robots.owners import Link
 
 # joint types of trees by kind; other kinds are always constraints
 TREE_TYPES = {
-    'ball': JointType.BALL, 'hinge': JointType.REVOLUTE, 'slider': JointType.PRISMATIC,
-    'universal': JointType.UNIVERSAL, 'hinge2': JointType.HINGE2, 'fixed': JointType.FIXED,
-    'piston': JointType.PISTON, 'planar': JointType.PLANAR}
+    'ball': JointType.BALL,
+    'hinge': JointType.REVOLUTE,
+    'slider': JointType.PRISMATIC,
+    'universal': JointType.UNIVERSAL,
+    'hinge2': JointType.HINGE2,
+    'fixed': JointType.FIXED,
+    'piston': JointType.PISTON,
+    'planar': JointType.PLANAR,
+}
 # what holds nothing: an axis with all that can act on one
 MOTOR_TYPES = ('hinge_motor', 'slider_motor')
 # what holds a part of what others hold, to put together other joints of
 PARTIAL_TYPES = ('inline', 'parallel', 'perpendicular')
 TYPES = (*TREE_TYPES, 'distance', *PARTIAL_TYPES, *MOTOR_TYPES)
-WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar', *PARTIAL_TYPES,
-             *MOTOR_TYPES)
+WITH_AXIS = (
+    'hinge',
+    'slider',
+    'universal',
+    'hinge2',
+    'piston',
+    'planar',
+    *PARTIAL_TYPES,
+    *MOTOR_TYPES,
+)
 WITH_AXIS2 = ('universal', 'hinge2', 'perpendicular')
 # kinds whose coordinates are the same with links swapped and axis reversed
 SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
@@ -125,8 +139,16 @@ class JointSpec:
             place = carrier.link.slot.placement.placement_of(carrier.rotation, carrier.position)
             origin = Pose(place.position, place.rotation)
         return JointDescription(
-            name=self.name, type=TREE_TYPES[self.type], parent='', child='', origin=origin,
-            axis=axis, child_pose=child, axis2=self.axis2, suspension=self.suspension)
+            name=self.name,
+            type=TREE_TYPES[self.type],
+            parent='',
+            child='',
+            origin=origin,
+            axis=axis,
+            child_pose=child,
+            axis2=self.axis2,
+            suspension=self.suspension,
+        )
 
 
 def spec_at(
@@ -180,8 +202,9 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> Joi
         turned = one.R @ constraint.rotation @ R_other.T
     axis2 = None if constraint.axis2 is None else turned @ R_other @ constraint.axis2
     normal = None if constraint.normal is None else one.R @ constraint.normal
-    spec = spec_at(constraint.name, constraint.type.value, (one, other), (anchor, anchor), axis,
-                   axis2, normal)
+    spec = spec_at(
+        constraint.name, constraint.type.value, (one, other), (anchor, anchor), axis, axis2, normal
+    )
     position2, rotation2 = constraint.position2, spec.second.rotation
     if position2 is None:
         position2 = R_other.T @ (anchor - p_other)
@@ -194,9 +217,16 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> Joi
     if constraint.type.value == 'hinge2' and constraint.dynamics.stiffness > 0.0:
         suspension = constraint.dynamics
     return replace(
-        spec, second=JointFrame(other, rotation2, np.array(position2)), distance=distance,
-        erp=constraint.erp, cfm=constraint.cfm, compliance=constraint.compliance,
-        suspension=suspension, toughness=constraint.toughness, loose=constraint.loose)
+        spec,
+        second=JointFrame(other, rotation2, np.array(position2)),
+        distance=distance,
+        erp=constraint.erp,
+        cfm=constraint.cfm,
+        compliance=constraint.compliance,
+        suspension=suspension,
+        toughness=constraint.toughness,
+        loose=constraint.loose,
+    )
 
 
 def _orthonormal(rotation: np.ndarray) -> np.ndarray:

@@ -33,8 +33,7 @@ class TreeSeat:
     """Whether the second link hangs on the first one; else the first on the second."""
 
     def __init__(
-        self, robot: Robot, description: JointDescription, parent: Link | None,
-        child: Link
+        self, robot: Robot, description: JointDescription, parent: Link | None, child: Link
     ):
         """Place a described joint between two links of a robot."""
         self.hang(robot, description, parent, child)
@@ -45,11 +44,12 @@ class TreeSeat:
         self.frames = JointFrames(
             JointFrame(parent, origin.rotation, origin.position),
             JointFrame(child, own.rotation, own.position),
-            description.axis, description.axis if last is None else last)
+            description.axis,
+            description.axis if last is None else last,
+        )
 
     def hang(
-        self, robot: Robot, description: JointDescription, parent: Link | None,
-        child: Link
+        self, robot: Robot, description: JointDescription, parent: Link | None, child: Link
     ) -> None:
         """Set the robot, the joint's description and its links; parent: None for the world."""
         self.robot, self.slot, self.description = robot, robot.slot, description
@@ -58,7 +58,8 @@ class TreeSeat:
 
     type = ReadOnly[JointType]('description.type', 'The joint type.')
     mimic = ReadOnly[Mimic | None](
-        'description.mimic', 'The law by which it follows another joint; None if it follows none.')
+        'description.mimic', 'The law by which it follows another joint; None if it follows none.'
+    )
 
     @property
     def owner(self) -> str:
@@ -113,7 +114,8 @@ class TreeSeat:
         """Raise StateError: the joint was made with it."""
         raise StateError(
             f'the direction of {place} is part of a tree; that of a constraint, which '
-            'add_joint(…, tree=False) makes, can be set by its `axis`')
+            'add_joint(…, tree=False) makes, can be set by its `axis`'
+        )
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""

@@ -94,7 +94,8 @@ class BagFiles:
     def _is_full(self, records: Sequence[bytes]) -> bool:
         layout, file = self._layout, self._file
         return file.size >= layout.split_bytes or (
-            int(log_times(records[:1])[0]) - file.first_ns >= layout.split_ns)
+            int(log_times(records[:1])[0]) - file.first_ns >= layout.split_ns
+        )
 
     def _count_by_size(self, records: Sequence[bytes]) -> int:
         """Return how many messages fit into the file, as if they were not compressed."""
@@ -131,15 +132,23 @@ class BagFiles:
         files = [*self._ended, self._file]
         # files that ended early lack the last topics
         counts = [
-            sum(each) for each in itertools.zip_longest(
-                *(file.counts for file in files), fillvalue=0)]
+            sum(each)
+            for each in itertools.zip_longest(*(file.counts for file in files), fillvalue=0)
+        ]
         return metadata.to_yaml(
-            [topic for topic, _ in self._topics], counts,
-            [StoredFile(file.path.name, file.first_ns, file.last_ns, file.message_count)
-             for file in files])
+            [topic for topic, _ in self._topics],
+            counts,
+            [
+                StoredFile(file.path.name, file.first_ns, file.last_ns, file.message_count)
+                for file in files
+            ],
+        )
 
 
 def _add_channel(file: McapFile, topic: Topic, definition: str) -> None:
     file.add_channel(
-        topic.name, topic.type_name, definition,
-        {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash})
+        topic.name,
+        topic.type_name,
+        definition,
+        {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash},
+    )

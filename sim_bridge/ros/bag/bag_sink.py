@@ -57,7 +57,8 @@ class Selection:
         found = [each for each in (*self._included, *self._excluded) if each.search(topic)]
         self._found.update(found)
         return (not self._included or any(each in found for each in self._included)) and not any(
-            each in found for each in self._excluded)
+            each in found for each in self._excluded
+        )
 
     @property
     def idle(self) -> list[str]:
@@ -65,8 +66,12 @@ class Selection:
         return [
             f'{name} {each.pattern!r}'
             for name, group in (
-                ('record_topics', self._included), ('record_exclude', self._excluded))
-            for each in group if each not in self._found]
+                ('record_topics', self._included),
+                ('record_exclude', self._excluded),
+            )
+            for each in group
+            if each not in self._found
+        ]
 
 
 class WallTime:
@@ -91,8 +96,11 @@ class BagSink:
     """
 
     def __init__(
-        self, recorder: Recorder, resolve: Callable[[str], str] | None = None,
-        selection: Selection | None = None, log_time: Callable[[int], int] = int,
+        self,
+        recorder: Recorder,
+        resolve: Callable[[str], str] | None = None,
+        selection: Selection | None = None,
+        log_time: Callable[[int], int] = int,
     ) -> None:
         """
         Record into the bag of a recorder.

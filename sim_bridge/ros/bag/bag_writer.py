@@ -60,13 +60,13 @@ def chunk_limits(summary_size: int) -> tuple[float, int]:
     (least_s, most_s), (least, most) = _CHUNK_S, _CHUNK_BYTES
     return (
         min(max(least_s, summary_size / _SUMMARY_RATE), most_s),
-        min(max(least, summary_size), most))
+        min(max(least, summary_size), most),
+    )
 
 
 def free_folder(folder: Path) -> Path:
     """Return a folder that does not exist yet: the given one, or run_2, run_3 … beside it."""
-    return folder.with_name(
-        free_name(folder.name, lambda name: folder.with_name(name).exists()))
+    return folder.with_name(free_name(folder.name, lambda name: folder.with_name(name).exists()))
 
 
 class Recorder:
@@ -191,8 +191,10 @@ class Recorder:
         if self._thread.is_alive():
             left = self._appended_count - self._written_count
             self.error = RecordingError(
-                self.folder, f'the disk has not taken all within {self._close_s:g} s: '
-                f'{counted(left, "message")} lost, unless it does before the process ends')
+                self.folder,
+                f'the disk has not taken all within {self._close_s:g} s: '
+                f'{counted(left, "message")} lost, unless it does before the process ends',
+            )
             self._on_error(self.error)
 
     def _wait_or_fail(self) -> None:

@@ -84,15 +84,19 @@ def _in_table(path: Path, joints: Mapping[str, Sequence[str]]) -> list[Command]:
         raise InvalidValueError('commands', str(path), f'a CSV file ({err})') from err
     if not rows or rows[0][:1] != ['time'] or len(rows[0]) < 2:
         raise InvalidValueError(
-            'first line', rows[0] if rows else '', "'time' and a column for each command", place)
+            'first line', rows[0] if rows else '', "'time' and a column for each command", place
+        )
     columns = [_column(name, joints, place) for name in rows[0][1:]]
     commands, latest = [], 0
     for number, row in enumerate(rows[1:], 2):
         values = [_number(cell, f'{place}, line {number}') for cell in row]
         if len(row) != len(rows[0]) or values[0] is None or round(values[0] * 1e9) < latest:
             raise InvalidValueError(
-                f'line {number}', ','.join(row),
-                f'{counted(len(rows[0]), "value")}, times in order and from 0 on', place)
+                f'line {number}',
+                ','.join(row),
+                f'{counted(len(rows[0]), "value")}, times in order and from 0 on',
+                place,
+            )
         latest = round(values[0] * 1e9)
         groups: dict[tuple[str, str], tuple[list[str], list[float]]] = {}
         for (topic, joint, quantity), value in zip(columns, values[1:], strict=True):

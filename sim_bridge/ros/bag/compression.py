@@ -23,7 +23,8 @@ _ZSTD_LEVEL = 1
 _MODULES = {ZSTD: ('compression.zstd', 'backports.zstd', 'zstandard'), LZ4: ('lz4.frame',)}
 _HINTS = {
     ZSTD: "Python 3.14, or `pip install backports.zstd`, or Debian's python3-zstandard",
-    LZ4: "`pip install lz4`, or Debian's python3-lz4"}
+    LZ4: "`pip install lz4`, or Debian's python3-lz4",
+}
 
 
 class Codec(NamedTuple):
@@ -62,11 +63,14 @@ def codec_of(module: ModuleType) -> Codec:
     if module.__name__ == 'zstandard':
         return Codec(
             lambda data: bytes(module.ZstdCompressor(level=_ZSTD_LEVEL).compress(data)),
-            lambda data, most: bytes(module.ZstdDecompressor().stream_reader(data).read(most)))
+            lambda data, most: bytes(module.ZstdDecompressor().stream_reader(data).read(most)),
+        )
     if module.__name__ == 'lz4.frame':
         return Codec(
             module.compress,
-            lambda data, most: bytes(module.LZ4FrameDecompressor().decompress(data, most)))
+            lambda data, most: bytes(module.LZ4FrameDecompressor().decompress(data, most)),
+        )
     return Codec(
         lambda data: bytes(module.compress(data, _ZSTD_LEVEL)),
-        lambda data, most: bytes(module.ZstdDecompressor().decompress(data, most)))
+        lambda data, most: bytes(module.ZstdDecompressor().decompress(data, most)),
+    )

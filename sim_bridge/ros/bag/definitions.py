@@ -16,8 +16,22 @@ _RULE = '=' * 80
 # the first word of a field's or constant's line in a .msg file is a type
 _FIELD = re.compile(r'^\s*([A-Za-z]\w*(?:/\w+)*)(?:<=\d+)?(?:\[[<=\d]*\])?\s+\w+', re.MULTILINE)
 _PRIMITIVES = {
-    'bool', 'byte', 'char', 'float32', 'float64', 'int8', 'uint8', 'int16', 'uint16', 'int32',
-    'uint32', 'int64', 'uint64', 'string', 'wstring'}
+    'bool',
+    'byte',
+    'char',
+    'float32',
+    'float64',
+    'int8',
+    'uint8',
+    'int16',
+    'uint16',
+    'int32',
+    'uint32',
+    'int64',
+    'uint64',
+    'string',
+    'wstring',
+}
 
 
 def type_name(message_type: type) -> str:
@@ -57,20 +71,22 @@ def type_hash(name: str) -> str:
     except FileNotFoundError:
         return ''
     return next(
-        (each['hash_string'] for each in described['type_hashes'] if each['type_name'] == name),
-        '')
+        (each['hash_string'] for each in described['type_hashes'] if each['type_name'] == name), ''
+    )
 
 
 def _file(package: str, kind: str, suffix: str) -> Path:
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
     # the wheels of ROS 2 put their files beside Python
     folders = [
-        Path(prefix) / 'share' / package / 'msg' for prefix in (*prefixes, sys.prefix) if prefix]
+        Path(prefix) / 'share' / package / 'msg' for prefix in (*prefixes, sys.prefix) if prefix
+    ]
     for folder in folders:
         if folder.is_dir():
             return folder / f'{kind}.{suffix}'
     raise UnknownNameError(
-        'message package', package, map(str, folders), 'AMENT_PREFIX_PATH and the prefix')
+        'message package', package, map(str, folders), 'AMENT_PREFIX_PATH and the prefix'
+    )
 
 
 def _types_in(text: str, package: str) -> set[str]:

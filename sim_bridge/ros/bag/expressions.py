@@ -24,7 +24,8 @@ from sim_bridge.ros.bag.units import common, NO_UNIT, RADIAN, SECOND, Unit
 _MOST_CHARACTERS = 2000
 _EXPECTED = (
     'fields of topics, numbers, + - * / % **, functions and parentheses, such as '
-    '/joint_states.velocity[elbow]*2')
+    '/joint_states.velocity[elbow]*2'
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class Reference(NamedTuple):
     def __str__(self) -> str:
         """Return it as it was written."""
         return self.topic + ''.join(
-            step if step.startswith('[') else f'.{step}' for step in self.path)
+            step if step.startswith('[') else f'.{step}' for step in self.path
+        )
 
 
 class Expression:
@@ -99,8 +101,7 @@ class Expression:
                 raise _wrong(name, 'at least one field of a topic')
             for k, label in enumerate(found.labels):
                 own = f'{name} {label}' if label else name
-                yield own, Series(
-                    found.times, found.values[:, k : k + 1], units=(found.unit(k),))
+                yield own, Series(found.times, found.values[:, k : k + 1], units=(found.unit(k),))
 
     def number(self, data: Mapping[Reference, Series]) -> float:
         """
@@ -110,8 +111,9 @@ class Expression:
         """
         found = self._value(self._curves[0], data)
         if len(self._curves) > 1 or isinstance(found, Series):
-            raise _wrong(self.text, 'one number, as by max(…), rms(…) or last(…) of what changes '
-                         'over time')
+            raise _wrong(
+                self.text, 'one number, as by max(…), rms(…) or last(…) of what changes over time'
+            )
         return float(found)
 
     def check_number(self) -> None:
@@ -130,13 +132,15 @@ class Expression:
         while at < len(self.text):
             match = (_OPERAND if wants_operand else _OPERATOR).match(self.text, at)
             if match is None:
-                raise _wrong(self.text, f'{_EXPECTED}; not {self.text[at:at + 20]!r}')
+                raise _wrong(self.text, f'{_EXPECTED}; not {self.text[at : at + 20]!r}')
             at, word = match.end(), match[0].strip()
             if match.lastgroup == 'reference':
                 topic = _TOPIC.match(word)
                 assert topic is not None
-                reference = Reference(topic[0], tuple(
-                    step.lstrip('.') for step in _STEP.findall(word[topic.end():])))
+                reference = Reference(
+                    topic[0],
+                    tuple(step.lstrip('.') for step in _STEP.findall(word[topic.end() :])),
+                )
                 if reference not in self.references:
                     self.references.append(reference)
                 word = f'_{self.references.index(reference)}'
@@ -153,19 +157,21 @@ class Expression:
                 count, expected = len(node.args), self._functions[node.func.id].arguments
                 if count not in expected:
                     raise InvalidValueError(
-                        f'arguments of {node.func.id}', count,
-                        f'{expected.start} to {expected.stop - 1}' if len(expected) > 1
-                        else str(expected.start), self.text)
+                        f'arguments of {node.func.id}',
+                        count,
+                        f'{expected.start} to {expected.stop - 1}'
+                        if len(expected) > 1
+                        else str(expected.start),
+                        self.text,
+                    )
             elif isinstance(node, ast.Tuple):
                 raise _wrong(self.text, 'commas between curves or between arguments')
             elif isinstance(node, ast.Name) and not (
-                    node.id in CONSTANTS or node.id in self._functions
-                    or node.id.startswith('_')):
+                node.id in CONSTANTS or node.id in self._functions or node.id.startswith('_')
+            ):
                 raise UnknownNameError('name', node.id, CONSTANTS, self.text)
 
-    def _value(
-        self, node: ast.expr, data: Mapping[Reference, Series]
-    ) -> Series | np.float64:
+    def _value(self, node: ast.expr, data: Mapping[Reference, Series]) -> Series | np.float64:
         if isinstance(node, ast.Constant):
             assert isinstance(node.value, (int, float))  # the tokens have nothing else
             number: np.float64 = np.float64(node.value)
@@ -178,12 +184,13 @@ class Expression:
                 return constant
             return data[self.references[int(node.id[1:])]]
         if isinstance(node, ast.UnaryOp):
-            return applied(
-                _UNARY[type(node.op)], [self._value(node.operand, data)], _same)
+            return applied(_UNARY[type(node.op)], [self._value(node.operand, data)], _same)
         if isinstance(node, ast.BinOp):
-            return applied(_BINARY[type(node.op)], [
-                self._value(each, data) for each in (node.left, node.right)],
-                _OF_BINARY.get(type(node.op), _same))
+            return applied(
+                _BINARY[type(node.op)],
+                [self._value(each, data) for each in (node.left, node.right)],
+                _OF_BINARY.get(type(node.op), _same),
+            )
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         values = [self._value(each, data) for each in node.args]
         function = self._functions[node.func.id]
@@ -191,8 +198,11 @@ class Expression:
             return applied(function.of_values, values, function.of_units)
         if not isinstance(values[0], Series) and not function.takes_numbers:
             raise InvalidValueError(
-                f'argument of {node.func.id}', float(values[0]), 'what changes over time',
-                self.text)
+                f'argument of {node.func.id}',
+                float(values[0]),
+                'what changes over time',
+                self.text,
+            )
         return function.over_time(values[0], *values[1:])
 
     def _text_of(self, node: ast.expr) -> str:
@@ -269,8 +279,10 @@ class Function(NamedTuple):
 def derivative(series: Series) -> Series:
     """Return the derivative by time, by central differences (of second order) [1/s]."""
     _need_two(series)
-    slopes = [np.gradient(column, series.times, edge_order=2 if len(column) > 2 else 1)
-              for column in series.values.T]
+    slopes = [
+        np.gradient(column, series.times, edge_order=2 if len(column) > 2 else 1)
+        for column in series.values.T
+    ]
     return Series(series.times, np.stack(slopes, 1), series.labels, _times_seconds(series, -1))
 
 
@@ -278,14 +290,20 @@ def integral(series: Series) -> Series:
     """Return the integral over time from the first sample, by trapezoids [s]."""
     _need_two(series)
     steps = 0.5 * np.diff(series.times)[:, None] * (series.values[1:] + series.values[:-1])
-    return Series(series.times, np.concatenate(
-        [np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)]), series.labels,
-        _times_seconds(series, 1))
+    return Series(
+        series.times,
+        np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)]),
+        series.labels,
+        _times_seconds(series, 1),
+    )
 
 
 def _norm(series: Series) -> Series:
-    return Series(series.times, np.linalg.norm(series.values, axis=1, keepdims=True),
-                  units=(common(list(series.units)),))
+    return Series(
+        series.times,
+        np.linalg.norm(series.values, axis=1, keepdims=True),
+        units=(common(list(series.units)),),
+    )
 
 
 def _times_seconds(series: Series, power: int) -> tuple[Unit | None, ...]:
@@ -293,30 +311,47 @@ def _times_seconds(series: Series, power: int) -> tuple[Unit | None, ...]:
 
 
 _PLAIN_FUNCTIONS: Mapping[str, tuple[int, Callable[..., FloatArray], _OfUnits]] = {
-    'abs': (1, np.abs, _same), 'sqrt': (1, np.sqrt, _root), 'exp': (1, np.exp, _plain),
-    'log': (1, np.log, _plain), 'sin': (1, np.sin, _plain), 'cos': (1, np.cos, _plain),
-    'tan': (1, np.tan, _plain), 'asin': (1, np.arcsin, _angle), 'acos': (1, np.arccos, _angle),
-    'atan': (1, np.arctan, _angle), 'degrees': (1, np.degrees, _in_degrees),
-    'radians': (1, np.radians, _in_radians), 'sign': (1, np.sign, _plain),
-    'atan2': (2, np.arctan2, _angle), 'hypot': (2, np.hypot, _same), 'min': (2, np.minimum, _same),
-    'max': (2, np.maximum, _same)}
+    'abs': (1, np.abs, _same),
+    'sqrt': (1, np.sqrt, _root),
+    'exp': (1, np.exp, _plain),
+    'log': (1, np.log, _plain),
+    'sin': (1, np.sin, _plain),
+    'cos': (1, np.cos, _plain),
+    'tan': (1, np.tan, _plain),
+    'asin': (1, np.arcsin, _angle),
+    'acos': (1, np.arccos, _angle),
+    'atan': (1, np.arctan, _angle),
+    'degrees': (1, np.degrees, _in_degrees),
+    'radians': (1, np.radians, _in_radians),
+    'sign': (1, np.sign, _plain),
+    'atan2': (2, np.arctan2, _angle),
+    'hypot': (2, np.hypot, _same),
+    'min': (2, np.minimum, _same),
+    'max': (2, np.maximum, _same),
+}
 CONSTANTS = {'pi': np.pi, 'g': 9.80665}
 FUNCTIONS: Mapping[str, Function] = {
     'd': Function(range(1, 2), over_time=derivative),
     'integral': Function(range(1, 2), over_time=integral),
     'norm': Function(range(1, 2), over_time=_norm),
-    **{name: Function(range(count, count + 1), function, of_units=of_units)
-       for name, (count, function, of_units) in _PLAIN_FUNCTIONS.items()},
+    **{
+        name: Function(range(count, count + 1), function, of_units=of_units)
+        for name, (count, function, of_units) in _PLAIN_FUNCTIONS.items()
+    },
 }
 """The functions of expressions."""
 
 _UNARY: Mapping[type, Callable[..., FloatArray]] = {ast.UAdd: np.positive, ast.USub: np.negative}
 _BINARY: Mapping[type, Callable[..., FloatArray]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow}
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
 # sums, differences and remainders have the unit of both
-_OF_BINARY: Mapping[type, _OfUnits] = {
-    ast.Mult: _product, ast.Div: _quotient, ast.Pow: _power}
+_OF_BINARY: Mapping[type, _OfUnits] = {ast.Mult: _product, ast.Div: _quotient, ast.Pow: _power}
 
 _TOPIC = re.compile(r'/?[A-Za-z]\w*(?:/\w+)*')
 _STEP = re.compile(r'\.\w+|\[[^\]]*\]')
@@ -324,7 +359,8 @@ _STEP = re.compile(r'\.\w+|\[[^\]]*\]')
 _OPERAND = re.compile(
     r'\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
     rf'|(?P<reference>/\w[\w/]*(?:{_STEP.pattern})*|{_TOPIC.pattern}(?:{_STEP.pattern})+)'
-    r'|(?P<before>[A-Za-z]\w*\s*\(|[-+(])|(?P<name>[A-Za-z]\w*))\s*')
+    r'|(?P<before>[A-Za-z]\w*\s*\(|[-+(])|(?P<name>[A-Za-z]\w*))\s*'
+)
 _OPERATOR = re.compile(r'\s*(?:(?P<before>\*\*|[-+*/%,])|(?P<after>\)))\s*')
 
 
@@ -337,19 +373,22 @@ def aligned(series: Sequence[Series]) -> tuple[FloatArray, list[FloatArray]]:
         raise StateError('fields in an expression have no values at the same time')
     begin = max(each.times[0] for each in series)
     end = min(each.times[-1] for each in series)
-    times = max((each.times[(each.times >= begin) & (each.times <= end)] for each in series),
-                key=len)
+    times = max(
+        (each.times[(each.times >= begin) & (each.times <= end)] for each in series), key=len
+    )
     if not len(times):
         raise StateError(
             'fields in an expression have no values at the same time: the last begins at '
-            f'{begin:.6g} s, the first ends at {end:.6g} s')
-    return times, [np.stack([np.interp(times, each.times, column) for column in each.values.T], 1)
-                   for each in series]
+            f'{begin:.6g} s, the first ends at {end:.6g} s'
+        )
+    return times, [
+        np.stack([np.interp(times, each.times, column) for column in each.values.T], 1)
+        for each in series
+    ]
 
 
 def applied(
-    function: Callable[..., FloatArray], values: Sequence[Series | np.float64],
-    of_units: _OfUnits,
+    function: Callable[..., FloatArray], values: Sequence[Series | np.float64], of_units: _OfUnits
 ) -> Series | np.float64:
     """Return a function of numbers and series, at common times; of_units: of their units."""
     series = [each for each in values if isinstance(each, Series)]
@@ -362,13 +401,16 @@ def applied(
         if len(widths) > 1:
             raise StateError(
                 f'fields of {" and ".join(map(str, sorted(widths)))} values do not go together: '
-                'name one of each in brackets')
+                'name one of each in brackets'
+            )
         times, columns = aligned(series)
         own = iter(columns)
         found = function(*(next(own) if isinstance(each, Series) else each for each in values))
     labels = max((each.labels for each in series), key=len)
-    units = tuple(of_units(*(each.unit(k) if isinstance(each, Series) else float(each)
-                             for each in values)) for k in range(len(labels)))
+    units = tuple(
+        of_units(*(each.unit(k) if isinstance(each, Series) else float(each) for each in values))
+        for k in range(len(labels))
+    )
     return Series(times, found, labels, units)
 
 

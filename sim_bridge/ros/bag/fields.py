@@ -111,7 +111,8 @@ class Gathering:
             takers = self._takers[message.topic] = [
                 found.setdefault(message.topic, _Samples(each, message))
                 for each, found in self._gathered.items()
-                if is_meant(message.topic, each.topic)]
+                if is_meant(message.topic, each.topic)
+            ]
         if takers:
             kind = self._kinds.get(message.type_name)
             if kind is None:
@@ -131,8 +132,10 @@ class Gathering:
         """
         types = _TypesOfJoints(self._descriptions)
         known = {**self._takers, **self._known}
-        return {each: _chosen(each, found, known, self._place).series(types)
-                for each, found in self._gathered.items()}
+        return {
+            each: _chosen(each, found, known, self._place).series(types)
+            for each, found in self._gathered.items()
+        }
 
 
 class _TypesOfJoints:
@@ -209,17 +212,25 @@ class _Samples:
             raise UnknownNameError('item', self.missing, self.seen, str(self.reference))
         labels = tuple(dict.fromkeys(label for each in self.values for label in each))
         if len(labels) > _MOST_COLUMNS:
-            raise StateError(
-                f'{self.reference} has {len(labels)} values: name one in brackets')
+            raise StateError(f'{self.reference} has {len(labels)} values: name one in brackets')
         times = np.array(self.times)
         values = np.array([[each.get(label, np.nan) for label in labels] for each in self.values])
         last = np.append(np.diff(times) > 0.0, True)
-        known = types.beside(self.first.topic) if any(
-            isinstance(each, OfJoint) for each in self.units.values()) else {}
+        known = (
+            types.beside(self.first.topic)
+            if any(isinstance(each, OfJoint) for each in self.units.values())
+            else {}
+        )
         units = [self.units.get(label) for label in labels]
-        return Series(times[last], values[last], labels, tuple(
-            each.of(known.get(label or self.item)) if isinstance(each, OfJoint) else each
-            for label, each in zip(labels, units, strict=True)))
+        return Series(
+            times[last],
+            values[last],
+            labels,
+            tuple(
+                each.of(known.get(label or self.item)) if isinstance(each, OfJoint) else each
+                for label, each in zip(labels, units, strict=True)
+            ),
+        )
 
     def _read(self, message: Any) -> _Values:
         value, holder = message, message
@@ -234,9 +245,12 @@ class _Samples:
         found = self._numbers(value, holder)
         if found.keys() != self.units.keys():
             names = _fields(value)
-            self.units.update({
-                label: unit_of_field(type(value), label, unit) if names else unit
-                for label in found})
+            self.units.update(
+                {
+                    label: unit_of_field(type(value), label, unit) if names else unit
+                    for label in found
+                }
+            )
         return found
 
     def _field(self, value: Any, name: str, at: int) -> Any:
@@ -244,8 +258,11 @@ class _Samples:
         so_far = Reference(self.first.topic, self.reference.path[:at])
         if not fields and _is_list(value):
             raise InvalidValueError(
-                str(self.reference), f'.{name}', 'a name or number in brackets: it has '
-                f'{len(value)} items', str(so_far))
+                str(self.reference),
+                f'.{name}',
+                f'a name or number in brackets: it has {len(value)} items',
+                str(so_far),
+            )
         if name not in fields:
             raise UnknownNameError('field', name, fields, f'{so_far} ({self.first.type_name})')
         return getattr(value, name)
@@ -265,10 +282,14 @@ class _Samples:
             return dict(zip(names, numbers, strict=True))  # type: ignore[arg-type]
         if not names and _is_list(value):
             return {}
-        expected = f'one of its fields: {", ".join(names)}' if _fields(value) else (
-            'a name or number in brackets, or a field that holds numbers')
+        expected = (
+            f'one of its fields: {", ".join(names)}'
+            if _fields(value)
+            else ('a name or number in brackets, or a field that holds numbers')
+        )
         raise InvalidValueError(
-            str(self.reference), f'a {type(value).__name__}', expected, self.first.type_name)
+            str(self.reference), f'a {type(value).__name__}', expected, self.first.type_name
+        )
 
 
 class _NoItemError(Exception):
@@ -289,7 +310,8 @@ def _item(value: Any, key: str, holder: Any) -> tuple[Any, str]:
     if key.lstrip('-').isdigit() and -len(value) <= int(key) < len(value):
         return value[int(key)], names[int(key)]
     raise _NoItemError(
-        key, [name for name in names if name] or [str(k) for k in range(len(value))])
+        key, [name for name in names if name] or [str(k) for k in range(len(value))]
+    )
 
 
 def _is_list(value: Any) -> bool:

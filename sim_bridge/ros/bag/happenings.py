@@ -93,8 +93,11 @@ class Happenings:
         name, kind = message.topic, message.type_name
         if kind == 'std_msgs/msg/String':
             for end, take in (
-                    (f'/{INPUTS}', self._inputs), (f'/{EVENTS}', self._events),
-                    ('contacts/geometries', self._names), ('joints/broken', self._broken)):
+                (f'/{INPUTS}', self._inputs),
+                (f'/{EVENTS}', self._events),
+                ('contacts/geometries', self._names),
+                ('joints/broken', self._broken),
+            ):
                 if name.endswith(end):
                     return take
         elif kind == 'sensor_msgs/msg/PointCloud2' and name.endswith('contacts/events'):
@@ -124,7 +127,8 @@ class Happenings:
     def _names(self, message: Message) -> Iterator[tuple[str, str, int]]:
         self._geometries = [
             '/'.join(dict.fromkeys((each['robot'], each['link'], each['geometry'])))
-            for each in json.loads(_plain(message).data)]
+            for each in json.loads(_plain(message).data)
+        ]
         return iter(())
 
     def _broken(self, message: Message) -> Iterator[tuple[str, str, int]]:
@@ -143,13 +147,13 @@ class Happenings:
     def _contacts(self, message: Message) -> Iterator[tuple[str, str, int]]:
         now = _pairs(np.frombuffer(bytes(_plain(message).data), CONTACT))
         begun, self._touching = now - self._touching, now
-        self._begun += [Happening(self._now, _CONTACT, self._told(pair))
-                        for pair in sorted(begun)]
+        self._begun += [Happening(self._now, _CONTACT, self._told(pair)) for pair in sorted(begun)]
         return iter(())
 
     def _told(self, pair: _Pair) -> str:
         return ' touches '.join(
-            self._geometries[k] if k < len(self._geometries) else f'geometry {k}' for k in pair)
+            self._geometries[k] if k < len(self._geometries) else f'geometry {k}' for k in pair
+        )
 
     def _diagnostics(self, message: Message) -> Iterator[tuple[str, str, int]]:
         """Tell of counts that have grown."""
@@ -166,8 +170,7 @@ class Happenings:
     def _log(self, message: Message) -> Iterator[tuple[str, str, int]]:
         said = _plain(message)
         if said.level >= _WARN:
-            yield ('error' if said.level >= _ERROR else 'warning',
-                   f'{said.name}: {said.msg}', 1)
+            yield ('error' if said.level >= _ERROR else 'warning', f'{said.name}: {said.msg}', 1)
 
 
 def _plain(message: Message) -> Any:
@@ -176,8 +179,9 @@ def _plain(message: Message) -> Any:
 
 
 def _pairs(points: np.ndarray) -> set[_Pair]:
-    return {(int(a), int(b)) for a, b in zip(
-        points['geometry_a'], points['geometry_b'], strict=True)}
+    return {
+        (int(a), int(b)) for a, b in zip(points['geometry_a'], points['geometry_b'], strict=True)
+    }
 
 
 def _of_robot(kind: str) -> Callable[[Mapping[str, Any]], tuple[str, str]]:
@@ -197,9 +201,13 @@ _INPUTS: Mapping[str, Callable[[Mapping[str, Any]], tuple[str, str]]] = {
     'force_fields': lambda values: ('configured', 'force fields'),
     'change': lambda values: ('changed', brief(values['text'])),
     'control': lambda values: (
-        'control changed', f'{values["robot"]}/{values["axis"]}: {values["control"]}'),
+        'control changed',
+        f'{values["robot"]}/{values["axis"]}: {values["control"]}',
+    ),
     'functions': lambda values: (
-        'functions of a program', ', '.join(map(str, values['names'])) or 'none'),
+        'functions of a program',
+        ', '.join(map(str, values['names'])) or 'none',
+    ),
     FOLLOW: _of_robot('trajectory'),
     CANCEL: _of_robot('trajectory cancelled'),
     SENDERS_LEFT: _of_robot('controller left'),

@@ -40,8 +40,13 @@ class _Sample(NamedTuple):
 
 
 def read_joint_motion(
-    bag: Path, joints: Sequence[str], progress: Callable[[float], None] = lambda time: None, *,
-    states: str = STATES, commands: str = COMMANDS, inputs: str = AUTO,
+    bag: Path,
+    joints: Sequence[str],
+    progress: Callable[[float], None] = lambda time: None,
+    *,
+    states: str = STATES,
+    commands: str = COMMANDS,
+    inputs: str = AUTO,
 ) -> Recording:
     """
     Return the motion of joints in a bag, and the efforts that drove them.
@@ -75,34 +80,53 @@ def read_joint_motion(
     if not np.isfinite(positions).all():
         bad = joints[int(np.argmin(np.isfinite(positions).all(axis=0)))]
         raise InvalidValueError(
-            'position', 'nan', f'positions of joint {bad!r} in all joint states', place)
+            'position', 'nan', f'positions of joint {bad!r} in all joint states', place
+        )
     notes = [warning] if warning else []
     if not np.isfinite(velocities).all():
         notes.append(f'{place} has no velocities of all joints; positions alone are compared')
     are_efforts = bool(told) and all(
         len(sample.effort) and not len(sample.position) and not len(sample.velocity)
-        for sample in told)
+        for sample in told
+    )
     own = velocities if np.isfinite(velocities).all() else None
     if inputs == 'commands' or inputs == AUTO and are_efforts:
         when, what = _commanded(told, joints, commands, sorted(found), place, notes)
         return Recording(
-            str(bag), tuple(joints), times, positions, own, when, what, 'next', tuple(notes))
+            str(bag), tuple(joints), times, positions, own, when, what, 'next', tuple(notes)
+        )
     if not np.isfinite(efforts).all():
         bad = joints[int(np.argmin(np.isfinite(efforts).all(axis=0)))]
-        why = (f'{given[0]} has positions or velocities, which drives follow in ways that only '
-               'they know' if told else f'there are no messages on {commands}')
+        why = (
+            f'{given[0]} has positions or velocities, which drives follow in ways that only '
+            'they know'
+            if told
+            else f'there are no messages on {commands}'
+        )
         raise InvalidValueError(
-            'effort', 'nan', f'efforts of joint {bad!r} in all {states}, or commands of '
-            f'efforts: {why}', place)
+            'effort',
+            'nan',
+            f'efforts of joint {bad!r} in all {states}, or commands of efforts: {why}',
+            place,
+        )
     # drives hold joints before the first command, by efforts that they do not tell
     begins = min((sample.time for sample in told), default=-np.inf)
     kept = times >= begins
     if np.count_nonzero(kept) < 2:
         raise InvalidValueError(
-            'joint states', 'none after the first command', 'states while it was moved', place)
+            'joint states', 'none after the first command', 'states while it was moved', place
+        )
     return Recording(
-        str(bag), tuple(joints), times, positions, own, times[kept], efforts[kept],
-        'previous' if is_ours else 'linear', tuple(notes))
+        str(bag),
+        tuple(joints),
+        times,
+        positions,
+        own,
+        times[kept],
+        efforts[kept],
+        'previous' if is_ours else 'linear',
+        tuple(notes),
+    )
 
 
 def _read(
@@ -134,8 +158,12 @@ def _read(
 
 def _sample(time_ns: int, begin_ns: int, values: JointValues) -> _Sample:
     stamp = 1e-9 * (values.time_ns - begin_ns) if values.time_ns else np.nan
-    return _Sample(1e-9 * time_ns, stamp, tuple(values.names), *(
-        np.array(each) for each in (values.position, values.velocity, values.effort)))
+    return _Sample(
+        1e-9 * time_ns,
+        stamp,
+        tuple(values.names),
+        *(np.array(each) for each in (values.position, values.velocity, values.effort)),
+    )
 
 
 def _is_meant(topic: str, written: str) -> bool:
@@ -151,43 +179,55 @@ def _with_joints(
         known = sorted(found)
         if not known:
             raise ReplayError(
-                f'{place} has no joint states: no topic of {_JOINT_STATE}; record {states}')
+                f'{place} has no joint states: no topic of {_JOINT_STATE}; record {states}'
+            )
         raise UnknownNameError('topic of joint states', states, known, place)
     wanted = set(joints)
-    fitting = {topic: [each for each in found[topic] if wanted <= set(each.names)]
-               for topic in topics}
+    fitting = {
+        topic: [each for each in found[topic] if wanted <= set(each.names)] for topic in topics
+    }
     fitting = {topic: samples for topic, samples in fitting.items() if samples}
     if len(fitting) > 1:
         raise InvalidValueError(
-            'topic of joint states', states, f'one of {", ".join(sorted(fitting))}', place)
+            'topic of joint states', states, f'one of {", ".join(sorted(fitting))}', place
+        )
     if not fitting:
         names = dict.fromkeys(
-            name for topic in topics for sample in found[topic] for name in sample.names)
+            name for topic in topics for sample in found[topic] for name in sample.names
+        )
         missing = [name for name in joints if name not in names]
         if not missing:
             raise InvalidValueError(
-                'joint states', 'of some joints in each message',
-                'messages that have all joints of the robot', place)
+                'joint states',
+                'of some joints in each message',
+                'messages that have all joints of the robot',
+                place,
+            )
         if len(missing) == len(joints):
             raise InvalidValueError(
-                'joints', ', '.join(names), f'those of the robot: {", ".join(joints)}',
-                f'{place}, {", ".join(topics)}')
+                'joints',
+                ', '.join(names),
+                f'those of the robot: {", ".join(joints)}',
+                f'{place}, {", ".join(topics)}',
+            )
         raise UnknownNameError('joint', missing[0], names, f'{place}, {", ".join(topics)}')
     return next(iter(fitting.values()))
 
 
-def _at_stamps(
-    seen: list[_Sample], told: list[_Sample]
-) -> tuple[list[_Sample], list[_Sample]]:
+def _at_stamps(seen: list[_Sample], told: list[_Sample]) -> tuple[list[_Sample], list[_Sample]]:
     """Return messages with the times of their headers, where all states have such."""
     stamps = np.array([sample.stamp for sample in seen])
     if not np.isfinite(stamps).all() or np.ptp(stamps) == 0.0:
         return seen, told
     # commands without a stamp are received as late as states are
     late = float(np.median([sample.time - sample.stamp for sample in seen]))
-    return ([sample._replace(time=sample.stamp) for sample in seen],
-            [sample._replace(time=sample.stamp if np.isfinite(sample.stamp)
-                             else sample.time - late) for sample in told])
+    return (
+        [sample._replace(time=sample.stamp) for sample in seen],
+        [
+            sample._replace(time=sample.stamp if np.isfinite(sample.stamp) else sample.time - late)
+            for sample in told
+        ],
+    )
 
 
 def _in_order(times: Sequence[float]) -> tuple[FloatArray, list[int]]:
@@ -207,7 +247,11 @@ def _pick(sample: _Sample, values: FloatArray, joints: Sequence[str]) -> FloatAr
 
 
 def _commanded(
-    told: list[_Sample], joints: Sequence[str], commands: str, known: Sequence[str], place: str,
+    told: list[_Sample],
+    joints: Sequence[str],
+    commands: str,
+    known: Sequence[str],
+    place: str,
     notes: list[str],
 ) -> tuple[FloatArray, FloatArray]:
     """Return times and efforts of commands; joints that one does not name keep theirs."""
@@ -223,8 +267,12 @@ def _commanded(
         efforts[number] = latest
     if not ever.any():
         raise InvalidValueError(
-            'commands', f'none of efforts on {commands}', 'commands of efforts of '
-            f'{", ".join(joints)}; --input states takes the efforts of the joint states', place)
+            'commands',
+            f'none of efforts on {commands}',
+            'commands of efforts of '
+            f'{", ".join(joints)}; --input states takes the efforts of the joint states',
+            place,
+        )
     if not ever.all():
         idle = [name for name, was in zip(joints, ever, strict=True) if not was]
         notes.append(f'never commanded, taken as limp: {", ".join(idle)}')

@@ -35,9 +35,16 @@ STATISTICS, METADATA, METADATA_INDEX, SUMMARY_OFFSET, DATA_END = 0x0B, 0x0C, 0x0
 
 RECORD = struct.Struct('<BQ')
 # opcode and length of the record, then channel, number, time of recording, time of publishing
-MESSAGE_HEAD = np.dtype([
-    ('opcode', 'u1'), ('length', '<u8'), ('channel', '<u2'), ('number', '<u4'), ('log', '<u8'),
-    ('publish', '<u8')])
+MESSAGE_HEAD = np.dtype(
+    [
+        ('opcode', 'u1'),
+        ('length', '<u8'),
+        ('channel', '<u2'),
+        ('number', '<u4'),
+        ('log', '<u8'),
+        ('publish', '<u8'),
+    ]
+)
 _PACK_HEAD = struct.Struct('<BQHIQQ').pack
 _AFTER_LENGTH = MESSAGE_HEAD.itemsize - RECORD.size
 _head_of = operator.itemgetter(slice(MESSAGE_HEAD.itemsize))
@@ -62,8 +69,13 @@ def message_record(
     time [ns]. publish_ns: time of publishing [ns]; None for the same.
     """
     head = _PACK_HEAD(
-        MESSAGE, _AFTER_LENGTH + len(data), channel, number & _MOST_NUMBER, time_ns,
-        time_ns if publish_ns is None else publish_ns)
+        MESSAGE,
+        _AFTER_LENGTH + len(data),
+        channel,
+        number & _MOST_NUMBER,
+        time_ns,
+        time_ns if publish_ns is None else publish_ns,
+    )
     return head + data
 
 
@@ -153,9 +165,13 @@ class McapFile:
         stored = sum(map(len, contents))
 
         first, last = int(times.min()), int(times.max())
-        head = b''.join((
-            struct.pack('<QQQI', first, last, size, checksum),
-            _text(self._compression), struct.pack('<Q', stored)))
+        head = b''.join(
+            (
+                struct.pack('<QQQI', first, last, size, checksum),
+                _text(self._compression),
+                struct.pack('<Q', stored),
+            )
+        )
         record = [RECORD.pack(CHUNK, len(head) + stored), head, *contents]
         length = sum(map(len, record))
         indexes, places = [], []
@@ -164,15 +180,24 @@ class McapFile:
         for channel in present:
             chosen = channels == channel
             listing = np.column_stack((times[chosen], offsets[chosen])).astype('<u8').tobytes()
-            indexes.append(_record(
-                MESSAGE_INDEX, struct.pack('<HI', channel, len(listing)) + listing))
+            indexes.append(
+                _record(MESSAGE_INDEX, struct.pack('<HI', channel, len(listing)) + listing)
+            )
             places.append(struct.pack('<HQ', channel, at))
             at += len(indexes[-1])
         listing = b''.join(places)
-        chunk_index = _record(CHUNK_INDEX, b''.join((
-            struct.pack('<QQQQI', first, last, self._end, length, len(listing)), listing,
-            struct.pack('<Q', at - self._end - length), _text(self._compression),
-            struct.pack('<QQ', stored, size))))
+        chunk_index = _record(
+            CHUNK_INDEX,
+            b''.join(
+                (
+                    struct.pack('<QQQQI', first, last, self._end, length, len(listing)),
+                    listing,
+                    struct.pack('<Q', at - self._end - length),
+                    _text(self._compression),
+                    struct.pack('<QQ', stored, size),
+                )
+            ),
+        )
 
         before = list(self.counts), self.first_ns, self.last_ns, self._chunk_count
         for channel, count in zip(present, counts, strict=True):
@@ -184,7 +209,7 @@ class McapFile:
         try:
             self._write([*record, b''.join(indexes)])
         except OSError:
-            del self._chunk_indexes[-len(chunk_index):]
+            del self._chunk_indexes[-len(chunk_index) :]
             self.counts, self.first_ns, self.last_ns, self._chunk_count = before
             self._mend()
             raise
@@ -194,14 +219,13 @@ class McapFile:
         """Write a metadata record, after all chunks, and complete the file again."""
         record = _record(METADATA, _text(name) + _map(values))
         self._metadata_count += 1
-        index = _record(
-            METADATA_INDEX, struct.pack('<QQ', self._end, len(record)) + _text(name))
+        index = _record(METADATA_INDEX, struct.pack('<QQ', self._end, len(record)) + _text(name))
         self._metadata_indexes += index
         try:
             self._write([record])
         except OSError:
             self._metadata_count -= 1
-            del self._metadata_indexes[-len(index):]
+            del self._metadata_indexes[-len(index) :]
             self._mend()
             raise
 
@@ -240,8 +264,7 @@ class McapFile:
     def _mend(self) -> None:
         """Restore the summary after a failed write; it fitted on the disk before."""
         with contextlib.suppress(OSError):
-            _write_all(
-                self._descriptor, self._summary(self._end, self._data_checksum), self._end)
+            _write_all(self._descriptor, self._summary(self._end, self._data_checksum), self._end)
 
     def _summary(self, start: int, checksum: int) -> list[_Bytes]:
         """Return everything that follows the data, which ends at `start` and has a checksum."""
@@ -249,24 +272,45 @@ class McapFile:
         start += len(data_end)
         schemas = b''.join(
             _record(SCHEMA, struct.pack('<H', number) + body)
-            for number, body in enumerate(self._schemas, 1))
+            for number, body in enumerate(self._schemas, 1)
+        )
         counts = b''.join(
-            struct.pack('<HQ', channel, count) for channel, count in enumerate(self.counts, 1))
-        statistics = _record(STATISTICS, b''.join((
-            struct.pack(
-                '<QHIIIIQQI', self.message_count, len(self._schemas), len(self._channels), 0,
-                self._metadata_count, self._chunk_count, self.first_ns, self.last_ns,
-                len(counts)),
-            counts)))
+            struct.pack('<HQ', channel, count) for channel, count in enumerate(self.counts, 1)
+        )
+        statistics = _record(
+            STATISTICS,
+            b''.join(
+                (
+                    struct.pack(
+                        '<QHIIIIQQI',
+                        self.message_count,
+                        len(self._schemas),
+                        len(self._channels),
+                        0,
+                        self._metadata_count,
+                        self._chunk_count,
+                        self.first_ns,
+                        self.last_ns,
+                        len(counts),
+                    ),
+                    counts,
+                )
+            ),
+        )
         groups: dict[int, _Bytes] = {
-            SCHEMA: schemas, CHANNEL: b''.join(self._channels), STATISTICS: statistics,
+            SCHEMA: schemas,
+            CHANNEL: b''.join(self._channels),
+            STATISTICS: statistics,
             # nearly all of it in the end, and therefore not copied
-            CHUNK_INDEX: self._chunk_indexes, METADATA_INDEX: self._metadata_indexes}
+            CHUNK_INDEX: self._chunk_indexes,
+            METADATA_INDEX: self._metadata_indexes,
+        }
         at, offsets = start, []
         for opcode, group in groups.items():
             if group:
-                offsets.append(_record(
-                    SUMMARY_OFFSET, struct.pack('<BQQ', opcode, at, len(group))))
+                offsets.append(
+                    _record(SUMMARY_OFFSET, struct.pack('<BQQ', opcode, at, len(group)))
+                )
             at += len(group)
         footer = RECORD.pack(FOOTER, 20) + struct.pack('<QQ', start, at)
         body: list[_Bytes] = [*groups.values(), *offsets, footer]

@@ -42,9 +42,16 @@ from sim_bridge.ros.bag.mcap_file import (
 _ATTACHMENT = 0x09
 # others of the specification have no place in the data section; later ones must be skipped
 _NAMES = {
-    HEADER: 'header', SCHEMA: 'schema', CHANNEL: 'channel', MESSAGE: 'message', CHUNK: 'chunk',
-    MESSAGE_INDEX: 'message index', _ATTACHMENT: 'attachment', METADATA: 'metadata record',
-    DATA_END: 'end of the data'}
+    HEADER: 'header',
+    SCHEMA: 'schema',
+    CHANNEL: 'channel',
+    MESSAGE: 'message',
+    CHUNK: 'chunk',
+    MESSAGE_INDEX: 'message index',
+    _ATTACHMENT: 'attachment',
+    METADATA: 'metadata record',
+    DATA_END: 'end of the data',
+}
 _FIRST_UNKNOWN = 0x10
 
 _MESSAGE = struct.Struct('<HIQQ')
@@ -116,7 +123,8 @@ class McapReader:
                 raise self._cut_off(size, 'the magic bytes of MCAP', 0)
             raise ReplayError(
                 f'bag {str(self.path)!r}: this is no MCAP file, or is damaged at byte 0: it '
-                f'begins with {magic!r}, expected {MAGIC!r}')
+                f'begins with {magic!r}, expected {MAGIC!r}'
+            )
         file.seek(-len(MAGIC), os.SEEK_END)
         has_end = size > len(MAGIC) and file.read() == MAGIC
         at = file.seek(len(MAGIC))
@@ -131,12 +139,15 @@ class McapReader:
             name = _NAMES.get(opcode, 'record')
             if opcode not in _NAMES and opcode < _FIRST_UNKNOWN:
                 raise self._damage(
-                    at, f'the record at byte {at} has opcode {opcode}, which data has not')
+                    at, f'the record at byte {at} has opcode {opcode}, which data has not'
+                )
             if length > size - at - RECORD.size:
                 if has_end:
                     raise self._damage(
-                        at, f'the {name} at byte {at} claims {length} bytes, of which '
-                        f'{size - at - RECORD.size} are there')
+                        at,
+                        f'the {name} at byte {at} claims {length} bytes, of which '
+                        f'{size - at - RECORD.size} are there',
+                    )
                 raise self._cut_off(size, f'the {name}', at)
             body = file.read(length)
             if opcode == DATA_END:
@@ -150,12 +161,16 @@ class McapReader:
         """Check the record that ends the data at an offset, and the summary that follows."""
         if len(body) != _CRC.size:
             raise self._damage(
-                at, f'the end of the data at byte {at} has {len(body)} bytes, expected 4')
+                at, f'the end of the data at byte {at} has {len(body)} bytes, expected 4'
+            )
         (expected,) = _CRC.unpack(body)
         if expected not in (0, checksum):
             raise self._damage(
-                at, f'the data, bytes 0 to {at}, fails its CRC: what is damaged is in no chunk, '
-                'or in the head of one', is_last=True)
+                at,
+                f'the data, bytes 0 to {at}, fails its CRC: what is damaged is in no chunk, '
+                'or in the head of one',
+                is_last=True,
+            )
         start = at + RECORD.size + len(body)
         least = _FOOTER.size + len(MAGIC)
         if not summary.endswith(MAGIC) or len(summary) < least:
@@ -163,10 +178,10 @@ class McapReader:
         opcode, length, _, _, expected = _FOOTER.unpack(summary[-least : -len(MAGIC)])
         if opcode != FOOTER or length != _FOOTER.size - RECORD.size:
             raise self._damage(
-                size - least, f'the footer at byte {size - least} is none', is_last=True)
+                size - least, f'the footer at byte {size - least} is none', is_last=True
+            )
         if expected not in (0, zlib.crc32(summary[: -len(MAGIC) - _CRC.size])):
-            raise self._damage(
-                start, f'the summary at byte {start} fails its CRC', is_last=True)
+            raise self._damage(start, f'the summary at byte {start} fails its CRC', is_last=True)
 
     def _messages_in(self, at: int, opcode: int, body: bytes) -> Iterator[Message]:
         """Yield the messages of a record at an offset in the file."""
@@ -188,8 +203,10 @@ class McapReader:
             if message is not None:
                 if not first <= message.time_ns <= last:
                     raise self._damage(
-                        at, f'the chunk at byte {at} is said to hold messages of {first} to '
-                        f'{last} ns, and holds one of {message.time_ns} ns')
+                        at,
+                        f'the chunk at byte {at} is said to hold messages of {first} to '
+                        f'{last} ns, and holds one of {message.time_ns} ns',
+                    )
                 yield message
             place += length
 
@@ -204,8 +221,10 @@ class McapReader:
         content = body[place + 8 :]
         if stored != len(content) or size > _MOST_CHUNK_BYTES:
             raise self._damage(
-                at, f'the chunk at byte {at} claims {stored} bytes, {size} before compression; '
-                f'there are {len(content)}, and at most {_MOST_CHUNK_BYTES} are read')
+                at,
+                f'the chunk at byte {at} claims {stored} bytes, {size} before compression; '
+                f'there are {len(content)}, and at most {_MOST_CHUNK_BYTES} are read',
+            )
         try:
             content = codec(compression).decompress(content, size + 1)
         except UnknownNameError as err:
@@ -214,13 +233,15 @@ class McapReader:
             raise ReplayError(f'bag {str(self.path)!r}: {err}') from err
         except Exception as err:  # of whichever package
             raise self._damage(
-                at, f'the chunk at byte {at} cannot be decompressed: {brief(err)}') from err
+                at, f'the chunk at byte {at} cannot be decompressed: {brief(err)}'
+            ) from err
         if expected not in (0, zlib.crc32(content)):
             raise self._damage(at, f'the chunk at byte {at} fails its CRC')
         if len(content) != size:
             raise self._damage(
-                at, f'the chunk at byte {at} claims {size} bytes of records, and has '
-                f'{len(content)}')
+                at,
+                f'the chunk at byte {at} claims {size} bytes of records, and has {len(content)}',
+            )
         return first, last, content
 
     def _parsed(self, at: int, opcode: int, body: bytes) -> Message | None:
@@ -229,7 +250,8 @@ class McapReader:
             if opcode == MESSAGE:
                 channel, _, time_ns, publish_ns = _MESSAGE.unpack_from(body)
                 message = Message(
-                    *self._channels[channel], time_ns, publish_ns, body[_MESSAGE.size :])
+                    *self._channels[channel], time_ns, publish_ns, body[_MESSAGE.size :]
+                )
                 self.count += 1
                 return message
             if opcode == SCHEMA:
@@ -242,23 +264,30 @@ class McapReader:
             raise self._damage(at, f'a {name} in the record at byte {at} is none: {err}') from err
         except KeyError as err:
             raise self._damage(
-                at, f'a message in the record at byte {at} is of channel {err}, of which there is '
-                'none before it') from err
+                at,
+                f'a message in the record at byte {at} is of channel {err}, of which there is '
+                'none before it',
+            ) from err
         return None
 
     def _damage(self, at: int, problem: str, is_last: bool = False) -> DamagedBagError:
         messages = counted(self.count, 'message')
         readable = (
             f'all of its {messages} can be read, and `ros2 bag reindex` or `mcap '
-            'recover` mend the rest' if is_last
-            else f'the {messages} before it can be read; `mcap recover` keeps what is '
-            'whole')
+            'recover` mend the rest'
+            if is_last
+            else f'the {messages} before it can be read; `mcap recover` keeps what is whole'
+        )
         return DamagedBagError(self.path, at, problem, readable)
 
     def _cut_off(self, size: int, what: str, at: int) -> DamagedBagError:
         return DamagedBagError(
-            self.path, size, f'truncated at byte {size}, within {what} that begins at byte {at}',
-            f'the {counted(self.count, "message")} before it can be read', is_cut_off=True)
+            self.path,
+            size,
+            f'truncated at byte {size}, within {what} that begins at byte {at}',
+            f'the {counted(self.count, "message")} before it can be read',
+            is_cut_off=True,
+        )
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:

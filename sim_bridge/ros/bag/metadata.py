@@ -99,11 +99,11 @@ def to_yaml(topics: Sequence[Topic], counts: Sequence[int], files: Sequence[Stor
             f'      offered_qos_profiles:{"" if topic.qos else " []"}',
             *(f'        {line}' for line in topic.qos.splitlines()),
             f'      type_description_hash: "{topic.type_hash}"',
-            f'    message_count: {count}']
+            f'    message_count: {count}',
+        ]
     lines += ['compression_format: ""', 'compression_mode: ""', 'files:']
     for file in files:
-        lines += [
-            f'  - path: {json.dumps(file.name)}', *(f'    {line}' for line in _span(file))]
+        lines += [f'  - path: {json.dumps(file.name)}', *(f'    {line}' for line in _span(file))]
     lines += ['custom_data: ~', f'ros_distro: "{os.environ.get("ROS_DISTRO", "")}"']
     return '\n'.join(lines) + '\n'
 
@@ -134,8 +134,11 @@ def read_metadata(path: Path) -> Metadata:
 
     def damaged(offset: int, problem: str) -> DamagedBagError:
         return DamagedBagError(
-            path, offset, f'damaged at byte {offset}: {problem}',
-            'the .mcap files beside it can be read; `ros2 bag reindex` makes it anew')
+            path,
+            offset,
+            f'damaged at byte {offset}: {problem}',
+            'the .mcap files beside it can be read; `ros2 bag reindex` makes it anew',
+        )
 
     if len(data) > _MOST_BYTES:
         raise damaged(_MOST_BYTES, f'more than {_MOST_BYTES} bytes')
@@ -146,19 +149,26 @@ def read_metadata(path: Path) -> Metadata:
         listed = _of(list, content.get('files') or [])
         counts = {
             PurePath(_of(str, each['path'])).name: _of(int, each['message_count'])
-            for each in listed}
+            for each in listed
+        }
         if not files or len(set(files)) < len(files):
             raise ValueError(f'relative_file_paths is {brief(files)}, expected different names')
         duration = _of(dict, content.get('duration') or {})
         return Metadata(
             _of(str, content['storage_identifier']),
-            _of(str, content.get('compression_mode') or '').lower(), files, counts,
+            _of(str, content.get('compression_mode') or '').lower(),
+            files,
+            counts,
             tuple(
                 TopicCount(
                     _of(str, each['topic_metadata']['name']),
-                    _of(str, each['topic_metadata']['type']), _of(int, each['message_count']))
-                for each in _of(list, content.get('topics_with_message_count') or [])),
-            _of(int, duration.get('nanoseconds', 0)))
+                    _of(str, each['topic_metadata']['type']),
+                    _of(int, each['message_count']),
+                )
+                for each in _of(list, content.get('topics_with_message_count') or [])
+            ),
+            _of(int, duration.get('nanoseconds', 0)),
+        )
     except UnicodeDecodeError as err:
         raise damaged(err.start, err.reason) from err
     except YamlTextError as err:
@@ -197,7 +207,8 @@ def _span(file: StoredFile) -> list[str]:
     return [
         f'starting_time: {{nanoseconds_since_epoch: {file.first_ns}}}',
         f'duration: {{nanoseconds: {file.last_ns - file.first_ns}}}',
-        f'message_count: {file.messages}']
+        f'message_count: {file.messages}',
+    ]
 
 
 def _duration(name: str, duration: Duration) -> list[str]:

@@ -31,23 +31,38 @@ _ROWS = [[float]]
 _ROWS_OR_NONE = [(None, [float])]
 
 SETUP_SHAPE = {
-    'format': int, 'version': str, 'namespace': str, 'parameters': {str: object},
-    'descriptions': _TEXTS, 'files': _TEXTS, 'topics': _TEXTS, 'commands': _TEXTS,
-    'bundles?': str, 'hash_version?': int}
+    'format': int,
+    'version': str,
+    'namespace': str,
+    'parameters': {str: object},
+    'descriptions': _TEXTS,
+    'files': _TEXTS,
+    'topics': _TEXTS,
+    'commands': _TEXTS,
+    'bundles?': str,
+    'hash_version?': int,
+}
 HASH_SHAPE = {'step': int, 'hash': str}
 INPUT_SHAPES: Mapping[str, Any] = {
     'control': {'robot': str, 'axis': str, 'control': str, 'kp': float, 'kd': float},
     FOLLOW: {
-        'robot': str, 'joints': [str], 'times': [float], 'positions': _ROWS,
-        'velocities': _ROWS_OR_NONE, 'accelerations': _ROWS_OR_NONE, 'start_ns': int,
-        'path': _ROWS, 'goal': _ROWS, 'goal_time': float},
+        'robot': str,
+        'joints': [str],
+        'times': [float],
+        'positions': _ROWS,
+        'velocities': _ROWS_OR_NONE,
+        'accelerations': _ROWS_OR_NONE,
+        'start_ns': int,
+        'path': _ROWS,
+        'goal': _ROWS,
+        'goal_time': float,
+    },
     CANCEL: {'robot': str, 'number': int},
     SENDERS_LEFT: {'robot': str},
     'reset': {'clock': bool, 'time?': bool, 'state?': bool},
     'save': {},
     'restore': {'number': int, 'clock': bool},
-    'move': {
-        'name': str, 'pose': (None, [[float], [float]]), 'twist': (None, [[float], [float]])},
+    'move': {'name': str, 'pose': (None, [[float], [float]]), 'twist': (None, [[float], [float]])},
     'pull': {'robot': str, 'link': str, 'point': (None, [float]), 'target': [float]},
     'drop': {},
     'push': {'robot': str, 'link': str, 'force': [float], 'seconds': float},
@@ -57,18 +72,41 @@ INPUT_SHAPES: Mapping[str, Any] = {
     'force_fields': {'text': str},
     'change': {'text': str},
     'delete': {'name': str},
-    'spawn': {'name': str, 'made': (None, {
-        'description': str, 'namespace': (None, str), 'position': [float],
-        'orientation': [float], 'files': _TEXTS})},
+    'spawn': {
+        'name': str,
+        'made': (
+            None,
+            {
+                'description': str,
+                'namespace': (None, str),
+                'position': [float],
+                'orientation': [float],
+                'files': _TEXTS,
+            },
+        ),
+    },
     'spawn_scene': {
-        'name': str, 'source': str, 'model': str, 'position': [float], 'orientation': [float],
-        'namespace': str, 'namespaces': [str], 'files': _TEXTS, 'bundles': str},
+        'name': str,
+        'source': str,
+        'model': str,
+        'position': [float],
+        'orientation': [float],
+        'namespace': str,
+        'namespaces': [str],
+        'files': _TEXTS,
+        'bundles': str,
+    },
 }
 """The inputs by their kind."""
 
 _WORDS = {
-    bool: 'true or false', int: 'an integer', float: 'a number', str: 'a text', None: 'null',
-    object: 'anything'}
+    bool: 'true or false',
+    int: 'an integer',
+    float: 'a number',
+    str: 'a text',
+    None: 'null',
+    object: 'anything',
+}
 
 
 def content_of(message: Message) -> dict[str, Any]:
@@ -95,7 +133,8 @@ def unusable(message: Message, reason: str) -> ReplayError:
     """Return the error for a message that cannot be replayed."""
     return ReplayError(
         f'the message of {message.topic} recorded at {message.time_ns} ns cannot be replayed: '
-        f'{reason}')
+        f'{reason}'
+    )
 
 
 def _check(what: str, value: Any, shape: Any) -> None:
@@ -118,7 +157,8 @@ def _check(what: str, value: Any, shape: Any) -> None:
             needed = {name for name in shape if not name.endswith('?')}
             if not needed <= value.keys() <= known:
                 raise InvalidValueError(
-                    f'names in {what}', list(value), ', '.join(shape) or 'none')
+                    f'names in {what}', list(value), ', '.join(shape) or 'none'
+                )
         for name, item in value.items():
             _check(f'{what}.{name}', item, shape.get(name, shape.get(f'{name}?', shape.get(str))))
     elif shape is not object:

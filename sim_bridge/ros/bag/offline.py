@@ -41,27 +41,31 @@ class OfflineRun:
         loaded = load_world(parameters)
         note = '' if commands is None else check_commands(commands)
         self.warnings = [note] if note else []
-        self.recorder = recorder_of(
-            parameters, Path(parameters.record).expanduser(), waits=True)
+        self.recorder = recorder_of(parameters, Path(parameters.record).expanduser(), waits=True)
         self.commands = self.left_over = 0
         self._ticks, self._tick_ns = 0, parameters.tick_ns
         try:
             # as if the run had been in real time
             begun_ns = time.time_ns()
             bag = sink_of(
-                parameters, self.recorder, lambda topic: absolute(topic, namespace),
-                lambda bag_ns: begun_ns + bag_ns)
+                parameters,
+                self.recorder,
+                lambda topic: absolute(topic, namespace),
+                lambda bag_ns: begun_ns + bag_ns,
+            )
             self.simulator = Simulator(bag, loaded, parameters)
             JointControls(NoNode(), self.simulator.interfaces, parameters)
             self._takers = {
                 topic.name: topic.take
-                for interface in self.simulator.interfaces for topic in interface.command_topics}
+                for interface in self.simulator.interfaces
+                for topic in interface.command_topics
+            }
             names = {absolute(name, namespace): name for name in self._takers}
             joints = {
                 f'{interface.prefix}{STAMPED_TOPIC}': interface.commands.names
-                for interface in self.simulator.interfaces}
-            self._source = (
-                iter(()) if commands is None else read_commands(commands, names, joints))
+                for interface in self.simulator.interfaces
+            }
+            self._source = iter(()) if commands is None else read_commands(commands, names, joints)
             self._next: Command | None = next(self._source, None)
             self.recording = Recording(bag, self.simulator, loaded, parameters, namespace)
             self.warnings += [f'{each} matches no topic' for each in bag.selection.idle]

@@ -109,12 +109,15 @@ class Bag:
                     raise
                 self.note = (
                     f'{err.problem} of {path.name!r}: its writer was killed. It holds '
-                    f'{counted(reader.count, "message")}; {FILE_NAME} knows of {known}')
+                    f'{counted(reader.count, "message")}; {FILE_NAME} knows of {known}'
+                )
             if known is not None and reader.count < known:
                 raise DamagedBagError(
-                    path, path.stat().st_size,
+                    path,
+                    path.stat().st_size,
                     f'it holds {counted(reader.count, "message")}, and {FILE_NAME} says {known}',
-                    'all that it holds can be read')
+                    'all that it holds can be read',
+                )
         if self._damage is not None:
             raise self._damage
 
@@ -125,18 +128,21 @@ class Bag:
         if metadata.storage != 'mcap':
             raise ReplayError(
                 f'{place} has storage {shortened(metadata.storage)!r}, expected mcap; `ros2 bag '
-                'convert` makes one')
+                'convert` makes one'
+            )
         if metadata.compression_mode not in ('', 'none'):
             raise ReplayError(
                 f'{place} is compressed by {shortened(metadata.compression_mode)!r}, expected '
-                'compressed chunks or none; `ros2 bag convert` makes one')
+                'compressed chunks or none; `ros2 bag convert` makes one'
+            )
         files = [self._path / name for name in metadata.files]
         absent = [path.name for path in files if not path.is_file()]
         if absent:
             there = sorted(path.name for path in self._path.glob('*.mcap'))
             raise ReplayError(
                 f'{place}: {FILE_NAME} lists {shortened(", ".join(absent))}, not found; there are '
-                f'{shortened(", ".join(there)) or "no .mcap files"}')
+                f'{shortened(", ".join(there)) or "no .mcap files"}'
+            )
         return files
 
     def _found(self) -> list[Path]:
@@ -147,5 +153,6 @@ class Bag:
             kinds = sorted({path.suffix for path in self._path.glob('*.*')} - {'.yaml'})
             there = f', but {", ".join(kinds)}; `ros2 bag convert` makes one' if kinds else ''
             raise ReplayError(
-                f'bag {str(self._path)!r}: expected a folder with .mcap files{there}')
+                f'bag {str(self._path)!r}: expected a folder with .mcap files{there}'
+            )
         return files

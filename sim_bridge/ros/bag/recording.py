@@ -83,14 +83,21 @@ class Setup:
 
 def recorder_of(parameters: SimulatorParameters, folder: Path, **options: Any) -> Recorder:
     """Create the bag that parameters ask for; options and errors as of `Recorder`."""
-    return Recorder(folder, Layout(
-        NONE if parameters.record_compression == 'none' else parameters.record_compression,
-        parameters.record_split_size or math.inf,
-        round(parameters.record_split_duration * 1e9) or math.inf), **options)
+    return Recorder(
+        folder,
+        Layout(
+            NONE if parameters.record_compression == 'none' else parameters.record_compression,
+            parameters.record_split_size or math.inf,
+            round(parameters.record_split_duration * 1e9) or math.inf,
+        ),
+        **options,
+    )
 
 
 def sink_of(
-    parameters: SimulatorParameters, recorder: Recorder, resolve: Callable[[str], str],
+    parameters: SimulatorParameters,
+    recorder: Recorder,
+    resolve: Callable[[str], str],
     wall_time: Callable[[int], int],
 ) -> BagSink:
     """
@@ -100,8 +107,11 @@ def sink_of(
     a message by its time in the bag, both [ns]. Raises InvalidValueError.
     """
     return BagSink(
-        recorder, resolve, Selection(parameters.record_topics, parameters.record_exclude),
-        wall_time if parameters.record_epoch == 'wall' else int)
+        recorder,
+        resolve,
+        Selection(parameters.record_topics, parameters.record_exclude),
+        wall_time if parameters.record_epoch == 'wall' else int,
+    )
 
 
 class Recording(Journal):
@@ -131,20 +141,45 @@ class Recording(Journal):
         self._functions: list[str] = []
         published = dict(sink.names)
         self._setup, self._inputs, self._hashes, self._events = (
-            sink.record(topic, String, qos) for topic, qos in (
-                (SETUP, LATCHED_QOS), (INPUTS, COMMAND_QOS),
-                (STATE_HASH, COMMAND_QOS), (EVENTS, COMMAND_QOS)))
+            sink.record(topic, String, qos)
+            for topic, qos in (
+                (SETUP, LATCHED_QOS),
+                (INPUTS, COMMAND_QOS),
+                (STATE_HASH, COMMAND_QOS),
+                (EVENTS, COMMAND_QOS),
+            )
+        )
         self._command_outlets: dict[str, Outlet] = {}
         commands: dict[str, str] = {}
         for interface in simulator.interfaces:
             commands |= self._open_commands(interface)
-        self._publish(self._setup, asdict(Setup(
-            FORMAT, __version__, namespace, _located(parameters),
-            {each.robot.name: portable_description(each.robot.description)
-             for each in loaded.robots},
-            fingerprints(loaded, parameters), published, commands,
-            next((scene.description.bundles for scene in loaded.world.openplx.values()
-                  if scene.description.bundles), ''), HASH_VERSION)))
+        self._publish(
+            self._setup,
+            asdict(
+                Setup(
+                    FORMAT,
+                    __version__,
+                    namespace,
+                    _located(parameters),
+                    {
+                        each.robot.name: portable_description(each.robot.description)
+                        for each in loaded.robots
+                    },
+                    fingerprints(loaded, parameters),
+                    published,
+                    commands,
+                    next(
+                        (
+                            scene.description.bundles
+                            for scene in loaded.world.openplx.values()
+                            if scene.description.bundles
+                        ),
+                        '',
+                    ),
+                    HASH_VERSION,
+                )
+            ),
+        )
         self._record_hash()
         simulator.journal = self
 
@@ -174,26 +209,42 @@ class Recording(Journal):
         self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
     ) -> None:
         """Record that a robot or object was added, with all data needed to add it again."""
-        self.note('spawn', name=robot.name, made=None if position is None else {
-            'description': _body_file(robot.description) or portable_description(
-                robot.description),
-            'namespace': None if loaded is None else loaded.namespace,
-            'position': [float(each) for each in position],
-            'orientation': [float(each) for each in orientation],
-            'files': _sums(_files(robot)),
-        })
+        self.note(
+            'spawn',
+            name=robot.name,
+            made=None
+            if position is None
+            else {
+                'description': _body_file(robot.description)
+                or portable_description(robot.description),
+                'namespace': None if loaded is None else loaded.namespace,
+                'position': [float(each) for each in position],
+                'orientation': [float(each) for each in orientation],
+                'files': _sums(_files(robot)),
+            },
+        )
 
     def note_scene(
-        self, scene: OpenPlxScene, source: SceneSource, pose: GivenPose,
+        self,
+        scene: OpenPlxScene,
+        source: SceneSource,
+        pose: GivenPose,
         loaded: Sequence[LoadedRobot],
     ) -> None:
         """Record that an OpenPLX scene was added, with all data needed to add it again."""
         position, orientation = pose
-        self.note('spawn_scene', name=scene.name, source=source.text, model=source.model,
-                  position=position, orientation=orientation,
-                  namespace=loaded[0].scene_namespace if loaded else '',
-                  namespaces=[each.namespace for each in loaded],
-                  files=dict(scene.description.files), bundles=scene.description.bundles)
+        self.note(
+            'spawn_scene',
+            name=scene.name,
+            source=source.text,
+            model=source.model,
+            position=position,
+            orientation=orientation,
+            namespace=loaded[0].scene_namespace if loaded else '',
+            namespaces=[each.namespace for each in loaded],
+            files=dict(scene.description.files),
+            bundles=scene.description.bundles,
+        )
 
     def note_functions(self, functions: Sequence[tuple[str, object]]) -> None:
         """Record which functions of Python act, once for each set of them."""
@@ -214,8 +265,11 @@ class Recording(Journal):
     def statuses(self) -> list[JournalStatus]:
         """Return the progress of the recording."""
         made = self.recorder
-        return [JournalStatus(
-            made.folder, made.error, made.message_count, made.byte_count, made.queued_bytes)]
+        return [
+            JournalStatus(
+                made.folder, made.error, made.message_count, made.byte_count, made.queued_bytes
+            )
+        ]
 
     def end_tick(self) -> None:
         """Record what happened, and the state hash if it is due."""
@@ -238,8 +292,7 @@ class Recording(Journal):
         def record(inputs: list[Input]) -> None:
             for each in inputs:
                 if isinstance(each, ControlChange):
-                    self._write_note(
-                        'control', {'robot': interface.robot.name, **each._asdict()})
+                    self._write_note('control', {'robot': interface.robot.name, **each._asdict()})
                 elif isinstance(each, InputNote):
                     self._write_note(each.kind, each.values)
                 else:
@@ -257,8 +310,16 @@ class Recording(Journal):
             count = total - min(self._refused.get(name, 0), total)
             self._refused[name] = total
             if count:
-                self._publish(self._events, {REFUSED: {
-                    'robot': name, 'count': count, 'reason': shortened(commands.refusal)}})
+                self._publish(
+                    self._events,
+                    {
+                        REFUSED: {
+                            'robot': name,
+                            'count': count,
+                            'reason': shortened(commands.refusal),
+                        }
+                    },
+                )
         missed = self._missed_deadlines()
         if missed != self._missed:
             self._publish(self._events, {MISSED: {'count': missed - self._missed}})
@@ -281,8 +342,9 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
     """Return the parameters in a form that does not depend on where they are read."""
     values = asdict(parameters)
     if values['robot']:
-        values['robot'] = str(find_robot(
-            values['robot'], package_paths=values['package_paths']).resolve())
+        values['robot'] = str(
+            find_robot(values['robot'], package_paths=values['package_paths']).resolve()
+        )
     if values['world']:
         values['world'] = str(find_scene(values['world']).resolve())
     if values['extra_joints']:
@@ -295,8 +357,11 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
 def portable_description(description: RobotDescription) -> str:
     """Return the expanded URDF of a robot, with the full path of every file that was found."""
     paths = {
-        shape.filename: shape.path for link in description.links.values()
-        for shape in (*link.collisions, *link.visuals) if shape.kind == 'mesh' and shape.path}
+        shape.filename: shape.path
+        for link in description.links.values()
+        for shape in (*link.collisions, *link.visuals)
+        if shape.kind == 'mesh' and shape.path
+    }
 
     def located(match: re.Match[str]) -> str:
         path = paths.get(unescape(match['uri']))
@@ -328,10 +393,13 @@ def _files(robot: Robot) -> set[str | None]:
     if robot.description is None:
         return set()
     links = robot.description.links.values()
-    meshes = [
-        shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
-    return {*meshes, _body_file(robot.description), *robot.description.files,
-            *robot.description.controller_files.values()}
+    meshes = [shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
+    return {
+        *meshes,
+        _body_file(robot.description),
+        *robot.description.files,
+        *robot.description.controller_files.values(),
+    }
 
 
 def _body_file(description: RobotDescription) -> str | None:
@@ -342,5 +410,5 @@ def _body_file(description: RobotDescription) -> str | None:
 
 def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:
     return {
-        str(path): sha256(path)
-        for path in sorted(Path(name).resolve() for name in paths if name)}
+        str(path): sha256(path) for path in sorted(Path(name).resolve() for name in paths if name)
+    }

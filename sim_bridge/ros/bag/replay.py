@@ -92,7 +92,8 @@ class Verdict:
 
 
 def replay(
-    bag: Path, progress: Callable[[float], None] = lambda time_s: None,
+    bag: Path,
+    progress: Callable[[float], None] = lambda time_s: None,
     watch: Callable[[World, float], None] | None = None,
 ) -> Verdict:
     """
@@ -132,7 +133,9 @@ class _Player:
     """Steps a simulator along the messages of a bag."""
 
     def __init__(
-        self, setup: Setup, progress: Callable[[float], None],
+        self,
+        setup: Setup,
+        progress: Callable[[float], None],
         watch: Callable[[World, float], None] | None,
     ) -> None:
         self._progress, self._watch = progress, watch
@@ -150,13 +153,19 @@ class _Player:
         # all that is published before the first step, and all that is taken
         self._tick_ns = parameters.tick_ns
         self._snapshots: ByName[SimulatorSnapshot] = ByName('snapshot', 'the recording')
-        self._own = {
-            absolute(name, setup.namespace): name for name in (SETUP, INPUTS, STATE_HASH)}
-        self._takers = ByName('command topic', 'the replay', {
-            topic.name: topic.take
-            for interface in self._simulator.interfaces for topic in interface.command_topics})
-        self._robots = ByName('robot', 'the replay', {
-            each.robot.name: each for each in self._simulator.interfaces})
+        self._own = {absolute(name, setup.namespace): name for name in (SETUP, INPUTS, STATE_HASH)}
+        self._takers = ByName(
+            'command topic',
+            'the replay',
+            {
+                topic.name: topic.take
+                for interface in self._simulator.interfaces
+                for topic in interface.command_topics
+            },
+        )
+        self._robots = ByName(
+            'robot', 'the replay', {each.robot.name: each for each in self._simulator.interfaces}
+        )
         self._jumps: dict[str, Callable[..., None]] = {
             'reset': self._simulator.reset,
             'save': self._save,
@@ -181,7 +190,8 @@ class _Player:
                 f'state hashes are not compared: those in the bag, made by version '
                 f'{shortened(setup.version)}, are of kind {setup.hash_version}, those of this '
                 f'version, {__version__}, of kind {HASH_VERSION}, which has other values for '
-                'equal states. Messages are compared')
+                'equal states. Messages are compared'
+            )
         # topics of spawned robots by full name, as in the setup
         self._later: dict[str, str] = {}
         if watch is not None:
@@ -253,7 +263,8 @@ class _Player:
         if (content['step'], content['hash']) != (world.step_count, now):
             self._differ(
                 f'the state hash is {now[:16]}… after step {world.step_count} now, and '
-                f'{content["hash"][:16]}… after step {brief(content["step"])} was recorded')
+                f'{content["hash"][:16]}… after step {brief(content["step"])} was recorded'
+            )
         self.verdict.hashes += 1
         self.verdict.state_hash = now
 
@@ -263,7 +274,8 @@ class _Player:
                 raise ReplayError(
                     f'after step {self.verdict.ticks} the bag holds {brief(kind)}, made by '
                     f'version {shortened(self._setup.version)}; this one, {__version__}, knows '
-                    f'{", ".join(INPUT_SHAPES)}')
+                    f'{", ".join(INPUT_SHAPES)}'
+                )
             check_shape(message, values, INPUT_SHAPES[kind], kind)
             if kind == 'control':
                 commands = self._robots[values.pop('robot')].commands
@@ -280,8 +292,16 @@ class _Player:
                 self._jumps[kind](**values)
 
     def _spawn_scene(
-        self, name: str, source: str, model: str, position: list[float], orientation: list[float],
-        namespace: str, namespaces: list[str], files: dict[str, str], bundles: str,
+        self,
+        name: str,
+        source: str,
+        model: str,
+        position: list[float],
+        orientation: list[float],
+        namespace: str,
+        namespaces: list[str],
+        files: dict[str, str],
+        bundles: str,
     ) -> None:
         check_files(files)
         check_bundles(bundles)
@@ -294,9 +314,11 @@ class _Player:
         if len(robots) != len(namespaces):
             raise ReplayError(
                 f'scene {name!r} has {counted(len(robots), "robot")} with topics now, and '
-                f'{len(namespaces)} when it was recorded')
-        loaded = [replace(robot, namespace=own)
-                  for robot, own in zip(robots, namespaces, strict=True)]
+                f'{len(namespaces)} when it was recorded'
+            )
+        loaded = [
+            replace(robot, namespace=own) for robot, own in zip(robots, namespaces, strict=True)
+        ]
         self._open(lambda: self._simulator.add_scene(scene, where, pose, loaded))
 
     def _open(self, add: Callable[[], list[RobotInterface]]) -> None:
@@ -315,15 +337,17 @@ class _Player:
             raise ReplayError(
                 f'after step {self.verdict.ticks} {name!r} was added by a program, and the bag '
                 'does not hold how: replays end there. Spawn it, or put it into the world from '
-                'the start')
+                'the start'
+            )
         check_files(made['files'])
         simulator = self._simulator
         world = simulator.world
         pattern = prepare(
-            SpawnRequest(made['description'], name), self._parameters,
-            [geometry.shape for robot in world.robots.values() for geometry in robot.geometries])
-        robot = world.add_copy(
-            cast(Robot, pattern), name, made['position'], made['orientation'])
+            SpawnRequest(made['description'], name),
+            self._parameters,
+            [geometry.shape for robot in world.robots.values() for geometry in robot.geometries],
+        )
+        robot = world.add_copy(cast(Robot, pattern), name, made['position'], made['orientation'])
         namespace = made['namespace']
         loaded = None if namespace is None else LoadedRobot(robot, namespace)
 
@@ -336,7 +360,8 @@ class _Player:
     def _refuse_functions(self, names: list[str]) -> None:
         raise ReplayError(
             f'after step {self.verdict.ticks} functions of a program act on the world, which the '
-            f'bag does not hold: {shortened(", ".join(names))}. Replays end there')
+            f'bag does not hold: {shortened(", ".join(names))}. Replays end there'
+        )
 
     def _know(self, interface: RobotInterface) -> None:
         """Command a spawned robot."""
@@ -423,18 +448,21 @@ def read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
                 raise ReplayError(
                     f'bag {str(bag)!r} is of format {brief(content.get("format"))}, made by '
                     f'sim_bridge {brief(content.get("version"))}; this version, {__version__}, '
-                    f'reads {FORMAT}')
+                    f'reads {FORMAT}'
+                )
             time_of = simulated_time(message)
             if time_of is None:
                 raise ReplayError(
                     f'bag {str(bag)!r} has its {SETUP} at {message.publish_ns} ns, expected 1: '
                     'another tool has replaced the times of publishing, by which a replay goes '
-                    'where record_epoch was wall')
+                    'where record_epoch was wall'
+                )
             check_shape(message, content, SETUP_SHAPE)
             return Setup(**content), time_of
     raise ReplayError(
         f'bag {str(bag)!r} holds no recording of a simulator: it has no topic …/{SETUP}. Record '
-        'by `sim_bridge record`, or with the parameter `record`')
+        'by `sim_bridge record`, or with the parameter `record`'
+    )
 
 
 def _parameters(setup: Setup) -> SimulatorParameters:
@@ -457,7 +485,8 @@ def check_files(files: Mapping[str, str]) -> None:
     if changed:
         raise ReplayError(
             'these files are not what they were when the bag was recorded, or are gone: '
-            f'{shortened(", ".join(changed))}')
+            f'{shortened(", ".join(changed))}'
+        )
 
 
 def check_bundles(recorded: str) -> None:
@@ -467,7 +496,8 @@ def check_bundles(recorded: str) -> None:
     if recorded not in ('', version):
         raise ReplayError(
             f'the bag was recorded with the OpenPLX bundles {shortened(recorded)}; installed '
-            f'{f"are {version}" if version else "are none"}')
+            f'{f"are {version}" if version else "are none"}'
+        )
 
 
 def _check_read(scene: MappedScene, files: Mapping[str, str], bundles: str) -> None:
@@ -478,17 +508,19 @@ def _check_read(scene: MappedScene, files: Mapping[str, str], bundles: str) -> N
     if others:
         raise ReplayError(
             f'scene {scene.name!r} is read from files that it was not read from when the bag was '
-            f'recorded (look at {VARIABLE}): {shortened(", ".join(others))}')
+            f'recorded (look at {VARIABLE}): {shortened(", ".join(others))}'
+        )
 
 
 def _check_descriptions(setup: Setup, robots: Any) -> None:
     found = {each.robot.name: portable_description(each.robot.description) for each in robots}
     if found != setup.descriptions:
         different = [
-            name for name in {**found, **setup.descriptions}
-            if found.get(name) != setup.descriptions.get(name)]
+            name
+            for name in {**found, **setup.descriptions}
+            if found.get(name) != setup.descriptions.get(name)
+        ]
         raise ReplayError(
             f'the description of {shortened(", ".join(map(repr, different)))} is not what it was '
-            'when the bag was recorded')
-
-
+            'when the bag was recorded'
+        )

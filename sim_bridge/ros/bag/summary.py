@@ -90,8 +90,7 @@ def summarize(bag: Path, progress: Callable[[float], None] = lambda time_s: None
             end = time_of(message)
             topic = topics.get(message.topic)
             if topic is None:
-                topics[message.topic] = TopicSummary(
-                    message.topic, message.type_name, 1, end, end)
+                topics[message.topic] = TopicSummary(message.topic, message.type_name, 1, end, end)
             else:
                 topic.count += 1
                 topic.last = end
@@ -111,8 +110,16 @@ def summarize(bag: Path, progress: Callable[[float], None] = lambda time_s: None
     except ReplayError as err:
         obstacle = str(err)
     return Summary(
-        str(bag), read.size, begin, end, sorted(topics.values(), key=lambda topic: topic.name),
-        happenings, simulated, obstacle, problem or read.note)
+        str(bag),
+        read.size,
+        begin,
+        end,
+        sorted(topics.values(), key=lambda topic: topic.name),
+        happenings,
+        simulated,
+        obstacle,
+        problem or read.note,
+    )
 
 
 def _simulated(setup: Setup) -> Simulated:
@@ -120,8 +127,13 @@ def _simulated(setup: Setup) -> Simulated:
     world = given.get('world') or ''
     rate = given.get('rate')
     return Simulated(
-        setup.version, list(setup.descriptions), str(world), setup.namespace,
-        1.0 / rate if isinstance(rate, (int, float)) and rate > 0 else 0.0, given)
+        setup.version,
+        list(setup.descriptions),
+        str(world),
+        setup.namespace,
+        1.0 / rate if isinstance(rate, (int, float)) and rate > 0 else 0.0,
+        given,
+    )
 
 
 def _obstacle(setup: Setup, happenings: Happenings) -> str:
@@ -134,6 +146,8 @@ def _obstacle(setup: Setup, happenings: Happenings) -> str:
     if happenings.counts[_NOT_REPLAYED]:
         return 'functions of a program act on the world, which the bag does not hold'
     if setup.version != __version__:
-        return (f'it was made by version {brief(setup.version)}, and this is {__version__}: bits '
-                'may differ')
+        return (
+            f'it was made by version {brief(setup.version)}, and this is {__version__}: bits '
+            'may differ'
+        )
     return ''

@@ -62,7 +62,8 @@ def tape_of(bag: Path, rate: float, progress: _Progress) -> tuple[Tape, list[str
     if not any(topic.name.endswith(f'/{_URDF}') for topic in summary.topics):
         raise ReplayError(
             f'bag {str(bag)!r} cannot be shown: {obstacle}; and it has no topic …/{_URDF}, by '
-            'which joint_states would do')
+            'which joint_states would do'
+        )
     if summary.simulated is not None:
         warnings.append(f'shown by joint_states and /tf: {obstacle}')
     return _placed(bag, title, rate, marks, progress), warnings
@@ -87,7 +88,8 @@ class _Puppet:
         if name == _URDF and kind == 'std_msgs/msg/String':
             if namespace not in self._robots:
                 self._robots[namespace] = self.world.load_urdf(
-                    message.data, namespace.strip('/') or None, missing_meshes='warning')
+                    message.data, namespace.strip('/') or None, missing_meshes='warning'
+                )
             return False
         robot = self._robots.get(namespace)
         if kind == 'sensor_msgs/msg/JointState' and robot is not None and name == 'joint_states':
@@ -99,10 +101,17 @@ class _Puppet:
             pose = message.pose.pose
             return self._place(robot, pose.position, pose.orientation)
         if kind == 'tf2_msgs/msg/TFMessage':
-            return sum(
-                self._place(each, transform.transform.translation, transform.transform.rotation)
-                for transform in message.transforms for each in self._robots.values()
-                if transform.child_frame_id.rpartition('/')[2] == each.root_link.name) > 0
+            return (
+                sum(
+                    self._place(
+                        each, transform.transform.translation, transform.transform.rotation
+                    )
+                    for transform in message.transforms
+                    for each in self._robots.values()
+                    if transform.child_frame_id.rpartition('/')[2] == each.root_link.name
+                )
+                > 0
+            )
         return False
 
     def _place(self, robot: Robot, p: Any, q: Any) -> bool:
@@ -119,8 +128,12 @@ def _placed(bag: Path, title: str, rate: float, marks: list[Mark], progress: _Pr
     puppet = _Puppet(bag)
     taping, time_of, kinds, time = Taping(puppet.world, title, rate), None, dict[str, type](), 0.0
     has_frame = False
-    wanted = ('std_msgs/msg/String', 'sensor_msgs/msg/JointState', 'nav_msgs/msg/Odometry',
-              'tf2_msgs/msg/TFMessage')
+    wanted = (
+        'std_msgs/msg/String',
+        'sensor_msgs/msg/JointState',
+        'nav_msgs/msg/Odometry',
+        'tf2_msgs/msg/TFMessage',
+    )
     try:
         for number, message in enumerate(Bag(bag).messages()):
             if time_of is None:
@@ -141,5 +154,6 @@ def _placed(bag: Path, title: str, rate: float, marks: list[Mark], progress: _Pr
     if not has_frame:
         raise ReplayError(
             f'bag {str(bag)!r} cannot be shown: it has no joint_states or /tf after the '
-            'description of the robot')
+            'description of the robot'
+        )
     return taping.tape(marks)

@@ -94,30 +94,45 @@ _FIELDS: Mapping[str, Mapping[str, Unit | OfJoint]] = {
     'geometry_msgs/Accel': {'linear': _ACCELERATION.sliding, 'angular': _ACCELERATION.turning},
     'geometry_msgs/Wrench': {'force': _NEWTON, 'torque': _TORQUE},
     'sensor_msgs/BatteryState': {
-        'voltage': Unit((('V', 1),)), 'current': Unit((('A', 1),)), 'percentage': NO_UNIT},
+        'voltage': Unit((('V', 1),)),
+        'current': Unit((('A', 1),)),
+        'percentage': NO_UNIT,
+    },
     'sensor_msgs/FluidPressure': {'fluid_pressure': Unit((('Pa', 1),))},
     'sensor_msgs/Imu': {
-        'angular_velocity': _VELOCITY.turning, 'linear_acceleration': _ACCELERATION.sliding},
-    'sensor_msgs/JointState': {
-        'position': _POSITION, 'velocity': _VELOCITY, 'effort': _EFFORT},
+        'angular_velocity': _VELOCITY.turning,
+        'linear_acceleration': _ACCELERATION.sliding,
+    },
+    'sensor_msgs/JointState': {'position': _POSITION, 'velocity': _VELOCITY, 'effort': _EFFORT},
     'sensor_msgs/LaserScan': {
-        'ranges': METRE, 'range_min': METRE, 'range_max': METRE, 'angle_min': RADIAN,
-        'angle_max': RADIAN, 'angle_increment': RADIAN, 'time_increment': SECOND,
-        'scan_time': SECOND},
+        'ranges': METRE,
+        'range_min': METRE,
+        'range_max': METRE,
+        'angle_min': RADIAN,
+        'angle_max': RADIAN,
+        'angle_increment': RADIAN,
+        'time_increment': SECOND,
+        'scan_time': SECOND,
+    },
     'sensor_msgs/MagneticField': {'magnetic_field': Unit((('T', 1),))},
     'sensor_msgs/NavSatFix': {'latitude': DEGREE, 'longitude': DEGREE, 'altitude': METRE},
     'sensor_msgs/Range': {
-        'range': METRE, 'min_range': METRE, 'max_range': METRE, 'field_of_view': RADIAN},
+        'range': METRE,
+        'min_range': METRE,
+        'max_range': METRE,
+        'field_of_view': RADIAN,
+    },
     'sensor_msgs/Temperature': {'temperature': Unit((('°C', 1),))},
     'trajectory_msgs/JointTrajectoryPoint': {
-        'positions': _POSITION, 'velocities': _VELOCITY, 'accelerations': _ACCELERATION,
-        'effort': _EFFORT},
+        'positions': _POSITION,
+        'velocities': _VELOCITY,
+        'accelerations': _ACCELERATION,
+        'effort': _EFFORT,
+    },
 }
 
 
-def unit_of_field(
-    kind: type, field: str, outer: Unit | OfJoint | None
-) -> Unit | OfJoint | None:
+def unit_of_field(kind: type, field: str, outer: Unit | OfJoint | None) -> Unit | OfJoint | None:
     """Return the unit of a message's field; outer: that of the field that the message is in."""
     package = kind.__module__.partition('.')[0]
     known = _FIELDS.get(f'{package}/{kind.__name__}')

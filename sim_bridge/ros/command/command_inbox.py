@@ -75,9 +75,14 @@ class CommandInbox:
     """
 
     def __init__(
-        self, prefix: str, commands: RobotCommands, trajectories: Trajectories,
-        hardware: TopicBasedHardware, drives: Sequence[CommandedDrive],
-        lockstep: LockstepPolicy, is_stamped: bool = False,
+        self,
+        prefix: str,
+        commands: RobotCommands,
+        trajectories: Trajectories,
+        hardware: TopicBasedHardware,
+        drives: Sequence[CommandedDrive],
+        lockstep: LockstepPolicy,
+        is_stamped: bool = False,
         signals: Sequence[CommandedSignal] = (),
     ) -> None:
         """
@@ -112,8 +117,10 @@ class CommandInbox:
             self._accept(hardware.commands_topic, JointState, self._take_from_hardware)
         for controller in trajectories.controllers:
             self._accept(
-                f'{controller.name}/joint_trajectory', JointTrajectory,
-                functools.partial(trajectories.take_message, controller))
+                f'{controller.name}/joint_trajectory',
+                JointTrajectory,
+                functools.partial(trajectories.take_message, controller),
+            )
         for each in signals:
             self._accept(each.topic, each.message_type, each.take, '')
 
@@ -173,8 +180,11 @@ class CommandInbox:
 
             for controller in self._trajectories.controllers:
                 name = f'{self._prefix}{controller.name}/follow_joint_trajectory'
-                self.actions.append(FollowJointTrajectory(
-                    node, actions.FollowJointTrajectory, name, self._trajectories, controller))
+                self.actions.append(
+                    FollowJointTrajectory(
+                        node, actions.FollowJointTrajectory, name, self._trajectories, controller
+                    )
+                )
 
     def _take_lasting(self, topic: CommandTopic, data: bytes) -> None:
         """Take a command, and note it: its publisher may be gone by the next poll."""
@@ -196,8 +206,11 @@ class CommandInbox:
         """Take commands on a topic; invalid ones are logged and counted; prefix: the robot's."""
         prefix = self._prefix if prefix is None else prefix
         full_name = name if name.startswith('/') else prefix + name
-        most = TRAJECTORY_BYTES if message_type is JointTrajectory else (
-            most_command_bytes(len(self._commands.names)))
+        most = (
+            TRAJECTORY_BYTES
+            if message_type is JointTrajectory
+            else (most_command_bytes(len(self._commands.names)))
+        )
 
         def attempt(data: bytes) -> None:
             try:
@@ -209,8 +222,10 @@ class CommandInbox:
 
         def receive(data: bytes) -> None:
             if len(data) > most:
-                self._refuse(name, InvalidValueError(
-                    'size of the message', len(data), f'at most {most} bytes'))
+                self._refuse(
+                    name,
+                    InvalidValueError('size of the message', len(data), f'at most {most} bytes'),
+                )
             elif self._lockstep.sources:
                 self._hold_back(name, full_name, data, attempt)
             else:
@@ -226,10 +241,12 @@ class CommandInbox:
             if name != STAMPED_TOPIC:
                 raise StateError(
                     f'commands on {full_name} have no stamp to tell which state they '
-                    f'answer, as lockstep asks for. Send them on {self._prefix}{STAMPED_TOPIC}')
+                    f'answer, as lockstep asks for. Send them on {self._prefix}{STAMPED_TOPIC}'
+                )
             command = self._stamp_reader.read(data)
             self._lockstep.offer(
-                full_name, command.frame_id, command.time_ns, lambda: attempt(data))
+                full_name, command.frame_id, command.time_ns, lambda: attempt(data)
+            )
         except SimBridgeError as err:
             self._refuse(name, err)
 
@@ -241,8 +258,13 @@ class CommandInbox:
             self._take_parts(command, source)
             return
         self._commands.accept_named(
-            command.names, command.position, command.velocity, command.effort, command.time_ns,
-            source)
+            command.names,
+            command.position,
+            command.velocity,
+            command.effort,
+            command.time_ns,
+            source,
+        )
         self._commands.learn(data, self._reader, command.names)
 
     def _take_from_hardware(self, data: bytes, source: Message) -> None:
@@ -261,7 +283,9 @@ class CommandInbox:
         own = drive.drive.description
         kind, read = (
             (TwistStamped, from_stamped)
-            if (is_stamped if own.is_stamped is None else own.is_stamped) else (Twist, from_twist))
+            if (is_stamped if own.is_stamped is None else own.is_stamped)
+            else (Twist, from_twist)
+        )
 
         def take(data: bytes, source: Message) -> None:
             twist, stamp_ns = read(deserialize(data, kind))
@@ -278,7 +302,8 @@ class CommandInbox:
     def _complain(self, topic: str, err: Exception) -> None:
         count, self._commands.refusal = self._commands.counts.rejected, f'{topic}: {err}'
         self._logger.warning(
-            f'command on {topic} rejected ({count} so far): {err}', **once_in(1.0))
+            f'command on {topic} rejected ({count} so far): {err}', **once_in(1.0)
+        )
 
 
 def check_distinct(topic_names: Iterable[str]) -> None:
@@ -287,6 +312,9 @@ def check_distinct(topic_names: Iterable[str]) -> None:
     for name in topic_names:
         if name in seen:
             raise InvalidValueError(
-                'command topic', name, 'one of its own for each robot; in ros2_control set '
-                'joint_commands_topic and joint_states_topic of each hardware')
+                'command topic',
+                name,
+                'one of its own for each robot; in ros2_control set '
+                'joint_commands_topic and joint_states_topic of each hardware',
+            )
         seen.add(name)

@@ -103,16 +103,18 @@ class RobotCommands:
         """What has a control, by name."""
         self._crawlers = running_crawlers(robot)
         self._table = CommandTable(
-            robot.name, self.axes, [crawler.name for crawler in self._crawlers], parameter_prefix)
+            robot.name, self.axes, [crawler.name for crawler in self._crawlers], parameter_prefix
+        )
         self._order = self._table.rows_of(ordered_joints)
         # the robot takes the commands of these at once; others are handed to each axis
         self._joint_count = len(robot.joint_names)
         self._others = list(enumerate(self.axes.values()))[self._joint_count :]
         self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
         # the motors of such a scene go on without commands
-        self._scene = next((
-            scene for scene in robot.world.openplx.values() if robot.name in scene.record.robots),
-            None)
+        self._scene = next(
+            (scene for scene in robot.world.openplx.values() if robot.name in scene.record.robots),
+            None,
+        )
         self._hold_until_first = hold_until_first and self._scene is None
 
         # guards what can be commanded and all below, while a command is checked or handed over
@@ -196,7 +198,9 @@ class RobotCommands:
             rows = self._table.known_rows_of(names)
             self._accept(
                 [(q, rows, v) for q, v in enumerate((position, velocity, effort))],
-                stamp_ns, source)
+                stamp_ns,
+                source,
+            )
 
     def accept_repeat(self, data: bytes, source: Input | None = None) -> bool:
         """
@@ -224,13 +228,17 @@ class RobotCommands:
         with self._taking():
             if len(efforts) != len(self._order):
                 raise InvalidValueError(
-                    'efforts', list(efforts),
+                    'efforts',
+                    list(efforts),
                     f'{counted(len(self._order), "value")}, one effort for each of '
-                    f'{", ".join(self.joint_names)}')
+                    f'{", ".join(self.joint_names)}',
+                )
             self._accept([(EFFORT, self._order, efforts)], source=source)
 
     def accept_fitting(
-        self, parts: Sequence[tuple[int, Sequence[str], np.ndarray]], stamp_ns: int = 0,
+        self,
+        parts: Sequence[tuple[int, Sequence[str], np.ndarray]],
+        stamp_ns: int = 0,
         source: Input | None = None,
     ) -> None:
         """
@@ -375,7 +383,8 @@ class RobotCommands:
     def save(self, time_ns: int) -> SavedCommands:
         """Return the state for `restore`; time_ns: simulated time [ns]."""
         return SavedCommands(
-            self.age_ns(time_ns), self._is_timed_out, self.following.save(time_ns))
+            self.age_ns(time_ns), self._is_timed_out, self.following.save(time_ns)
+        )
 
     def restore(self, saved: SavedCommands, time_ns: int) -> None:
         """
@@ -493,7 +502,9 @@ class RobotCommands:
                 raise
 
     def _accept(
-        self, parts: Sequence[tuple[int, np.ndarray, Values]], stamp_ns: int = 0,
+        self,
+        parts: Sequence[tuple[int, np.ndarray, Values]],
+        stamp_ns: int = 0,
         source: Input | None = None,
     ) -> None:
         if self._is_outdated(stamp_ns):
@@ -501,10 +512,13 @@ class RobotCommands:
             return
         checked = [
             (quantity, *self._table.checked(quantity, rows, values))
-            for quantity, rows, values in parts if len(values)]
+            for quantity, rows, values in parts
+            if len(values)
+        ]
         if not checked:
             raise InvalidValueError(
-                'command', 'no values', 'positions, velocities or efforts, one for each name')
+                'command', 'no values', 'positions, velocities or efforts, one for each name'
+            )
         is_clamped = False
         for quantity, at, values, is_beyond in checked:
             self._pending[quantity, at] = values

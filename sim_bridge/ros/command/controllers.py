@@ -37,7 +37,8 @@ class _Constraints:
 
     goal_time: float = parameter(0.0, 'Time to reach the goal', unit='s', low=0.0)
     stopped_velocity_tolerance: float = parameter(
-        0.01, 'Velocity at the goal', unit='rad/s or m/s', low=0.0)
+        0.01, 'Velocity at the goal', unit='rad/s or m/s', low=0.0
+    )
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,10 @@ def controllers_of(
         for joint in controller.joints:
             if joint in owners:
                 raise InvalidValueError(
-                    f"parameter '{_BLOCK}.{name}.joints'", list(controller.joints),
-                    f'joints of its own; {joint!r} is one of {owners[joint]!r}')
+                    f"parameter '{_BLOCK}.{name}.joints'",
+                    list(controller.joints),
+                    f'joints of its own; {joint!r} is one of {owners[joint]!r}',
+                )
             owners[joint] = name
         found.append(controller)
     return found
@@ -115,8 +118,10 @@ def check_not_driven(block: Mapping[str, Any], driven: Mapping[str, str]) -> Non
         for joint in joints if isinstance(joints, (list, tuple)) else ():
             if joint in driven:
                 raise InvalidValueError(
-                    f"parameter '{_BLOCK}.{name}.joints'", list(joints),
-                    f'other joints; {joint!r} is driven by {driven[joint]!r}')
+                    f"parameter '{_BLOCK}.{name}.joints'",
+                    list(joints),
+                    f'other joints; {joint!r} is driven by {driven[joint]!r}',
+                )
 
 
 def _controller(
@@ -142,18 +147,29 @@ def _controller(
             path[POSITION, own.index(joint)] = each.trajectory
             goal[POSITION, own.index(joint)] = each.goal
     return TrajectoryController(
-        name, own, Tolerances(path, goal, constraints.goal_time),
-        {joint: _gains(given, f'{place}.gains.{joint}')
-         for joint, given in table.gains.items() if joint in own},
-        table.action_monitor_rate, table.allow_partial_joints_goal,
-        table.allow_nonzero_velocity_at_trajectory_end)
+        name,
+        own,
+        Tolerances(path, goal, constraints.goal_time),
+        {
+            joint: _gains(given, f'{place}.gains.{joint}')
+            for joint, given in table.gains.items()
+            if joint in own
+        },
+        table.action_monitor_rate,
+        table.allow_partial_joints_goal,
+        table.allow_nonzero_velocity_at_trajectory_end,
+    )
 
 
 def _gains(values: Any, place: str) -> Gains:
     table = _read(_JointGains, values, place)
     return Gains(
-        table.p, table.i, table.d, table.i_clamp or math.inf,
-        table.ff_velocity_scale if 'ff_velocity_scale' in values else None)
+        table.p,
+        table.i,
+        table.d,
+        table.i_clamp or math.inf,
+        table.ff_velocity_scale if 'ff_velocity_scale' in values else None,
+    )
 
 
 def _parted(values: Mapping[str, Any], table: type, place: str) -> tuple[Any, dict[str, Any]]:

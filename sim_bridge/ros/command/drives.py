@@ -46,7 +46,7 @@ class CommandedDrive:
     """
 
     def __init__(
-        self, drive: Drive, commands: RobotCommands, timeout_ns: int, tick_ns: int,
+        self, drive: Drive, commands: RobotCommands, timeout_ns: int, tick_ns: int
     ) -> None:
         """
         Prepare to take twists.
@@ -88,8 +88,11 @@ class CommandedDrive:
         """Command the joints for the control step that starts at this time [ns]."""
         if not self.is_active:
             return
-        if self._timeout_ns and not self.is_timed_out and (
-                time_ns - self._commanded_ns >= self._timeout_ns):
+        if (
+            self._timeout_ns
+            and not self.is_timed_out
+            and (time_ns - self._commanded_ns >= self._timeout_ns)
+        ):
             self.is_timed_out = True
             self._commands.counts.timeouts += 1
             self.drive.command(0.0, 0.0, 0.0)
@@ -129,7 +132,8 @@ class CommandedDrive:
     def save(self, time_ns: int) -> SavedCommandedDrive:
         """Return the state for `restore`; time_ns: now [ns]."""
         return SavedCommandedDrive(
-            self.is_active, self.is_timed_out, time_ns - self._commanded_ns, self.drive.save())
+            self.is_active, self.is_timed_out, time_ns - self._commanded_ns, self.drive.save()
+        )
 
     def restore(self, saved: SavedCommandedDrive, time_ns: int) -> None:
         """Return to a saved state; time_ns: now [ns]."""
@@ -157,15 +161,18 @@ class CommandedDrive:
     def _check(self, twist: Sequence[float]) -> None:
         if not all(math.isfinite(each) and abs(each) <= _FASTEST for each in twist):
             raise InvalidValueError(
-                'linear x, linear y, angular z', list(twist),
+                'linear x, linear y, angular z',
+                list(twist),
                 f'finite numbers [m/s, m/s, rad/s], at most {_FASTEST:g}',
-                f'drive {self.name!r} of robot {self.drive.robot.name!r}')
+                f'drive {self.name!r} of robot {self.drive.robot.name!r}',
+            )
         misfit = self._misfit()
         if misfit is not None:
             name, control, wanted = misfit
             raise StateError(
                 f'drive {self.name!r} of robot {self.drive.robot.name!r}: the control of joint '
-                f'{name!r} is {control!r}. Set parameter control.{name} to {wanted!r}')
+                f'{name!r} is {control!r}. Set parameter control.{name} to {wanted!r}'
+            )
 
     def _misfit(self) -> tuple[str, str, str] | None:
         """Return the first joint with a control that the drive cannot use, and the right one."""
@@ -243,23 +250,24 @@ def drives_of(
     described = () if description is None else description.drives
     block: Mapping[str, Any] = parameters.drives
     if block and description is not None:
-        described += drives_from_mapping(
-            block, description, all_joints, "parameter 'drives'")
+        described += drives_from_mapping(block, description, all_joints, "parameter 'drives'")
     tracks = tracked_drive(robot, parameters.track_separation_multiplier)
     return [Drive(robot, each) for each in (*described, *([] if tracks is None else [tracks]))]
 
 
 def commanded_drives(
-    robot: Robot, commands: RobotCommands, drives: Iterable[Drive],
-    parameters: SimulatorParameters,
+    robot: Robot, commands: RobotCommands, drives: Iterable[Drive], parameters: SimulatorParameters
 ) -> list[CommandedDrive]:
     """Return the drives with their timeouts, which are that of other commands if not their own."""
     usual = 0.0 if parameters.command_timeout_policy == 'last' else parameters.command_timeout
     found = []
     for drive in drives:
         own = drive.description.timeout
-        found.append(CommandedDrive(
-            drive, commands, round((usual if own is None else own) * 1e9), parameters.tick_ns))
+        found.append(
+            CommandedDrive(
+                drive, commands, round((usual if own is None else own) * 1e9), parameters.tick_ns
+            )
+        )
     return found
 
 

@@ -48,7 +48,11 @@ class FollowJointTrajectory:
     """
 
     def __init__(
-        self, node: GuardedMixin, action_type: Any, name: str, trajectories: Trajectories,
+        self,
+        node: GuardedMixin,
+        action_type: Any,
+        name: str,
+        trajectories: Trajectories,
         controller: TrajectoryController,
     ) -> None:
         """
@@ -62,7 +66,8 @@ class FollowJointTrajectory:
         # the order of the goal that is being accepted: when that is done it may be over already
         self._accepted: Order | None = None
         self._server = DeferredActionServer(
-            node, action_type, name, self._check, self._start, self._cancel)
+            node, action_type, name, self._check, self._start, self._cancel
+        )
         # this node is the source of ROS time, and must not depend on it
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(1.0 / controller.monitor_rate, self.monitor, clock=steady)
@@ -76,8 +81,7 @@ class FollowJointTrajectory:
                 self._goals.remove(goal)
                 self._finish(goal)
             elif (run := goal.order.run) is not None and run.states is not None:
-                goal.handle.publish_feedback(
-                    self._feedback(goal.order, run.start_ns, *run.states))
+                goal.handle.publish_feedback(self._feedback(goal.order, run.start_ns, *run.states))
         return has_ended
 
     def _check(self, goal: Any) -> bool:
@@ -92,10 +96,13 @@ class FollowJointTrajectory:
     def _read(self, goal: Any) -> Order:
         if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
             raise InvalidValueError(
-                'multi_dof_trajectory', list(goal.multi_dof_trajectory.joint_names),
-                'an empty one: trajectories are of joints with one axis')
+                'multi_dof_trajectory',
+                list(goal.multi_dof_trajectory.joint_names),
+                'an empty one: trajectories are of joints with one axis',
+            )
         return self._trajectories.read(
-            self._controller, goal.trajectory, goal_tolerances(goal, self._controller))
+            self._controller, goal.trajectory, goal_tolerances(goal, self._controller)
+        )
 
     def _start(self, handle: ServerGoalHandle) -> None:
         # what `_check` has accepted right before
@@ -132,7 +139,8 @@ class FollowJointTrajectory:
         since = Duration()
         since.sec, since.nanosec = divmod(max(0, time_ns - start_ns), 1_000_000_000)
         feedback.desired, feedback.actual, feedback.error = (
-            _point(values, since) for values in (wanted, actual, wanted - actual))
+            _point(values, since) for values in (wanted, actual, wanted - actual)
+        )
         return feedback
 
 
@@ -148,7 +156,8 @@ def goal_tolerances(goal: Any, controller: TrajectoryController) -> Tolerances:
     return Tolerances(
         _merged(own.path, goal.path_tolerance, controller, 'path_tolerance'),
         _merged(own.goal, goal.goal_tolerance, controller, 'goal_tolerance'),
-        0.0 if seconds(time) < 0.0 else seconds(time) or own.goal_time)
+        0.0 if seconds(time) < 0.0 else seconds(time) or own.goal_time,
+    )
 
 
 def _merged(
@@ -158,7 +167,8 @@ def _merged(
     for each in given:
         if each.name not in controller.joints:
             raise UnknownNameError(
-                'joint', each.name, controller.joints, f'{what} of a goal for {controller.name!r}')
+                'joint', each.name, controller.joints, f'{what} of a goal for {controller.name!r}'
+            )
         column = controller.joints.index(each.name)
         for row, field in enumerate(_FIELDS):
             value = getattr(each, field)
@@ -166,8 +176,11 @@ def _merged(
                 merged[row, column] = 0.0
             elif not 0.0 <= value < np.inf:
                 raise InvalidValueError(
-                    f'{what}.{field}', value, 'a finite number above 0, 0 for the default, or -1 '
-                    'for none', f'joint {each.name!r}')
+                    f'{what}.{field}',
+                    value,
+                    'a finite number above 0, 0 for the default, or -1 for none',
+                    f'joint {each.name!r}',
+                )
             elif value:
                 merged[row, column] = value
     return merged
@@ -176,5 +189,8 @@ def _merged(
 def _point(values: np.ndarray, since: Duration) -> JointTrajectoryPoint:
     positions, velocities, accelerations = values.tolist()
     return JointTrajectoryPoint(
-        positions=positions, velocities=velocities, accelerations=accelerations,
-        time_from_start=since)
+        positions=positions,
+        velocities=velocities,
+        accelerations=accelerations,
+        time_from_start=since,
+    )

@@ -57,8 +57,11 @@ class TopicBasedHardware:
         """
         if not self.interfaces:
             return False
-        is_plain = not len(command.position) and not len(command.velocity) and (
-            self._commands_all and not np.isnan(command.effort).any())
+        is_plain = (
+            not len(command.position)
+            and not len(command.velocity)
+            and (self._commands_all and not np.isnan(command.effort).any())
+        )
         return not is_plain and command.names == list(self.interfaces)
 
     @cached_property
@@ -84,9 +87,11 @@ class TopicBasedHardware:
                 names = [joint for joint in names if name in self.interfaces.get(joint, ())]
             if len(values) != len(names):
                 raise InvalidValueError(
-                    f'number of {name} values', len(values),
+                    f'number of {name} values',
+                    len(values),
                     f'{len(command.names)}, one for each name, or {len(names)}, one for each '
-                    f'joint with a command interface {name!r} in the ros2_control of the robot')
+                    f'joint with a command interface {name!r} in the ros2_control of the robot',
+                )
             is_claimed = ~np.isnan(values)
             if not is_claimed.any():
                 continue
@@ -111,21 +116,32 @@ def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
     if not any(plugin in xml for plugin in PLUGINS):
         return NO_HARDWARE
     systems = [
-        system for system in ElementTree.fromstring(xml).findall('ros2_control')
-        if (system.findtext('hardware/plugin') or '').strip() in PLUGINS]
+        system
+        for system in ElementTree.fromstring(xml).findall('ros2_control')
+        if (system.findtext('hardware/plugin') or '').strip() in PLUGINS
+    ]
     if not systems:
         return NO_HARDWARE
     names = [
-        (_parameter(each, 'joint_commands_topic', _COMMANDS),
-         _parameter(each, 'joint_states_topic', _STATES)) for each in systems]
+        (
+            _parameter(each, 'joint_commands_topic', _COMMANDS),
+            _parameter(each, 'joint_states_topic', _STATES),
+        )
+        for each in systems
+    ]
     if len(set(names)) > 1:
         raise InvalidValueError(
-            f'topics of the ros2_control systems of robot {robot.name!r}', sorted(set(names)),
-            'the same joint_commands_topic and joint_states_topic for all')
+            f'topics of the ros2_control systems of robot {robot.name!r}',
+            sorted(set(names)),
+            'the same joint_commands_topic and joint_states_topic for all',
+        )
     interfaces = {
         joint.get('name', ''): tuple(
-            each.get('name', '') for each in joint.findall('command_interface'))
-        for system in systems for joint in system.findall('joint')}
+            each.get('name', '') for each in joint.findall('command_interface')
+        )
+        for system in systems
+        for joint in system.findall('joint')
+    }
     commandable = frozenset(robot.actuated_joints)
     for joint, own in interfaces.items():
         control = next((each for each in ('position', 'velocity') if each in own), 'effort')
@@ -133,8 +149,11 @@ def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
             robot.joint(joint).control = control
     commands, states = names[0]
     return TopicBasedHardware(
-        _resolved(commands, prefix, 'joint_commands'), _resolved(states, prefix, 'joint_states'),
-        interfaces, commandable)
+        _resolved(commands, prefix, 'joint_commands'),
+        _resolved(states, prefix, 'joint_states'),
+        interfaces,
+        commandable,
+    )
 
 
 def _resolved(name: str, prefix: str, usual: str) -> str:

@@ -74,7 +74,9 @@ class JointControls:
     """
 
     def __init__(
-        self, node: Node | NoNode, interfaces: Sequence[CommandedRobot],
+        self,
+        node: Node | NoNode,
+        interfaces: Sequence[CommandedRobot],
         parameters: SimulatorParameters,
     ) -> None:
         """
@@ -90,12 +92,16 @@ class JointControls:
         self._values |= _driven(self._axes)
         given = {
             **dict(_flattened('control', parameters.control)),
-            **dict(_flattened('gains', parameters.gains))}
+            **dict(_flattened('gains', parameters.gains)),
+        }
         for name in given:
             if name not in self._values:
                 raise UnknownNameError(
-                    'parameter', name, self._values,
-                    'those of joints that follow no other' if self._values else '')
+                    'parameter',
+                    name,
+                    self._values,
+                    'those of joints that follow no other' if self._values else '',
+                )
         values = self._checked(given)
         self._declare(self._axes, values)
         self._obey(values)
@@ -130,9 +136,13 @@ class JointControls:
         Call this on the executor's thread, while the physics thread waits.
         """
         now = _driven(self._axes)
-        self._node.set_parameters([
-            Parameter(name, value=value) for name, value in now.items()
-            if value != self._values[name]])
+        self._node.set_parameters(
+            [
+                Parameter(name, value=value)
+                for name, value in now.items()
+                if value != self._values[name]
+            ]
+        )
 
     def close(self) -> None:
         """Undeclare all parameters."""
@@ -144,13 +154,19 @@ class JointControls:
         commands, prefix = interface.commands, interface.prefix.replace('/', '.')
         axes = {
             prefix + name: (commands, name)
-            for name, axis in commands.axes.items() if axis.followed is None}
+            for name, axis in commands.axes.items()
+            if axis.followed is None
+        }
         for key in axes:
             if key in self._axes:
                 raise InvalidValueError(
-                    'namespace', interface.namespace, 'one in which no joint has the parameter '
-                    f"{_CONTROL.format(key)!r} of another robot's", interface.robot.name,
-                    code=ErrorCode.NAMESPACE_INVALID)
+                    'namespace',
+                    interface.namespace,
+                    'one in which no joint has the parameter '
+                    f"{_CONTROL.format(key)!r} of another robot's",
+                    interface.robot.name,
+                    code=ErrorCode.NAMESPACE_INVALID,
+                )
         return axes
 
     def _declare(self, keys: Iterable[str], values: Mapping[str, Any]) -> None:
@@ -161,11 +177,14 @@ class JointControls:
                 for key in keys:
                     # gains may be whole numbers, and what else is set is to be refused by `_set`
                     descriptor = ParameterDescriptor(
-                        description=description, dynamic_typing=True,
-                        additional_constraints=f'expected {_WORDS if kind == _CONTROL else _GAIN}')
+                        description=description,
+                        dynamic_typing=True,
+                        additional_constraints=f'expected {_WORDS if kind == _CONTROL else _GAIN}',
+                    )
                     name = kind.format(key)
                     self._node.declare_parameter(
-                        name, values[name], descriptor, ignore_override=True)
+                        name, values[name], descriptor, ignore_override=True
+                    )
                     declared.append(name)
         except Exception:
             self._undeclare(declared)
@@ -197,8 +216,10 @@ class JointControls:
                     raise InvalidValueError(f'parameter {kind.format(key)!r}', gain, _GAIN)
             if control == 'servo' and p == d == 0.0:
                 raise InvalidValueError(
-                    f'parameter {_CONTROL.format(key)!r}', control,
-                    f'{_P.format(key)} or {_D.format(key)} above 0 with it')
+                    f'parameter {_CONTROL.format(key)!r}',
+                    control,
+                    f'{_P.format(key)} or {_D.format(key)} above 0 with it',
+                )
         return values
 
     def _obey(self, values: Mapping[str, Any]) -> None:
@@ -218,7 +239,10 @@ def _driven(axes: _Axes) -> dict[str, Any]:
     for key, (commands, name) in axes.items():
         axis = commands.axes[name]
         values |= {
-            _CONTROL.format(key): axis.control, _P.format(key): axis.kp, _D.format(key): axis.kd}
+            _CONTROL.format(key): axis.control,
+            _P.format(key): axis.kp,
+            _D.format(key): axis.kd,
+        }
     return values
 
 

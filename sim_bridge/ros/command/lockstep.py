@@ -51,9 +51,7 @@ class FreeRunning:
     def ask(self, topic: str, time_ns: int) -> None:
         """Do nothing."""
 
-    def offer(
-        self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
-    ) -> None:
+    def offer(self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]) -> None:
         """Apply the command at once."""
         command()
 
@@ -113,8 +111,11 @@ class Lockstep:
     def missing(self) -> list[str]:
         """The names of the sources whose answers are missing."""
         with self._lock:
-            return [_name_of(source) for source in self._sources
-                    if source in self._asked and source not in self._answers]
+            return [
+                _name_of(source)
+                for source in self._sources
+                if source in self._asked and source not in self._answers
+            ]
 
     @property
     def waited_s(self) -> float:
@@ -139,9 +140,7 @@ class Lockstep:
         if time_ns != self._latest:
             self._waiting_since, self._latest = self._asked_at, time_ns
 
-    def offer(
-        self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
-    ) -> None:
+    def offer(self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]) -> None:
         """
         Take a command that answers a request to its source; `release` will call it.
 
@@ -153,7 +152,8 @@ class Lockstep:
             source = topic, ''
         if source not in self._sources:
             raise UnknownNameError(
-                'source', _name_of((topic, frame_id)), self.sources, 'parameter lockstep')
+                'source', _name_of((topic, frame_id)), self.sources, 'parameter lockstep'
+            )
         with self._lock:
             is_answer = time_ns == self._asked.get(source) and source not in self._answers
             if is_answer:
@@ -167,9 +167,12 @@ class Lockstep:
             self.counts.late += 1
         else:
             raise InvalidValueError(
-                'header.stamp', time_ns,
+                'header.stamp',
+                time_ns,
                 'the stamp [ns] of the joint_states that it answers, in lockstep; the latest had '
-                f'{self._latest}', topic)
+                f'{self._latest}',
+                topic,
+            )
 
     def is_open(self) -> bool:
         """Return whether the next step can be taken: all have answered or timed out."""

@@ -19,8 +19,14 @@ _SECOND = 1_000_000_000
 
 @entry
 def take_repeat(
-    word: IntVector, number: FloatVector, known: IntVector, mask: IntVector, given: IntMatrix,
-    row: IntVector, limit: FloatMatrix, pending_out: FloatMatrix
+    word: IntVector,
+    number: FloatVector,
+    known: IntVector,
+    mask: IntVector,
+    given: IntMatrix,
+    row: IntVector,
+    limit: FloatMatrix,
+    pending_out: FloatMatrix,
 ):
     """
     Store the numbers of a message as pending commands; return its stamp [ns].

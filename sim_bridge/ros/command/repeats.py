@@ -23,8 +23,13 @@ class Repeat:
     """
 
     def __init__(
-        self, data: bytes, same: Sequence[slice], lists: Sequence[tuple[int, int]],
-        rows: np.ndarray, limits: Sequence[np.ndarray], pending: np.ndarray,
+        self,
+        data: bytes,
+        same: Sequence[slice],
+        lists: Sequence[tuple[int, int]],
+        rows: np.ndarray,
+        limits: Sequence[np.ndarray],
+        pending: np.ndarray,
     ) -> None:
         """
         Learn a serialized command.
@@ -45,10 +50,19 @@ class Repeat:
         for part in same:
             mask[_HEAD:][part] = 0xFF
         given = np.array(
-            [(quantity, (_HEAD + place) // _WORD) for quantity, place in lists], np.int64)
+            [(quantity, (_HEAD + place) // _WORD) for quantity, place in lists], np.int64
+        )
         self._run: Call = take_repeat.prepare(
-            words, words.view(float), words.copy(), mask.view(np.int64), given,
-            np.array(rows, np.int64), np.array(limits, float), pending, is_short=True)
+            words,
+            words.view(float),
+            words.copy(),
+            mask.view(np.int64),
+            given,
+            np.array(rows, np.int64),
+            np.array(limits, float),
+            pending,
+            is_short=True,
+        )
 
     def take(self, data: bytes) -> int:
         """Store the numbers of a similar command; return its stamp [ns], -1 for another one."""
@@ -81,8 +95,9 @@ class Repeats:
         if before != (self._learnt, self._changes):
             self._repeat = None
         elif self._repeat is None and reader.has_learnt(data) and _are_whole(reader.blocks, names):
-            lists = [(quantity, place)
-                     for quantity, (place, count) in enumerate(reader.blocks) if count]
+            lists = [
+                (quantity, place) for quantity, (place, count) in enumerate(reader.blocks) if count
+            ]
             known = self._table.known_limits(names, [quantity for quantity, _ in lists])
             if known is not None:
                 self._repeat = Repeat(data, reader.same, lists, *known, self._pending)
@@ -90,5 +105,7 @@ class Repeats:
 
 def _are_whole(blocks: Sequence[tuple[int, int]], names: Sequence[str]) -> bool:
     """Return whether each list has one number per name, or none, and is aligned."""
-    return all(count in (0, len(names)) and (not count or (_HEAD + place) % _WORD == 0)
-               for place, count in blocks)
+    return all(
+        count in (0, len(names)) and (not count or (_HEAD + place) % _WORD == 0)
+        for place, count in blocks
+    )

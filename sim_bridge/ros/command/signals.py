@@ -41,8 +41,7 @@ class CommandedSignal:
     ) -> None:
         """Prepare to take messages; commands: of the robot through whose inbox they come."""
         self.topic = topic
-        self.message_type, self._value = _TYPES[
-            0 if target.unit == FLAG else target.size]
+        self.message_type, self._value = _TYPES[0 if target.unit == FLAG else target.size]
         self._scene, self._target, self._commands = scene, target, commands
 
     def take(self, data: bytes, source: Message) -> None:
@@ -69,7 +68,8 @@ class CommandedSignal:
         except SimBridgeError as err:
             self._commands.counts.rejected += 1
             get_logger('sim_bridge').warning(
-                f'command on {self.topic} not obeyed: {err}', **once_in(1.0))
+                f'command on {self.topic} not obeyed: {err}', **once_in(1.0)
+            )
 
 
 def commanded_signals(
@@ -77,8 +77,10 @@ def commanded_signals(
 ) -> list[CommandedSignal]:
     """Return the inputs of a scene; prefix: of the topics; commands: of one of its robots."""
     inputs = scene.inputs
-    return [CommandedSignal(f'{prefix}inputs/{topic}', scene, inputs[name], commands)
-            for name, topic in signal_topics(inputs).items()]
+    return [
+        CommandedSignal(f'{prefix}inputs/{topic}', scene, inputs[name], commands)
+        for name, topic in signal_topics(inputs).items()
+    ]
 
 
 def _drop() -> None:

@@ -83,4 +83,5 @@ class CommandTiming:
             return {}
         return {
             name: float(np.percentile(ages, percent))
-            for name, percent in (('p50', 50.0), ('p99', 99.0), ('max', 100.0))}
+            for name, percent in (('p50', 50.0), ('p99', 99.0), ('max', 100.0))
+        }

@@ -22,8 +22,12 @@ _UNITS = ('rad or m', 'rad/s or m/s', 'N m or N')
 # by the control of an axis: the quantity that it is named after, and all those that it takes
 CRAWLER = 'crawler'
 _MAIN = {
-    'effort': EFFORT, 'velocity': VELOCITY, 'position': POSITION, 'servo': POSITION,
-    CRAWLER: VELOCITY}
+    'effort': EFFORT,
+    'velocity': VELOCITY,
+    'position': POSITION,
+    'servo': POSITION,
+    CRAWLER: VELOCITY,
+}
 _TAKEN = {
     'effort': (EFFORT,),
     'velocity': (VELOCITY, EFFORT),
@@ -37,7 +41,10 @@ class CommandTable:
     """One row per axis, then one per crawler: the quantities it takes, and their limits."""
 
     def __init__(
-        self, robot_name: str, axes: Mapping[str, Axis], crawlers: Sequence[str],
+        self,
+        robot_name: str,
+        axes: Mapping[str, Axis],
+        crawlers: Sequence[str],
         parameter_prefix: str,
     ) -> None:
         """
@@ -141,9 +148,11 @@ class CommandTable:
             own = rows[self._main[rows] == quantity]
             if len(values) != len(own):
                 raise InvalidValueError(
-                    _SEVERAL[quantity], values.tolist(),
+                    _SEVERAL[quantity],
+                    values.tolist(),
                     f'{len(rows)} value{"s" * (len(rows) != 1)}, one {QUANTITIES[quantity]} for '
-                    'each name')
+                    'each name',
+                )
             rows = own
         takes = self.takes[quantity][rows]
         if not takes.all():
@@ -158,8 +167,11 @@ class CommandTable:
         if not np.isfinite(values).all():
             wrong = int(np.argmin(np.isfinite(values)))
             raise InvalidValueError(
-                _SEVERAL[quantity], values[wrong], f'finite values [{_UNITS[quantity]}]',
-                f'{self.names[rows[wrong]]!r} of robot {self._robot_name!r}')
+                _SEVERAL[quantity],
+                values[wrong],
+                f'finite values [{_UNITS[quantity]}]',
+                f'{self.names[rows[wrong]]!r} of robot {self._robot_name!r}',
+            )
         within = np.clip(values, lower, upper)
         return rows, within, bool((within != values).any())
 
@@ -174,4 +186,5 @@ class CommandTable:
         return (
             f'{place}, joint {name!r}: its control is {self._controls[row]!r}, which does not '
             f'take it. Set parameter {parameter} to {" or ".join(fitting)}: at the start by '
-            f'`sim_bridge run … -p {parameter}:={fitting[0]}`, later by `ros2 param set`')
+            f'`sim_bridge run … -p {parameter}:={fitting[0]}`, later by `ros2 param set`'
+        )

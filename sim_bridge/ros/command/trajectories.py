@@ -69,7 +69,10 @@ class Trajectories:
     """
 
     def __init__(
-        self, robot: Robot, commands: RobotCommands, controllers: Sequence[TrajectoryController],
+        self,
+        robot: Robot,
+        commands: RobotCommands,
+        controllers: Sequence[TrajectoryController],
         now: Callable[[], int],
     ) -> None:
         """
@@ -106,9 +109,7 @@ class Trajectories:
         for order in [each for each in self._orders.values() if each.outcome]:
             self._conclude(order)
 
-    def take_message(
-        self, controller: TrajectoryController, data: bytes, source: Message
-    ) -> None:
+    def take_message(self, controller: TrajectoryController, data: bytes, source: Message) -> None:
         """Follow a serialized JointTrajectory; raises a SimBridgeError if it is malformed."""
         message = from_bytes(data)
         try:
@@ -122,8 +123,7 @@ class Trajectories:
         self._commands.counts.rejected += 1
 
     def read(
-        self, controller: TrajectoryController, message: Any,
-        tolerances: Tolerances | None = None,
+        self, controller: TrajectoryController, message: Any, tolerances: Tolerances | None = None
     ) -> Order:
         """
         Return an order for a trajectory_msgs/JointTrajectory.
@@ -134,7 +134,9 @@ class Trajectories:
         return self._order(controller, from_message(message), tolerances)
 
     def _order(
-        self, controller: TrajectoryController, message: TrajectoryMessage,
+        self,
+        controller: TrajectoryController,
+        message: TrajectoryMessage,
         tolerances: Tolerances | None = None,
     ) -> Order:
         trajectory = message.trajectory()
@@ -144,15 +146,21 @@ class Trajectories:
                 raise UnknownNameError('joint', joint, controller.joints, place)
         if not controller.allows_part and len(trajectory.joints) < len(controller.joints):
             raise InvalidValueError(
-                'joints of trajectory', list(trajectory.joints),
+                'joints of trajectory',
+                list(trajectory.joints),
                 f'all of {", ".join(controller.joints)}, since allow_partial_joints_goal is false',
-                place)
+                place,
+            )
         if not controller.allows_moving_end:
             trajectory.check_end()
         if message.stamp_ns:
             trajectory.check_not_over(message.stamp_ns, self._now())
-        return Order(0, trajectory, message.stamp_ns, select(
-            tolerances or controller.tolerances, controller.joints, trajectory.joints))
+        return Order(
+            0,
+            trajectory,
+            message.stamp_ns,
+            select(tolerances or controller.tolerances, controller.joints, trajectory.joints),
+        )
 
     def follow(self, order: Order, source: Message | None = None) -> Order:
         """
@@ -166,7 +174,8 @@ class Trajectories:
         def start() -> None:
             try:
                 order.run = self._follower.start(
-                    order.trajectory, self._now(), order.start_ns, order.tolerances)
+                    order.trajectory, self._now(), order.start_ns, order.tolerances
+                )
             except InvalidValueError as err:  # its start time has passed meanwhile
                 order.refusal = str(err)
             self._orders[order.number] = order
@@ -219,7 +228,8 @@ def select(tolerances: Tolerances, joints: Sequence[str], names: Iterable[str]) 
     """Return the tolerances of a subset of joints."""
     columns = [joints.index(name) for name in names]
     return Tolerances(
-        tolerances.path[:, columns], tolerances.goal[:, columns], tolerances.goal_time)
+        tolerances.path[:, columns], tolerances.goal[:, columns], tolerances.goal_time
+    )
 
 
 def to_values(order: Order) -> dict[str, Any]:
@@ -240,10 +250,15 @@ def to_values(order: Order) -> dict[str, Any]:
 
 def from_values(values: Mapping[str, Any]) -> Order:
     """Return the order that `to_values` has converted."""
-    trajectory = Trajectory(*(
-        values[name] for name in ('joints', 'times', 'positions', 'velocities', 'accelerations')))
-    return Order(0, trajectory, values['start_ns'], Tolerances(
-        values['path'], values['goal'], values['goal_time']))
+    trajectory = Trajectory(
+        *(values[name] for name in ('joints', 'times', 'positions', 'velocities', 'accelerations'))
+    )
+    return Order(
+        0,
+        trajectory,
+        values['start_ns'],
+        Tolerances(values['path'], values['goal'], values['goal_time']),
+    )
 
 
 def _rows(table: np.ndarray) -> list[list[float] | None]:

@@ -33,24 +33,41 @@ _GENERATORS = {
     'rosidl_typesupport_fastrtps_c': (),
     'rosidl_typesupport_introspection_c': (),
     'rosidl_typesupport_c': (
-        '--typesupports', 'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c'),
+        '--typesupports',
+        'rosidl_typesupport_fastrtps_c',
+        'rosidl_typesupport_introspection_c',
+    ),
 }
 """By name, the options of each generator beside its arguments; the slowest come first."""
 
 _LIBRARIES = (
-    'rosidl_generator_c', 'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_introspection_c')
+    'rosidl_generator_c',
+    'rosidl_typesupport_fastrtps_c',
+    'rosidl_typesupport_introspection_c',
+)
 """Generators whose code becomes a library; that of the others becomes the module of Python."""
 
 # generated code has warnings, and what it does takes little of a node's time
 _FLAGS = ('-O1', '-fPIC', '-w')
 # what types with actions and services use beside what a package names
 _IMPLIED = (
-    'action_msgs', 'builtin_interfaces', 'geometry_msgs', 'service_msgs', 'std_msgs',
-    'unique_identifier_msgs')
+    'action_msgs',
+    'builtin_interfaces',
+    'geometry_msgs',
+    'service_msgs',
+    'std_msgs',
+    'unique_identifier_msgs',
+)
 _RUNTIME = (
-    'fastcdr', 'rcutils', 'rmw', 'rosidl_runtime_c', 'rosidl_typesupport_c',
-    'rosidl_typesupport_fastrtps_c', 'rosidl_typesupport_fastrtps_cpp',
-    'rosidl_typesupport_introspection_c')
+    'fastcdr',
+    'rcutils',
+    'rmw',
+    'rosidl_runtime_c',
+    'rosidl_typesupport_c',
+    'rosidl_typesupport_fastrtps_c',
+    'rosidl_typesupport_fastrtps_cpp',
+    'rosidl_typesupport_introspection_c',
+)
 _CHECK = """\
 import importlib, sys
 from pathlib import Path
@@ -73,14 +90,16 @@ def build(files: Iterable[Path] | None = None) -> tuple[Path, bool]:
         raise InterfaceBuildError(
             'they are generated beside the ROS wheels from PyPI only. A ROS 2 installation has '
             'them as packages: apt install ros-$ROS_DISTRO-control-msgs '
-            'ros-$ROS_DISTRO-simulation-interfaces ros-$ROS_DISTRO-tf2-msgs')
+            'ros-$ROS_DISTRO-simulation-interfaces ros-$ROS_DISTRO-tf2-msgs'
+        )
     found = store.find(files)
     if found is not None:
         return found, False
     cache = objects.folder()
     if cache is None:
         raise InterfaceBuildError(
-            f'there is no folder to keep them in; name a writable one by {objects.VARIABLE}')
+            f'there is no folder to keep them in; name a writable one by {objects.VARIABLE}'
+        )
     path = cache / 'interfaces' / store.key_of(files, beside)
     path.parent.mkdir(exist_ok=True, mode=0o700)
     with store.locked(path):
@@ -107,21 +126,30 @@ class _Builder:
         python = Path(sysconfig.get_path('include'))
         for file, remedy in (
             (python / 'Python.h', 'apt install python3-dev'),
-            (headers / 'rosidl_runtime_c', (
-                'the ROS wheels bring it: install them anew (make clean, then make run)')),
+            (
+                headers / 'rosidl_runtime_c',
+                ('the ROS wheels bring it: install them anew (make clean, then make run)'),
+            ),
         ):
             if not file.exists():
                 raise InterfaceBuildError(f'there is no {file}: {remedy}')
         self._includes = [
-            f'-I{each}' for each in (
-                *(folder / name for name in _GENERATORS), python, numpy.get_include(), headers,
-                *sorted(each for each in headers.iterdir() if each.is_dir()))]
+            f'-I{each}'
+            for each in (
+                *(folder / name for name in _GENERATORS),
+                python,
+                numpy.get_include(),
+                headers,
+                *sorted(each for each in headers.iterdir() if each.is_dir()),
+            )
+        ]
         # the generators find each other's templates by it, the wheels do not set it
         self._environment = {**os.environ, 'AMENT_PREFIX_PATH': str(self._wheels), 'LC_ALL': 'C'}
 
     def build(self, packages: list[Package]) -> None:
         """Build all packages, on all processors."""
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+
             def all_of(calls: Iterable[Callable[[], None]]) -> None:
                 for future in [pool.submit(call) for call in calls]:
                     future.result()
@@ -129,11 +157,12 @@ class _Builder:
             all_of(partial(self._describe, each) for each in packages)
             # the largest first, so that no processor waits long for the last
             ordered = sorted(packages, key=lambda each: -len(each.interfaces))
-            all_of(
-                partial(self._generate, each, one) for one in _GENERATORS for each in ordered)
+            all_of(partial(self._generate, each, one) for one in _GENERATORS for each in ordered)
             all_of(
                 partial(self._run, each)
-                for package in ordered for each in self._compilations(package))
+                for package in ordered
+                for each in self._compilations(package)
+            )
             all_of(partial(self._install, each) for each in packages)
         self._check(packages)
 
@@ -146,16 +175,25 @@ class _Builder:
             path = share / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding='utf-8')
-        self._run([
-            sys.executable, '-c',
-            'import sys; from pathlib import Path; from rosidl_adapter import convert_to_idl\n'
-            'share = Path(sys.argv[1])\n'
-            'for file in sys.argv[3:]: convert_to_idl(share, sys.argv[2], Path(file), share)',
-            str(share), package.name, *package.interfaces])
+        self._run(
+            [
+                sys.executable,
+                '-c',
+                'import sys; from pathlib import Path; from rosidl_adapter import convert_to_idl\n'
+                'share = Path(sys.argv[1])\n'
+                'for file in sys.argv[3:]: convert_to_idl(share, sys.argv[2], Path(file), share)',
+                str(share),
+                package.name,
+                *package.interfaces,
+            ]
+        )
         depends = sorted({*package.dependencies, *_IMPLIED})
         self._generator(
-            package, _HASHES, share,
-            include_paths=[f'{name}:{self._wheels / "share" / name}' for name in depends])
+            package,
+            _HASHES,
+            share,
+            include_paths=[f'{name}:{self._wheels / "share" / name}' for name in depends],
+        )
 
     def _generate(self, package: Package, generator: str) -> None:
         """Let a generator write its code for a package."""
@@ -164,8 +202,10 @@ class _Builder:
         if generator == 'rosidl_generator_c':
             told = {
                 'type_description_tuples': [
-                    f'{idl}:{(share / idl).with_suffix(".json")}' for idl in _idls(package)],
-                'ros_interface_files': [str(share / file) for file in package.interfaces]}
+                    f'{idl}:{(share / idl).with_suffix(".json")}' for idl in _idls(package)
+                ],
+                'ros_interface_files': [str(share / file) for file in package.interfaces],
+            }
         self._generator(package, generator, output, *_GENERATORS[generator], **told)
         template = f'{generator}__visibility_control.h'
         resource = self._wheels / 'share' / generator / 'resource' / f'{template}.in'
@@ -174,7 +214,8 @@ class _Builder:
             text = text.replace('@PROJECT_NAME_UPPER@', package.name.upper())
             (output / 'msg').mkdir(parents=True, exist_ok=True)
             (output / 'msg' / template).write_text(
-                text.replace('@PROJECT_NAME@', package.name), encoding='utf-8')
+                text.replace('@PROJECT_NAME@', package.name), encoding='utf-8'
+            )
 
     def _compilations(self, package: Package) -> list[list[str]]:
         """
@@ -196,36 +237,74 @@ class _Builder:
                     joint.write_text(''.join(f'#include "{each}"\n' for each in together))
                     alone.append(joint)
                 commands += [
-                    [*compiler, *_FLAGS, '-c', str(source), '-o',
-                     str(folder / f'{number}{suffix}.o'), *self._includes]
-                    for number, source in enumerate(alone)]
+                    [
+                        *compiler,
+                        *_FLAGS,
+                        '-c',
+                        str(source),
+                        '-o',
+                        str(folder / f'{number}{suffix}.o'),
+                        *self._includes,
+                    ]
+                    for number, source in enumerate(alone)
+                ]
         return commands
 
     def _install(self, package: Package) -> None:
         """Link a package, and put what is to be kept into the prefix."""
         folder = store.python_path(self._prefix) / package.name
         shutil.copytree(
-            self._sources(package, 'rosidl_generator_py'), folder,
-            ignore=shutil.ignore_patterns('*.c'))
+            self._sources(package, 'rosidl_generator_py'),
+            folder,
+            ignore=shutil.ignore_patterns('*.c'),
+        )
         (folder / '__init__.py').touch()
         depends = sorted({*package.dependencies, *_IMPLIED})
-        used = ['-Wl,--as-needed', f'-L{self._wheels / "lib"}', *(
-            f'-l{name}' for name in _RUNTIME)]
+        used = [
+            '-Wl,--as-needed',
+            f'-L{self._wheels / "lib"}',
+            *(f'-l{name}' for name in _RUNTIME),
+        ]
         own: list[str] = []
         for generator in _LIBRARIES:
             name = f'lib{package.name}__{generator}.so'
-            self._link(package, [generator], folder / name, [
-                f'-Wl,-soname,{name}', *own[:1], *used,
-                *(f'-l{depend}__{generator}' for depend in depends)])
+            self._link(
+                package,
+                [generator],
+                folder / name,
+                [
+                    f'-Wl,-soname,{name}',
+                    *own[:1],
+                    *used,
+                    *(f'-l{depend}__{generator}' for depend in depends),
+                ],
+            )
             own.append(str(folder / name))
         others = [name for name in _GENERATORS if name not in _LIBRARIES]
         module = f'{package.name}_s__rosidl_typesupport_c{sysconfig.get_config_var("EXT_SUFFIX")}'
-        self._link(package, others, folder / module, ['-Wl,--no-as-needed', *own, *used, *(
-            f'-l{depend}__{name}' for depend in depends
-            for name in ('rosidl_generator_c', 'rosidl_generator_py', 'rosidl_typesupport_c'))])
+        self._link(
+            package,
+            others,
+            folder / module,
+            [
+                '-Wl,--no-as-needed',
+                *own,
+                *used,
+                *(
+                    f'-l{depend}__{name}'
+                    for depend in depends
+                    for name in (
+                        'rosidl_generator_c',
+                        'rosidl_generator_py',
+                        'rosidl_typesupport_c',
+                    )
+                ),
+            ],
+        )
         self._share(package).joinpath('package.xml').write_text(
             f'<package format="3"><name>{package.name}</name>'
-            f'<version>{package.version}</version></package>\n')
+            f'<version>{package.version}</version></package>\n'
+        )
         files = [*package.interfaces, *_idls(package)]
         index = self._prefix / 'share' / 'ament_index' / 'resource_index'
         for kind, text in (('packages', ''), ('rosidl_interfaces', '\n'.join(sorted(files)))):
@@ -236,19 +315,33 @@ class _Builder:
         self, package: Package, generators: list[str], library: Path, options: list[str]
     ) -> None:
         found = sorted(
-            path for each in generators for path in self._objects(package, each).glob('*.o'))
-        self._run([
-            *self._cxx, '-shared', '-o', str(library), *map(str, found), '-Wl,-rpath,$ORIGIN',
-            *options])
+            path for each in generators for path in self._objects(package, each).glob('*.o')
+        )
+        self._run(
+            [
+                *self._cxx,
+                '-shared',
+                '-o',
+                str(library),
+                *map(str, found),
+                '-Wl,-rpath,$ORIGIN',
+                *options,
+            ]
+        )
 
     def _check(self, packages: list[Package]) -> None:
         """Load every type in a process of its own; raises InterfaceBuildError."""
         names = [
             f'{package.name}/{Path(file).with_suffix("").as_posix()}'
-            for package in packages for file in package.interfaces]
-        path = os.pathsep.join([
-            str(store.python_path(self._prefix)),
-            *filter(None, [os.environ.get('PYTHONPATH', '')])])
+            for package in packages
+            for file in package.interfaces
+        ]
+        path = os.pathsep.join(
+            [
+                str(store.python_path(self._prefix)),
+                *filter(None, [os.environ.get('PYTHONPATH', '')]),
+            ]
+        )
         self._environment['PYTHONPATH'] = path
         self._run([sys.executable, '-c', _CHECK, *names])
 
@@ -260,19 +353,32 @@ class _Builder:
         share = self._share(package)
         depends = sorted({*package.dependencies, *_IMPLIED})
         arguments = self._folder / f'{generator}-{package.name}.json'
-        arguments.write_text(json.dumps({
-            'package_name': package.name,
-            'idl_tuples': [f'{share}:{idl}' for idl in _idls(package)],
-            'ros_interface_dependencies': [
-                f'{name}:{path}' for name in depends
-                for path in sorted((self._wheels / 'share' / name).glob('*/*.idl'))],
-            'output_dir': str(output),
-            'template_dir': str(self._wheels / 'share' / generator / 'resource'),
-            'target_dependencies': [str(share / idl) for idl in _idls(package)],
-            **told}))
-        self._run([
-            sys.executable, str(self._wheels / 'lib' / generator / generator),
-            '--generator-arguments-file', str(arguments), *options])
+        arguments.write_text(
+            json.dumps(
+                {
+                    'package_name': package.name,
+                    'idl_tuples': [f'{share}:{idl}' for idl in _idls(package)],
+                    'ros_interface_dependencies': [
+                        f'{name}:{path}'
+                        for name in depends
+                        for path in sorted((self._wheels / 'share' / name).glob('*/*.idl'))
+                    ],
+                    'output_dir': str(output),
+                    'template_dir': str(self._wheels / 'share' / generator / 'resource'),
+                    'target_dependencies': [str(share / idl) for idl in _idls(package)],
+                    **told,
+                }
+            )
+        )
+        self._run(
+            [
+                sys.executable,
+                str(self._wheels / 'lib' / generator / generator),
+                '--generator-arguments-file',
+                str(arguments),
+                *options,
+            ]
+        )
 
     def _share(self, package: Package) -> Path:
         return self._prefix / 'share' / package.name
@@ -285,12 +391,20 @@ class _Builder:
 
     def _run(self, command: list[str]) -> None:
         done = subprocess.run(
-            command, env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors='replace', check=False)
+            command,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            check=False,
+        )
         if done.returncode:
             raise InterfaceBuildError(
                 f'{shlex.join(command)[:300]} … ended with {done.returncode}:\n'
-                f'{done.stdout[-3000:]}')
+                f'{done.stdout[-3000:]}'
+            )
 
 
 def _idls(package: Package) -> list[str]:
@@ -306,4 +420,5 @@ def _compiler(variable: str, *names: str) -> list[str]:
             return [found]
     raise InterfaceBuildError(
         f'there is no compiler: neither {variable} in the environment nor {" or ".join(names)}. '
-        'Install one: apt install g++ python3-dev')
+        'Install one: apt install g++ python3-dev'
+    )

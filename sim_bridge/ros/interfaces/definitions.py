@@ -36,9 +36,11 @@ def read(path: Path) -> Package:
     head, *sections = ('\n' + path.read_text(encoding='utf-8')).split('\n' + _INTERFACE)
     lines = head.splitlines()
     ((name, version),) = (
-        line.removeprefix(_PACKAGE).split() for line in lines if line.startswith(_PACKAGE))
+        line.removeprefix(_PACKAGE).split() for line in lines if line.startswith(_PACKAGE)
+    )
     (dependencies,) = (
-        line.removeprefix(_DEPENDS).split() for line in lines if line.startswith(_DEPENDS))
+        line.removeprefix(_DEPENDS).split() for line in lines if line.startswith(_DEPENDS)
+    )
     interfaces = {}
     for section in sections:
         file, _, text = section.partition('\n')

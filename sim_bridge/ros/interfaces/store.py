@@ -24,7 +24,8 @@ from sim_bridge.ros.interfaces import definitions
 
 # the generators, what generated code links to, and numpy, by the names of their metadata
 _WHEELS = re.compile(
-    r'(?:ros_(?:rosidl_\w+|fastcdr|rcutils|rmw|\w+_(?:msgs|interfaces))|numpy)-[\w.]+\.dist-info')
+    r'(?:ros_(?:rosidl_\w+|fastcdr|rcutils|rmw|\w+_(?:msgs|interfaces))|numpy)-[\w.]+\.dist-info'
+)
 # other releases of numpy than those with another first number have the same layout
 _NUMPY_MINOR = re.compile(r'(?<=^numpy-\d)[\d.]*')
 
@@ -42,9 +43,12 @@ def wheels() -> list[str] | None:
     if not any(name.startswith('ros_rclpy-') for name in names):
         return None
     return sorted(
-        _NUMPY_MINOR.sub('', name) for name in names if _WHEELS.fullmatch(name)
+        _NUMPY_MINOR.sub('', name)
+        for name in names
+        if _WHEELS.fullmatch(name)
         # those for tests must not change the key
-        and not name.startswith(('ros_test_msgs', 'ros_lifecycle_msgs')))
+        and not name.startswith(('ros_test_msgs', 'ros_lifecycle_msgs'))
+    )
 
 
 def key_of(files: Iterable[Path], beside: Iterable[str]) -> str:
@@ -69,8 +73,11 @@ def find(files: Iterable[Path] | None = None) -> Path | None:
 
 def absence(package: str) -> str:
     """Return what to say where a package is not installed: how to get it."""
-    way = ('apt install ros-$ROS_DISTRO-' + package.replace('_', '-') if wheels() is None
-           else '`sim_bridge interfaces`')
+    way = (
+        'apt install ros-$ROS_DISTRO-' + package.replace('_', '-')
+        if wheels() is None
+        else '`sim_bridge interfaces`'
+    )
     return f'{package} is not installed; {way} installs it'
 
 

@@ -58,6 +58,7 @@ class ManagedNode(PollingMixin, LifecycleNode):
 
 def _refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Refuse a transition that is invalid in the present state, where rclpy would raise."""
+
     def change_or_refuse(request: Any, response: Any) -> Any:
         try:
             return change(request, response)

@@ -43,23 +43,31 @@ class Neighbours:
         own = self._node.get_fully_qualified_name()
         names = [_full(*name) for name in self._node.get_node_names_and_namespaces()]
         if names.count(own) > 1:
-            yield (f'another node has the name {own}: its parameters, services and topics are '
-                   f'the same. {_REMEDY}, or start it in another namespace')
+            yield (
+                f'another node has the name {own}: its parameters, services and topics are '
+                f'the same. {_REMEDY}, or start it in another namespace'
+            )
         clocks = self._publishers('/clock')
         if own in clocks:
             clocks.remove(own)
         if clocks:
-            yield (f'/clock is also published by {", ".join(clocks)}: simulated time jumps to and '
-                   f'fro. {_REMEDY}')
+            yield (
+                f'/clock is also published by {", ".join(clocks)}: simulated time jumps to and '
+                f'fro. {_REMEDY}'
+            )
         links = [name for name in self._publishers('/tf') if 'robot_state_publisher' in name]
         if self._publishes_links and links:
-            yield (f'/tf has the links twice: from this node and from {", ".join(links)}. Set '
-                   'publish_link_tf to false')
+            yield (
+                f'/tf has the links twice: from this node and from {", ".join(links)}. Set '
+                'publish_link_tf to false'
+            )
 
     def _publishers(self, topic: str) -> list[str]:
         """Return the full names of the nodes that publish on a topic, sorted."""
-        return sorted(_full(info.node_name, info.node_namespace)
-                      for info in self._node.get_publishers_info_by_topic(topic))
+        return sorted(
+            _full(info.node_name, info.node_namespace)
+            for info in self._node.get_publishers_info_by_topic(topic)
+        )
 
 
 def _full(name: str, namespace: str) -> str:

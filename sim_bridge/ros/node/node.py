@@ -73,7 +73,8 @@ class SimBridge:
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
         self.parameters = parameter_table.declare(
-            node, SimulatorParameters, self._apply).in_namespace(node.get_namespace())
+            node, SimulatorParameters, self._apply
+        ).in_namespace(node.get_namespace())
         self.begin()
 
     def begin(self) -> None:
@@ -111,7 +112,8 @@ class SimBridge:
         later = missing(simulator.world.units)
         if later:
             self._node.get_logger().info(
-                f'compiling {counted(len(later), "unit")} of kernels for contacts meanwhile')
+                f'compiling {counted(len(later), "unit")} of kernels for contacts meanwhile'
+            )
             background = Background()
             self._running.callback(background.close)
             background.submit(partial(build_apart, later))
@@ -160,8 +162,12 @@ class SimBridge:
         controls = JointControls(node, simulator.interfaces, parameters)
         self._announced.callback(controls.close)
         self._paced = paced = PacedSimulation(
-            simulator, parameters, node.get_logger(), node.faults,
-            parameters.paused or not is_active)
+            simulator,
+            parameters,
+            node.get_logger(),
+            node.faults,
+            parameters.paused or not is_active,
+        )
         self.pacer = pacer = paced.pacer
         # a scene may run the world otherwise than the parameters say; not so joints, whose
         # controls the first step sets
@@ -177,16 +183,28 @@ class SimBridge:
         closing(entities.close)
         closing(calls.close)
         self.control = control = SimulationControl(
-            node, pacer, simulator, entities, read_back, calls,
-            lambda: self.parameters.reset_clock, is_active)
+            node,
+            pacer,
+            simulator,
+            entities,
+            read_back,
+            calls,
+            lambda: self.parameters.reset_clock,
+            is_active,
+        )
         Services(services, control, simulator, lambda: self.parameters, entities)
         offer_standard_services(node, services, control, entities, simulator, calls)
         if optional_messages('control_msgs', 'action') is None:
             node.get_logger().info(
-                f'optional: no actions follow_joint_trajectory, since {absence("control_msgs")}')
+                f'optional: no actions follow_joint_trajectory, since {absence("control_msgs")}'
+            )
         Diagnostics(
-            node, pacer, simulator, parameters.diagnostics_rate,
-            None if page is None else page.show)
+            node,
+            pacer,
+            simulator,
+            parameters.diagnostics_rate,
+            None if page is None else page.show,
+        )
         if page is not None:
             page.serve(simulator, pacer, services, control, calls, parameters)
             paced.watch(page.after_tick, page.meanwhile)
@@ -246,13 +264,17 @@ class SimBridge:
     def _read_back_settings(self, simulator: Simulator) -> None:
         """Let the parameters say how the world is run."""
         now = simulator.settings
-        others = {name: value for name, value in now.items()
-                  if value != getattr(self.parameters, name)}
+        others = {
+            name: value for name, value in now.items() if value != getattr(self.parameters, name)
+        }
         if others and self._paced is not None:
             self._paced.follow(replace(self.parameters, **others))
-            self._node.set_parameters([
-                Parameter(name, value=list(value) if isinstance(value, tuple) else value)
-                for name, value in others.items()])
+            self._node.set_parameters(
+                [
+                    Parameter(name, value=list(value) if isinstance(value, tuple) else value)
+                    for name, value in others.items()
+                ]
+            )
 
     def _log_ready(self, simulator: Simulator, is_active: bool) -> None:
         parameters = self.parameters

@@ -27,8 +27,12 @@ class PacedSimulation:
     """Takes control steps of a simulator on behalf of `pacer`; implements `pacer.Paced`."""
 
     def __init__(
-        self, simulator: Simulator, parameters: SimulatorParameters, logger: RcutilsLogger,
-        faults: Faults, is_paused: bool,
+        self,
+        simulator: Simulator,
+        parameters: SimulatorParameters,
+        logger: RcutilsLogger,
+        faults: Faults,
+        is_paused: bool,
     ) -> None:
         """Prepare the thread, which `pacer.start` starts; is_paused: whether it starts paused."""
         self.tick = realtime.uninterrupted(simulator.tick)
@@ -39,8 +43,11 @@ class PacedSimulation:
         self._faults = faults
         self._is_rushing = False
         self.pacer = Pacer(
-            self, parameters.tick_ns, real_time_factor=parameters.real_time_factor,
-            paused=is_paused)
+            self,
+            parameters.tick_ns,
+            real_time_factor=parameters.real_time_factor,
+            paused=is_paused,
+        )
         simulator.lockstep.on_answer = self.pacer.wake
 
     def watch(self, after_tick: Callable[[], int], meanwhile: Callable[[], None]) -> None:
@@ -68,8 +75,11 @@ class PacedSimulation:
 
     def apply(self, parameters: SimulatorParameters) -> None:
         """Apply parameters that were set while running; raises SimBridgeError, applying none."""
-        changes = {name: getattr(parameters, name) for name in SETTINGS
-                   if getattr(parameters, name) != getattr(self._parameters, name)}
+        changes = {
+            name: getattr(parameters, name)
+            for name in SETTINGS
+            if getattr(parameters, name) != getattr(self._parameters, name)
+        }
         fields, before = parameters.force_fields, self._parameters.force_fields
         if fields and fields != before:
             checked_fields(self._simulator.world, fields)

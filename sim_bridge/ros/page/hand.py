@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.simulator import Simulator
 
 # the list of a message that a joint of this control takes
-_LISTS = {
-    'position': 'position', 'servo': 'position', 'velocity': 'velocity', 'effort': 'effort'}
+_LISTS = {'position': 'position', 'servo': 'position', 'velocity': 'velocity', 'effort': 'effort'}
 # of the timeout of commands, after which they are given again
 _SHARE = 0.5
 
@@ -52,18 +51,19 @@ class Hand:
     def joints(self) -> list[str]:
         """What is commanded, in words."""
         # a copy, as the physics thread may add or remove meanwhile
-        return [f'{robot}/{joint} {control} {value:.4g}'
-                for robot, held in list(self._held.items())
-                for joint, (control, value) in list(held.values.items())]
+        return [
+            f'{robot}/{joint} {control} {value:.4g}'
+            for robot, held in list(self._held.items())
+            for joint, (control, value) in list(held.values.items())
+        ]
 
-    def command(
-        self, interface: RobotInterface, joint: str, control: str, value: float
-    ) -> None:
+    def command(self, interface: RobotInterface, joint: str, control: str, value: float) -> None:
         """Command a joint by the control that it has. Raises StateError in lockstep."""
         if self._simulator.lockstep.sources:
             raise StateError(
                 'in lockstep steps wait for answers of '
-                f'{", ".join(self._simulator.lockstep.sources)}; there are no commands by hand')
+                f'{", ".join(self._simulator.lockstep.sources)}; there are no commands by hand'
+            )
         robot = interface.robot.name
         held = self._held.get(robot)
         if held is None or not self._is_valid(held):
@@ -90,18 +90,26 @@ class Hand:
 
     def _is_valid(self, held: _Held) -> bool:
         """Return whether a robot is there and was not reset since it was commanded."""
-        return (held.drops == held.interface.commands.drops
-                and held.interface in self._simulator.interfaces)
+        return (
+            held.drops == held.interface.commands.drops
+            and held.interface in self._simulator.interfaces
+        )
 
     def _give(self, held: _Held) -> None:
         self._given_ns = self._simulator.time_ns
         interface = held.interface
         topic = next(
-            each for each in interface.command_topics
-            if each.name == f'{interface.prefix}{STAMPED_TOPIC}')
+            each
+            for each in interface.command_topics
+            if each.name == f'{interface.prefix}{STAMPED_TOPIC}'
+        )
         for name in dict.fromkeys(_LISTS.values()):
-            given = {joint: value for joint, (control, value) in held.values.items()
-                     if _LISTS[control] == name}
+            given = {
+                joint: value
+                for joint, (control, value) in held.values.items()
+                if _LISTS[control] == name
+            }
             if given:
-                topic.take(serialize_cleanly(
-                    JointState(name=list(given), **{name: list(given.values())})))
+                topic.take(
+                    serialize_cleanly(JointState(name=list(given), **{name: list(given.values())}))
+                )

@@ -67,8 +67,13 @@ class LivePage:
         self._tell('progress', progress.summary)
 
     def serve(
-        self, simulator: Simulator, pacer: Pacer, services: DeferredServices,
-        control: SimulationControl, calls: ExecutorCalls, parameters: SimulatorParameters,
+        self,
+        simulator: Simulator,
+        pacer: Pacer,
+        services: DeferredServices,
+        control: SimulationControl,
+        calls: ExecutorCalls,
+        parameters: SimulatorParameters,
     ) -> None:
         """Show a simulation and obey the page from now on; before the physics thread starts."""
         self._simulator, self._pacer, self._calls = simulator, pacer, calls
@@ -77,10 +82,12 @@ class LivePage:
         looks = round(_SHARE * timeout_ns / parameters.tick_ns) if timeout_ns else _MOST_STEPS
         self._most_steps = max(1, min(_MOST_STEPS, looks))
         self._requests = Requests(
-            self._node, services, control, simulator, self._hand, self._page.tell)
+            self._node, services, control, simulator, self._hand, self._page.tell
+        )
         robots = ', '.join(each.robot.name for each in simulator.interfaces)
         self._feed = Feed(
-            self._page, simulator.world, robots or 'sim_bridge', self._requests.abilities)
+            self._page, simulator.world, robots or 'sim_bridge', self._requests.abilities
+        )
         self._node.create_subscription(Log, '/rosout', self._hear, _LOG_QOS)
         guard = self._node.faults.guard
         self._publish = guard('the live page', self._write_frame)
@@ -145,7 +152,8 @@ class LivePage:
             if not self._is_over:
                 self._is_over = True
                 self._node.get_logger().error(
-                    f'there is no live page: {request.values["text"]}. The simulation goes on')
+                    f'there is no live page: {request.values["text"]}. The simulation goes on'
+                )
                 self._let_go()
         elif self._feed is None:
             self._tell('warning', 'not loaded yet')
@@ -173,8 +181,11 @@ class LivePage:
         timing = (ticks - self._ticks, missed - self._missed, *statistics.since(self._ticks))
         self._ticks, self._missed = ticks, missed
         self._feed.publish(
-            pacer.is_paused, pacer.real_time_factor,
-            self._simulator.world.simulation.last_applied.pushes(), timing)
+            pacer.is_paused,
+            pacer.real_time_factor,
+            self._simulator.world.simulation.last_applied.pushes(),
+            timing,
+        )
 
     def _hear(self, message: Log) -> None:
         """Show this node's own warnings and errors."""
@@ -186,7 +197,8 @@ class LivePage:
         """Yield who publishes on which command topics of a robot."""
         for topic in interface.command_topics:
             infos = self._node.get_publishers_info_by_topic(
-                self._node.resolve_topic_name(topic.name))
+                self._node.resolve_topic_name(topic.name)
+            )
             if infos:
                 names = sorted({info.node_name for info in infos})
                 yield f'{topic.name}: from {", ".join(names)}'

@@ -39,18 +39,33 @@ class Requests:
     """
 
     def __init__(
-        self, node: Node, services: DeferredServices, control: SimulationControl,
-        simulator: Simulator, hand: Hand, tell: Callable[[Notice], None],
+        self,
+        node: Node,
+        services: DeferredServices,
+        control: SimulationControl,
+        simulator: Simulator,
+        hand: Hand,
+        tell: Callable[[Notice], None],
     ) -> None:
         """Prepare; tell: shows a notice."""
         self._node, self._services, self._control = node, services, control
         self._simulator, self._hand, self._tell = simulator, hand, tell
         self._calls: dict[str, Callable[..., None]] = {
-            'pause': self._pause, 'play': self._play, 'step': self._step,
-            'speed': self._set_speed, 'reset': self._reset, 'save': self._save,
-            'restore': self._restore, 'forget': self._forget, 'command': self._command,
-            'release': self._release, 'trajectory': self._follow, 'drag': self._drag,
-            'drop': self._drop, 'push': self._push}
+            'pause': self._pause,
+            'play': self._play,
+            'step': self._step,
+            'speed': self._set_speed,
+            'reset': self._reset,
+            'save': self._save,
+            'restore': self._restore,
+            'forget': self._forget,
+            'command': self._command,
+            'release': self._release,
+            'trajectory': self._follow,
+            'drag': self._drag,
+            'drop': self._drop,
+            'push': self._push,
+        }
         self.abilities = frozenset(self._calls)
 
     def obey(self, request: Request) -> None:
@@ -71,6 +86,7 @@ class Requests:
 
     def _on_physics(self, function: Callable[[], None]) -> None:
         """Call a function between two control steps; its errors are told."""
+
         def attempt() -> None:
             try:
                 function()
@@ -125,28 +141,33 @@ class Requests:
         self._on_physics(partial(self._hand.release, robot))
 
     def _follow(
-        self, robot: str, joints: Sequence[str], times: Sequence[float],
+        self,
+        robot: str,
+        joints: Sequence[str],
+        times: Sequence[float],
         positions: Sequence[Sequence[float]],
     ) -> None:
         """Follow a trajectory as one from a topic. times: from now [s]."""
         interface = self._interface(robot)
         topics = {topic.name: topic for topic in interface.command_topics}
         controllers = interface.trajectories.controllers
-        found = next(
-            (each for each in controllers if set(joints) <= set(each.joints)), None)
+        found = next((each for each in controllers if set(joints) <= set(each.joints)), None)
         if found is None:
             raise InvalidValueError(
-                'joints of the trajectory', list(joints), 'those of one controller: ' + '; '.join(
-                    f'{each.name}: {", ".join(each.joints)}' for each in controllers),
-                f'robot {robot!r}')
+                'joints of the trajectory',
+                list(joints),
+                'those of one controller: '
+                + '; '.join(f'{each.name}: {", ".join(each.joints)}' for each in controllers),
+                f'robot {robot!r}',
+            )
         points = [
             JointTrajectoryPoint(positions=list(row), time_from_start=_duration(time_s))
-            for time_s, row in zip(times, positions, strict=True)]
+            for time_s, row in zip(times, positions, strict=True)
+        ]
         message = JointTrajectory(joint_names=list(joints), points=points)
         # or its joints would be taken back
         self._release(robot)
-        topics[f'{interface.prefix}{found.name}/joint_trajectory'].take(
-            serialize_cleanly(message))
+        topics[f'{interface.prefix}{found.name}/joint_trajectory'].take(serialize_cleanly(message))
 
     def _drag(
         self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
@@ -161,13 +182,16 @@ class Requests:
 
     def _set(self, name: str, value: Any) -> None:
         """Set a parameter of the node. Raises InvalidValueError with the reason it refuses for."""
-        result, = self._node.set_parameters([Parameter(name, value=value)])
+        (result,) = self._node.set_parameters([Parameter(name, value=value)])
         if not result.successful:
             raise SimBridgeError(result.reason)
 
     def _interface(self, robot: str) -> RobotInterface:
-        return ByName('robot', 'the simulation', {
-            each.robot.name: each for each in self._simulator.interfaces})[robot]
+        return ByName(
+            'robot',
+            'the simulation',
+            {each.robot.name: each for each in self._simulator.interfaces},
+        )[robot]
 
     # --- on the physics thread -------------------------------------------------------------------
 
@@ -176,8 +200,13 @@ class Requests:
     ) -> None:
         self._simulator.pull(robot, link, point, target)
         if point is not None and self._simulator.world.robots[robot].hold:
-            self._tell(Notice('warning', f'the joints of {robot} are locked until a command '
-                              'comes; the sliders give one'))
+            self._tell(
+                Notice(
+                    'warning',
+                    f'the joints of {robot} are locked until a command '
+                    'comes; the sliders give one',
+                )
+            )
 
     def _pause_and_step(self, steps: int) -> None:
         if self._control.phase is Phase.PLAYING:
@@ -191,7 +220,11 @@ class Requests:
 
 def _duration(time_s: float) -> Duration:
     """Return a time [s] as a message."""
-    nanoseconds = round(1e9 * number_from(
-        'time of a point', time_s, 0.0, _LONGEST_S, '', f'a number from 0 to {_LONGEST_S:g} s'))
+    nanoseconds = round(
+        1e9
+        * number_from(
+            'time of a point', time_s, 0.0, _LONGEST_S, '', f'a number from 0 to {_LONGEST_S:g} s'
+        )
+    )
     sec, nanosec = divmod(nanoseconds, 1_000_000_000)
     return Duration(sec=sec, nanosec=nanosec)

@@ -43,7 +43,8 @@ def initial_values(description: RobotDescription) -> dict[str, float]:
         if not lower <= value <= upper:
             expected = f'a number from {lower:g} to {upper:g}, its limits [rad or m]'
             raise InvalidValueError(
-                'initial_value', text, expected, f'ros2_control, joint {name!r}')
+                'initial_value', text, expected, f'ros2_control, joint {name!r}'
+            )
         values[name] = value
     return values
 

@@ -15,7 +15,10 @@ from sim_bridge.ros.params.robot_parameters import (
 
 
 def values_nearby(
-    node: str, world: str, robot: str, package_paths: Iterable[str | Path] = (),
+    node: str,
+    world: str,
+    robot: str,
+    package_paths: Iterable[str | Path] = (),
     params: str | Path | None = None,
 ) -> dict[str, Any]:
     """

@@ -60,7 +60,8 @@ def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
     names: dict[str, dict[str, bool]] = {}
     # blocks have no default, and are there as comments
     for node, block, name in re.findall(
-            r'^(?:/\*\*/(\w+)|    (# (?=\w+:$))?(\w+)):', text, re.MULTILINE):
+        r'^(?:/\*\*/(\w+)|    (# (?=\w+:$))?(\w+)):', text, re.MULTILINE
+    ):
         if node:
             names[node] = {}
         else:
@@ -96,9 +97,7 @@ def check_parameter_name(name: str, node: str) -> None:
     raise UnknownNameError('parameter', name, known, place)
 
 
-def parameter_blocks(
-    tree: Mapping[str, Any], path: str = ''
-) -> Iterator[tuple[str, Any, int]]:
+def parameter_blocks(tree: Mapping[str, Any], path: str = '') -> Iterator[tuple[str, Any, int]]:
     """Yield all ros__parameters blocks: the pattern of their node's name, content and line."""
     for key, value in tree.items():
         if key == 'ros__parameters':
@@ -111,13 +110,16 @@ def _has_strays(tree: Mapping[str, Any]) -> bool:
     """Return whether values stand outside all ros__parameters blocks, which ROS refuses."""
     return any(
         _has_strays(value) if isinstance(value, Mapping) else value is not None
-        for key, value in tree.items() if key != 'ros__parameters')
+        for key, value in tree.items()
+        if key != 'ros__parameters'
+    )
 
 
 def _matches(pattern: str, node: str) -> bool:
     expression = ''.join(
         {'/**': '(/[^/]+)*', '/*': '/[^/]+'}.get(part, re.escape(part))
-        for part in re.findall(r'/[^/]*', pattern))
+        for part in re.findall(r'/[^/]*', pattern)
+    )
     return re.fullmatch(expression, node) is not None
 
 

@@ -43,8 +43,12 @@ Table = TypeVar('Table')
 _LARGEST = {'int': 2**63 - 1, 'float': 1.7976931348623157e308}
 
 _wrap = functools.partial(
-    textwrap.wrap, width=99, initial_indent='    # ', subsequent_indent='    # ',
-    break_on_hyphens=False)
+    textwrap.wrap,
+    width=99,
+    initial_indent='    # ',
+    subsequent_indent='    # ',
+    break_on_hyphens=False,
+)
 
 BLOCK = 'dict[str, Any]'
 """The kind of a parameter that is a block of further ones."""
@@ -228,8 +232,7 @@ def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> T
     known = specifications(table)
     for name in values:
         if name not in known:
-            raise UnknownNameError(
-                'parameter', block + name, [f'{block}{each}' for each in known])
+            raise UnknownNameError('parameter', block + name, [f'{block}{each}' for each in known])
     return table(**{name: known[name].check(value, block) for name, value in values.items()})
 
 
@@ -273,9 +276,7 @@ def declare(
     return values
 
 
-def from_flat(
-    table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
-) -> Table:
+def from_flat(table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]) -> Table:
     """
     Return a table from a node's parameters, with members of blocks as 'block.name'.
 
@@ -290,7 +291,8 @@ def _sorted_out(
     """Return the table, and the given parameters that are members of blocks, by block."""
     known = specifications(table)
     blocks: dict[str, dict[str, Any]] = {
-        name: {} for name, spec in known.items() if spec.kind == BLOCK}
+        name: {} for name, spec in known.items() if spec.kind == BLOCK
+    }
     own = {}
     for name, value in given.items():
         block = name.split('.')[0]
@@ -327,7 +329,10 @@ class _Watcher:
     """Checks parameters that are set while the node runs, and passes them on."""
 
     def __init__(
-        self, node: Node, values: Any, known: Mapping[str, Specification],
+        self,
+        node: Node,
+        values: Any,
+        known: Mapping[str, Specification],
         on_change: Callable[[Any], None] | None,
     ) -> None:
         self._values, self._known, self._on_change = values, known, on_change

@@ -26,7 +26,8 @@ SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
 def _rate(of: str, default: float = 0.0) -> Any:
     """Return the parameter for the rate of a topic."""
     return parameter(
-        default, f'Rate of {of} in simulated time; 0 for every control step', unit='Hz', low=0.0)
+        default, f'Rate of {of} in simulated time; 0 for every control step', unit='Hz', low=0.0
+    )
 
 
 @dataclass(frozen=True)
@@ -107,18 +108,16 @@ class SimulatorParameters:
         'has ground',
     )
     friction: float = parameter(
-        1.0, "Coefficient of friction of the material 'default', used where none is named",
-        low=0.0,
+        1.0, "Coefficient of friction of the material 'default', used where none is named", low=0.0
     )
     restitution: float = parameter(
-        0.0, "Coefficient of restitution of the material 'default'",
-        low=0.0, high=1.0,
+        0.0, "Coefficient of restitution of the material 'default'", low=0.0, high=1.0
     )
     collisions: str = parameter(
         'hull',
         "How collision meshes collide: each as its convex 'hull', as several 'hulls' (by convex "
         "decomposition, at first seconds to minutes), or as its triangles ('mesh'); 'none': the "
-        "robot collides with nothing",
+        'robot collides with nothing',
         choices=('hull', 'hulls', 'mesh', 'none'),
     )
     missing_meshes: str = parameter(
@@ -205,7 +204,8 @@ class SimulatorParameters:
         read_only=False,
     )
     snapshot: str = parameter(
-        'default', 'Name of the snapshot for ~/save_snapshot and ~/restore_snapshot',
+        'default',
+        'Name of the snapshot for ~/save_snapshot and ~/restore_snapshot',
         read_only=False,
     )
     realtime_priority: int = parameter(
@@ -240,7 +240,8 @@ class SimulatorParameters:
         0.0,
         'Wall time after which a control step is taken without the missing answers; counted on '
         '/diagnostics; 0 for never',
-        unit='s', low=0.0,
+        unit='s',
+        low=0.0,
     )
     hold_until_first_command: bool = parameter(
         True, 'Lock all joints until the first command, at start and after ~/reset'
@@ -450,7 +451,8 @@ class SimulatorParameters:
             check_values(self.world_values)
             if not self.world:
                 raise InvalidValueError(
-                    "parameter 'world_values'", self.world_values, 'none without a `world`')
+                    "parameter 'world_values'", self.world_values, 'none without a `world`'
+                )
 
     def in_namespace(self, namespace: str) -> SimulatorParameters:
         """Return the parameters of a node in a namespace, with the prefix of its frames."""

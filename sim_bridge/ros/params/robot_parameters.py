@@ -42,7 +42,8 @@ def robots_of(
         yield from (
             (each.namespace, each.urdf, each.controller or controller_for(each.urdf))
             for each in read_scene(world).robots
-            if not each.is_object and _has_joints(each.urdf))
+            if not each.is_object and _has_joints(each.urdf)
+        )
     if (robot or not world) and not is_openplx(robot) and _has_joints(robot):
         name = robot or DEFAULT_ROBOT
         yield '', name, controller_for(name, package_paths)
@@ -88,9 +89,7 @@ def is_openplx(robot: str, package_paths: Iterable[str | Path] = ()) -> bool:
         return robot.endswith(SUFFIX)
 
 
-def parameter_file_beside(
-    robot: str, package_paths: Iterable[str | Path] = ()
-) -> Path | None:
+def parameter_file_beside(robot: str, package_paths: Iterable[str | Path] = ()) -> Path | None:
     """
     Return the path of `quadruped.params.yaml` beside `quadruped.urdf`; None without such a file.
 

@@ -30,8 +30,9 @@ define void @handle(i32 %signal) {{
 @cache
 def _handler(code: int) -> int:
     """Return the address of a signal handler that exits with `code`."""
-    return llvm.load(llvm.compile_text(_HANDLER.format(code=code)), 'handle',
-                     f'exit with {code}', ('_exit',))
+    return llvm.load(
+        llvm.compile_text(_HANDLER.format(code=code)), 'handle', f'exit with {code}', ('_exit',)
+    )
 
 
 @contextlib.contextmanager

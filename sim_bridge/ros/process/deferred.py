@@ -60,7 +60,8 @@ class DeferredServices:
         """
         service = self._node.create_service(kind, name, lambda request, response: request)
         take_over_responses(
-            service, lambda request, answer: self.take(kind, request, handler, refuse, answer))
+            service, lambda request, answer: self.take(kind, request, handler, refuse, answer)
+        )
 
     def take(
         self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer
@@ -93,7 +94,12 @@ class _Request:
     """
 
     def __init__(
-        self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer,
+        self,
+        kind: Any,
+        request: Any,
+        handler: Handler,
+        refuse: Refusal,
+        answer: Answer,
         unanswered: set[_Request],
     ) -> None:
         self._kind, self._request, self._handler = kind, request, handler

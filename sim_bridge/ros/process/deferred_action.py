@@ -48,15 +48,23 @@ class DeferredActionServer:
             self.finish(goal, 'abort', action_type.Result())
 
         guard, what = node.faults.guard, f'action {name!r}'
-        self._goals = HeldGoals(ActionServer(
-            node, action_type, name,
-            execute_callback=lambda goal: None,
-            goal_callback=guard(
-                what, lambda goal: GoalResponse.ACCEPT if check(goal) else GoalResponse.REJECT,
-                lambda error, goal: GoalResponse.REJECT),
-            handle_accepted_callback=guard(what, accept, abort),
-            cancel_callback=guard(
-                what, request_cancel, lambda error, goal: CancelResponse.REJECT)))
+        self._goals = HeldGoals(
+            ActionServer(
+                node,
+                action_type,
+                name,
+                execute_callback=lambda goal: None,
+                goal_callback=guard(
+                    what,
+                    lambda goal: GoalResponse.ACCEPT if check(goal) else GoalResponse.REJECT,
+                    lambda error, goal: GoalResponse.REJECT,
+                ),
+                handle_accepted_callback=guard(what, accept, abort),
+                cancel_callback=guard(
+                    what, request_cancel, lambda error, goal: CancelResponse.REJECT
+                ),
+            )
+        )
 
     def finish(self, goal: ServerGoalHandle, transition: str, result: Any) -> None:
         """

@@ -27,7 +27,9 @@ def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> I
     try:
         descriptor = os.open(
             lock_file(domain, namespace, environment),
-            os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW,
+            0o600,
+        )
     except OSError:
         yield
         return
@@ -39,7 +41,8 @@ def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> I
             other = int(domain) + 1 if domain.isdigit() and int(domain) < 101 else 1
             raise StateError(
                 f'{told} runs on ROS domain {domain} already, and the two would mix their topics: '
-                f'end it, or set another domain for this one, as ROS_DOMAIN_ID={other}') from None
+                f'end it, or set another domain for this one, as ROS_DOMAIN_ID={other}'
+            ) from None
         except OSError:
             # a file system without locks
             yield
@@ -66,14 +69,16 @@ def any_domain(robot: str, environment: Mapping[str, str]) -> Iterator[int]:
     for domain in [*([int(own)] if own.isdigit() and int(own) else []), *others]:
         with contextlib.ExitStack() as stack:
             try:
-                stack.enter_context(domain_lock(
-                    robot, '', {**environment, 'ROS_DOMAIN_ID': str(domain)}))
+                stack.enter_context(
+                    domain_lock(robot, '', {**environment, 'ROS_DOMAIN_ID': str(domain)})
+                )
             except StateError:
                 continue
             yield domain
             return
     raise StateError(
-        f'all ROS domains from {_DOMAINS.start} to {_DOMAINS.stop - 1} of this machine are in use')
+        f'all ROS domains from {_DOMAINS.start} to {_DOMAINS.stop - 1} of this machine are in use'
+    )
 
 
 def lock_file(domain: str, namespace: str, environment: Mapping[str, str]) -> Path:

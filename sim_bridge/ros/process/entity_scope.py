@@ -47,10 +47,13 @@ class EntityScope:
         finally:
             for listing, known in before.items():
                 self._found[listing] += [
-                    entity for entity in getattr(self._node, listing)
-                    if not any(entity is one for one in known)]
+                    entity
+                    for entity in getattr(self._node, listing)
+                    if not any(entity is one for one in known)
+                ]
             self._actions += [
-                server for server in action_servers(self._node) if server not in servers]
+                server for server in action_servers(self._node) if server not in servers
+            ]
 
     def destroy(self) -> None:
         """Destroy all of them, on the executor's thread or after it has spun."""

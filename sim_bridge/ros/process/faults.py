@@ -53,10 +53,13 @@ class Faults:
             trace = ''.join(traceback.format_exception(type(error), error, error.__traceback__))
             self._logger().error(
                 f'{what} failed; the node goes on. Further failures in the same place are only '
-                f'counted, on /diagnostics.\n{trace}')
+                f'counted, on /diagnostics.\n{trace}'
+            )
 
     def guard(
-        self, what: str, callback: Callable[..., Any],
+        self,
+        what: str,
+        callback: Callable[..., Any],
         fallback: Callable[..., Any] = lambda error, *given: None,
     ) -> Callable[..., Any]:
         """
@@ -65,6 +68,7 @@ class Faults:
         what: its name in the log. fallback: called with the exception and the arguments of a
         callback that failed; returns what the callback should have returned.
         """
+
         @functools.wraps(callback)
         def guarded(*given: Any) -> Any:
             try:

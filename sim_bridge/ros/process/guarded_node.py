@@ -63,12 +63,17 @@ class GuardedMixin(_Mixed):
         return super().create_timer(timer_period_sec, guarded, *args, **options)
 
     def create_service(
-        self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], *args: Any,
+        self,
+        srv_type: Any,
+        srv_name: str,
+        callback: Callable[[Any, Any], Any],
+        *args: Any,
         **options: Any,
     ) -> Service:
         """Create a service, as `Node` does; where the callback fails, `message` says why."""
         guarded = self.faults.guard(
-            f'service {srv_name!r}', callback, functools.partial(_failed, srv_type))
+            f'service {srv_name!r}', callback, functools.partial(_failed, srv_type)
+        )
         return super().create_service(srv_type, srv_name, guarded, *args, **options)
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
@@ -88,7 +93,9 @@ class GuardedMixin(_Mixed):
         types = [descriptor.type for descriptor in descriptors]
         set_them = self.faults.guard(
             'setting ' + ', '.join(repr(each.name) for each in parameter_list),
-            super().set_parameters_atomically, lambda error, given: _refused(described(error)))
+            super().set_parameters_atomically,
+            lambda error, given: _refused(described(error)),
+        )
         result: SetParametersResult = set_them(parameter_list)
         if not result.successful:
             for descriptor, before in zip(descriptors, types, strict=True):
@@ -113,8 +120,11 @@ def _unknown(node: Node, name: str, declared: list[str]) -> UnknownNameError:
     block = name.partition('.')[0] + '.'
     settable = [each for each in declared if not node.describe_parameter(each).read_only]
     return UnknownNameError(
-        'parameter', name, [each for each in settable if each.startswith(block)] or settable,
-        f'node {node.get_fully_qualified_name()}')
+        'parameter',
+        name,
+        [each for each in settable if each.startswith(block)] or settable,
+        f'node {node.get_fully_qualified_name()}',
+    )
 
 
 class GuardedNode(GuardedMixin, Node):

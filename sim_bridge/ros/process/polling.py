@@ -74,8 +74,8 @@ class PollingMixin(GuardedMixin):
         callback = self.faults.guard(f'callback of topic {topic!r}', callback)
         least, qos = qos.depth, for_one_topic(qos)
         subscription = self.create_subscription(
-            message_type, topic, callback, qos, raw=True,
-            qos_overriding_options=overridable())
+            message_type, topic, callback, qos, raw=True, qos_overriding_options=overridable()
+        )
         # the executor is notified of the new subscription, but looks at it only after this
         self._polled.append(subscription)
         # of a depth of 0 it is the middleware that knows how many are kept

@@ -102,14 +102,13 @@ class _GraphError(Exception):
     """ROS refused to create a node: bad arguments, parameter files or names."""
 
 
-def _make_node(
-    kind: type[GuardedMixin], name: str, args: Sequence[str] | None
-) -> GuardedMixin:
+def _make_node(kind: type[GuardedMixin], name: str, args: Sequence[str] | None) -> GuardedMixin:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
         rclpy.init(
             args=None if args is None else list(args),
-            signal_handler_options=SignalHandlerOptions.NO)
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
         with realtime.undisturbed():
             return kind(name)
     except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError

@@ -146,7 +146,8 @@ class HeldGoals:
         # by goal, the headers of the result requests
         self._asked: dict[bytes, list[Any]] = {}
         self._answer_request: Callable[[Any], Awaitable[None]] = (
-            self._server._execute_get_result_request)
+            self._server._execute_get_result_request
+        )
         vars(server)['_execute_get_result_request'] = self._hold_request
         # what rclpy would do here is to begin the execute callback
         vars(server)['notify_execute'] = lambda goal, execute_callback: None

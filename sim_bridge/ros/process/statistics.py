@@ -71,8 +71,10 @@ class TickStatistics:
             return 0.0, 0.0
         end = self.ticks % self.WINDOW
         slots = slice(end - new, end) if end >= new else np.arange(end - new, end)
-        return (float(self._lateness_ns[slots].max()) * 1e-9,
-                float(self._duration_ns[slots].mean()) * 1e-9)
+        return (
+            float(self._lateness_ns[slots].max()) * 1e-9,
+            float(self._duration_ns[slots].mean()) * 1e-9,
+        )
 
     def report(self, now_ns: int) -> TimingReport:
         """Return a summary since the last report; the first covers everything so far."""

@@ -57,13 +57,17 @@ class AxisStates:
         self._crawlers = running_crawlers(robot)
         self.names = [*axes, *(crawler.name for crawler in self._crawlers)]
         self._run: np.ndarray = np.zeros(len(self._crawlers))
-        ends = np.cumsum([
-            len(robot.joint_names),
-            sum(len(joint.axes) for joint in robot.joints if len(joint.axes) > 1),
-            sum(len(joint.axes) for joint in robot.loop_joints.values()),
-            len(self._crawlers)]).tolist()
+        ends = np.cumsum(
+            [
+                len(robot.joint_names),
+                sum(len(joint.axes) for joint in robot.joints if len(joint.axes) > 1),
+                sum(len(joint.axes) for joint in robot.loop_joints.values()),
+                len(self._crawlers),
+            ]
+        ).tolist()
         self._single, self._several, self._loops, self._tracks = (
-            slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
+            slice(start, end) for start, end in zip([0, *ends], ends, strict=False)
+        )
         self.locate()
 
     def locate(self) -> None:
@@ -72,9 +76,11 @@ class AxisStates:
         several, closing = self._axes[self._several], self._axes[self._loops]
         blueprint, at = robot.blueprint, robot.offsets
         self._several_q = np.array(
-            [at.q + blueprint.joint_q[axis.joint.name] + axis.number for axis in several], int)
+            [at.q + blueprint.joint_q[axis.joint.name] + axis.number for axis in several], int
+        )
         self._several_v = np.array(
-            [at.v + blueprint.joint_v[axis.joint.name] + axis.number for axis in several], int)
+            [at.v + blueprint.joint_v[axis.joint.name] + axis.number for axis in several], int
+        )
         self._loop_axes = LoopAxes(robot.simulation, closing) if closing else None
 
     def advance(self, elapsed: float) -> None:

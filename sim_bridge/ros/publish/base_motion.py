@@ -25,9 +25,12 @@ class BaseMotion:
         self._free = None if is_free.all() else np.flatnonzero(is_free)
         free = [robots[row] for row in np.flatnonzero(is_free).tolist()]
         self._q, self._v = (
-            np.add.outer(starts, np.arange(size)).astype(int) for starts, size in (
+            np.add.outer(starts, np.arange(size)).astype(int)
+            for starts, size in (
                 ([robot.offsets.q for robot in free], 7),
-                ([robot.offsets.v for robot in free], 6)))
+                ([robot.offsets.v for robot in free], 6),
+            )
+        )
 
     def poses(self) -> np.ndarray:
         """Return (n, 7) positions [m] and quaternions x y z w, world."""

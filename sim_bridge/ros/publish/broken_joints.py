@@ -37,8 +37,7 @@ class BrokenJoints:
 
     def publish(self, time_ns: int) -> None:
         """Tell if other joints are broken than before; time_ns: of the message."""
-        if self._has_joints and not np.array_equal(
-                self._world.state.loop_broken, self._present):
+        if self._has_joints and not np.array_equal(self._world.state.loop_broken, self._present):
             self._tell(time_ns * 1e-9)
 
     def _tell(self, time: float) -> None:

@@ -73,13 +73,13 @@ def _points(state: State) -> np.ndarray:
     points['position'] = state.contact_point[:count]
     points['normal'] = state.contact_normal[:count]
     points['depth'] = -state.contact_gap[:count]
-    points['geometry_a'], points['geometry_b'] = (
-        state.contact_geometry[:count].T)
+    points['geometry_a'], points['geometry_b'] = state.contact_geometry[:count].T
     return points
 
 
 def _held(before: np.ndarray, now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which of the points of now are of pairs of before, and which of before of now."""
-    keys = [each['geometry_a'].astype(np.uint64) << 32 | each['geometry_b']
-            for each in (before, now)]
+    keys = [
+        each['geometry_a'].astype(np.uint64) << 32 | each['geometry_b'] for each in (before, now)
+    ]
     return np.isin(keys[1], keys[0]), np.isin(keys[0], keys[1])

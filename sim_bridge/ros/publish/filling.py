@@ -28,8 +28,13 @@ _SECOND = 1_000_000_000
 
 @entry
 def fill(
-    message: IntMatrix, copy: IntMatrix, law: FloatMatrix, latest_inout: IntVector, time_ns: int,
-    step: int, time_step_ns: int
+    message: IntMatrix,
+    copy: IntMatrix,
+    law: FloatMatrix,
+    latest_inout: IntVector,
+    time_ns: int,
+    step: int,
+    time_step_ns: int,
 ):
     """
     Fill and stamp the messages that are due; return a bit mask of them.
@@ -53,8 +58,14 @@ def fill(
             ints_at(message[k, STAMP_AT], 1)[0] = packed(taken_ns)
     for k in range(copy.shape[0]):
         if due >> copy[k, MESSAGE] & 1 != 0:
-            carry(copy[k, TARGET], copy[k, SOURCE], copy[k, ADDED], copy[k, COUNT],
-                  law[k, OFFSET], law[k, SIGN])
+            carry(
+                copy[k, TARGET],
+                copy[k, SOURCE],
+                copy[k, ADDED],
+                copy[k, COUNT],
+                law[k, OFFSET],
+                law[k, SIGN],
+            )
     return due
 
 

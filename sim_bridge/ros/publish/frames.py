@@ -73,8 +73,12 @@ class Frames:
     """Publishes moving frames on /tf and fixed frames on /tf_static."""
 
     def __init__(
-        self, pool: TopicPool, world: sb.World, parameters: SimulatorParameters,
-        prefixes: Mapping[str, str], reckoned: Mapping[str, Drive],
+        self,
+        pool: TopicPool,
+        world: sb.World,
+        parameters: SimulatorParameters,
+        prefixes: Mapping[str, str],
+        reckoned: Mapping[str, Drive],
     ) -> None:
         """
         Create the topics, or reuse those in the pool.
@@ -87,7 +91,8 @@ class Frames:
         messages = optional_messages('tf2_msgs')
         if messages is None:
             raise InvalidValueError(
-                "parameter 'publish_tf'", True, f'false, since {absence("tf2_msgs")}')
+                "parameter 'publish_tf'", True, f'false, since {absence("tf2_msgs")}'
+            )
         self._world, self._prefixes, self._reckoned = world, prefixes, reckoned
         self._odom = parameters.odom_frame
         moving: list[sb.Robot] = []
@@ -97,33 +102,52 @@ class Frames:
                 (fixed if robot.fixed_base else moving).append(robot)
         links = [
             LinkFrames(world.robots[name], prefix)
-            for name, prefix in prefixes.items() if parameters.publish_link_tf]
+            for name, prefix in prefixes.items()
+            if parameters.publish_link_tf
+        ]
         self._publish_static(pool, messages, moving, fixed, links, parameters.publish_world_tf)
         motion = BaseMotion(world, moving)
         names = [(self._parent(robot), self._base(robot)) for robot in moving]
         drifting = [world.robots[name] for name in reckoned] * parameters.publish_world_tf
         names += [(WORLD_FRAME, self._parent(robot)) for robot in drifting]
         names += [
-            (self._parent(world.robots[name]), self._base(world.robots[name]))
-            for name in reckoned]
+            (self._parent(world.robots[name]), self._base(world.robots[name])) for name in reckoned
+        ]
         names += [pair for each in links for pair in each.moving]
         message = FramesMessage(messages, names)
 
         def fill() -> None:
-            message.fill(np.concatenate([
-                motion.poses(), *(self._odom_pose(robot) for robot in drifting),
-                *(np.array([reckoned_pose(drive)]) for drive in reckoned.values()),
-                *(each.poses(each.moving) for each in links)]))
+            message.fill(
+                np.concatenate(
+                    [
+                        motion.poses(),
+                        *(self._odom_pose(robot) for robot in drifting),
+                        *(np.array([reckoned_pose(drive)]) for drive in reckoned.values()),
+                        *(each.poses(each.moving) for each in links),
+                    ]
+                )
+            )
 
         self.streams: list[Stream] = []
         if names:
-            self.streams.append(pool.stream(
-                '/tf', messages.TFMessage, message, fill,
-                rate_hz=parameters.tf_rate or parameters.rate))
+            self.streams.append(
+                pool.stream(
+                    '/tf',
+                    messages.TFMessage,
+                    message,
+                    fill,
+                    rate_hz=parameters.tf_rate or parameters.rate,
+                )
+            )
 
     def _publish_static(
-        self, pool: TopicPool, messages: ModuleType, moving: Sequence[sb.Robot],
-        fixed: Sequence[sb.Robot], links: Sequence[LinkFrames], has_odom: bool,
+        self,
+        pool: TopicPool,
+        messages: ModuleType,
+        moving: Sequence[sb.Robot],
+        fixed: Sequence[sb.Robot],
+        links: Sequence[LinkFrames],
+        has_odom: bool,
     ) -> None:
         odoms = [self._parent(robot) for robot in moving if robot.name in self._prefixes]
         frames = [(WORLD_FRAME, odom) for odom in odoms if has_odom]
@@ -145,16 +169,18 @@ class Frames:
         root, pose = robot.root_link, np.array(reckoned_pose(self._reckoned[robot.name]))
         rotation = root.R @ matrix_from_quaternion(pose[3:]).T
         return np.concatenate(
-            [root.p - rotation @ pose[:3], quaternion_from_matrix(rotation)]).reshape(1, 7)
+            [root.p - rotation @ pose[:3], quaternion_from_matrix(rotation)]
+        ).reshape(1, 7)
 
     def _base(self, robot: sb.Robot) -> str:
-        return f"{self._prefixes.get(robot.name, '')}{robot.description.root}"
+        return f'{self._prefixes.get(robot.name, "")}{robot.description.root}'
 
     def _parent(self, robot: sb.Robot) -> str:
         """Return the parent frame of a freely moving body: a robot has its own odom frame."""
         if robot.name in self._reckoned:
             return reckoning_frame(
-                self._reckoned[robot.name], self._prefixes[robot.name], self._odom)
+                self._reckoned[robot.name], self._prefixes[robot.name], self._odom
+            )
         if robot.name in self._prefixes:
             return odom_frame(self._prefixes[robot.name], self._odom)
         return WORLD_FRAME
@@ -187,11 +213,13 @@ class LinkFrames:
         p = sites[:, SITE_POSITION : SITE_POSITION + 3]
         R = sites[:, SITE_ROTATION : SITE_ROTATION + 9].reshape(-1, 3, 3)
         parents, children = (
-            [self._numbers[name] for name in names] for names in zip(*frames, strict=True))
+            [self._numbers[name] for name in names] for names in zip(*frames, strict=True)
+        )
         into_parent = R[parents].transpose(0, 2, 1)
         offsets = into_parent @ (p[children] - p[parents])[:, :, None]
         return np.concatenate(
-            [offsets[:, :, 0], quaternions_from_matrices(into_parent @ R[children])], axis=1)
+            [offsets[:, :, 0], quaternions_from_matrices(into_parent @ R[children])], axis=1
+        )
 
 
 def odom_frame(prefix: str, name: str) -> str:

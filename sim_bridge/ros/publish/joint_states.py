@@ -49,13 +49,23 @@ class JointStates:
             q, dq, u, motor = axes.sources()
             count = len(q)
             return [
-                Copy(message.position[:count], q), Copy(message.velocity[:count], dq),
-                Copy(message.effort[:count], u, motor)]
+                Copy(message.position[:count], q),
+                Copy(message.velocity[:count], dq),
+                Copy(message.effort[:count], u, motor),
+            ]
 
         topic = topic or f'{prefix}joint_states'
-        self.streams = [PreparedStream(
-            sink, topic, JointState, message, fill if axes.has_others else None, copies=copies,
-            rate_hz=rate_hz)]
+        self.streams = [
+            PreparedStream(
+                sink,
+                topic,
+                JointState,
+                message,
+                fill if axes.has_others else None,
+                copies=copies,
+                rate_hz=rate_hz,
+            )
+        ]
         multi_dof = [joint for joint in robot.joints if joint.type in _MULTI_DOF]
         if multi_dof:
             self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
@@ -105,5 +115,5 @@ def _multi_dof_stream(
             message.twists[row] = [*link.v, *link.w]
 
     return PreparedStream(
-        sink, f'{prefix}multi_dof_joint_states', MultiDOFJointState, message, fill,
-        rate_hz=rate_hz)
+        sink, f'{prefix}multi_dof_joint_states', MultiDOFJointState, message, fill, rate_hz=rate_hz
+    )

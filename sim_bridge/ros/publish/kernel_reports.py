@@ -48,13 +48,23 @@ class _Reports:
         elif progress.is_over:
             log.info(f'compiled in {progress.elapsed:.1f} s')
         values = {
-            'units': progress.total, 'compiled': progress.done,
-            'elapsed [s]': f'{progress.elapsed:.1f}', 'left [s]': f'{progress.remaining:.1f}'}
+            'units': progress.total,
+            'compiled': progress.done,
+            'elapsed [s]': f'{progress.elapsed:.1f}',
+            'left [s]': f'{progress.remaining:.1f}',
+        }
         # stamped with 0: there may be no simulated time yet
-        message = DiagnosticArray(status=[DiagnosticStatus(
-            level=DiagnosticStatus.OK, name=self._name, message=progress.summary,
-            hardware_id=self._node.get_name(),
-            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()])])
+        message = DiagnosticArray(
+            status=[
+                DiagnosticStatus(
+                    level=DiagnosticStatus.OK,
+                    name=self._name,
+                    message=progress.summary,
+                    hardware_id=self._node.get_name(),
+                    values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
+                )
+            ]
+        )
         publisher.publish(message)
 
     def close(self) -> None:

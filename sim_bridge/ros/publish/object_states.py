@@ -35,5 +35,6 @@ class ObjectStates:
 
         self.streams: list[Stream] = []
         if self._moving:
-            self.streams.append(pool.stream(
-                'object_states', MultiDOFJointState, message, fill, rate_hz=rate_hz))
+            self.streams.append(
+                pool.stream('object_states', MultiDOFJointState, message, fill, rate_hz=rate_hz)
+            )

@@ -32,7 +32,10 @@ class OdometryMessage(PreparedMessage):
     """
 
     def __init__(
-        self, frame_id: str, child_frame_id: str, pose_covariance: Sequence[float],
+        self,
+        frame_id: str,
+        child_frame_id: str,
+        pose_covariance: Sequence[float],
         twist_covariance: Sequence[float],
     ) -> None:
         """Name the frames; pose_covariance, twist_covariance: (6,) diagonals."""
@@ -49,7 +52,11 @@ class OdometryMessage(PreparedMessage):
 
 
 def odometry_stream(
-    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters,
+    sink: Sink,
+    prefix: str,
+    frame_prefix: str,
+    robot: sb.Robot,
+    parameters: SimulatorParameters,
     drives: Sequence[Drive] = (),
 ) -> PreparedStream | None:
     """
@@ -64,7 +71,9 @@ def odometry_stream(
     message = OdometryMessage(
         WORLD_FRAME if is_reckoned else odom_frame(frame_prefix, parameters.odom_frame),
         frame_prefix + robot.description.root,
-        parameters.odom_pose_covariance_diagonal, parameters.odom_twist_covariance_diagonal)
+        parameters.odom_pose_covariance_diagonal,
+        parameters.odom_twist_covariance_diagonal,
+    )
 
     def fill() -> None:
         if robot.blueprint.mount is not None:
@@ -79,8 +88,13 @@ def odometry_stream(
         message.twist[:] = (twist @ matrix_from_quaternion(pose[3:])).ravel()
 
     return PreparedStream(
-        sink, f'{prefix}odom', Odometry, message, fill,
-        rate_hz=parameters.odom_rate or parameters.rate)
+        sink,
+        f'{prefix}odom',
+        Odometry,
+        message,
+        fill,
+        rate_hz=parameters.odom_rate or parameters.rate,
+    )
 
 
 def wheel_odometry_stream(
@@ -96,7 +110,9 @@ def wheel_odometry_stream(
     message = OdometryMessage(
         reckoning_frame(drive, frame_prefix, parameters.odom_frame),
         frame_prefix + (own.base_frame or robot.description.root),
-        own.pose_covariance, own.twist_covariance)
+        own.pose_covariance,
+        own.twist_covariance,
+    )
 
     def fill() -> None:
         message.pose[:] = reckoned_pose(drive)
@@ -109,6 +125,12 @@ def wheel_odometry_stream(
     rate = own.rate or parameters.odom_rate
     return Timed(
         PreparedStream(
-            sink, topic if topic.startswith('/') else prefix + topic, Odometry, message, fill,
-            rate_hz=rate or parameters.rate),
-        Rate(rate))
+            sink,
+            topic if topic.startswith('/') else prefix + topic,
+            Odometry,
+            message,
+            fill,
+            rate_hz=rate or parameters.rate,
+        ),
+        Rate(rate),
+    )

@@ -85,26 +85,42 @@ class Outbox:
                 for target, source, added, offset, sign in stream.copies():
                     laws.append((offset, sign))
                     arrays += [target, source, added]
-                    rows.append([
-                        number, address_of(target), address_of(source),
-                        0 if added is None else address_of(added), len(target)])
+                    rows.append(
+                        [
+                            number,
+                            address_of(target),
+                            address_of(source),
+                            0 if added is None else address_of(added),
+                            len(target),
+                        ]
+                    )
         copies = np.array(rows, np.int64).reshape(-1, COPY_SIZE)
         run = fill.prepare(
-            self._messages, copies, np.array(laws, float).reshape(-1, LAW_SIZE), self._latest, 0,
-            0, self._time_step_ns, is_short=True)
+            self._messages,
+            copies,
+            np.array(laws, float).reshape(-1, LAW_SIZE),
+            self._latest,
+            0,
+            0,
+            self._time_step_ns,
+            is_short=True,
+        )
         self._plan = _Plan(run, run.words, run.argument_words, arrays, senders, {})
 
     def restart(self, time_ns: int) -> None:
         """Continue from this time [ns] and from the present samples."""
         for number, (_, due) in enumerate(self._timed):
             self._latest[number] = (
-                due.period_of(time_ns) if isinstance(due, Rate) else due.sample_step)
+                due.period_of(time_ns) if isinstance(due, Rate) else due.sample_step
+            )
 
 
 def outboxes(timed: Sequence[Timed], time_step_ns: int) -> list[Outbox]:
     """Return as many outboxes as the streams need."""
-    return [Outbox(timed[first : first + MOST_MESSAGES], time_step_ns)
-            for first in range(0, len(timed), MOST_MESSAGES)]
+    return [
+        Outbox(timed[first : first + MOST_MESSAGES], time_step_ns)
+        for first in range(0, len(timed), MOST_MESSAGES)
+    ]
 
 
 def _message_row(timed: Timed) -> list[int]:

@@ -77,8 +77,10 @@ def output_streams(
 ) -> list[OutputStream]:
     """Return the streams of the enabled outputs of a scene; prefix: of the topics."""
     sent = {name: output for name, output in scene.outputs.items() if output.signal.enabled}
-    return [OutputStream(sink, f'{prefix}outputs/{topic}', scene, sent[name], rate_hz)
-            for name, topic in signal_topics(sent).items()]
+    return [
+        OutputStream(sink, f'{prefix}outputs/{topic}', scene, sent[name], rate_hz)
+        for name, topic in signal_topics(sent).items()
+    ]
 
 
 def signal_topics(names: Iterable[str]) -> dict[str, str]:

@@ -68,12 +68,17 @@ class GraphSink:
             qos = at_pace(qos, self._real_time_factor)
             overriding = overridable()
         try:
-            return _Publisher(self._node, self._node.create_publisher(
-                message_type, topic, qos, qos_overriding_options=overriding))
+            return _Publisher(
+                self._node,
+                self._node.create_publisher(
+                    message_type, topic, qos, qos_overriding_options=overriding
+                ),
+            )
         except InvalidTopicNameException as err:
             raise InvalidValueError(
-                'name of topic', topic,
-                f'at most 247 characters, namespace included ({str(err).splitlines()[0]})'
+                'name of topic',
+                topic,
+                f'at most 247 characters, namespace included ({str(err).splitlines()[0]})',
             ) from None
 
     def begin(self, time_ns: int) -> None:
@@ -144,8 +149,9 @@ class Tee:
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Open the topic in both sinks."""
-        return _Both(*(each.open(topic, message_type, qos)
-                       for each in (self._first, self._second)))
+        return _Both(
+            *(each.open(topic, message_type, qos) for each in (self._first, self._second))
+        )
 
     def begin(self, time_ns: int) -> None:
         """Call `begin` of both sinks."""

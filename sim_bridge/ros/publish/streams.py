@@ -199,29 +199,40 @@ def sensor_streams(
     inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
     channels: list[tuple[Device, list[_Channel]]] = [
         (device, [_wrench_channel(device, frame_prefix)])
-        for device in robot.devices(sb.ForceSensor)]
+        for device in robot.devices(sb.ForceSensor)
+    ]
     channels += [
-        (imu, [
-            _motion_channel('imu', imu, frame_prefix, imu.gyro, imu.accelerometer),
-            _gyro_channel(imu.gyro, frame_prefix),
-            _accel_channel(imu.accelerometer, frame_prefix),
-            *(_data_channels(imu, frame_prefix) if parameters.imu_data_topics else ()),
-        ])
+        (
+            imu,
+            [
+                _motion_channel('imu', imu, frame_prefix, imu.gyro, imu.accelerometer),
+                _gyro_channel(imu.gyro, frame_prefix),
+                _accel_channel(imu.accelerometer, frame_prefix),
+                *(_data_channels(imu, frame_prefix) if parameters.imu_data_topics else ()),
+            ],
+        )
         for imu in imus
     ]
     plain: list[tuple[type[Device], Sequence[Callable[[Any, str], _Channel]]]] = [
-        (sb.RateGyroSensor, [_gyro_channel]), (sb.AccelerationSensor, [_accel_channel]),
-        (sb.RangeSensor, [_range_channel]), (sb.LidarSensor, [_lidar_channel]),
+        (sb.RateGyroSensor, [_gyro_channel]),
+        (sb.AccelerationSensor, [_accel_channel]),
+        (sb.RangeSensor, [_range_channel]),
+        (sb.LidarSensor, [_lidar_channel]),
         (sb.ContactSensor, [_wrench_channel, _touch_channel]),
         (sb.MagnetometerSensor, [_field_channel]),
         (sb.AltimeterSensor, [_height_channel, _rise_channel]),
-        (sb.AirPressureSensor, [_pressure_channel]), (sb.PoseSensor, [_pose_channel])]
+        (sb.AirPressureSensor, [_pressure_channel]),
+        (sb.PoseSensor, [_pose_channel]),
+    ]
     channels += [
         (device, [make(device, frame_prefix) for make in of_kind])
-        for kind, of_kind in plain for device in robot.devices(kind)
-        if id(device) not in inside_imus]
+        for kind, of_kind in plain
+        for device in robot.devices(kind)
+        if id(device) not in inside_imus
+    ]
     found = [
-        _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
+        _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels
+    ]
     _check_distinct(found)
     return found
 
@@ -241,7 +252,10 @@ class _Channel:
 
 
 def _streams(
-    sink: Sink, prefix: str, device: Device, channels: list[_Channel],
+    sink: Sink,
+    prefix: str,
+    device: Device,
+    channels: list[_Channel],
     parameters: SimulatorParameters,
 ) -> SensorStreams:
     is_reliable = parameters.sensor_qos == 'reliable'
@@ -256,10 +270,17 @@ def _streams(
         twins = [False, True] if has_truth else [False]
         for is_truth in twins:
             message, copies = channel.make(is_truth)
-            streams.append(PreparedStream(
-                sink, f'{topic}/truth' if is_truth else topic, channel.message_type, message,
-                copies=functools.partial(_same, copies), rate_hz=device.update_rate,
-                is_reliable=is_reliable))
+            streams.append(
+                PreparedStream(
+                    sink,
+                    f'{topic}/truth' if is_truth else topic,
+                    channel.message_type,
+                    message,
+                    copies=functools.partial(_same, copies),
+                    rate_hz=device.update_rate,
+                    is_reliable=is_reliable,
+                )
+            )
     return SensorStreams(device, tuple(streams))
 
 
@@ -291,7 +312,8 @@ def _wrench_channel(device: sb.ForceSensor | sb.ContactSensor, prefix: str) -> _
 def _field_channel(device: sb.MagnetometerSensor, prefix: str) -> _Channel:
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = MagneticFieldMessage(
-            prefix + device.frame_id, _covariance(device, 'magnetic_field', is_truth))
+            prefix + device.frame_id, _covariance(device, 'magnetic_field', is_truth)
+        )
         return message, [Copy(message.field, (device.truth if is_truth else device).B)]
 
     return _Channel('magnetic_field', MagneticField, make)
@@ -325,8 +347,10 @@ def _pressure_channel(device: sb.AirPressureSensor, prefix: str) -> _Channel:
 def _pose_channel(device: sb.PoseSensor, prefix: str) -> _Channel:
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message, reading = PoseMessage(WORLD_FRAME), device.truth if is_truth else device
-        return message, [Copy(message.position, reading['position']),
-                         Copy(message.orientation, reading['orientation'])]
+        return message, [
+            Copy(message.position, reading['position']),
+            Copy(message.orientation, reading['orientation']),
+        ]
 
     return _Channel('pose', PoseStamped, make)
 
@@ -354,8 +378,7 @@ def _lidar_channel(lidar: sb.LidarSensor, prefix: str) -> _Channel:
         ranges = (lidar.truth if is_truth else lidar).ranges
         return kind(prefix + lidar.frame_id, lidar, ranges), []
 
-    return _Channel(
-        'scan' if is_flat else 'points', LaserScan if is_flat else PointCloud2, make)
+    return _Channel('scan' if is_flat else 'points', LaserScan if is_flat else PointCloud2, make)
 
 
 def _data_channels(imu: sb.ImuSensor, prefix: str) -> list[_Channel]:
@@ -368,13 +391,19 @@ def _data_channels(imu: sb.ImuSensor, prefix: str) -> list[_Channel]:
 
 
 def _motion_channel(
-    suffix: str, device: Device, prefix: str, gyro: sb.RateGyroSensor | None,
-    accelerometer: sb.AccelerationSensor | None, has_orientation: bool = True,
+    suffix: str,
+    device: Device,
+    prefix: str,
+    gyro: sb.RateGyroSensor | None,
+    accelerometer: sb.AccelerationSensor | None,
+    has_orientation: bool = True,
 ) -> _Channel:
     """Return the channel of a gyro, an accelerometer, or an IMU, which has both."""
     has_orientation = (
         has_orientation
-        and isinstance(device, sb.ImuSensor) and device.description.enable_orientation)
+        and isinstance(device, sb.ImuSensor)
+        and device.description.enable_orientation
+    )
 
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = ImuMessage(

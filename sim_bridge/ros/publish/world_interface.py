@@ -46,11 +46,17 @@ class WorldInterface:
         """
         self._world, self._parameters, self._pool = world, parameters, TopicPool(sink)
         self._rates = [
-            Rate(rate) for rate in (
-                parameters.contact_rate, parameters.object_state_rate, parameters.tf_rate,
-                parameters.marker_rate)]
+            Rate(rate)
+            for rate in (
+                parameters.contact_rate,
+                parameters.object_state_rate,
+                parameters.tf_rate,
+                parameters.marker_rate,
+            )
+        ]
         self.contact_events = ContactEvents(
-            self._pool, world, parameters.contact_events, parameters.rate)
+            self._pool, world, parameters.contact_events, parameters.rate
+        )
         self.broken_joints = BrokenJoints(self._pool, world)
         self.populate(prefixes, reckoned)
 
@@ -65,8 +71,7 @@ class WorldInterface:
         for stream in self._pool.streams_of(MarkerArray):
             # RViz keeps showing markers that nobody deletes
             stream.send(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
-        objects = ObjectStates(
-            self._pool, world, parameters.object_state_rate or parameters.rate)
+        objects = ObjectStates(self._pool, world, parameters.object_state_rate or parameters.rate)
         frames: list[Stream] = []
         if parameters.publish_tf:
             frames = Frames(self._pool, world, parameters, prefixes, reckoned).streams
@@ -74,10 +79,14 @@ class WorldInterface:
         if parameters.marker_rate:
             # objects with sensors have a prefix, but no URDF that shows them
             bodies = [
-                robot for robot in world.robots.values() if robot.name not in prefixes or (
-                    len(robot.links) == 1 and not robot.description.xml)]
+                robot
+                for robot in world.robots.values()
+                if robot.name not in prefixes
+                or (len(robot.links) == 1 and not robot.description.xml)
+            ]
             markers = self._marker_streams(
-                bodies, parameters.marker_force_scale, parameters.marker_rate)
+                bodies, parameters.marker_force_scale, parameters.marker_rate
+            )
         contacts = self._contact_streams(parameters.contact_rate or parameters.rate)
         kinds = contacts, objects.streams, frames, markers
         self._groups = list(zip(self._rates, kinds, strict=True))
@@ -92,8 +101,7 @@ class WorldInterface:
     def streams(self) -> list[Stream]:
         """What readings are published by."""
         groups = [streams for _, streams in self._groups]
-        return [stream for streams in [*groups, self.contact_events.streams]
-                for stream in streams]
+        return [stream for streams in [*groups, self.contact_events.streams] for stream in streams]
 
     def refresh(self) -> None:
         """Ask which topics have subscribers."""
@@ -133,14 +141,19 @@ class WorldInterface:
             else:
                 cloud.clear()
 
-        streams = [
-            pool.stream('contacts', PointCloud2, cloud, fill, rate_hz=rate_hz)]
+        streams = [pool.stream('contacts', PointCloud2, cloud, fill, rate_hz=rate_hz)]
         messages = optional_messages('ros_gz_interfaces')
         if messages is not None:
             gazebo = GazeboContacts(messages, geometries)
-            streams.append(pool.stream(
-                'contacts/gazebo', messages.Contacts, gazebo,
-                lambda: gazebo.fill(world.contacts), rate_hz=rate_hz))
+            streams.append(
+                pool.stream(
+                    'contacts/gazebo',
+                    messages.Contacts,
+                    gazebo,
+                    lambda: gazebo.fill(world.contacts),
+                    rate_hz=rate_hz,
+                )
+            )
         return streams
 
     def _marker_streams(
@@ -156,11 +169,18 @@ class WorldInterface:
                 message.markers = [Marker(action=Marker.DELETEALL), *message.markers]
             pool.latch('scene_markers', MarkerArray, message)
         contacts = ContactMarkers(world.geometries, force_scale)
-        streams = [pool.stream(
-            'contacts/markers', MarkerArray, contacts,
-            lambda: contacts.fill(world.contacts), rate_hz=rate_hz)]
+        streams = [
+            pool.stream(
+                'contacts/markers',
+                MarkerArray,
+                contacts,
+                lambda: contacts.fill(world.contacts),
+                rate_hz=rate_hz,
+            )
+        ]
         moving = ShapeMarkers(robot for robot in bodies if robot.motion != 'static')
         if len(moving):
-            streams.append(pool.stream(
-                'object_markers', MarkerArray, moving, moving.fill, rate_hz=rate_hz))
+            streams.append(
+                pool.stream('object_markers', MarkerArray, moving, moving.fill, rate_hz=rate_hz)
+            )
         return streams

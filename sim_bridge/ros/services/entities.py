@@ -202,10 +202,13 @@ class Entities:
             return self.world.robots[name].root_link
         links = {
             f'{interface.frame_prefix}{link.name}': link
-            for interface in self._simulator.interfaces for link in interface.robot.links}
+            for interface in self._simulator.interfaces
+            for link in interface.robot.links
+        }
         if name not in links:
             raise UnknownNameError(
-                'frame', name, [WORLD_FRAME, *self.world.robots, *links], 'the simulation')
+                'frame', name, [WORLD_FRAME, *self.world.robots, *links], 'the simulation'
+            )
         return links[name]
 
     def close(self) -> None:
@@ -221,7 +224,8 @@ class Entities:
                     # what only is looked at needs no kernels of steps
                     _, pattern = load_pattern(SpawnRequest(name), self._parameters)
                     self._boxes[name] = box_around(
-                        pattern.scene if isinstance(pattern, ScenePattern) else pattern)
+                        pattern.scene if isinstance(pattern, ScenePattern) else pattern
+                    )
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
             failure = _told(err)
             self._pacer.submit(lambda: on_done(failure))
@@ -300,7 +304,8 @@ class Entities:
         scene = add_scene(self.world, pattern.scene.description, name, at)
         loaded = robots_spawned(scene, namespace, bool(request.namespace))
         return self.parts(name), lambda: self._announce(
-            self._simulator.add_scene(scene, pattern.source, at, loaded))
+            self._simulator.add_scene(scene, pattern.source, at, loaded)
+        )
 
     def _name_for(self, request: SpawnRequest, wanted: str) -> str:
         """Return an unused name; raises InvalidValueError if the name may not be changed."""
@@ -309,9 +314,12 @@ class Entities:
             return wanted
         if not request.allow_renaming:
             raise InvalidValueError(
-                'name', wanted, 'one that is not taken yet, or leave to change it '
+                'name',
+                wanted,
+                'one that is not taken yet, or leave to change it '
                 f'(allow_renaming); taken: {", ".join(taken)}',
-                code=ErrorCode.NAME_TAKEN)
+                code=ErrorCode.NAME_TAKEN,
+            )
         return free_name(wanted, taken.__contains__)
 
     # --- on the executor's thread, while the physics thread waits --------------------------------
@@ -331,5 +339,6 @@ class Entities:
 
 def _told(err: Exception) -> SimBridgeError:
     """Return the error as one of this package; others get their class name and message."""
-    return err if isinstance(err, SimBridgeError) else SimBridgeError(
-        f'{type(err).__name__}: {err}')
+    return (
+        err if isinstance(err, SimBridgeError) else SimBridgeError(f'{type(err).__name__}: {err}')
+    )

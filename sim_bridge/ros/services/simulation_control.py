@@ -156,8 +156,10 @@ class SimulationControl:
         self._check_known(name)
         before = self._simulator.time_ns
         self._simulator.restore(
-            self._snapshots[name], self._reset_clock(),
-            lambda: self._tell('restore', Scope.TIME | Scope.STATE, before, snapshot=name))
+            self._snapshots[name],
+            self._reset_clock(),
+            lambda: self._tell('restore', Scope.TIME | Scope.STATE, before, snapshot=name),
+        )
         self._is_stopped = False
         self._calls.call(self._read_back)
 
@@ -173,23 +175,36 @@ class SimulationControl:
         if Scope.SPAWNED in scope:
             removed = self._entities.remove_spawned()
         self._simulator.reset(
-            clock=clock, time=Scope.TIME in scope, state=Scope.STATE in scope,
-            announce=lambda: self._tell(cause, scope, before, removed=removed))
+            clock=clock,
+            time=Scope.TIME in scope,
+            state=Scope.STATE in scope,
+            announce=lambda: self._tell(cause, scope, before, removed=removed),
+        )
 
     def _tell(
-        self, cause: str, scope: Scope, before: int, snapshot: str | None = None,
+        self,
+        cause: str,
+        scope: Scope,
+        before: int,
+        snapshot: str | None = None,
         removed: list[str] | None = None,
     ) -> None:
         self._count += 1
-        self._events.publish(String(data=json.dumps({
-            'count': self._count,
-            'cause': cause,
-            'scope': [name for name, flag in _SCOPES.items() if flag in scope],
-            'snapshot': snapshot,
-            'removed': removed or [],
-            'time_ns_before': before,
-            'time_ns': self._simulator.time_ns,
-        })))
+        self._events.publish(
+            String(
+                data=json.dumps(
+                    {
+                        'count': self._count,
+                        'cause': cause,
+                        'scope': [name for name, flag in _SCOPES.items() if flag in scope],
+                        'snapshot': snapshot,
+                        'removed': removed or [],
+                        'time_ns_before': before,
+                        'time_ns': self._simulator.time_ns,
+                    }
+                )
+            )
+        )
 
     def _check_known(self, name: str) -> None:
         if name not in self._snapshots:
@@ -206,4 +221,5 @@ class SimulationControl:
             raise StateError(
                 f'{", ".join(map(repr, missing))} of the world as it was loaded was deleted, and '
                 'no reset brings that back: reset time, state or spawned alone, or start '
-                'the node again')
+                'the node again'
+            )

@@ -46,7 +46,11 @@ class Diagnostics:
     """Publishes one status each for pacing and solver, and one for each robot's commands."""
 
     def __init__(
-        self, node: GuardedMixin, pacer: Pacer, simulator: Simulator, rate_hz: float,
+        self,
+        node: GuardedMixin,
+        pacer: Pacer,
+        simulator: Simulator,
+        rate_hz: float,
         show: Callable[[list[DiagnosticStatus]], None] | None = None,
     ) -> None:
         """
@@ -66,7 +70,8 @@ class Diagnostics:
         self._sent: dict[str, int] = {}
         self._sent_at = time.monotonic()
         self._publisher = (
-            node.create_publisher(DiagnosticArray, '/diagnostics', 10) if rate_hz else None)
+            node.create_publisher(DiagnosticArray, '/diagnostics', 10) if rate_hz else None
+        )
         if rate_hz or show is not None:
             # this node is the source of ROS time, and must not depend on it
             steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -136,7 +141,8 @@ class Diagnostics:
         # the counts of a respawned robot start at zero
         rejected, clamped, late, missed = (
             getattr(counts, name) - min(getattr(before, name), getattr(counts, name))
-            for name in ('rejected', 'clamped', 'late', 'missed'))
+            for name in ('rejected', 'clamped', 'late', 'missed')
+        )
         ages = commands.timing.ages()
         ahead = -ages.get('p50', 0.0)
         if rejected:
@@ -145,7 +151,8 @@ class Diagnostics:
             level = DiagnosticStatus.WARN
             summary = (
                 f'commands are stamped {ahead:.6g} s ahead of the simulated time: set '
-                'use_sim_time where they come from')
+                'use_sim_time where they come from'
+            )
         elif late or missed:
             level = DiagnosticStatus.WARN
             summary = f'{counted(late, "command")} late, {missed} missed'
@@ -176,7 +183,8 @@ class Diagnostics:
         counts = Counter(trajectories.counts)
         failed = sum(
             (counts - self._ended.get(interface.robot.name, Counter()))[outcome]
-            for outcome in (PATH_VIOLATED, GOAL_VIOLATED, REFUSED))
+            for outcome in (PATH_VIOLATED, GOAL_VIOLATED, REFUSED)
+        )
         self._ended[interface.robot.name] = counts
         following = trajectories.following
         if failed:
@@ -186,8 +194,11 @@ class Diagnostics:
             level, summary = DiagnosticStatus.OK, 'following' if following else state
         values = {
             'followed now': str(following),
-            **{f'{name} since start': str(counts[name])
-               for name in (STARTED, REACHED, REPLACED, CANCELED, PATH_VIOLATED, GOAL_VIOLATED)}}
+            **{
+                f'{name} since start': str(counts[name])
+                for name in (STARTED, REACHED, REPLACED, CANCELED, PATH_VIOLATED, GOAL_VIOLATED)
+            },
+        }
         return self._status(f'trajectories of {interface.robot.name}', level, summary, values)
 
     def _solver(self) -> DiagnosticStatus:
@@ -197,7 +208,8 @@ class Diagnostics:
             level = DiagnosticStatus.WARN
             summary = (
                 f'{counted(lately.unconverged, "control step")} not solved to the tolerance of '
-                f'the solver (contact residual up to {lately.residual:.2g} m/s)')
+                f'the solver (contact residual up to {lately.residual:.2g} m/s)'
+            )
         else:
             level, summary = DiagnosticStatus.OK, 'converged'
         values = {
@@ -226,18 +238,21 @@ class Diagnostics:
             self._sent[stream.topic] = stream.published
             count = max(stream.published - before.get(stream.topic, 0), 0)
             heard += stream.is_wanted
-            rates[stream.topic] = (
-                f'{count / elapsed:.1f} Hz' if stream.is_wanted else NO_LISTENER)
+            rates[stream.topic] = f'{count / elapsed:.1f} Hz' if stream.is_wanted else NO_LISTENER
         return self._status(
-            'topics', DiagnosticStatus.OK, f'{heard} of {len(rates)} have a listener', rates)
+            'topics', DiagnosticStatus.OK, f'{heard} of {len(rates)} have a listener', rates
+        )
 
     def _joints(self) -> Iterator[DiagnosticStatus]:
         """Yield the status of joints that broke, if any did."""
         broken = self._simulator.world_interface.broken_joints.told
         if broken:
-            yield self._status('joints', DiagnosticStatus.WARN, f'{counted(len(broken), "joint")} '
-                               'broken', {f'{name} broke at [s]': f'{time:.9g}'
-                                          for name, time in broken.items()})
+            yield self._status(
+                'joints',
+                DiagnosticStatus.WARN,
+                f'{counted(len(broken), "joint")} broken',
+                {f'{name} broke at [s]': f'{time:.9g}' for name, time in broken.items()},
+            )
 
     def _lockstep(self) -> Iterator[DiagnosticStatus]:
         """Yield the status of the lockstep, if used: the command sources it waits for."""
@@ -255,12 +270,19 @@ class Diagnostics:
             summary = f'waiting for {", ".join(missing)} for {waited:.1f} s'
         else:
             level, summary = DiagnosticStatus.OK, 'in step'
-        yield self._status('lockstep', level, summary, {
-            'sources': ', '.join(lockstep.sources),
-            'waiting for': ', '.join(missing) or 'none',
-            **{f'{name} since start': str(count)
-               for name, count in asdict(lockstep.counts).items()},
-        })
+        yield self._status(
+            'lockstep',
+            level,
+            summary,
+            {
+                'sources': ', '.join(lockstep.sources),
+                'waiting for': ', '.join(missing) or 'none',
+                **{
+                    f'{name} since start': str(count)
+                    for name, count in asdict(lockstep.counts).items()
+                },
+            },
+        )
 
     def _recording(self) -> Iterator[DiagnosticStatus]:
         """Yield the progress of the recording, if there is one."""
@@ -269,12 +291,17 @@ class Diagnostics:
                 level, summary = DiagnosticStatus.ERROR, str(each.error)
             else:
                 level, summary = DiagnosticStatus.OK, 'recording'
-            yield self._status('recording', level, summary, {
-                'bag': str(each.folder),
-                'messages written': str(each.messages),
-                'bytes written': str(each.size),
-                'bytes waiting': str(each.queued),
-            })
+            yield self._status(
+                'recording',
+                level,
+                summary,
+                {
+                    'bag': str(each.folder),
+                    'messages written': str(each.messages),
+                    'bytes written': str(each.size),
+                    'bytes waiting': str(each.queued),
+                },
+            )
 
     def _callbacks(self) -> DiagnosticStatus:
         """Return the status of the callbacks: exceptions that the node has survived."""
@@ -285,9 +312,15 @@ class Diagnostics:
             level, summary = DiagnosticStatus.WARN, f'{lately} callbacks failed: see the log'
         else:
             level, summary = DiagnosticStatus.OK, 'none failed'
-        return self._status('callbacks', level, summary, {
-            'failed since start': str(self._failures),
-            **{place: str(count) for place, count in counts.items()}})
+        return self._status(
+            'callbacks',
+            level,
+            summary,
+            {
+                'failed since start': str(self._failures),
+                **{place: str(count) for place, count in counts.items()},
+            },
+        )
 
     def _status(
         self, name: str, level: bytes, summary: str, values: Mapping[str, str]

@@ -80,4 +80,5 @@ class Grip:
 
     def _look(self) -> None:
         self.is_busy = bool(self._shoves) or (
-            self._drag is not None and self._drag.link is not None)
+            self._drag is not None and self._drag.link is not None
+        )

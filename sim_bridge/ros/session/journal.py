@@ -59,7 +59,10 @@ class Journal:
         """
 
     def note_scene(
-        self, scene: OpenPlxScene, source: SceneSource, pose: GivenPose,
+        self,
+        scene: OpenPlxScene,
+        source: SceneSource,
+        pose: GivenPose,
         loaded: Sequence[LoadedRobot],
     ) -> None:
         """

@@ -36,8 +36,14 @@ _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 # parameters of robots that an OpenPLX file has in its stead
 _NOT_OF_SCENES = (
-    'base', 'initial_positions', 'sensors', 'extra_joints', 'xacro_args', 'collisions',
-    'self_collision')
+    'base',
+    'initial_positions',
+    'sensors',
+    'extra_joints',
+    'xacro_args',
+    'collisions',
+    'self_collision',
+)
 
 
 @dataclass(frozen=True)
@@ -102,8 +108,9 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
         integrator=parameters.integrator,
         sleep=parameters.sleep,
     )
-    world.materials.add(sb.Material(
-        DEFAULT, friction=parameters.friction, restitution=parameters.restitution))
+    world.materials.add(
+        sb.Material(DEFAULT, friction=parameters.friction, restitution=parameters.restitution)
+    )
     robots: list[LoadedRobot] = []
     if parameters.world:
         robots += _load_scene(world, parameters)
@@ -122,6 +129,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
 @sharing()
 def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
     """Add a scene; return its robots, and the objects with sensors."""
+
     def start(each: SceneRobot) -> None:
         # before it is joined to anything
         robot = world.robots[each.name]
@@ -133,8 +141,11 @@ def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[Loaded
     if parameters.world.endswith(PROJECT_SUFFIX):
         # what runs a project gives its solver as the parameter, unless told otherwise
         world.solver = parameters.solver
-    return [LoadedRobot(world.robots[each.name], each.namespace)
-            for each in scene.placed if _has_topics(each) or world.robots[each.name].devices()]
+    return [
+        LoadedRobot(world.robots[each.name], each.namespace)
+        for each in scene.placed
+        if _has_topics(each) or world.robots[each.name].devices()
+    ]
 
 
 def _has_topics(item: SceneBody | SceneRobot) -> bool:
@@ -168,19 +179,21 @@ def checked_fields(world: sb.World, text: str) -> tuple[SceneField, ...]:
             part = part_of(world.robots, name)
             if isinstance(part, sb.Link) and part.m == 0.0:
                 raise InvalidValueError(
-                    "parameter 'force_fields'", name, 'robots, or links that have mass')
+                    "parameter 'force_fields'", name, 'robots, or links that have mass'
+                )
     return fields
 
 
-def check_namespace(
-    name: str, namespace: str, others: Iterable[HasNamespace], what: str
-) -> None:
+def check_namespace(name: str, namespace: str, others: Iterable[HasNamespace], what: str) -> None:
     """Raise InvalidValueError, about `what`, if another robot has the same namespace."""
     for other in others:
         if other.namespace == namespace and other.robot.name != name:
             raise InvalidValueError(
-                what, namespace, f'one of its own; robot {other.robot.name!r} has this one',
-                code=ErrorCode.NAMESPACE_INVALID)
+                what,
+                namespace,
+                f'one of its own; robot {other.robot.name!r} has this one',
+                code=ErrorCode.NAMESPACE_INVALID,
+            )
 
 
 def has_interface(robot: sb.Robot) -> bool:
@@ -201,12 +214,14 @@ def robots_of_scene(scene: OpenPlxScene, namespace: str) -> list[LoadedRobot]:
     are objects.
     """
     robots = [robot for robot in scene.robots if has_interface(robot)]
-    if not robots and (scene.inputs or any(
-            output.signal.enabled for output in scene.outputs.values())):
+    if not robots and (
+        scene.inputs or any(output.signal.enabled for output in scene.outputs.values())
+    ):
         robots = list(scene.robots[:1])
     loaded = [LoadedRobot(robot, topic_name(robot.name)) for robot in robots]
-    return [replace(each, scene=scene, scene_namespace=namespace)
-            for each in loaded[:1]] + loaded[1:]
+    return [replace(each, scene=scene, scene_namespace=namespace) for each in loaded[:1]] + loaded[
+        1:
+    ]
 
 
 def namespaces_of_scene(
@@ -218,29 +233,42 @@ def namespaces_of_scene(
     name: of the scene in the world; None for its model's. is_own: whether the parameter `robot`
     names it.
     """
-    robots = [each for each in scene.robots if (
-        each.description.sensors or each.description.crawlers
-        or _moves_in_parts(each.description))]
+    robots = [
+        each
+        for each in scene.robots
+        if (
+            each.description.sensors
+            or each.description.crawlers
+            or _moves_in_parts(each.description)
+        )
+    ]
     if is_own and len(robots) == 1:
         return [(robots[0], '')]
-    return [(each, topic_name(robot_name(scene, each, name or scene.name, name)))
-            for each in robots]
+    return [
+        (each, topic_name(robot_name(scene, each, name or scene.name, name))) for each in robots
+    ]
 
 
 def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
     """Add the robot of the parameters, or those of an OpenPLX file."""
     source: str | Path = parameters.robot_description or find_robot(
-        parameters.own_robot, package_paths=parameters.package_paths)
+        parameters.own_robot, package_paths=parameters.package_paths
+    )
     if not isinstance(source, Path) or source.suffix != OPENPLX_SUFFIX:
         return [_load_robot(world, source, parameters)]
     for name in _NOT_OF_SCENES:
         value = getattr(parameters, name)
         if value != getattr(SimulatorParameters(), name):
             raise InvalidValueError(
-                f'parameter {name!r}', value, 'its default: an OpenPLX file says that itself')
+                f'parameter {name!r}', value, 'its default: an OpenPLX file says that itself'
+            )
     scene = world.load_openplx(
-        source, parameters.openplx_model or None, parameters.robot_name or None,
-        parameters.position or _ORIGIN, parameters.orientation)
+        source,
+        parameters.openplx_model or None,
+        parameters.robot_name or None,
+        parameters.position or _ORIGIN,
+        parameters.orientation,
+    )
     robots = robots_of_scene(scene, '')
     if len(robots) != 1:
         return robots
@@ -286,7 +314,8 @@ def _given_positions(
     """Check the parameter `initial_positions`; return the positions by joint [rad or m]."""
     given, limits = parameters.initial_positions, start_limits(description)
     joints = parameters.joints or [
-        name for name in limits if description.joints[name].mimic is None]
+        name for name in limits if description.joints[name].mimic is None
+    ]
     if given and len(given) != len(joints):
         expected = f'{counted(len(joints), "value")}, one for each of {", ".join(joints)}'
         raise InvalidValueError("parameter 'initial_positions'", given, expected)
@@ -322,7 +351,8 @@ def _lowest(robot: sb.Robot) -> float:
     ground = sb.Plane(), (_ORIGIN, _UPRIGHT)
     heights = [
         sb.distance(
-            geometry.shape, (geometry.p, quaternion_from_matrix(geometry.R)), *ground).distance
+            geometry.shape, (geometry.p, quaternion_from_matrix(geometry.R)), *ground
+        ).distance
         for geometry in robot.geometries
     ]
     return min(heights, default=0.0)
@@ -332,5 +362,8 @@ def _check_namespaces(robots: Sequence[LoadedRobot]) -> None:
     """Raise InvalidValueError if two robots would share topics."""
     for number, each in enumerate(robots):
         check_namespace(
-            each.robot.name, each.namespace, robots[:number],
-            f'namespace of robot {each.robot.name!r}')
+            each.robot.name,
+            each.namespace,
+            robots[:number],
+            f'namespace of robot {each.robot.name!r}',
+        )

@@ -63,8 +63,13 @@ class RobotInterface:
     """
 
     def __init__(
-        self, sink: Sink, loaded: LoadedRobot, parameters: SimulatorParameters,
-        all_joints: Sequence[str], lockstep: LockstepPolicy, now: Callable[[], int],
+        self,
+        sink: Sink,
+        loaded: LoadedRobot,
+        parameters: SimulatorParameters,
+        all_joints: Sequence[str],
+        lockstep: LockstepPolicy,
+        now: Callable[[], int],
     ) -> None:
         """
         Open all topics of the robot, within its namespace.
@@ -91,28 +96,44 @@ class RobotInterface:
             period_ns=round(1e9 / parameters.command_rate) if parameters.command_rate else 0,
         )
         self._joint_states = JointStates(
-            sink, prefix, robot, parameters.joint_state_rate or parameters.rate,
-            hardware.states_topic)
+            sink,
+            prefix,
+            robot,
+            parameters.joint_state_rate or parameters.rate,
+            hardware.states_topic,
+        )
         self.frame_prefix = frame_prefix = parameters.frame_prefix + prefix
         self._sensors = sensor_streams(sink, prefix, frame_prefix, robot, parameters)
         self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters, drives)
         self._reckoned = [
             wheel_odometry_stream(sink, prefix, frame_prefix, drive, parameters)
-            for drive in drives]
+            for drive in drives
+        ]
         scene, scene_prefix = loaded.scene, loaded.scene_prefix
         self.signals_namespace = None if scene is None else loaded.scene_namespace
         """Prefix of the signals of a scene; None if it carries none."""
-        self._outputs = [] if scene is None else output_streams(
-            sink, scene_prefix, scene, parameters.joint_state_rate or parameters.rate)
+        self._outputs = (
+            []
+            if scene is None
+            else output_streams(
+                sink, scene_prefix, scene, parameters.joint_state_rate or parameters.rate
+            )
+        )
         odometry_rate = Rate(parameters.odom_rate)
-        self._outboxes = outboxes([
-            *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
-            *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
-            *self._reckoned,
-            *(Timed(stream, self._joint_states.rate) for stream in self._outputs),
-            *(Timed(stream, sensor.device)
-              for sensor in self._sensors for stream in sensor.streams)],
-            robot.world.time_step_ns)
+        self._outboxes = outboxes(
+            [
+                *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
+                *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
+                *self._reckoned,
+                *(Timed(stream, self._joint_states.rate) for stream in self._outputs),
+                *(
+                    Timed(stream, sensor.device)
+                    for sensor in self._sensors
+                    for stream in sensor.streams
+                ),
+            ],
+            robot.world.time_step_ns,
+        )
         self._simulation = robot.simulation
         # what messages are filled from
         self._layout = robot.world.layout
@@ -123,18 +144,31 @@ class RobotInterface:
         driven = {joint: drive.name for drive in drives for joint in drive.description.joints}
         joints = [name for name in self.commands.joint_names if name not in driven]
         check_not_driven(parameters.trajectory_controllers, driven)
-        self.trajectories = Trajectories(robot, self.commands, controllers_of(
-            parameters.trajectory_controllers, joints, all_joints), now)
+        self.trajectories = Trajectories(
+            robot,
+            self.commands,
+            controllers_of(parameters.trajectory_controllers, joints, all_joints),
+            now,
+        )
         self.drives = commanded_drives(robot, self.commands, drives, parameters)
         """Its drives, which take twists."""
         if self.drives:
             self.commands.following = Followings(self.commands.following, *self.drives)
         self.inbox = CommandInbox(
-            prefix, self.commands, self.trajectories, hardware, self.drives, lockstep,
+            prefix,
+            self.commands,
+            self.trajectories,
+            hardware,
+            self.drives,
+            lockstep,
             parameters.cmd_vel_stamped,
-            [] if scene is None else commanded_signals(scene_prefix, scene, self.commands))
+            [] if scene is None else commanded_signals(scene_prefix, scene, self.commands),
+        )
         self._stateful: tuple[Stateful, ...] = (
-            self.commands, self.trajectories, self._joint_states)
+            self.commands,
+            self.trajectories,
+            self._joint_states,
+        )
         self.restart()
 
     @property
@@ -155,7 +189,8 @@ class RobotInterface:
             *([self._odometry] if self._odometry is not None else []),
             *(stream for stream, _ in self._reckoned),
             *self._outputs,
-            *(stream for sensor in self._sensors for stream in sensor.streams)]
+            *(stream for sensor in self._sensors for stream in sensor.streams),
+        ]
 
     def refresh(self) -> None:
         """Check which topics have subscribers, and which command topics have publishers."""

@@ -95,12 +95,14 @@ class Simulator:
         self.lockstep = _lockstep_of(loaded, parameters)
         # of all robots there ever were, since parameters go on naming them; a set in their order
         self._joints = dict.fromkeys(
-            name for each in loaded.robots for name in each.robot.joint_names)
+            name for each in loaded.robots for name in each.robot.joint_names
+        )
         self.interfaces: list[RobotInterface] = []
         for each in loaded.robots:
             self._add_interface(each)
         self.world_interface = WorldInterface(
-            sink, loaded.world, parameters, self._prefixes(), self._reckoned())
+            sink, loaded.world, parameters, self._prefixes(), self._reckoned()
+        )
         self.solver_statistics = SolverStatistics(loaded.world)
         self._substeps, self._tick_ns = parameters.substeps, parameters.tick_ns
         self._taking_ns = round(_TAKING_SHARE * parameters.tick_ns)
@@ -147,8 +149,10 @@ class Simulator:
 
     def _advance(self) -> None:
         """Take the physics steps; trajectories and events of contacts look at each of them."""
-        world, following = self.world, [
-            each.trajectories for each in self.interfaces if each.trajectories.is_active]
+        world, following = (
+            self.world,
+            [each.trajectories for each in self.interfaces if each.trajectories.is_active],
+        )
         if self._simulation.calls_python:
             self.journal.note_functions(world.functions)
         events = self.world_interface.contact_events
@@ -228,15 +232,15 @@ class Simulator:
         """Return a snapshot for `restore`, which is exact to the bit."""
         self.journal.note('save')
         self._saved += 1
-        return SimulatorSnapshot(self._saved, self.world.save(), {
-            interface.robot.name: interface.save() for interface in self.interfaces},
-            self._force_fields)
+        return SimulatorSnapshot(
+            self._saved,
+            self.world.save(),
+            {interface.robot.name: interface.save() for interface in self.interfaces},
+            self._force_fields,
+        )
 
     def restore(
-        self,
-        snapshot: SimulatorSnapshot,
-        clock: bool,
-        announce: Callable[[], None] = lambda: None,
+        self, snapshot: SimulatorSnapshot, clock: bool, announce: Callable[[], None] = lambda: None
     ) -> None:
         """
         Return to a snapshot, and publish the resulting state; pending commands are dropped.
@@ -253,7 +257,8 @@ class Simulator:
         self.journal.note('restore', number=snapshot.number, clock=clock)
         self._set_clock(
             self.world.step_count * self.world.time_step_ns if clock else now + self._tick_ns,
-            before_ns=now)
+            before_ns=now,
+        )
         for interface in self.interfaces:
             interface.restore(snapshot.interfaces[interface.robot.name])
         announce()
@@ -310,8 +315,12 @@ class Simulator:
     def settings(self) -> dict[str, Any]:
         """How the world is run now, as values of parameters; what none can say is left out."""
         world = self.world
-        values = {'solver': world.solver, 'integrator': world.integrator,
-                  'sleep': world.sleep is not None, 'force_fields': self._force_fields}
+        values = {
+            'solver': world.solver,
+            'integrator': world.integrator,
+            'sleep': world.sleep is not None,
+            'force_fields': self._force_fields,
+        }
         gravity = world.gravity
         if isinstance(gravity, np.ndarray):
             values['gravity'] = tuple(gravity.tolist())
@@ -331,7 +340,10 @@ class Simulator:
     # --- adding and removing ---------------------------------------------------------------------
 
     def add(
-        self, robot: sb.Robot, loaded: LoadedRobot | None, position: Any = None,
+        self,
+        robot: sb.Robot,
+        loaded: LoadedRobot | None,
+        position: Any = None,
         orientation: Any = None,
     ) -> RobotInterface | None:
         """
@@ -347,7 +359,10 @@ class Simulator:
         return added[0] if added else None
 
     def add_scene(
-        self, scene: OpenPlxScene, source: SceneSource, pose: GivenPose,
+        self,
+        scene: OpenPlxScene,
+        source: SceneSource,
+        pose: GivenPose,
         loaded: Sequence[LoadedRobot],
     ) -> list[RobotInterface]:
         """
@@ -359,10 +374,14 @@ class Simulator:
         for each in loaded:
             check_namespace(each.robot.name, each.namespace, self.interfaces, 'namespace')
             if each.scene and each.scene_namespace in [
-                    one.signals_namespace for one in self.interfaces]:
+                one.signals_namespace for one in self.interfaces
+            ]:
                 raise InvalidValueError(
-                    'namespace', each.scene_namespace, 'one without signals of another scene',
-                    code=ErrorCode.NAMESPACE_INVALID)
+                    'namespace',
+                    each.scene_namespace,
+                    'one without signals of another scene',
+                    code=ErrorCode.NAMESPACE_INVALID,
+                )
         return self._open(loaded)
 
     def remove(self, name: str) -> RobotInterface | None:
@@ -428,11 +447,18 @@ class Simulator:
         outlets = ClosingSink(self._sink)
         try:
             interface = RobotInterface(
-                outlets, loaded, self._parameters, list(self._joints), self.lockstep,
-                lambda: self._step_time_ns)
+                outlets,
+                loaded,
+                self._parameters,
+                list(self._joints),
+                self.lockstep,
+                lambda: self._step_time_ns,
+            )
             check_distinct(
-                topic.name for each in [*self.interfaces, interface]
-                for topic in each.command_topics)
+                topic.name
+                for each in [*self.interfaces, interface]
+                for topic in each.command_topics
+            )
         except Exception:
             outlets.close()
             raise
@@ -464,8 +490,11 @@ class Simulator:
     def _reckoned(self) -> dict[str, Drive]:
         """Return the drives that provide the pose of a robot in its odom frame, by robot."""
         return {
-            one.robot.name: each.drive for one in self.interfaces for each in one.drives
-            if each.drive.description.provides_tf and not one.robot.fixed_base}
+            one.robot.name: each.drive
+            for one in self.interfaces
+            for each in one.drives
+            if each.drive.description.provides_tf and not one.robot.fixed_base
+        }
 
     def _set_clock(self, time_ns: int, before_ns: int) -> None:
         """Make /clock jump from one time to another [ns]; the world may already have jumped."""
@@ -492,8 +521,10 @@ def _lockstep_of(loaded: LoadedWorld, parameters: SimulatorParameters) -> Lockst
     if not parameters.lockstep:
         return FreeRunning()
     return Lockstep(
-        parameters.lockstep, [f'{each.prefix}{STAMPED_TOPIC}' for each in loaded.robots],
-        timeout_s=parameters.lockstep_timeout)
+        parameters.lockstep,
+        [f'{each.prefix}{STAMPED_TOPIC}' for each in loaded.robots],
+        timeout_s=parameters.lockstep_timeout,
+    )
 
 
 def _listed(parts: Any) -> list[list[float]] | None:

@@ -115,7 +115,8 @@ def compile_beside(
     for shape in added:
         is_static = _motion(shape) == 'static'
         world.add_body(shape, motion='static') if is_static else world.add_body(
-            shape, mass=1.0, inertia=(1.0, 1.0, 1.0))
+            shape, mass=1.0, inertia=(1.0, 1.0, 1.0)
+        )
     _compile(world, present, 'body')
 
 
@@ -130,14 +131,13 @@ def _motion(shape: Shape) -> str:
     return 'static' if isinstance(shape, (Plane, HeightField)) else 'kinematic'
 
 
-def add_scene(
-    world: sb.World, scene: MappedScene, name: str, pose: GivenPose
-) -> OpenPlxScene:
+def add_scene(world: sb.World, scene: MappedScene, name: str, pose: GivenPose) -> OpenPlxScene:
     """Add a scene to a world that others are in too, whose gravity stays; raises SceneError."""
     if scene.gravity is not None and _told(scene.gravity) != _told(world.gravity):
         get_logger('sim_bridge').warning(
             f'{name!r} has a gravity of {_told(scene.gravity)}; the world that it is spawned into '
-            f'keeps {_told(world.gravity)}')
+            f'keeps {_told(world.gravity)}'
+        )
     loaded: OpenPlxScene = world.load_openplx(replace(scene, gravity=None), None, name, *pose)
     return loaded
 
@@ -148,9 +148,7 @@ def _told(gravity: AnyGravity) -> str:
     return f'{list(gravity)} m/s²'
 
 
-def robots_spawned(
-    scene: OpenPlxScene, namespace: str, is_given: bool
-) -> list[LoadedRobot]:
+def robots_spawned(scene: OpenPlxScene, namespace: str, is_given: bool) -> list[LoadedRobot]:
     """
     Return the robots of a spawned scene that have topics.
 
@@ -171,7 +169,8 @@ def _load_robot(
     name = name or topic_name(description.name)
     if not name:
         raise InvalidValueError(
-            'name', name, 'a text that is not empty', code=ErrorCode.NAME_INVALID)
+            'name', name, 'a text that is not empty', code=ErrorCode.NAME_INVALID
+        )
     return world.add_robot(
         description,
         name=name,
@@ -191,8 +190,12 @@ def check_name(request: SpawnRequest) -> None:
     valid = topic_name(request.name)
     if valid != request.name:
         raise InvalidValueError(
-            'name', request.name, 'letters, digits and single underscores, not beginning with a '
-            f'digit, such as {brief(valid)}', code=ErrorCode.NAME_INVALID)
+            'name',
+            request.name,
+            'letters, digits and single underscores, not beginning with a '
+            f'digit, such as {brief(valid)}',
+            code=ErrorCode.NAME_INVALID,
+        )
 
 
 def namespace_of(request: SpawnRequest, name: str) -> str:
@@ -202,9 +205,11 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
     namespace = request.namespace.strip('/')
     if namespace and not _NAMESPACE.fullmatch(namespace):
         raise InvalidValueError(
-            'namespace', request.namespace,
+            'namespace',
+            request.namespace,
             "names of letters, digits and underscores parted by slashes, or '/' for none",
-            code=ErrorCode.NAMESPACE_INVALID)
+            code=ErrorCode.NAMESPACE_INVALID,
+        )
     return namespace
 
 
@@ -213,28 +218,37 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | S
     text = resource.strip()
     if not text:
         raise InvalidValueError(
-            'resource', resource, 'the name of a shipped robot, a file or its URI, URDF text or '
-            'OpenPLX text',
-            code=ErrorCode.RESOURCE_MISSING)
+            'resource',
+            resource,
+            'the name of a shipped robot, a file or its URI, URDF text or OpenPLX text',
+            code=ErrorCode.RESOURCE_MISSING,
+        )
     if text.startswith('<'):
         # text that is no XML is left to the reader, which says where it ends to be
         with contextlib.suppress(ElementTree.ParseError):
             if ElementTree.fromstring(text).tag == 'robot':
                 return text
             raise InvalidValueError(
-                'format of resource', text[:40], 'URDF or xacro, whose root element is <robot>',
-                code=ErrorCode.RESOURCE_UNREADABLE)
+                'format of resource',
+                text[:40],
+                'URDF or xacro, whose root element is <robot>',
+                code=ErrorCode.RESOURCE_UNREADABLE,
+            )
         return text
     if '\n' in text:
         return SceneSource(resource)
     file, _, model = text.partition(f'{OPENPLX_SUFFIX}#')
     with coded(ErrorCode.RESOURCE_NOT_FOUND):
         source = find_robot(
-            f'{file}{OPENPLX_SUFFIX}' if model else text, package_paths=parameters.package_paths)
+            f'{file}{OPENPLX_SUFFIX}' if model else text, package_paths=parameters.package_paths
+        )
     if source.suffix not in SPAWNED_SUFFIXES:
         raise InvalidValueError(
-            'format of resource', source.suffix, f'one of {", ".join(SPAWNED_SUFFIXES)}',
-            code=ErrorCode.RESOURCE_UNREADABLE)
+            'format of resource',
+            source.suffix,
+            f'one of {", ".join(SPAWNED_SUFFIXES)}',
+            code=ErrorCode.RESOURCE_UNREADABLE,
+        )
     if source.suffix == OPENPLX_SUFFIX:
         return SceneSource(str(source.resolve()), model)
     return source

@@ -23,8 +23,20 @@ HEAD = 4
 NATIVE_HEAD = b'\x00\x01' if sys.byteorder == 'little' else b'\x00\x00'
 _NATIVE_HEADS = (b'\x00\x00', b'\x00\x01')
 _SIZES = {
-    'boolean': 1, 'octet': 1, 'char': 1, 'uint8': 1, 'int8': 1, 'uint16': 2, 'int16': 2,
-    'uint32': 4, 'int32': 4, 'float': 4, 'uint64': 8, 'int64': 8, 'double': 8}
+    'boolean': 1,
+    'octet': 1,
+    'char': 1,
+    'uint8': 1,
+    'int8': 1,
+    'uint16': 2,
+    'int16': 2,
+    'uint32': 4,
+    'int32': 4,
+    'float': 4,
+    'uint64': 8,
+    'int64': 8,
+    'double': 8,
+}
 _MANY = re.compile(r'sequence<(?P<item>.+?)(?:, \d+)?>$|(?P<of>.+)\[(?P<count>\d+)\]$')
 
 

@@ -26,30 +26,32 @@ from sim_bridge.ros.wire.messages import STAMP, unpack_stamp, WORLD_FRAME
 
 # One contact point. What RViz and PCL look for by name, position and normal, is of the size they
 # expect; the rest loses nothing.
-CONTACT = np.dtype([
-    ('position', 'f4', 3),
-    ('geometry_a', 'u4'),
-    ('normal', 'f4', 3),
-    ('geometry_b', 'u4'),
-    ('depth', 'f8'),
-    ('force', 'f8', 3),
-    ('torque', 'f8', 3),
-])
+CONTACT = np.dtype(
+    [
+        ('position', 'f4', 3),
+        ('geometry_a', 'u4'),
+        ('normal', 'f4', 3),
+        ('geometry_b', 'u4'),
+        ('depth', 'f8'),
+        ('force', 'f8', 3),
+        ('torque', 'f8', 3),
+    ]
+)
 # one point of a pair that begins to touch, goes on, or ends to
-CONTACT_EVENT = np.dtype([
-    ('position', 'f4', 3),
-    ('geometry_a', 'u4'),
-    ('normal', 'f4', 3),
-    ('geometry_b', 'u4'),
-    ('event', 'u4'),
-    ('step', 'u4'),
-    ('depth', 'f8'),
-    ('impulse', 'f8', 3),
-])
+CONTACT_EVENT = np.dtype(
+    [
+        ('position', 'f4', 3),
+        ('geometry_a', 'u4'),
+        ('normal', 'f4', 3),
+        ('geometry_b', 'u4'),
+        ('event', 'u4'),
+        ('step', 'u4'),
+        ('depth', 'f8'),
+        ('impulse', 'f8', 3),
+    ]
+)
 BEGIN, PERSIST, END = 1, 2, 3
-_DATATYPES = {
-    'f4': PointField.FLOAT32, 'u4': PointField.UINT32, 'f8': PointField.FLOAT64,
-}
+_DATATYPES = {'f4': PointField.FLOAT32, 'u4': PointField.UINT32, 'f8': PointField.FLOAT64}
 
 # found again in the serialized bytes
 _WIDTH_MARK = 0x5EAF00D5
@@ -68,8 +70,11 @@ def point_fields(kind_of_point: np.dtype[np.void] = CONTACT) -> list[PointField]
         names = [f'{prefix}{axis}' for axis in 'xyz'] if kind.shape else [name]
         fields += [
             PointField(
-                name=each, offset=offset + index * base.itemsize,
-                datatype=_DATATYPES[base.str[1:]], count=1)
+                name=each,
+                offset=offset + index * base.itemsize,
+                datatype=_DATATYPES[base.str[1:]],
+                count=1,
+            )
             for index, each in enumerate(names)
         ]
     return fields
@@ -82,8 +87,13 @@ class PointsMessage:
         """Serialize a cloud without points. kind: of these, which `point_fields` describes."""
         self._nothing = np.zeros(0, kind)
         message = PointCloud2(
-            height=1, width=_WIDTH_MARK, fields=point_fields(kind), point_step=kind.itemsize,
-            is_bigendian=sys.byteorder == 'big', is_dense=True)
+            height=1,
+            width=_WIDTH_MARK,
+            fields=point_fields(kind),
+            point_step=kind.itemsize,
+            is_bigendian=sys.byteorder == 'big',
+            is_dense=True,
+        )
         message.header.frame_id = WORLD_FRAME
         buffer = serialize_cleanly(message)
         self._head = bytearray(buffer[: -_SIZES.size - len(_IS_DENSE)])
@@ -121,14 +131,18 @@ class ContactCloud(PointsMessage):
 
 def geometry_table(geometries: Iterable[sb.Geometry]) -> String:
     """Return a JSON list of geometry names; contacts refer to geometries by index in this list."""
-    return String(data=json.dumps([
-        {
-            'robot': geometry.link.robot.name,
-            'link': geometry.link.name,
-            'geometry': geometry.name,
-        }
-        for geometry in geometries
-    ]))
+    return String(
+        data=json.dumps(
+            [
+                {
+                    'robot': geometry.link.robot.name,
+                    'link': geometry.link.name,
+                    'geometry': geometry.name,
+                }
+                for geometry in geometries
+            ]
+        )
+    )
 
 
 class GazeboContacts:
@@ -157,10 +171,13 @@ class GazeboContacts:
         header = Header(stamp=unpack_stamp(stamp), frame_id=WORLD_FRAME)
         pairs = self._contacts.indices.tolist()
         # contacts come sorted by pair
-        return self._messages.Contacts(header=header, contacts=[
-            self._pair(header, pair, list(rows))
-            for pair, rows in groupby(range(len(pairs)), key=pairs.__getitem__)
-        ])
+        return self._messages.Contacts(
+            header=header,
+            contacts=[
+                self._pair(header, pair, list(rows))
+                for pair, rows in groupby(range(len(pairs)), key=pairs.__getitem__)
+            ],
+        )
 
     def _pair(self, header: Header, pair: list[int], rows: list[int]) -> object:
         contacts = self._contacts
@@ -178,8 +195,10 @@ class GazeboContacts:
         first, second = (self._entities[number] for number in pair)
         return self._messages.JointWrench(
             header=header,
-            body_1_name=String(data=first.name), body_1_id=UInt32(data=first.id),
-            body_2_name=String(data=second.name), body_2_id=UInt32(data=second.id),
+            body_1_name=String(data=first.name),
+            body_1_id=UInt32(data=first.id),
+            body_2_name=String(data=second.name),
+            body_2_id=UInt32(data=second.id),
             body_1_wrench=Wrench(force=_vector(force), torque=_vector(torque)),
             body_2_wrench=Wrench(force=_vector(-force), torque=_vector(-torque)),
         )

@@ -57,8 +57,11 @@ class JointStateReader:
                 values = [np.array(getattr(message, field)) for field in _FIELDS]
                 stamp = message.header.stamp
                 return JointValues(
-                    _time_ns(stamp.sec, stamp.nanosec), message.header.frame_id,
-                    list(message.name), *values)
+                    _time_ns(stamp.sec, stamp.nanosec),
+                    message.header.frame_id,
+                    list(message.name),
+                    *values,
+                )
         values = [np.frombuffer(data, float, count, offset) for offset, count in self.blocks]
         time_ns = _time_ns(*_STAMP.unpack_from(data, HEAD))
         return JointValues(time_ns, self._frame_id, self._names, *values)

@@ -107,10 +107,14 @@ class ContactMarkers:
 
         geometries: of the world. force_scale: length of the arrows [m/N].
         """
-        self._sign = np.array([
-            -1.0 if motion_of_link(geometry.link.robot.simulation, geometry.link.slot) == 'static'
-            else 1.0 for geometry in geometries
-        ])
+        self._sign = np.array(
+            [
+                -1.0
+                if motion_of_link(geometry.link.robot.simulation, geometry.link.slot) == 'static'
+                else 1.0
+                for geometry in geometries
+            ]
+        )
         self._force_scale = force_scale
         self._points = _marker(Marker.SPHERE_LIST, 'points', 0, _POINT_COLOR)
         self._points.scale = _vector((_POINT_DIAMETER,) * 3)
@@ -204,8 +208,12 @@ def _parts(shape: sb.Shape) -> list[_Part]:
 def _marker(kind: int, namespace: str, number: int, color: Sequence[float]) -> Marker:
     red, green, blue, alpha = color
     marker = Marker(
-        ns=namespace, id=number, type=kind, action=Marker.ADD,
-        color=ColorRGBA(r=red, g=green, b=blue, a=alpha))
+        ns=namespace,
+        id=number,
+        type=kind,
+        action=Marker.ADD,
+        color=ColorRGBA(r=red, g=green, b=blue, a=alpha),
+    )
     marker.header.frame_id = WORLD_FRAME
     return marker
 

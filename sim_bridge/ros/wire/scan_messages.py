@@ -54,8 +54,12 @@ class RangeMessage(_RangesMessage):
     def __init__(self, frame_id: str, sensor: sb.RangeSensor, source: np.ndarray) -> None:
         scan = sensor.description.scan
         message = Range(
-            radiation_type=RADIATIONS.index(scan.radiation), field_of_view=sensor.field_of_view,
-            min_range=scan.minimum, max_range=scan.maximum, range=float(_MARK))
+            radiation_type=RADIATIONS.index(scan.radiation),
+            field_of_view=sensor.field_of_view,
+            min_range=scan.minimum,
+            max_range=scan.maximum,
+            range=float(_MARK),
+        )
         message.header.frame_id = frame_id
         super().__init__(message, source, 1)
 
@@ -66,10 +70,14 @@ class LaserScanMessage(_RangesMessage):
     def __init__(self, frame_id: str, lidar: sb.LidarSensor, source: np.ndarray) -> None:
         scan, angles = lidar.description.scan, lidar.angles
         message = LaserScan(
-            angle_min=angles[0], angle_max=angles[-1],
+            angle_min=angles[0],
+            angle_max=angles[-1],
             angle_increment=(angles[-1] - angles[0]) / max(len(angles) - 1, 1),
-            scan_time=1.0 / lidar.update_rate, range_min=scan.minimum, range_max=scan.maximum,
-            ranges=[float(_MARK)] * len(angles))
+            scan_time=1.0 / lidar.update_rate,
+            range_min=scan.minimum,
+            range_max=scan.maximum,
+            ranges=[float(_MARK)] * len(angles),
+        )
         message.header.frame_id = frame_id
         super().__init__(message, source, len(angles))
 
@@ -85,11 +93,18 @@ class LidarCloudMessage(_RangesMessage):
         count, width = len(source), len(lidar.angles)
         self._directions = lidar.directions
         message = PointCloud2(
-            height=count // width, width=width, point_step=12, row_step=12 * width,
-            fields=[PointField(name=axis, offset=4 * k, datatype=PointField.FLOAT32, count=1)
-                    for k, axis in enumerate('xyz')],
-            is_bigendian=sys.byteorder == 'big', is_dense=False,
-            data=np.full(3 * count, _MARK).tobytes())
+            height=count // width,
+            width=width,
+            point_step=12,
+            row_step=12 * width,
+            fields=[
+                PointField(name=axis, offset=4 * k, datatype=PointField.FLOAT32, count=1)
+                for k, axis in enumerate('xyz')
+            ],
+            is_bigendian=sys.byteorder == 'big',
+            is_dense=False,
+            data=np.full(3 * count, _MARK).tobytes(),
+        )
         message.header.frame_id = frame_id
         super().__init__(message, source, 3 * count)
 

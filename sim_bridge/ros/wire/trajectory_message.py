@@ -51,11 +51,14 @@ class TrajectoryMessage:
         if len(with_effort):
             point = int(with_effort[0])
             raise InvalidValueError(
-                'effort of trajectory', self.efforts[point].tolist(),
+                'effort of trajectory',
+                self.efforts[point].tolist(),
                 'none; efforts are taken on joint_commands, beside what motors give',
-                f'point {point}')
+                f'point {point}',
+            )
         return Trajectory(
-            self.joints, self.times, self.positions, self.velocities, self.accelerations)
+            self.joints, self.times, self.positions, self.velocities, self.accelerations
+        )
 
 
 def from_bytes(data: bytes) -> TrajectoryMessage:
@@ -71,17 +74,27 @@ def from_bytes(data: bytes) -> TrajectoryMessage:
     values = np.frombuffer(data, float, len(words) // 2, HEAD)
     places = found[:, -1]
     times = words[places].view(np.int32) + words[places + 1] * 1e-9
-    return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
-        RaggedArray(values, found[:, field] // 2, found[:, field + 1])
-        for field in range(0, _FOUND - 1, 2)))
+    return TrajectoryMessage(
+        _stamp_ns(message),
+        list(message.joint_names),
+        times,
+        *(
+            RaggedArray(values, found[:, field] // 2, found[:, field + 1])
+            for field in range(0, _FOUND - 1, 2)
+        ),
+    )
 
 
 def from_message(message: Any) -> TrajectoryMessage:
     """Return the contents of a JointTrajectory message object."""
     points = message.points
     times = np.array([seconds(point.time_from_start) for point in points], float)
-    return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
-        RaggedArray.of([getattr(point, name) for point in points]) for name in _FIELDS))
+    return TrajectoryMessage(
+        _stamp_ns(message),
+        list(message.joint_names),
+        times,
+        *(RaggedArray.of([getattr(point, name) for point in points]) for name in _FIELDS),
+    )
 
 
 def seconds(duration: Any) -> float:

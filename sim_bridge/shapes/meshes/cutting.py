@@ -67,9 +67,13 @@ class Cutter(NamedTuple):
             # the cuts below this one are moved after it
             for level in (place, *levels[nearest[away[nearest] <= reach]].tolist()):
                 below, above = self._halves(part, axis, level)
-                volume = sum(_hull_volume(each.triangles) for each in (
-                    *self.parts(below, low, is_final=False),
-                    *self.parts(above, high, is_final=False)))
+                volume = sum(
+                    _hull_volume(each.triangles)
+                    for each in (
+                        *self.parts(below, low, is_final=False),
+                        *self.parts(above, high, is_final=False),
+                    )
+                )
                 if volume < (1 - _BETTER) * least:
                     least, place = volume, level
         below, above = self._halves(part, axis, place)
@@ -95,8 +99,7 @@ def concave_levels(edges: HalfEdges, unit: float) -> tuple[FloatArray, ...]:
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), np.finfo(float).tiny)
     is_concave = ((there - a) * normals).sum(axis=1) > _NEAR * unit
     a, b = a[is_concave], b[is_concave]
-    return tuple(
-        np.unique(a[np.abs(a[:, k] - b[:, k]) <= _NEAR * unit, k]) for k in range(3))
+    return tuple(np.unique(a[np.abs(a[:, k] - b[:, k]) <= _NEAR * unit, k]) for k in range(3))
 
 
 def cut(
@@ -113,7 +116,8 @@ def cut(
     is_low, is_high = (height <= 0.0).all(axis=1), (height >= 0.0).all(axis=1)
     a, b, c = (triangles[:, k] for k in range(3))
     width = np.cross(b - a, c - a)[:, axis] / np.maximum(
-        np.linalg.norm([b - a, c - b, a - c], axis=2).max(axis=0), np.finfo(float).tiny)
+        np.linalg.norm([b - a, c - b, a - c], axis=2).max(axis=0), np.finfo(float).tiny
+    )
     is_level = is_low & is_high
     low = [triangles[is_low & (~is_level | (width > near))]]
     high = [triangles[is_high & (~is_level | (width < -near))]]
@@ -121,11 +125,13 @@ def cut(
     two_below = crossing & ((height < 0.0).sum(axis=1) == 2)
     # first comes the corner that is alone on its side, or the lower one if another is on the plane
     for chosen, first, alone, others in (
-            (two_below, height.argmax(axis=1), high, low),
-            (crossing & ~two_below, height.argmin(axis=1), low, high)):
+        (two_below, height.argmax(axis=1), high, low),
+        (crossing & ~two_below, height.argmin(axis=1), low, high),
+    ):
         order = (first[chosen, None] + np.arange(3)) % 3
-        tip, one, two = np.take_along_axis(
-            triangles[chosen], order[:, :, None], axis=1).swapaxes(0, 1)
+        tip, one, two = np.take_along_axis(triangles[chosen], order[:, :, None], axis=1).swapaxes(
+            0, 1
+        )
         at_tip, at_one, at_two = np.take_along_axis(height[chosen], order, axis=1).T
         p = _between(tip, one, at_tip, at_one, axis, level)
         q = _between(tip, two, at_tip, at_two, axis, level)
@@ -143,10 +149,12 @@ def corners_inside(triangles: FloatArray, boxes: FloatArray) -> list[FloatArray]
     step = max(1, _MOST_ANGLES // len(triangles))
     finite = np.flatnonzero(is_inside)
     for k in range(0, len(finite), step):
-        chosen = finite[k:k + step]
+        chosen = finite[k : k + step]
         is_inside[chosen] = np.abs(windings(triangles, points[chosen])) > 0.5
-    return [each[inside] for each, inside in zip(
-        corners, is_inside[number.reshape(-1, 8)], strict=True)]
+    return [
+        each[inside]
+        for each, inside in zip(corners, is_inside[number.reshape(-1, 8)], strict=True)
+    ]
 
 
 def windings(triangles: FloatArray, points: FloatArray) -> FloatArray:
@@ -158,8 +166,9 @@ def windings(triangles: FloatArray, points: FloatArray) -> FloatArray:
     a, b, c = (triangles[None, :, k] - points[:, None] for k in range(3))
     x, y, z = (np.linalg.norm(each, axis=2) for each in (a, b, c))
     volume = (a * np.cross(b, c)).sum(axis=2)
-    spread = (x * y * z + (a * b).sum(axis=2) * z + (b * c).sum(axis=2) * x
-              + (c * a).sum(axis=2) * y)
+    spread = (
+        x * y * z + (a * b).sum(axis=2) * z + (b * c).sum(axis=2) * x + (c * a).sum(axis=2) * y
+    )
     windings: FloatArray = np.arctan2(volume, spread).sum(axis=1) / (2 * np.pi)
     return windings
 
@@ -180,7 +189,7 @@ def _split(boxes: FloatArray) -> tuple[int, FloatArray, FloatArray]:
     best: tuple[float, int, IntArray, int] | None = None
     for axis in range(3):
         order = boxes[:, 0, axis].argsort(kind='stable')
-        overlaps = (np.maximum.accumulate(boxes[order[:-1], 1, axis]) - boxes[order[1:], 0, axis])
+        overlaps = np.maximum.accumulate(boxes[order[:-1], 1, axis]) - boxes[order[1:], 0, axis]
         at = int(overlaps.argmin())
         if best is None or overlaps[at] < best[0]:
             best = float(overlaps[at]), axis, order, at + 1

@@ -55,7 +55,8 @@ def decompose(
     """
     instance_of('mesh', mesh, TriangleMesh, 'a TriangleMesh', 'decompose')
     threshold = number_from(
-        'threshold', threshold, 0.01, 1.0, 'decompose', 'a number from 0.01 to 1')
+        'threshold', threshold, 0.01, 1.0, 'decompose', 'a number from 0.01 to 1'
+    )
     for name, value in (('most_hulls', most_hulls), ('seed', seed)):
         if whole_number(name, value) > _MOST:
             raise InvalidValueError(name, value, f'a whole number up to {_MOST}', 'decompose')
@@ -91,8 +92,11 @@ def parts_of(
     endless = np.array([[-np.inf] * 3, [np.inf] * 3])
     parts = cutter.parts(Part(triangles, endless), boxes)
     inside = corners_inside(triangles, np.array([part.box for part in parts]))
-    corners = [each for part, more in zip(parts, inside, strict=True)
-               if len(each := np.concatenate([part.triangles.reshape(-1, 3), more]))]
+    corners = [
+        each
+        for part, more in zip(parts, inside, strict=True)
+        if len(each := np.concatenate([part.triangles.reshape(-1, 3), more]))
+    ]
     solid = [each for each in corners if not _is_flat(each, unit)]
     flat = [] if edges.is_closed else [each for each in corners if _is_flat(each, unit)]
     return merge(solid, threshold * unit, most_hulls) + flat
@@ -115,8 +119,11 @@ def frame_of(mesh: TriangleMesh) -> FloatArray:
         return float(areas[(np.abs(normals @ frame) > 1 - _PARALLEL).any(axis=1)].sum())
 
     frames = [
-        np.column_stack([one, two, np.cross(one, two)]) for one in found for two in found
-        if abs(one @ two) < _PARALLEL]
+        np.column_stack([one, two, np.cross(one, two)])
+        for one in found
+        for two in found
+        if abs(one @ two) < _PARALLEL
+    ]
     own = np.eye(3)
     best = max(frames, key=aligned, default=own)
     return best if aligned(best) > aligned(own) + _BETTER * areas.sum() else own
@@ -127,11 +134,16 @@ def _boxes_of_parts(
 ) -> FloatArray:
     """Return the boxes (k, 2, 3) around the parts that CoACD finds."""
     options = {
-        'threshold': threshold, 'seed': seed, 'merge': False, 'preprocess_resolution': _WRAP}
+        'threshold': threshold,
+        'seed': seed,
+        'merge': False,
+        'preprocess_resolution': _WRAP,
+    }
     content = points.tobytes() + mesh.half_edges.triangles.astype(np.int32).tobytes()
     try:
         _, answer = read_apart(
-            _DECOMPOSER, LIMITS, {'vertices': len(points), 'options': options}, content)
+            _DECOMPOSER, LIMITS, {'vertices': len(points), 'options': options}, content
+        )
         if not answer or len(answer) % 48:
             raise ReadingError('CoACD gave no parts')
         boxes = np.frombuffer(answer).reshape(-1, 2, 3)
@@ -139,7 +151,8 @@ def _boxes_of_parts(
             raise ReadingError('CoACD gave parts without places')
     except ReadingError as err:
         raise InvalidValueError(
-            'mesh', mesh, f'a surface that can be decomposed ({err})', 'decompose') from err
+            'mesh', mesh, f'a surface that can be decomposed ({err})', 'decompose'
+        ) from err
     return boxes
 
 

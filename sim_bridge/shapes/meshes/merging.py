@@ -11,9 +11,16 @@ from sim_bridge.foundation.arrays import FloatArray
 
 # places on a triangle at which distances are measured, by its corners
 _DIVISIONS = 6
-_PLACES = np.array([
-    (i, j, _DIVISIONS - i - j)
-    for i in range(_DIVISIONS + 1) for j in range(_DIVISIONS + 1 - i)]) / _DIVISIONS
+_PLACES = (
+    np.array(
+        [
+            (i, j, _DIVISIONS - i - j)
+            for i in range(_DIVISIONS + 1)
+            for j in range(_DIVISIONS + 1 - i)
+        ]
+    )
+    / _DIVISIONS
+)
 # of the radius of a ball of a volume: how CoACD compares volumes with distances (`ComputeRv`)
 _OF_RADIUS = 0.3
 
@@ -44,8 +51,10 @@ def merge(parts: list[FloatArray], threshold: float, most: int) -> list[FloatArr
     hulls = dict(enumerate(map(_single, parts)))
     numbers = itertools.count(len(hulls))
     unions = {
-        (i, j): _union(hulls[i], hulls[j]) for i, j in itertools.combinations(hulls, 2)
-        if most or _gap(hulls[i], hulls[j]) <= 2 * threshold}
+        (i, j): _union(hulls[i], hulls[j])
+        for i, j in itertools.combinations(hulls, 2)
+        if most or _gap(hulls[i], hulls[j]) <= 2 * threshold
+    }
     while unions:
         pair = min(unions, key=lambda each: unions[each].concavity)
         if unions[pair].concavity > threshold and not 0 < most < len(hulls):
@@ -55,8 +64,10 @@ def merge(parts: list[FloatArray], threshold: float, most: int) -> list[FloatArr
             del hulls[old]
         unions = {each: one for each, one in unions.items() if not set(each) & set(pair)}
         unions |= {
-            (k, number): _union(other, union) for k, other in hulls.items()
-            if most or _gap(other, union) <= 2 * threshold}
+            (k, number): _union(other, union)
+            for k, other in hulls.items()
+            if most or _gap(other, union) <= 2 * threshold
+        }
         hulls[number] = union
     return [hull.corners for hull in hulls.values()]
 
@@ -83,12 +94,19 @@ def _union(one: Merged, other: Merged) -> Merged:
     reach = float(np.min(depths, axis=0).max(initial=0.0))
     radius = float(np.cbrt(3 * max(hull.volume - solid, 0.0) / (4 * np.pi)))
     return Merged(
-        corners[hull.vertices], faces, solid, hull.volume,
-        max(reach, _OF_RADIUS * radius, one.concavity, other.concavity))
+        corners[hull.vertices],
+        faces,
+        solid,
+        hull.volume,
+        max(reach, _OF_RADIUS * radius, one.concavity, other.concavity),
+    )
 
 
 def _gap(one: Merged, other: Merged) -> float:
     """Return how far apart the boxes around two hulls are."""
-    return float(np.maximum(
-        one.corners.min(axis=0) - other.corners.max(axis=0),
-        other.corners.min(axis=0) - one.corners.max(axis=0)).max())
+    return float(
+        np.maximum(
+            one.corners.min(axis=0) - other.corners.max(axis=0),
+            other.corners.min(axis=0) - one.corners.max(axis=0),
+        ).max()
+    )

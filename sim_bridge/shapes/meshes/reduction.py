@@ -22,23 +22,28 @@ def reduce(mesh: TriangleMesh, fraction: float, aggressiveness: float = 7.0) -> 
     Source: Garland and Heckbert, Surface simplification using quadric error metrics, 1997.
     """
     instance_of('mesh', mesh, TriangleMesh, 'a TriangleMesh', 'reduce')
-    share = number_from(
-        'fraction', fraction, _LEAST, 1.0, 'reduce', 'a number above 0, up to 1')
+    share = number_from('fraction', fraction, _LEAST, 1.0, 'reduce', 'a number above 0, up to 1')
     boldness = number_from(
-        'aggressiveness', aggressiveness, 0.0, 10.0, 'reduce', 'a number from 0 to 10')
+        'aggressiveness', aggressiveness, 0.0, 10.0, 'reduce', 'a number from 0 to 10'
+    )
     try:
         import fast_simplification
     except ModuleNotFoundError as err:
         raise MissingPackageError(
             'the reduction of a mesh',
-            'pip install "fast-simplification>=0.1.9", of the extra `meshes`') from err
+            'pip install "fast-simplification>=0.1.9", of the extra `meshes`',
+        ) from err
     if share == 1.0:
         return mesh
     edges = mesh.half_edges
     # it takes no arrays that are read-only
     vertices, triangles = fast_simplification.simplify(
-        edges.vertices.copy(), edges.triangles.astype('i4'), target_reduction=1.0 - share,
-        agg=boldness, preserve_border=True)
+        edges.vertices.copy(),
+        edges.triangles.astype('i4'),
+        target_reduction=1.0 - share,
+        agg=boldness,
+        preserve_border=True,
+    )
     if not len(triangles):
         raise InvalidValueError('fraction', fraction, 'one that leaves triangles', 'reduce')
     return TriangleMesh(vertices, triangles.astype('i8'), mesh.bottom_margin)

@@ -48,7 +48,8 @@ def in_scene(members, before=''):
 
 def test_shapes_have_full_edges_and_stand_along_y():
     """Boxes have edges, cylinders and capsules a height along y; transforms nest."""
-    scene = scene_of(in_scene("""
+    scene = scene_of(
+        in_scene("""
 body is Physics3D.Bodies.RigidBody:
     box is Physics3D.Geometries.Box:
         size: Math.Vec3.from_xyz(1, 2, 3)
@@ -62,7 +63,8 @@ body is Physics3D.Bodies.RigidBody:
         enable_collisions: false
     hull is Physics3D.Geometries.ConvexMesh:
         vertices: [{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}]
-"""))
+""")
+    )
     [robot] = scene.robots
     box, can, pill, hull = (placed for _, placed in robot.shapes)
     assert box.shape.size == (1.0, 2.0, 3.0)
@@ -76,7 +78,9 @@ body is Physics3D.Bodies.RigidBody:
 
 def test_mass_comes_from_shapes_where_it_is_not_given():
     """Mass, tensor and centre: each as given, else of the shapes that count."""
-    scene = scene_of(in_scene("""
+    scene = scene_of(
+        in_scene(
+            """
 all_of_shapes is Physics3D.Bodies.RigidBody:
     box is Physics3D.Geometries.Box:
         size: Math.Vec3.from_xyz(1, 2, 3)
@@ -88,14 +92,18 @@ all_of_shapes is Physics3D.Bodies.RigidBody:
 with_mass is all_of_shapes_model
 with_center is all_of_shapes_model:
     kinematics.local_cm_transform.position.x: 0.25
-""", before="""
+""",
+            before="""
 all_of_shapes_model is Physics3D.Bodies.RigidBody:
     box is Physics3D.Geometries.Box:
         size: Math.Vec3.from_xyz(1, 2, 3)
     inertia.mass: 12
-"""))
+""",
+        )
+    )
     first, second, third = (
-        robot.description.links[robot.description.root].inertial for robot in scene.robots)
+        robot.description.links[robot.description.root].inertial for robot in scene.robots
+    )
     assert first.mass == pytest.approx(60.0, rel=1e-15)
     np.testing.assert_allclose(first.pose.position, (0, 0, 1))
     np.testing.assert_allclose(np.diag(first.inertia), (65.0, 50.0, 25.0), rtol=1e-14)
@@ -104,18 +112,31 @@ all_of_shapes_model is Physics3D.Bodies.RigidBody:
     np.testing.assert_array_equal(third.pose.position, (0.25, 0.0, 0.0))
 
 
-@pytest.mark.parametrize(('kind', 'tree'), [
-    ('Lock', JointType.FIXED), ('Hinge', JointType.CONTINUOUS), ('Prismatic', JointType.PRISMATIC),
-    ('Cylindrical', JointType.PISTON), ('Ball', JointType.BALL), ('Distance', None)])
+@pytest.mark.parametrize(
+    ('kind', 'tree'),
+    [
+        ('Lock', JointType.FIXED),
+        ('Hinge', JointType.CONTINUOUS),
+        ('Prismatic', JointType.PRISMATIC),
+        ('Cylindrical', JointType.PISTON),
+        ('Ball', JointType.BALL),
+        ('Distance', None),
+    ],
+)
 def test_mates_become_joints_of_trees(kind, tree):
     """Each mate is a joint of its type; a distance alone cannot be in a tree."""
-    scene = scene_of(in_scene(f"""
+    scene = scene_of(
+        in_scene(
+            f"""
 one is Bob:
     kinematics.local_transform.position.x: 0
 two is Bob
 mate is Physics3D.Interactions.{kind}:
     connectors: [one.tip, two.pin]
-""" + ('    initial_distance: 0.5\n' if kind == 'Distance' else '')))
+"""
+            + ('    initial_distance: 0.5\n' if kind == 'Distance' else '')
+        )
+    )
     [robot] = scene.robots
     joints, loops = robot.description.joints, robot.description.constraints
     if tree is None:
@@ -129,7 +150,8 @@ mate is Physics3D.Interactions.{kind}:
 
 def test_flexible_mates_are_compliant_in_the_directions_that_they_name():
     """Along and around main, normal and cross are z, x and y of the first connector."""
-    scene = scene_of(in_scene("""
+    scene = scene_of(
+        in_scene("""
 one is Bob
 two is Bob
 mate is Physics3D.Interactions.Lock:
@@ -144,7 +166,8 @@ mate is Physics3D.Interactions.Lock:
             damping_constant: 3
         around_normal becomes Physics.Interactions.Dissipation.ConstraintRelaxationTimeDamping:
             relaxation_time: 0.1
-"""))
+""")
+    )
     [loop] = scene.robots[0].description.constraints
     inf = math.inf
     assert loop.compliance.stiffness == (inf, inf, 100.0, 20.0, inf, inf)
@@ -164,7 +187,10 @@ hinge is Physics3D.Interactions.Hinge:
 
 def test_what_acts_along_an_axis_is_collected():
     """Ranges intersect, springs add up, and what has swapped connectors counts backwards."""
-    scene = scene_of(in_scene(HINGED + """
+    scene = scene_of(
+        in_scene(
+            HINGED
+            + """
     friction becomes Physics.Interactions.Dissipation.ConstantLimitFriction:
         limit: 4
 wide is Physics3D.Interactions.RotationalRange:
@@ -193,7 +219,9 @@ push is Physics3D.Interactions.TorqueMotor:
     connectors: hinge.connectors
     default_torque: 8
     max_effort: 6
-"""))
+"""
+        )
+    )
     [axis] = scene.robots[0].axes['hinge']
     assert (axis.limits.lower, axis.limits.upper) == (-0.5, 1.5)
     assert axis.dynamics.friction == 4.0
@@ -207,15 +235,23 @@ push is Physics3D.Interactions.TorqueMotor:
 
 def test_connectors_along_the_same_axis_count_from_their_own_zero():
     """An interaction between other connectors on the line of a hinge has an offset."""
-    scene = scene_of(in_scene(HINGED.replace('two is Bob', """two is Bob:
+    scene = scene_of(
+        in_scene(
+            HINGED.replace(
+                'two is Bob',
+                """two is Bob:
     mark is Physics3D.Interactions.MateConnector:
         position.z: 0.5
         main_axis: Math.Vec3.Y_AXIS()
-        normal: Math.Quat.angle_axis(0.4, Math.Vec3.Y_AXIS()).rotate(Math.Vec3.Z_AXIS())""") + """
+        normal: Math.Quat.angle_axis(0.4, Math.Vec3.Y_AXIS()).rotate(Math.Vec3.Z_AXIS())""",
+            )
+            + """
 spring is Physics3D.Interactions.TorsionSpring:
     connectors: [one.tip, two.mark]
     flexibility.stiffness: 10
-"""))
+"""
+        )
+    )
     own = scene.interactions['spring']
     assert (own.joint, own.sign) == ('hinge', 1.0)
     assert own.offset == pytest.approx(-0.4, abs=1e-12)
@@ -224,7 +260,9 @@ spring is Physics3D.Interactions.TorsionSpring:
 
 def test_loops_groups_gravity_and_materials():
     """What is between bodies: contact materials, groups, the field of the environment."""
-    scene = scene_of(BODIES + """
+    scene = scene_of(
+        BODIES
+        + """
 Steel is Physics.Geometries.Material:
     unique_name: "steel"
     density: 7800
@@ -255,7 +293,8 @@ Scene is Simulation.Environment:
     none is Simulation.DisableCollisionPair:
         group1: balls
         group2: balls
-""")
+"""
+    )
     assert scene.gravity == (0.0, 0.0, -1.62)
     planet = scene_of("""
 Scene is Simulation.Environment:
@@ -273,18 +312,35 @@ Scene is Simulation.Environment:
     assert first.groups == second.groups == {'balls'}
     assert (first.material, second.material) == ('steel', None)
     assert scene.robots[0].description.links['a'].inertial.mass == pytest.approx(
-        7800 * 4 / 3 * math.pi)
+        7800 * 4 / 3 * math.pi
+    )
 
 
-@pytest.mark.parametrize(('model', 'members', 'expected'), [
-    ('DryBoxFriction', '', {'friction_model': 'box'}),
-    ('DryConstantNormalForceFriction', 'normal_force: 50',
-     {'friction_model': 'constant_normal_force', 'normal_force': 50.0, 'depth_factor': None}),
-    ('DryDepthScaledConstantNormalForceFriction', 'normal_force: 50',
-     {'friction_model': 'constant_normal_force', 'normal_force': 50.0, 'depth_factor': 1.0})])
+@pytest.mark.parametrize(
+    ('model', 'members', 'expected'),
+    [
+        ('DryBoxFriction', '', {'friction_model': 'box'}),
+        (
+            'DryConstantNormalForceFriction',
+            'normal_force: 50',
+            {
+                'friction_model': 'constant_normal_force',
+                'normal_force': 50.0,
+                'depth_factor': None,
+            },
+        ),
+        (
+            'DryDepthScaledConstantNormalForceFriction',
+            'normal_force: 50',
+            {'friction_model': 'constant_normal_force', 'normal_force': 50.0, 'depth_factor': 1.0},
+        ),
+    ],
+)
 def test_friction_by_masses_and_by_given_forces(model, members, expected):
     """Map the models of friction that do not take the normal force, without a warning."""
-    scene = scene_of(BODIES + f"""
+    scene = scene_of(
+        BODIES
+        + f"""
 Scene is Physics3D.System:
     wood is Physics.Geometries.Material:
         unique_name: "wood"
@@ -296,7 +352,8 @@ Scene is Physics3D.System:
         friction becomes Physics.Interactions.Dissipation.{model}:
             coefficient: 0.7
             {members}
-""")
+"""
+    )
     [(_, _, law)] = scene.contact_materials
     assert {name: getattr(law, name) for name in expected} == expected
     assert law.friction == 0.7
@@ -305,12 +362,17 @@ Scene is Physics3D.System:
 
 def test_signals_have_paths_or_the_names_of_interfaces():
     """Inputs always, outputs where they or an interface enable them."""
-    scene = scene_of(in_scene(HINGED + """
+    scene = scene_of(
+        in_scene(
+            HINGED
+            + """
     angular_velocity_output.enabled: true
 face is Physics.Signals.SignalInterface:
     enable: true
     angle is Physics.Signals.Output: hinge.angle_output
-"""))
+"""
+        )
+    )
     outputs = {each.name: each for each in scene.signals if not each.is_input and each.enabled}
     assert set(outputs) == {'face/angle', 'hinge/angular_velocity_output'}
     assert outputs['face/angle'].kind == 'AngleOutput'
@@ -318,25 +380,60 @@ face is Physics.Signals.SignalInterface:
     assert 'two/linear_velocity_world_input' in {each.name for each in scene.signals}
 
 
-@pytest.mark.parametrize(('members', 'code', 'line'), [
-    (HINGED.replace('[one.tip, two.pin]', '[one.tip, one.pin]'), 'mate-without-body', 'one.pin]'),
-    (HINGED + 'light is Bob:\n    inertia.mass: -1', 'negative-mass', 'mass: -1'),
-    ('light is Physics3D.Bodies.RigidBody', 'no-mass', 'light is'),
-    (HINGED + 'loose is Physics3D.Interactions.LinearRange:\n    start: 0\n    end: 1\n'
-     '    connectors: hinge.connectors', 'no-axis', 'hinge.connectors'),
-    (HINGED + 'tight is Physics3D.Interactions.RotationalRange:\n    start: 1\n    end: 0\n'
-     '    connectors: hinge.connectors', 'lower-above-upper', 'start: 1'),
-    (HINGED + 'push is Physics3D.Interactions.TorqueMotor:\n    min_effort: 3\n'
-     '    connectors: hinge.connectors', 'effort-range', 'min_effort'),
-    ('bad is Bob:\n    pin.normal: Math.Vec3.Y_AXIS()\nheld is Physics3D.Interactions.Lock:\n'
-     '    connectors: [bad.pin, base]\nbase is Physics3D.Interactions.MateConnector',
-     'parallel-normal', 'pin.normal'),
-    ('spring is Physics1D.Bodies.RotationalBody:\n    inertia.inertia: 1', 'unsupported-bundle',
-     'spring is'),
-    ('a is Bob:\n    box is Physics3D.Geometries.Box:\n        size: Math.Vec3.from_xyz(1, -1, 1)',
-     'bad-value', 'size:'),
-    ('a is Bob:\n    wall is Physics3D.Geometries.ExternalTriMeshGeometry:\n'
-     '        path: "wall.agx"', 'bad-value', 'wall.agx')])
+@pytest.mark.parametrize(
+    ('members', 'code', 'line'),
+    [
+        (
+            HINGED.replace('[one.tip, two.pin]', '[one.tip, one.pin]'),
+            'mate-without-body',
+            'one.pin]',
+        ),
+        (HINGED + 'light is Bob:\n    inertia.mass: -1', 'negative-mass', 'mass: -1'),
+        ('light is Physics3D.Bodies.RigidBody', 'no-mass', 'light is'),
+        (
+            HINGED + 'loose is Physics3D.Interactions.LinearRange:\n    start: 0\n    end: 1\n'
+            '    connectors: hinge.connectors',
+            'no-axis',
+            'hinge.connectors',
+        ),
+        (
+            HINGED + 'tight is Physics3D.Interactions.RotationalRange:\n    start: 1\n    end: 0\n'
+            '    connectors: hinge.connectors',
+            'lower-above-upper',
+            'start: 1',
+        ),
+        (
+            HINGED + 'push is Physics3D.Interactions.TorqueMotor:\n    min_effort: 3\n'
+            '    connectors: hinge.connectors',
+            'effort-range',
+            'min_effort',
+        ),
+        (
+            'bad is Bob:\n    pin.normal: Math.Vec3.Y_AXIS()\nheld is '
+            'Physics3D.Interactions.Lock:\n'
+            '    connectors: [bad.pin, base]\nbase is Physics3D.Interactions.MateConnector',
+            'parallel-normal',
+            'pin.normal',
+        ),
+        (
+            'spring is Physics1D.Bodies.RotationalBody:\n    inertia.inertia: 1',
+            'unsupported-bundle',
+            'spring is',
+        ),
+        (
+            'a is Bob:\n    box is Physics3D.Geometries.Box:\n        size: '
+            'Math.Vec3.from_xyz(1, -1, 1)',
+            'bad-value',
+            'size:',
+        ),
+        (
+            'a is Bob:\n    wall is Physics3D.Geometries.ExternalTriMeshGeometry:\n'
+            '        path: "wall.agx"',
+            'bad-value',
+            'wall.agx',
+        ),
+    ],
+)
 def test_each_defect_is_one_finding_at_its_line(members, code, line):
     """A wrong scene has one error, with its code and line, and nothing else is refused."""
     text = in_scene(members)

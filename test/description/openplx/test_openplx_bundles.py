@@ -26,8 +26,11 @@ def models(bundle: str) -> list[str]:
     for path in files(bundle):
         namespace = path.parent.relative_to(LIBRARY.bundles[bundle].folder).parts
         source = LIBRARY.open(path, LIBRARY.bundles[bundle], namespace)
-        names += [source.full_name(node.name) for node in source.models.values()
-                  if node.kind != 'trait' and node.name != 'config']
+        names += [
+            source.full_name(node.name)
+            for node in source.models.values()
+            if node.kind != 'trait' and node.name != 'config'
+        ]
     return names
 
 
@@ -73,11 +76,13 @@ def test_a_bundle_is_read_where_its_names_are_used():
     source = library.read_text('A:\n    x is Real: 1\n')
     assert not opened
     assert library.find(source, ('Physics3D', 'Geometries', 'Box')).name == (
-        'Physics3D.Geometries.Box')
+        'Physics3D.Geometries.Box'
+    )
     assert opened == ['Box']
     # the file has another name than the model
     found = library.find(
-        source, ('Physics', 'Interactions', 'Clearance', 'ConstantDistanceClearance'))
+        source, ('Physics', 'Interactions', 'Clearance', 'ConstantDistanceClearance')
+    )
     assert found.source.file.endswith('ConstantDistanceClerance.openplx')
 
 
@@ -86,7 +91,8 @@ def test_bundles_of_the_environment_come_before_the_installed_ones(tmp_path, mon
     for name in ('Math', 'Mine'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'config.openplx').write_text(
-            f'config is BundleConfig:\n    name: "{name}"\n')
+            f'config is BundleConfig:\n    name: "{name}"\n'
+        )
         (tmp_path / name / 'Vec3.openplx').write_text('Vec3:\n    x is Real: 7\n')
     monkeypatch.setenv('OPENPLX_BUNDLE_PATH', str(tmp_path))
     findings = Findings()

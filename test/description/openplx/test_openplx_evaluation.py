@@ -239,12 +239,15 @@ def test_constants_are_one_object():
 
 def test_globals_are_seen_everywhere():
     """Read attributes of files and of bundles."""
-    assert read("""
+    assert (
+        read("""
         g is Real: h * 2
         h is Real: 3
         A:
             x is Real: g
-        """)['x'] == 6.0
+        """)['x']
+        == 6.0
+    )
     assert value('Math.PI') == math.pi
     assert value('[Math.INF, Math.NEG_INF]', 'Real[]') == (math.inf, -math.inf)
 
@@ -297,12 +300,15 @@ def test_words_of_the_language_are_names_where_a_name_is_meant():
 
 def test_some_files_indent_members_deeper_than_the_annotation():
     """Read what three files of the bundles do."""
-    assert read("""
+    assert (
+        read("""
         A:
             .doc: "text"
                 x is Real: 1
                 y is Real: 2
-        """)['y'] == 2.0
+        """)['y']
+        == 2.0
+    )
 
 
 def test_what_is_assigned_is_told_from_defaults(tmp_path):
@@ -312,8 +318,10 @@ def test_what_is_assigned_is_told_from_defaults(tmp_path):
     (folder / 'config.openplx').write_text('config is BundleConfig:\n    name: "Parts"\n')
     (folder / 'Box.openplx').write_text(
         'Box is Physics3D.Bodies.RigidBody:\n    size is Real: 1\n    width is Real: size\n'
-        '    kinematics.local_transform.position.z: 2\n')
-    root = read("""
+        '    kinematics.local_transform.position.z: 2\n'
+    )
+    root = read(
+        """
         A:
             default is Physics3D.Bodies.RigidBody
             moved is Physics3D.Bodies.RigidBody:
@@ -321,14 +329,24 @@ def test_what_is_assigned_is_told_from_defaults(tmp_path):
             part is Parts.Box
             mate is Physics3D.Interactions.Hinge:
                 connectors: []
-        """, bundle_paths=[tmp_path])
+        """,
+        bundle_paths=[tmp_path],
+    )
     for path, expected in (
-        ('default.kinematics.local_transform', False), ('default.inertia.tensor', False),
-        ('default.inertia', False), ('default.position_output', False),
-        ('moved.kinematics.local_transform', True), ('moved.kinematics', True),
-        ('moved.kinematics.local_transform.position', False), ('moved.inertia', False),
-        ('part.kinematics.local_transform', True), ('part.size', False), ('part.width', False),
-        ('mate.connectors', True), ('mate.initial_angle', False), ('mate.friction', False),
+        ('default.kinematics.local_transform', False),
+        ('default.inertia.tensor', False),
+        ('default.inertia', False),
+        ('default.position_output', False),
+        ('moved.kinematics.local_transform', True),
+        ('moved.kinematics', True),
+        ('moved.kinematics.local_transform.position', False),
+        ('moved.inertia', False),
+        ('part.kinematics.local_transform', True),
+        ('part.size', False),
+        ('part.width', False),
+        ('mate.connectors', True),
+        ('mate.initial_angle', False),
+        ('mate.friction', False),
     ):
         assert root.is_assigned(path) is expected, path
 
@@ -391,7 +409,8 @@ def test_an_imported_urdf_is_a_system_with_a_file(tmp_path):
     scene.write_text(
         'import @"arm.urdf"\nimport $"arm.urdf" as robots.Left\n'
         'Scene is Physics3D.System:\n    arm is Arm:\n        local_transform.position.x: 1\n'
-        '    left is robots.Left\n')
+        '    left is robots.Left\n'
+    )
     findings = Findings()
     root = read_openplx(scene, findings=findings)
     assert not findings.found, findings.report('scene').to_text()
@@ -429,12 +448,27 @@ def test_the_scene_of_the_documentation_with_names_of_two_eras():
     report = findings.report('scene')
     assert report.ok and {warning.code for warning in report.warnings} == {'renamed'}
     assert [warning.line for warning in report.warnings] == [
-        3, 5, 8, 10, 22, 28, 31, 32, 35, 36, 39, 40]
+        3,
+        5,
+        8,
+        10,
+        22,
+        28,
+        31,
+        32,
+        35,
+        36,
+        39,
+        40,
+    ]
     half = math.acos(1 / math.sqrt(3)) / 2
     axis = np.array([0, -1, 1]) / math.sqrt(2) * math.sin(half)
     assert np.allclose(
-        quaternion(root['rod_system.local_transform.rotation']), [*axis, math.cos(half)],
-        rtol=0, atol=1e-15)
+        quaternion(root['rod_system.local_transform.rotation']),
+        [*axis, math.cos(half)],
+        rtol=0,
+        atol=1e-15,
+    )
     first, second = root['world_lock.connectors']
     assert first.path == 'rod_system.rod_system.rod.connector'
     assert [*vector(first['position'])] == [0, 0, -0.6]

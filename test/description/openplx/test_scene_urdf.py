@@ -78,7 +78,7 @@ def test_all_links_are_where_pinocchio_finds_them():
             axis.q = random.uniform(-0.5, 0.5)
             joint = model.joints[model.getJointId(name)]
             turn = [np.cos(axis.q), np.sin(axis.q)] if joint.nq == 2 else [axis.q]
-            q[joint.idx_q:joint.idx_q + joint.nq] = turn
+            q[joint.idx_q : joint.idx_q + joint.nq] = turn
         pinocchio.framesForwardKinematics(model, data, q)
         for link in robot.links:
             place = data.oMf[model.getFrameId(link.name, pinocchio.FrameType.BODY)]

@@ -18,15 +18,22 @@ H = np.sqrt(0.5)
 # model: the frame that is solved, its position, its quaternion x y z w; of the reference and numpy
 SOLVED = {
     'SnapRod': (
-        ROD, (1.0017519627752547, -0.3666666666666672, -0.2684186294419215),
-        (-0.204124145231932, 0.761801681057137, -0.353553390593274, 0.502982635954616)),
+        ROD,
+        (1.0017519627752547, -0.3666666666666672, -0.2684186294419215),
+        (-0.204124145231932, 0.761801681057137, -0.353553390593274, 0.502982635954616),
+    ),
     'SnapRodParent': (
-        INNER, (0.6350852961085878, -0.6350852961085888, -0.6350852961085887),
-        (0.353553390593274, 0.761801681057137, 0.204124145231932, 0.502982635954616)),
+        INNER,
+        (0.6350852961085878, -0.6350852961085888, -0.6350852961085887),
+        (0.353553390593274, 0.761801681057137, 0.204124145231932, 0.502982635954616),
+    ),
     'SnapRodParentParent': (
-        OUTER, (1.1, 0.0, 0.0),
-        (-0.353553390593274, 0.761801681057137, 0.204124145231931, 0.502982635954616)),
-    'World': (OUTER, (1.1, 0.0, 0.0), (0.0, H, 0.0, H))}
+        OUTER,
+        (1.1, 0.0, 0.0),
+        (-0.353553390593274, 0.761801681057137, 0.204124145231931, 0.502982635954616),
+    ),
+    'World': (OUTER, (1.1, 0.0, 0.0), (0.0, H, 0.0, H)),
+}
 
 
 @pytest.mark.parametrize('model', SOLVED)
@@ -43,7 +50,8 @@ def test_the_example_is_solved_as_the_reference_solves_it(model):
         assert scene.snap.transforms[ROD].is_identity
     np.testing.assert_allclose(scene.poses[ROD].position, (1.1, 0.0, 0.0), atol=1e-12)
     np.testing.assert_allclose(
-        scene.poses[ROD].rotation, [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], atol=1e-12)
+        scene.poses[ROD].rotation, [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], atol=1e-12
+    )
     assert report.ok
 
 
@@ -53,6 +61,9 @@ def test_every_renamed_name_is_warned_of_once_with_its_line():
     assert {finding.code for finding in report.findings} == {'renamed'}
     lines = SCENE.read_text(encoding='utf-8').splitlines()
     old = ('Charges.', 'angleAxis', 'fromTo', 'charges:')
-    wanted = [number for number, line in enumerate(lines, 1)
-              for _ in range(sum(line.count(word) for word in old))]
+    wanted = [
+        number
+        for number, line in enumerate(lines, 1)
+        for _ in range(sum(line.count(word) for word in old))
+    ]
     assert sorted(finding.line for finding in report.findings) == wanted

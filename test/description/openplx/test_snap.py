@@ -48,17 +48,20 @@ FIRST, SECOND = from_to(X, np.ones(3)), from_to(Y, np.ones(3))
     ('given', 'solved', 'position', 'quaternion'),
     [
         (
-            (FIRST, SECOND, None), 'a.b.rod',
+            (FIRST, SECOND, None),
+            'a.b.rod',
             (1.0017519627752547, -0.3666666666666672, -0.2684186294419215),
             (-0.204124145231932, 0.761801681057137, -0.353553390593274, 0.502982635954616),
         ),
         (
-            (FIRST, None, SECOND), 'a.b',
+            (FIRST, None, SECOND),
+            'a.b',
             (0.6350852961085878, -0.6350852961085888, -0.6350852961085887),
             (0.353553390593274, 0.761801681057137, 0.204124145231932, 0.502982635954616),
         ),
         (
-            (None, FIRST, SECOND), 'a',
+            (None, FIRST, SECOND),
+            'a',
             (1.1, 0, 0),
             (-0.353553390593274, 0.761801681057137, 0.204124145231931, 0.502982635954616),
         ),
@@ -273,7 +276,8 @@ def test_not_finite_is_not_satisfied():
     """Report a mate whose connector is nowhere."""
     frames = [SnapFrame('a'), SnapFrame('b', '', at())]
     mates = [
-        mate('m', 'hinge', '', at(np.nan), 'a', at()), mate('n', 'hinge', 'a', at(), 'b', at())
+        mate('m', 'hinge', '', at(np.nan), 'a', at()),
+        mate('n', 'hinge', 'a', at(), 'b', at()),
     ]
     assert {one.mate for one in snap(frames, mates).unsatisfied} == {'m', 'n'}
 

@@ -188,8 +188,14 @@ def test_closing_mate_at_its_explicit_angle():
     for wanted, missed in ((angle, 0.0), (angle + 0.1, 0.1)):
         frames, mates = four_bar(CRANK_ROCKER, angle=0.7, explicit_angle=True)
         mates[2] = mate(
-            'C', 'hinge', 'coupler', mates[2].first.pose, 'rocker', mates[2].second.pose,
-            angle=wanted, explicit_angle=True,
+            'C',
+            'hinge',
+            'coupler',
+            mates[2].first.pose,
+            'rocker',
+            mates[2].second.pose,
+            angle=wanted,
+            explicit_angle=True,
         )
         result = snap(frames, mates)
         assert worst(frames, mates, result) < 1e-11
@@ -239,9 +245,7 @@ def test_every_kind_closes_a_loop(kind):
     }.get(kind, at())
     first = hinge.first.pose
     second = joined(undone(poses['']), poses[hinge.first.frame], first, relative)
-    closing = mate(
-        'closing', kind, hinge.first.frame, first, '', second, distance=np.sqrt(0.5)
-    )
+    closing = mate('closing', kind, hinge.first.frame, first, '', second, distance=np.sqrt(0.5))
     result = snap(frames, [*mates, closing])
     assert not result.unsatisfied
     assert worst(frames, [*mates, closing], result) < 1e-10

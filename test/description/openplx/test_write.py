@@ -19,8 +19,12 @@ from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.openplx.write.robot import openplx_text
 
 SHIPPED = ('arm', 'quadruped', 'rover', 'double_pendulum', 'floating_box')
-OTHERS = ('ur/ur5_robot', 'anymal_b_simple/anymal', 'hyq/hyq_no_sensors',
-          'double_pendulum/double_pendulum')
+OTHERS = (
+    'ur/ur5_robot',
+    'anymal_b_simple/anymal',
+    'hyq/hyq_no_sensors',
+    'double_pendulum/double_pendulum',
+)
 
 
 def source(name):
@@ -39,7 +43,8 @@ def link(name, more='', mass=2.0):
         f'<link name="{name}"><inertial><mass value="{mass}"/>'
         '<origin xyz="0.1 -0.2 0.3" rpy="0.4 0.5 0.6"/>'
         '<inertia ixx="0.3" iyy="0.4" izz="0.5" ixy="0.01" ixz="-0.02" iyz="0.03"/></inertial>'
-        f'{more}</link>')
+        f'{more}</link>'
+    )
 
 
 def joint(name, kind, parent, child, more=''):
@@ -47,7 +52,8 @@ def joint(name, kind, parent, child, more=''):
     axis = '' if kind in ('fixed', 'floating') else '<axis xyz="1 2 -3"/>'
     return (
         f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="0.5 -0.25 0.125" rpy="0.3 -0.2 0.1"/>{axis}{more}</joint>')
+        f'<origin xyz="0.5 -0.25 0.125" rpy="0.3 -0.2 0.1"/>{axis}{more}</joint>'
+    )
 
 
 def written(description, **options):
@@ -59,8 +65,11 @@ def written(description, **options):
 
 def pair(description, fixed_base=None):
     """Return a robot, and what was written of it, each in a world of its own."""
-    text = written(description, fixed_base=bool(fixed_base),
-                   apart=separated_links(description, bool(fixed_base)))
+    text = written(
+        description,
+        fixed_base=bool(fixed_base),
+        apart=separated_links(description, bool(fixed_base)),
+    )
     one = sb.World().add_robot(description, fixed_base=fixed_base)
     [other] = sb.World().load_openplx(text).robots
     return one, other
@@ -89,11 +98,15 @@ def assert_equal_dynamics(one, other, seed=4):
             own.dq = its.dq = random.uniform(-1.0, 1.0)
         first, second = (dynamics.mass_matrix(robot) for robot in (one, other))
         np.testing.assert_allclose(
-            second[np.ix_(at, at)], first, rtol=0.0,
-            atol=1e-12 * max(np.abs(first).max(initial=0), 1e-3))
+            second[np.ix_(at, at)],
+            first,
+            rtol=0.0,
+            atol=1e-12 * max(np.abs(first).max(initial=0), 1e-3),
+        )
         first, second = (dynamics.bias_forces(robot) for robot in (one, other))
         np.testing.assert_allclose(
-            second[at], first, rtol=0.0, atol=1e-12 * max(np.abs(first).max(initial=0), 1.0))
+            second[at], first, rtol=0.0, atol=1e-12 * max(np.abs(first).max(initial=0), 1.0)
+        )
         for own in one.links:
             if own.name != 'world':
                 its = other.link(own.name)
@@ -111,8 +124,15 @@ def test_a_written_robot_is_equal(name, fixed_base):
     assert_equal_dynamics(one, other)
     for joint_name in one.joint_names:
         own, its = one.joint(joint_name), other.joint(joint_name)
-        for what in ('lower', 'upper', 'effort_limit', 'lower_effort_limit', 'damping',
-                     'friction', 'stiffness'):
+        for what in (
+            'lower',
+            'upper',
+            'effort_limit',
+            'lower_effort_limit',
+            'damping',
+            'friction',
+            'stiffness',
+        ):
             assert getattr(its, what) == getattr(own, what), (joint_name, what)
 
 
@@ -130,7 +150,10 @@ def test_a_written_robot_moves_alike(name):
     for what in ('q', 'dq'):
         np.testing.assert_allclose(
             [getattr(other.joint(each), what) for each in names],
-            [getattr(one.joint(each), what) for each in names], rtol=0.0, atol=1e-9)
+            [getattr(one.joint(each), what) for each in names],
+            rtol=0.0,
+            atol=1e-9,
+        )
     assert max(abs(one.joint(each).q) for each in names) > 1e-3
     np.testing.assert_allclose(other.links[-1].p, one.link(other.links[-1].name).p, atol=1e-9)
 
@@ -141,30 +164,46 @@ LIMIT = '<limit lower="-0.5" upper="1.5" effort="7" velocity="3"/>'
 def test_joints_of_all_kinds_with_oblique_axes():
     """Stops, efforts, damping and friction; massless frames; a root called world."""
     description = robot_of(
-        '<link name="world"/>' + ''.join(map(link, 'abcde')) + '<link name="tool"/>'
+        '<link name="world"/>'
+        + ''.join(map(link, 'abcde'))
+        + '<link name="tool"/>'
         + joint('base', 'revolute', 'world', 'a', LIMIT + '<dynamics damping="2" friction="3"/>')
         + joint('lift', 'prismatic', 'a', 'b', LIMIT + '<dynamics damping="4"/>')
         + joint('spin', 'continuous', 'b', 'c', '<limit effort="5" velocity="0"/>')
-        + joint('weld', 'fixed', 'c', 'd') + joint('flange', 'fixed', 'd', 'tool')
-        + joint('tilt', 'revolute', 'd', 'e', LIMIT + '<dynamics friction="1"/>'))
+        + joint('weld', 'fixed', 'c', 'd')
+        + joint('flange', 'fixed', 'd', 'tool')
+        + joint('tilt', 'revolute', 'd', 'e', LIMIT + '<dynamics friction="1"/>')
+    )
     one, other = pair(description)
     assert other.fixed_base
     assert 'world' in [each.name for each in other.links]
     assert_equal_dynamics(one, other)
     for name in one.joint_names:
         own, its = one.joint(name), other.joint(name)
-        for what in ('lower', 'upper', 'effort_limit', 'lower_effort_limit', 'damping',
-                     'friction', 'stiffness'):
+        for what in (
+            'lower',
+            'upper',
+            'effort_limit',
+            'lower_effort_limit',
+            'damping',
+            'friction',
+            'stiffness',
+        ):
             assert getattr(its, what) == getattr(own, what), (name, what)
     for robot in (one, other):
         robot.world.step(100)
     np.testing.assert_allclose(
         [other.joint(name).q for name in one.joint_names],
-        [one.joint(name).q for name in one.joint_names], rtol=0.0, atol=1e-9)
+        [one.joint(name).q for name in one.joint_names],
+        rtol=0.0,
+        atol=1e-9,
+    )
 
 
-@pytest.mark.parametrize('friction', [
-    {'friction': 3.0, 'back_friction': 1.0}, {'back_friction': 2.0}, {'bearing': 0.25}])
+@pytest.mark.parametrize(
+    'friction',
+    [{'friction': 3.0, 'back_friction': 1.0}, {'back_friction': 2.0}, {'bearing': 0.25}],
+)
 def test_laws_of_friction_are_written(friction):
     """Two limits of an axis, and friction by what a bearing bears; not both on an axis."""
     description = robot_of(link('a') + link('b') + joint('hinge', 'continuous', 'a', 'b'))
@@ -183,8 +222,7 @@ def test_laws_of_friction_are_written(friction):
 
 def test_the_root_is_the_root_again():
     """Also where another link is the first of the file."""
-    one, other = pair(robot_of(
-        link('b') + link('a') + joint('turn', 'continuous', 'a', 'b')))
+    one, other = pair(robot_of(link('b') + link('a') + joint('turn', 'continuous', 'a', 'b')))
     assert other.root_link.name == 'a'
     assert_equal_dynamics(one, other)
 
@@ -202,15 +240,22 @@ def test_a_loop_is_closed_by_a_mate():
 def test_shapes_are_where_they_were(tmp_path):
     """Sizes and frames of all shapes; a mesh in the folder of the file by its relative path."""
     (tmp_path / 'part.stl').write_bytes(
-        bytes(80) + (1).to_bytes(4, 'little') + np.array(
-            [0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0], np.float32).tobytes() + bytes(2))
+        bytes(80)
+        + (1).to_bytes(4, 'little')
+        + np.array([0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0], np.float32).tobytes()
+        + bytes(2)
+    )
     shapes = ''.join(
         '<collision><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'
         f'<geometry>{each}</geometry></collision>'
-        for each in ('<box size="1 2 3"/>', '<sphere radius="0.5"/>',
-                     '<cylinder radius="0.2" length="0.7"/>',
-                     '<capsule radius="0.3" length="0.8"/>',
-                     f'<mesh filename="file://{tmp_path}/part.stl" scale="1 2 3"/>'))
+        for each in (
+            '<box size="1 2 3"/>',
+            '<sphere radius="0.5"/>',
+            '<cylinder radius="0.2" length="0.7"/>',
+            '<capsule radius="0.3" length="0.8"/>',
+            f'<mesh filename="file://{tmp_path}/part.stl" scale="1 2 3"/>',
+        )
+    )
     description = robot_of(link('a', shapes))
     text = written(description, folder=tmp_path)
     assert 'path: @"part.stl"' in text
@@ -232,10 +277,15 @@ def test_shapes_are_where_they_were(tmp_path):
 def test_names_are_those_of_the_urdf(tmp_path):
     """Also what is no identifier, or means something else; after the system where that is one."""
     description = robot_of(
-        link('is') + link('fore arm') + link('Math') + link('elbow')
+        link('is')
+        + link('fore arm')
+        + link('Math')
+        + link('elbow')
         + joint('elbow', 'continuous', 'is', 'fore arm')
         + joint('wrist-1', 'continuous', 'fore arm', 'Math')
-        + joint('local_transform', 'fixed', 'Math', 'elbow'), name='7 dof')
+        + joint('local_transform', 'fixed', 'Math', 'elbow'),
+        name='7 dof',
+    )
     text = written(description)
     for name in ('7 dof', 'is', 'fore arm', 'Math', 'wrist-1', 'local_transform'):
         assert f'source_name is String: "{name}"' in text
@@ -247,11 +297,17 @@ def test_names_are_those_of_the_urdf(tmp_path):
     (tmp_path / 'bot.openplx').write_text(text, encoding='utf-8')
     (tmp_path / 'two.openplx').write_text(
         'import @"bot.openplx"\nTwo is Physics3D.System:\n    left is _7_dof\n'
-        '    right is _7_dof\n', encoding='utf-8')
+        '    right is _7_dof\n',
+        encoding='utf-8',
+    )
     left, right = sb.World().load_openplx(tmp_path / 'two.openplx').robots
     assert sorted(left.joint_names) == ['left_elbow', 'left_wrist-1']
     assert {each.name for each in right.links} == {
-        'right_is', 'right_fore arm', 'right_Math', 'right_elbow'}
+        'right_is',
+        'right_fore arm',
+        'right_Math',
+        'right_elbow',
+    }
 
 
 @pytest.mark.parametrize('kind', ['hinge', 'ball', 'fixed', 'slider', 'piston', 'distance'])
@@ -259,13 +315,20 @@ def test_loop_joints_yield_alike(kind):
     """By their springs and dampers in each direction, along oblique axes."""
     axis = '' if kind in ('ball', 'fixed', 'distance') else '<axis xyz="1 2 2"/>'
     place = ' xyz="0.2 0 0"' if kind == 'distance' else ''
-    one, other = pair(robot_of(
-        link('a') + link('b') + link('c') + joint('first', 'continuous', 'a', 'b')
-        + joint('second', 'continuous', 'b', 'c')
-        + f'<sim_bridge><joint name="loop" type="{kind}">'
-        f'<link1 name="a" xyz="0.1 0 0"/><link2 name="c"{place}/>{axis}'
-        '<compliance stiffness="1e4 2e4 3e4 300 400 500" damping="20 30 40 1 2 3"/>'
-        '</joint></sim_bridge>'), fixed_base=True)
+    one, other = pair(
+        robot_of(
+            link('a')
+            + link('b')
+            + link('c')
+            + joint('first', 'continuous', 'a', 'b')
+            + joint('second', 'continuous', 'b', 'c')
+            + f'<sim_bridge><joint name="loop" type="{kind}">'
+            f'<link1 name="a" xyz="0.1 0 0"/><link2 name="c"{place}/>{axis}'
+            '<compliance stiffness="1e4 2e4 3e4 300 400 500" damping="20 30 40 1 2 3"/>'
+            '</joint></sim_bridge>'
+        ),
+        fixed_base=True,
+    )
     assert one.loop_joints.keys() == other.loop_joints.keys() == {'loop'}
     for robot in (one, other):
         robot.world.step(200)
@@ -274,12 +337,26 @@ def test_loop_joints_yield_alike(kind):
     assert abs(one.joint('first').q) > 1e-4
 
 
-@pytest.mark.parametrize(('body', 'where', 'what'), [
-    (link('a') + link('b') + joint('slide', 'planar', 'a', 'b'), 'slide', 'planar'),
-    (''.join(map(link, 'abc')) + joint('lead', 'continuous', 'a', 'b')
-     + joint('follow', 'continuous', 'b', 'c', '<mimic joint="lead"/>'), 'follow', 'mimic'),
-    (link('a') + link('b') + joint('heavy', 'continuous', 'a', 'b',
-                                   '<dynamics armature="0.1"/>'), 'heavy', 'armature')])
+@pytest.mark.parametrize(
+    ('body', 'where', 'what'),
+    [
+        (link('a') + link('b') + joint('slide', 'planar', 'a', 'b'), 'slide', 'planar'),
+        (
+            ''.join(map(link, 'abc'))
+            + joint('lead', 'continuous', 'a', 'b')
+            + joint('follow', 'continuous', 'b', 'c', '<mimic joint="lead"/>'),
+            'follow',
+            'mimic',
+        ),
+        (
+            link('a')
+            + link('b')
+            + joint('heavy', 'continuous', 'a', 'b', '<dynamics armature="0.1"/>'),
+            'heavy',
+            'armature',
+        ),
+    ],
+)
 def test_what_would_move_otherwise_is_refused(body, where, what):
     """No text, and an error that names the joint."""
     text, report = openplx_text(robot_of(body))
@@ -292,12 +369,20 @@ def test_what_would_move_otherwise_is_refused(body, where, what):
 def test_what_is_left_out_is_a_warning():
     """Visuals, limits of velocity, contact parameters and missing meshes are named."""
     visual = '<visual><geometry><sphere radius="1"/></geometry></visual>'
-    text, report = openplx_text(robot_of(
-        link('a', visual) + link('b') + joint('turn', 'revolute', 'a', 'b', LIMIT)
-        + '<gazebo reference="a"><mu1>0.3</mu1></gazebo>'))
+    text, report = openplx_text(
+        robot_of(
+            link('a', visual)
+            + link('b')
+            + joint('turn', 'revolute', 'a', 'b', LIMIT)
+            + '<gazebo reference="a"><mu1>0.3</mu1></gazebo>'
+        )
+    )
     assert text is not None
     assert {(each.severity, each.name) for each in report.findings} == {
-        ('warning', 'bot'), ('warning', 'turn'), ('warning', 'a')}
+        ('warning', 'bot'),
+        ('warning', 'turn'),
+        ('warning', 'a'),
+    }
 
 
 def test_a_robot_without_links_is_refused():
@@ -320,9 +405,16 @@ def test_what_floats_is_a_robot_of_its_own():
 def test_links_that_overlap_do_not_collide():
     """What begins within another, two joints away, stays within it."""
     ball = '<collision><geometry><sphere radius="1"/></geometry></collision>'
-    one, other = pair(robot_of(
-        link('a', ball) + link('b') + link('c', ball) + joint('first', 'continuous', 'a', 'b')
-        + joint('second', 'continuous', 'b', 'c')), fixed_base=True)
+    one, other = pair(
+        robot_of(
+            link('a', ball)
+            + link('b')
+            + link('c', ball)
+            + joint('first', 'continuous', 'a', 'b')
+            + joint('second', 'continuous', 'b', 'c')
+        ),
+        fixed_base=True,
+    )
     for robot in (one, other):
         robot.world.step()
         assert not robot.world.contacts
@@ -337,7 +429,9 @@ def test_a_written_robot_is_a_part_of_scenes(tmp_path):
     scene_file.write_text(
         'import @"arm.openplx" as lib\nTwo is Physics3D.System:\n'
         '    left is lib.arm:\n        local_transform.position.x: 1\n'
-        '    right is lib.arm:\n        local_transform.position.x: -1\n', encoding='utf-8')
+        '    right is lib.arm:\n        local_transform.position.x: -1\n',
+        encoding='utf-8',
+    )
     scene = sb.World().load_openplx(scene_file)
     shift = scene.link('left.link_7').p - scene.link('right.link_7').p
     np.testing.assert_allclose(shift, (2.0, 0.0, 0.0), rtol=0.0, atol=1e-12)

@@ -95,12 +95,12 @@ class Finder:
             'grid': lambda: _grid(box, s, s.found),
             'tree': lambda: _tree(box, s, s.found),
         }[method]()
-        return total, [tuple(pair) for pair in s.found[:max(total, 0)].tolist()]
+        return total, [tuple(pair) for pair in s.found[: max(total, 0)].tolist()]
 
 
 def boxes(kind, n, rng):
     """Make boxes of a kind of scene: rows of least and greatest corners."""
-    side = n**(1 / 3)
+    side = n ** (1 / 3)
     centre = rng.uniform(0.0, side, (n, 3))
     half = np.full((n, 3), 0.5)
     if kind == 'sizes':
@@ -186,14 +186,22 @@ def start(records, pose, velocity=None, root=None, excluded=(), h=1e-3, margin=1
     geometry = build_geometry(records, excluded)
     pose = np.asarray(pose, float)
     scratch, contacts = make_collision_scratch(geometry, 8, pairs), make_contacts(8)
-    _start(geometry, pose, np.zeros((len(pose), 6)) if velocity is None else velocity,
-           np.arange(len(pose)) if root is None else root, h, margin, scratch, contacts)
+    _start(
+        geometry,
+        pose,
+        np.zeros((len(pose), 6)) if velocity is None else velocity,
+        np.arange(len(pose)) if root is None else root,
+        h,
+        margin,
+        scratch,
+        contacts,
+    )
     return scratch, contacts
 
 
 def pairs_of(scratch):
     """List the pairs that the narrow phase would look at."""
-    return [tuple(pair) for pair in scratch.pair[:scratch.counts[PairCount.PAIRS], :2].tolist()]
+    return [tuple(pair) for pair in scratch.pair[: scratch.counts[PairCount.PAIRS], :2].tolist()]
 
 
 def at(*positions):
@@ -214,26 +222,46 @@ def test_filters():
     n = 60
     records = [
         GeometryRecord(
-            PLANE if k < 3 else SPHERE, size=(1.0,), body=int(rng.integers(-1, 20)),
-            group=1 << int(rng.integers(0, 3)), mask=int(rng.integers(1, 8)),
-            flags=int(rng.choice([0, ENABLED, ENABLED, ENABLED | STATIC, ENABLED | STATIC | SENSOR,
-                                  ENABLED | STATIC | KINEMATIC])))
-        for k in range(n)]
+            PLANE if k < 3 else SPHERE,
+            size=(1.0,),
+            body=int(rng.integers(-1, 20)),
+            group=1 << int(rng.integers(0, 3)),
+            mask=int(rng.integers(1, 8)),
+            flags=int(
+                rng.choice(
+                    [
+                        0,
+                        ENABLED,
+                        ENABLED,
+                        ENABLED | STATIC,
+                        ENABLED | STATIC | SENSOR,
+                        ENABLED | STATIC | KINEMATIC,
+                    ]
+                )
+            ),
+        )
+        for k in range(n)
+    ]
     excluded = [tuple(rng.integers(-1, 20, 2).tolist()) for _ in range(25)]
     barred = {frozenset(pair) for pair in excluded}
 
     def may_collide(a, b):
         is_static = [r.body < 0 or r.flags & STATIC for r in (a, b)]
         is_watched = (a.flags | b.flags) & (SENSOR | KINEMATIC) == SENSOR | KINEMATIC
-        return (a.body != b.body and a.flags & b.flags & ENABLED
-                and (is_watched or not all(is_static))
-                and not (a.shape == PLANE and b.shape == PLANE)
-                and a.group & b.mask and b.group & a.mask
-                and frozenset((a.body, b.body)) not in barred)
+        return (
+            a.body != b.body
+            and a.flags & b.flags & ENABLED
+            and (is_watched or not all(is_static))
+            and not (a.shape == PLANE and b.shape == PLANE)
+            and a.group & b.mask
+            and b.group & a.mask
+            and frozenset((a.body, b.body)) not in barred
+        )
 
     scratch, _ = start(records, at(*np.zeros((20, 3))), excluded=excluded)
-    expected = [(i, j) for i in range(n) for j in range(i + 1, n)
-                if may_collide(records[i], records[j])]
+    expected = [
+        (i, j) for i in range(n) for j in range(i + 1, n) if may_collide(records[i], records[j])
+    ]
     assert len(expected) > 100
     assert pairs_of(scratch) == expected
 
@@ -242,19 +270,29 @@ def test_pairs_that_are_kept_are_complete():
     """Find the pairs that a search anew finds, whatever moved or changed since the last step."""
     rng, n, h, margin = np.random.default_rng(11), 40, 1e-2, 1e-4
     records = [GeometryRecord(PLANE), GeometryRecord(PLANE, body=3)]
-    records += [GeometryRecord(shape, size=(0.3, 0.2, 0.1), body=k % 20, flags=ENABLED,
-                               position=rng.normal(0.0, 0.3, 3), rotation=random_rotation(rng))
-                for k, shape in enumerate(rng.choice([SPHERE, BOX, CAPSULE, CYLINDER], n))]
+    records += [
+        GeometryRecord(
+            shape,
+            size=(0.3, 0.2, 0.1),
+            body=k % 20,
+            flags=ENABLED,
+            position=rng.normal(0.0, 0.3, 3),
+            rotation=random_rotation(rng),
+        )
+        for k, shape in enumerate(rng.choice([SPHERE, BOX, CAPSULE, CYLINDER], n))
+    ]
     geometry = build_geometry(records)
     contacts, root = make_contacts(8), np.arange(20)
     kept, kept_steps = make_collision_scratch(geometry, 8), 0
     position, rotation = rng.normal(0.0, 1.0, (20, 3)), [random_rotation(rng) for _ in root]
     for step in range(400):
-        speed = 10.0 ** rng.uniform(-4, 0) if step % 50 == 0 else 10.0 ** -3.5
+        speed = 10.0 ** rng.uniform(-4, 0) if step % 50 == 0 else 10.0**-3.5
         velocity = speed * rng.normal(size=(20, 6))
         position = position + h * velocity[:, 3:]
-        rotation = [Rotation.from_rotvec(h * w).as_matrix() @ R
-                    for w, R in zip(velocity[:, :3], rotation, strict=True)]
+        rotation = [
+            Rotation.from_rotvec(h * w).as_matrix() @ R
+            for w, R in zip(velocity[:, :3], rotation, strict=True)
+        ]
         if step % 40 == 7:
             geometry.flags[rng.integers(n)] ^= ENABLED
             geometry.frame[2 + rng.integers(n), 9:] += rng.normal(0.0, 0.3, 3)
@@ -284,7 +322,8 @@ def test_numbers_of_shapes_are_in_the_order_that_comparisons_rely_on():
     closed = (
         {frozenset({PLANE, shape}) for shape in convex}
         | {frozenset({SPHERE, shape}) for shape in convex - {HULL}}
-        | {frozenset({a, b}) for a in (CAPSULE, BOX) for b in (CAPSULE, BOX)})
+        | {frozenset({a, b}) for a in (CAPSULE, BOX) for b in (CAPSULE, BOX)}
+    )
     for a in shapes - others:
         for b in shapes - others:
             assert is_closed(a, b) == (frozenset({a, b}) in closed), (a, b)
@@ -296,9 +335,17 @@ def test_a_triangle_is_no_shape_of_a_geometry():
         build_geometry([GeometryRecord(TRIANGLE)])
 
 
-@pytest.mark.parametrize(('shape', 'size'), [
-    (SPHERE, (0.3,)), (CAPSULE, (0.1, 0.4)), (BOX, (0.1, 0.2, 0.5)), (CYLINDER, (0.3, 0.2)),
-    (ELLIPSOID, (0.1, 0.3, 0.6)), (HULL, ())])
+@pytest.mark.parametrize(
+    ('shape', 'size'),
+    [
+        (SPHERE, (0.3,)),
+        (CAPSULE, (0.1, 0.4)),
+        (BOX, (0.1, 0.2, 0.5)),
+        (CYLINDER, (0.3, 0.2)),
+        (ELLIPSOID, (0.1, 0.3, 0.6)),
+        (HULL, ()),
+    ],
+)
 def test_boxes_hold_the_shapes(shape, size):
     """Put the tightest box around every shape in every pose, and half the margin around that."""
     rng = np.random.default_rng(9)
@@ -306,10 +353,17 @@ def test_boxes_hold_the_shapes(shape, size):
     triangles = np.array([[i, j, k] for i in range(3) for j in range(3) for k in range(3)])
     if shape == HULL:
         from scipy.spatial import ConvexHull
+
         triangles = ConvexHull(vertices).simplices
     record = GeometryRecord(
-        shape, size=size, vertices=vertices, triangles=triangles, body=0,
-        rotation=random_rotation(rng), position=rng.normal(size=3))
+        shape,
+        size=size,
+        vertices=vertices,
+        triangles=triangles,
+        body=0,
+        rotation=random_rotation(rng),
+        position=rng.normal(size=3),
+    )
     R, p = random_rotation(rng), rng.normal(size=3)
     scratch, _ = start([record], [[*R.ravel(), *p]], margin=2e-3)
     cloud = surface_points(shape, size, vertices, rng) @ (R @ record.rotation).T
@@ -368,8 +422,10 @@ def test_reach_grows_with_speed():
     velocity = np.zeros((3, 6))
     velocity[:2, 2] = 100.0
     assert pairs_of(start(arm, poses, velocity, np.array([0, 0, 2]))[0]) == [(0, 1)]
-    rod = [GeometryRecord(CAPSULE, size=(0.1, 0.5), body=0),
-           GeometryRecord(SPHERE, size=(0.1,), body=1)]
+    rod = [
+        GeometryRecord(CAPSULE, size=(0.1, 0.5), body=0),
+        GeometryRecord(SPHERE, size=(0.1,), body=1),
+    ]
     poses = at((0.0, 0.0, 0.0), (0.23, 0.0, 0.5))
     assert pairs_of(start(rod, poses, still)[0]) == []
     turning[0] = 0.0, 100.0, 0.0, 0.0, 0.0, 0.0

@@ -54,8 +54,14 @@ def random_poses(random, count):
     offset = random.normal(size=(count, 3))
     offset *= random.uniform(0.0, 2.5, (count, 1)) / np.linalg.norm(offset, axis=1, keepdims=True)
     base = random.normal(size=(count, 3))
-    return np.hstack([random_rotations(random, count).reshape(count, 9), base + offset,
-                      random_rotations(random, count).reshape(count, 9), base])
+    return np.hstack(
+        [
+            random_rotations(random, count).reshape(count, 9),
+            base + offset,
+            random_rotations(random, count).reshape(count, 9),
+            base,
+        ]
+    )
 
 
 def ask_coal(shape_a, shape_b, pose):
@@ -64,8 +70,13 @@ def ask_coal(shape_a, shape_b, pose):
     request.gjk_tolerance = request.epa_tolerance = COAL_TOLERANCE
     request.gjk_max_iterations, request.epa_max_iterations = 1000, 200
     distance = coal.distance(
-        shape_a, coal.Transform3s(pose[:9].reshape(3, 3), pose[9:12]),
-        shape_b, coal.Transform3s(pose[12:21].reshape(3, 3), pose[21:]), request, result)
+        shape_a,
+        coal.Transform3s(pose[:9].reshape(3, 3), pose[9:12]),
+        shape_b,
+        coal.Transform3s(pose[12:21].reshape(3, 3), pose[21:]),
+        request,
+        result,
+    )
     return distance, *-result.normal
 
 
@@ -84,7 +95,8 @@ def best_partings(random, geometry, pair, pose, n, rounds=400):
 
 
 @pytest.mark.parametrize(
-    ('kind', 'other'), PAIRS, ids=[f'{SHAPES[a]}-{SHAPES[b]}' for a, b in PAIRS])
+    ('kind', 'other'), PAIRS, ids=[f'{SHAPES[a]}-{SHAPES[b]}' for a, b in PAIRS]
+)
 def test_distance_as_coal(kind, other):
     """
     Measure the distance, depth and normal that Coal does.
@@ -100,8 +112,9 @@ def test_distance_as_coal(kind, other):
     pair, pose = np.column_stack([2 * rows, 2 * rows + 1]), random_poses(random, POSES)
     found = survey(geometry, pair, pose, 0.0, DISTANCE).distance
     gap, x, y, n = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:]
-    theirs = np.array([
-        ask_coal(shapes[row][0][1], shapes[row][1][1], pose[k]) for k, row in enumerate(rows)])
+    theirs = np.array(
+        [ask_coal(shapes[row][0][1], shapes[row][1][1], pose[k]) for k, row in enumerate(rows)]
+    )
     their_gap, their_n = theirs[:, 0], theirs[:, 1:]
 
     assert 0.1 * POSES < np.sum(gap > 0.0) < 0.9 * POSES
@@ -158,8 +171,14 @@ def test_contacts_as_distances():
     random = np.random.default_rng(5)
     kinds = [kind for kind in SHAPES for _ in range(4)]
     geometry = build_geometry([random_shape(random, kind)[0] for kind in kinds])
-    pair = np.array([(a, b) for a in range(len(kinds)) for b in range(a)
-                     if kinds[a] != PLANE or kinds[b] != PLANE])
+    pair = np.array(
+        [
+            (a, b)
+            for a in range(len(kinds))
+            for b in range(a)
+            if kinds[a] != PLANE or kinds[b] != PLANE
+        ]
+    )
     limit = 0.05
     found = survey(geometry, pair, random_poses(random, len(pair)), limit)
     distance = found.distance[:, 0]

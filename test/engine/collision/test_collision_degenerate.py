@@ -21,8 +21,14 @@ from sim_bridge.engine.collision.clip.polytope import polytope
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE
 
 SIZES = {
-    SPHERE: (0.5,), CAPSULE: (0.3, 0.4), BOX: (0.5, 0.4, 0.3), CYLINDER: (0.4, 0.3),
-    CONE: (0.4, 0.5), ELLIPSOID: (0.5, 0.4, 0.3), HULL: ()}
+    SPHERE: (0.5,),
+    CAPSULE: (0.3, 0.4),
+    BOX: (0.5, 0.4, 0.3),
+    CYLINDER: (0.4, 0.3),
+    CONE: (0.4, 0.5),
+    ELLIPSOID: (0.5, 0.4, 0.3),
+    HULL: (),
+}
 
 
 def record(kind, factor=1.0):
@@ -80,8 +86,9 @@ def test_touching_exactly(axis, tilt):
     direction = np.eye(3)[axis]
     R = turn(tilt, (axis + 1) % 3)
     pose = poses_of(R, np.zeros(3), np.eye(3), np.zeros(3), len(pair))
-    pose[:, 9:12] -= partings(geometry, pair, pose, np.tile(direction, (len(pair), 1)))[
-        :, None] * direction
+    pose[:, 9:12] -= (
+        partings(geometry, pair, pose, np.tile(direction, (len(pair), 1)))[:, None] * direction
+    )
     found = assert_sound(geometry, pair, pose, 1.0)
     np.testing.assert_allclose(found.distance[:, 0], 0.0, atol=1e-9 + tilt)
     assert np.all(found.count > 0)
@@ -91,15 +98,21 @@ def test_touching_exactly(axis, tilt):
 def test_sizes_far_apart(ratio):
     """Put small shapes on, in and beside ones a million times as large."""
     kinds = list(SIZES)
-    geometry = build_geometry([record(kind) for kind in kinds]
-                              + [record(kind, ratio) for kind in kinds])
+    geometry = build_geometry(
+        [record(kind) for kind in kinds] + [record(kind, ratio) for kind in kinds]
+    )
     count = len(kinds)
     pair = np.array([(a, count + b) for a in range(count) for b in range(count)])
     random = np.random.default_rng(4)
     large = max(1.0, ratio)
     for where in (0.0, 0.3 * large, 2.0 * large):
-        pose = poses_of(random_rotations(random, 1)[0], where * np.array((0.6, 0.0, 0.8)),
-                        random_rotations(random, 1)[0], np.zeros(3), len(pair))
+        pose = poses_of(
+            random_rotations(random, 1)[0],
+            where * np.array((0.6, 0.0, 0.8)),
+            random_rotations(random, 1)[0],
+            np.zeros(3),
+            len(pair),
+        )
         found = assert_sound(geometry, pair, pose, large)
         if where > large:
             assert np.all(found.distance[:, 0] > 0.5 * large)
@@ -120,9 +133,11 @@ def test_shapes_without_size():
         by_pair = dict(zip(map(tuple, pair.tolist()), found.distance[:, 0], strict=True))
         assert by_pair[0, 0] == pytest.approx(np.linalg.norm(offset), abs=1e-12)
         assert by_pair[2, 2] == pytest.approx(
-            np.hypot(max(offset[0] - 1.0, 0.0), offset[2]), abs=1e-9)
+            np.hypot(max(offset[0] - 1.0, 0.0), offset[2]), abs=1e-9
+        )
         assert by_pair[1, 4] == pytest.approx(
-            np.hypot(offset[0], max(offset[2] - 1.0, 0.0)), abs=1e-9)
+            np.hypot(offset[0], max(offset[2] - 1.0, 0.0)), abs=1e-9
+        )
 
 
 def test_small_shape_inside():
@@ -133,10 +148,17 @@ def test_small_shape_inside():
     pose = poses_of(np.eye(3), np.zeros(3), np.eye(3), np.zeros(3), len(pair))
     found = assert_sound(geometry, pair, pose, 1.0)
     # from a cone's centre the way out is through its side
-    ways = {SPHERE: 0.5, CAPSULE: 0.3, BOX: 0.3, CYLINDER: 0.3,
-            CONE: 0.2 / np.hypot(0.4, 1.0), ELLIPSOID: 0.3}
+    ways = {
+        SPHERE: 0.5,
+        CAPSULE: 0.3,
+        BOX: 0.3,
+        CYLINDER: 0.3,
+        CONE: 0.2 / np.hypot(0.4, 1.0),
+        ELLIPSOID: 0.3,
+    }
     np.testing.assert_allclose(
-        found.distance[:, 0], [-ways[kind] - 0.005 for kind in kinds], atol=1e-9)
+        found.distance[:, 0], [-ways[kind] - 0.005 for kind in kinds], atol=1e-9
+    )
 
 
 def test_a_face_whose_outline_is_no_loop_stays_in_triangles():

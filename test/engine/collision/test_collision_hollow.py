@@ -39,8 +39,11 @@ ACCURACY = 1e-6
 IDENTITY = (np.eye(3), np.zeros(3))
 # radii below and above, half the length, radii of the bore
 SHAPES = {
-    'cylinder': ((0.4, 0.3, 0.4), (0.25, 0.25)), 'cone': ((0.5, 0.3, 0.3), (0.4, 0.15)),
-    'funnel': ((0.3, 0.4, 0.5), (0.1, 0.45)), 'hat': ((0.4, 0.3, 0.0), (0.3, 0.0))}
+    'cylinder': ((0.4, 0.3, 0.4), (0.25, 0.25)),
+    'cone': ((0.5, 0.3, 0.3), (0.4, 0.15)),
+    'funnel': ((0.3, 0.4, 0.5), (0.1, 0.45)),
+    'hat': ((0.4, 0.3, 0.0), (0.3, 0.0)),
+}
 # the chords of so many are within 1e-6 m of their arcs
 SECTIONS = 2048
 
@@ -66,10 +69,12 @@ def small(shape):
         return hull_record(points), coal_hull(points)
     size = tuple(np.array(CONVEX[shape]) / 3.0)
     return GeometryRecord(shape, size=size), {
-        SPHERE: lambda: coal.Sphere(size[0]), CAPSULE: lambda: coal.Capsule(size[0], 2 * size[1]),
+        SPHERE: lambda: coal.Sphere(size[0]),
+        CAPSULE: lambda: coal.Capsule(size[0], 2 * size[1]),
         BOX: lambda: coal.Box(*(2.0 * np.array(size))),
         CYLINDER: lambda: coal.Cylinder(size[0], 2 * size[1]),
-        CONE: lambda: coal.Cone(size[0], 2 * size[1]), ELLIPSOID: lambda: coal.Ellipsoid(*size),
+        CONE: lambda: coal.Cone(size[0], 2 * size[1]),
+        ELLIPSOID: lambda: coal.Ellipsoid(*size),
     }[shape]()
 
 
@@ -77,8 +82,11 @@ def is_in_wall(point, name):
     """Return whether a point in the frame of one of the SHAPES is in its material."""
     (low, half, high), (bore_low, bore_high) = SHAPES[name]
     share, radius = 0.5 + 0.5 * point[2] / half, np.hypot(point[0], point[1])
-    return (0.0 <= share <= 1.0 and radius < low + share * (high - low)
-            and radius > bore_low + share * (bore_high - bore_low))
+    return (
+        0.0 <= share <= 1.0
+        and radius < low + share * (high - low)
+        and radius > bore_low + share * (bore_high - bore_low)
+    )
 
 
 @pytest.mark.parametrize('name', SHAPES)
@@ -99,7 +107,8 @@ def test_convex_against_hollow_as_coal(shape, name):
             # the mesh has no inside
             assert expected < ACCURACY or is_in_wall(local, name)
         np.testing.assert_allclose(
-            np.subtract(point, other), np.multiply(distance, normal), atol=ACCURACY)
+            np.subtract(point, other), np.multiply(distance, normal), atol=ACCURACY
+        )
         assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-9)
         if distance > 0.0:
             apart += 1
@@ -119,14 +128,18 @@ def pushing(records, *poses, margin=1e-3):
 def test_balls_in_the_bore_touch_where_geometry_says():
     """Touch the wall at one point, and the rim at four, with gaps as computed by hand."""
     offset = np.array((0.004, 0.003, 0.02))
-    (contact,) = pushing([GeometryRecord(SPHERE, size=(0.045,)), HOLE],
-                         (np.eye(3), offset), IDENTITY)
+    (contact,) = pushing(
+        [GeometryRecord(SPHERE, size=(0.045,)), HOLE], (np.eye(3), offset), IDENTITY
+    )
     assert contact.gap == pytest.approx(0.05 - 0.045 - 0.005, abs=1e-12)
     np.testing.assert_allclose(contact.normal, (-0.8, -0.6, 0.0), atol=1e-9)
     np.testing.assert_allclose(contact.point, (0.04, 0.03, 0.02), atol=1e-9)
     height = 0.05 + np.sqrt(0.055**2 - 0.05**2)
-    found = pushing([GeometryRecord(SPHERE, size=(0.055,)), HOLE],
-                    (np.eye(3), np.array((0.0, 0.0, height))), IDENTITY)
+    found = pushing(
+        [GeometryRecord(SPHERE, size=(0.055,)), HOLE],
+        (np.eye(3), np.array((0.0, 0.0, height))),
+        IDENTITY,
+    )
     assert len(found) == 4
     for contact in found:
         assert contact.gap == pytest.approx(0.0, abs=1e-9)
@@ -136,8 +149,11 @@ def test_balls_in_the_bore_touch_where_geometry_says():
 
 def test_a_peg_touches_the_bore_along_a_line():
     """Touch at both ends of the line where a cylinder lies in the bore."""
-    found = pushing([GeometryRecord(CYLINDER, size=(0.045, 0.2)), HOLE],
-                    (np.eye(3), np.array((0.005, 0.0, 0.0))), IDENTITY)
+    found = pushing(
+        [GeometryRecord(CYLINDER, size=(0.045, 0.2)), HOLE],
+        (np.eye(3), np.array((0.005, 0.0, 0.0))),
+        IDENTITY,
+    )
     assert sorted(round(contact.point[2], 9) for contact in found) == [-0.05, 0.05]
     for contact in found:
         np.testing.assert_allclose(contact.normal, (-1.0, 0.0, 0.0), atol=1e-9)
@@ -157,33 +173,60 @@ def test_a_square_peg_touches_with_its_edges():
 def test_a_lid_rests_on_the_end_and_not_in_its_mouth():
     """Keep contacts of a box on an end within the ring, with its corners or the rim."""
     for half in (0.04, 0.06, 0.2):
-        found = pushing([GeometryRecord(BOX, size=(half, half, 0.01)), HOLE],
-                        (np.eye(3), np.array((0.0, 0.0, 0.06))), IDENTITY)
+        found = pushing(
+            [GeometryRecord(BOX, size=(half, half, 0.01)), HOLE],
+            (np.eye(3), np.array((0.0, 0.0, 0.06))),
+            IDENTITY,
+        )
         assert len(found) >= 4
         for contact in found:
             radius = np.hypot(*contact.point[:2])
             assert 0.05 - 1e-9 <= radius <= 0.08 + 1e-9
             assert contact.gap == pytest.approx(0.0, abs=1e-9)
             np.testing.assert_allclose(contact.normal, (0.0, 0.0, 1.0), atol=1e-9)
-    assert pushing([GeometryRecord(BOX, size=(0.03, 0.03, 0.01)), HOLE],
-                   (np.eye(3), np.array((0.0, 0.0, 0.06))), IDENTITY) == []
+    assert (
+        pushing(
+            [GeometryRecord(BOX, size=(0.03, 0.03, 0.01)), HOLE],
+            (np.eye(3), np.array((0.0, 0.0, 0.06))),
+            IDENTITY,
+        )
+        == []
+    )
 
 
 def test_nothing_is_ever_nan():
     """Give finite points, gaps and unit normals in random and degenerate configurations."""
     rng = np.random.default_rng(12)
-    hollows = [GeometryRecord(HOLLOW, size=size, bore=bore) for size, bore in [
-        *SHAPES.values(), ((0.4, 0.3, 0.4), (0.4, 0.4)), ((0.4, 0.0, 0.4), (0.2, 0.2)),
-        ((0.4, 0.3, 0.4), (0.0, 0.0)), ((0.0, 0.3, 0.0), (0.0, 0.0)), ((1e-6, 1e3, 1e-6), (0, 0)),
-        ((0.0, 0.0, 0.0), (0.0, 0.0))]]
+    hollows = [
+        GeometryRecord(HOLLOW, size=size, bore=bore)
+        for size, bore in [
+            *SHAPES.values(),
+            ((0.4, 0.3, 0.4), (0.4, 0.4)),
+            ((0.4, 0.0, 0.4), (0.2, 0.2)),
+            ((0.4, 0.3, 0.4), (0.0, 0.0)),
+            ((0.0, 0.3, 0.0), (0.0, 0.0)),
+            ((1e-6, 1e3, 1e-6), (0, 0)),
+            ((0.0, 0.0, 0.0), (0.0, 0.0)),
+        ]
+    ]
     records = [small(shape)[0] for shape in CONVEX] + hollows
-    records += [GeometryRecord(SPHERE, size=(0.0,)), GeometryRecord(BOX, size=(0.0, 0.0, 0.0)),
-                GeometryRecord(PLANE), mesh_record(lumpy_ball(4, 4)), mesh_record(sheet(3, 2.0)),
-                GeometryRecord(HEIGHT_FIELD, size=(1, 1), heights=0.1 * rng.normal(size=(5, 5)))]
+    records += [
+        GeometryRecord(SPHERE, size=(0.0,)),
+        GeometryRecord(BOX, size=(0.0, 0.0, 0.0)),
+        GeometryRecord(PLANE),
+        mesh_record(lumpy_ball(4, 4)),
+        mesh_record(sheet(3, 2.0)),
+        GeometryRecord(HEIGHT_FIELD, size=(1, 1), heights=0.1 * rng.normal(size=(5, 5))),
+    ]
     bodies = Bodies(records, room=4000)
     for spread in (0.0, 0.01, 0.3, 0.3):
-        poses = [(np.eye(3) if spread == 0.0 or k % 3 == 0 else random_rotation(rng),
-                  spread * rng.normal(size=3)) for k in range(len(records))]
+        poses = [
+            (
+                np.eye(3) if spread == 0.0 or k % 3 == 0 else random_rotation(rng),
+                spread * rng.normal(size=3),
+            )
+            for k in range(len(records))
+        ]
         found = bodies.touched(*poses)
         assert len(found) > 100
         for contact in found:
@@ -194,8 +237,11 @@ def test_nothing_is_ever_nan():
 @pytest.mark.parametrize('surface', ['mesh', 'field'])
 def test_a_pipe_lies_and_stands_on_surfaces(surface):
     """Touch flat ground with the outer rim, or along a line; a peak pokes into the bore."""
-    ground = mesh_record(sheet(4, 1.0)) if surface == 'mesh' else GeometryRecord(
-        HEIGHT_FIELD, size=(0.5, 0.5), heights=np.zeros((5, 5)))
+    ground = (
+        mesh_record(sheet(4, 1.0))
+        if surface == 'mesh'
+        else GeometryRecord(HEIGHT_FIELD, size=(0.5, 0.5), heights=np.zeros((5, 5)))
+    )
     found = pushing([HOLE, ground], (np.eye(3), np.array((0.01, 0.02, 0.05))), IDENTITY)
     assert len(found) >= 4
     for contact in found:
@@ -205,8 +251,11 @@ def test_a_pipe_lies_and_stands_on_surfaces(surface):
     peak = np.zeros((3, 3))
     peak[1, 1] = 0.3
     size = (0.3, 0.3)
-    spike = GeometryRecord(HEIGHT_FIELD, size=size, heights=peak) if surface == 'field' else (
-        mesh_record(field_triangles(peak, size)))
+    spike = (
+        GeometryRecord(HEIGHT_FIELD, size=size, heights=peak)
+        if surface == 'field'
+        else (mesh_record(field_triangles(peak, size)))
+    )
     # square pyramid of slope 1: its edges are the first in the bore
     found = pushing([HOLE, spike], (np.eye(3), np.array((0.0, 0.0, 0.3))), IDENTITY)
     distance = Shapes([HOLE, spike]).measure((np.eye(3), np.array((0.0, 0.0, 0.3))), IDENTITY)[0]
@@ -226,10 +275,16 @@ def are_linked(R, p, radius):
 def test_linked_rings_are_as_far_apart_as_fine_meshes(bore):
     """Be as far apart as Coal says of meshes, and touch there, however the rings are turned."""
     ring = GeometryRecord(HOLLOW, size=(0.1, 0.01, 0.1), bore=bore)
-    mesh = trimesh.creation.revolve([(bore[0], -0.01), (0.1, -0.01), (0.1, 0.01), (bore[1], 0.01),
-                                     (bore[0], -0.01)], sections=512)
-    fine, pair, rng, apart = coal_mesh((mesh.vertices, mesh.faces)), Shapes([ring, ring]), (
-        np.random.default_rng(7)), 0
+    mesh = trimesh.creation.revolve(
+        [(bore[0], -0.01), (0.1, -0.01), (0.1, 0.01), (bore[1], 0.01), (bore[0], -0.01)],
+        sections=512,
+    )
+    fine, pair, rng, apart = (
+        coal_mesh((mesh.vertices, mesh.faces)),
+        Shapes([ring, ring]),
+        (np.random.default_rng(7)),
+        0,
+    )
     bodies = Bodies([ring, ring], margin=0.004)
     while apart < 30:
         R, p = random_rotation(rng), rng.uniform(-0.2, 0.2, 3)

@@ -70,8 +70,10 @@ def survey(
         for k in range(count):
             if flaw == 0:
                 flaw = flaw_of(
-                    scratch.candidate_gap[k], load3(scratch.candidate_point, k, 0),
-                    load3(scratch.candidate_normal, k, 0))
+                    scratch.candidate_gap[k],
+                    load3(scratch.candidate_point, k, 0),
+                    load3(scratch.candidate_normal, k, 0),
+                )
         flaw_out[row] = flaw
 
 
@@ -95,11 +97,18 @@ def shapes_of(random, per_kind):
             top, inner[1] = low, inner[0]
         if number % 7 == 1:
             low, half, top = np.array((low, half, top)) * random.integers(0, 2, 3)
-        records.append(GeometryRecord(
-            HOLLOW, size=(low, half, top), bore=(inner[0] * low, inner[1] * top)))
+        records.append(
+            GeometryRecord(HOLLOW, size=(low, half, top), bore=(inner[0] * low, inner[1] * top))
+        )
         radii.append(max(low, half, top))
-    for kind, count in ((SPHERE, 1), (CAPSULE, 2), (BOX, 3), (CYLINDER, 2), (CONE, 3),
-                        (ELLIPSOID, 3)):
+    for kind, count in (
+        (SPHERE, 1),
+        (CAPSULE, 2),
+        (BOX, 3),
+        (CYLINDER, 2),
+        (CONE, 3),
+        (ELLIPSOID, 3),
+    ):
         for _ in range(per_kind // 2):
             size = 10.0 ** random.uniform(-3, 3) * 10.0 ** random.uniform(-1, 0, count)
             records.append(GeometryRecord(kind, size=tuple(size)))
@@ -109,8 +118,11 @@ def shapes_of(random, per_kind):
         records += [
             hull_record(unit * random.normal(size=(10, 3))),
             mesh_record(tuple(a * b for a, b in zip(lumpy_ball(4, 4), (unit, 1), strict=True))),
-            mesh_record(sheet(2, unit)), GeometryRecord(
-                HEIGHT_FIELD, size=(unit, unit), heights=unit * random.normal(size=(3, 3)))]
+            mesh_record(sheet(2, unit)),
+            GeometryRecord(
+                HEIGHT_FIELD, size=(unit, unit), heights=unit * random.normal(size=(3, 3))
+            ),
+        ]
         radii += [unit] * 4
     return records, np.array(radii)
 
@@ -127,7 +139,7 @@ def flaws_in(seed, count):
     while done < count:
         pair, pose = hard_cases(random, radii, 20_000)
         chosen = is_hollow[pair].any(axis=1) & (pair[:, 0] != pair[:, 1])
-        pair, pose = pair[chosen][:count - done].copy(), pose[chosen][:count - done].copy()
+        pair, pose = pair[chosen][: count - done].copy(), pose[chosen][: count - done].copy()
         flaw = np.zeros(len(pair), np.int64)
         survey(handle, pair, pose, radii[pair].max(axis=1), flaw)
         wrong += [(int(flaw[k]), pair[k].tolist()) for k in np.flatnonzero(flaw)]
@@ -183,5 +195,6 @@ def test_two_hollow_shapes_are_at_least_so_far_apart():
                 assert distance <= expected + tolerance
                 exact += distance > expected - 2.0 * tolerance
             np.testing.assert_allclose(
-                np.subtract(point, point_b), np.multiply(distance, normal), atol=1e-6)
+                np.subtract(point, point_b), np.multiply(distance, normal), atol=1e-6
+            )
     assert apart > 25 and exact > 0.8 * apart

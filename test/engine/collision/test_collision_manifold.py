@@ -68,7 +68,8 @@ def assert_at(points, expected, atol=1e-9):
     order = np.lexsort(np.round(points, 6).T)
     expected = np.asarray(expected)
     np.testing.assert_allclose(
-        points[order], expected[np.lexsort(np.round(expected, 6).T)], atol=atol)
+        points[order], expected[np.lexsort(np.round(expected, 6).T)], atol=atol
+    )
 
 
 @pytest.mark.parametrize('floor', [PLANE, BOX, HULL])
@@ -97,9 +98,15 @@ def test_crossed_boxes_touch_where_their_faces_overlap(first, second):
     square = [box(kind, (0.2, 0.2, 0.1)) for kind in (first, second)]
     octagon = Touch(square, turn(0.25 * np.pi, 2), np.array((0.0, 0.0, 0.2)))
     near, far = 0.2 * (np.sqrt(2.0) - 1.0), 0.2
-    assert_at(octagon.point, [
-        (sx * x, sy * y, 0.1) for x, y in ((near, far), (far, near))
-        for sx in (-1, 1) for sy in (-1, 1)])
+    assert_at(
+        octagon.point,
+        [
+            (sx * x, sy * y, 0.1)
+            for x, y in ((near, far), (far, near))
+            for sx in (-1, 1)
+            for sy in (-1, 1)
+        ],
+    )
 
 
 def test_box_on_an_edge_and_on_a_corner():
@@ -134,8 +141,10 @@ def test_crossed_edges_touch_in_one_point():
 @pytest.mark.parametrize('kind', [CYLINDER, CONE])
 def test_cylinder_and_cone_stand_on_their_rim(kind, floor):
     """Stand on points of the rim that enclose the centre."""
-    touch = Touch([GeometryRecord(kind, size=(0.2, 0.3)), ground(floor)],
-                  *floor_pose(floor, turn(0.7, 2), np.array((0.1, 0.0, 0.3 - 1e-5))))
+    touch = Touch(
+        [GeometryRecord(kind, size=(0.2, 0.3)), ground(floor)],
+        *floor_pose(floor, turn(0.7, 2), np.array((0.1, 0.0, 0.3 - 1e-5))),
+    )
     assert 4 <= len(touch) <= 8
     arm = touch.point[:, :2] - (0.1, 0.0)
     rim = np.linalg.norm(arm, axis=1)
@@ -149,8 +158,10 @@ def test_cylinder_and_cone_stand_on_their_rim(kind, floor):
 @pytest.mark.parametrize('kind', [CYLINDER, CAPSULE])
 def test_cylinder_and_capsule_lie_on_a_line(kind, floor):
     """Lie on the two ends of a straight line."""
-    touch = Touch([GeometryRecord(kind, size=(0.1, 0.3)), ground(floor)],
-                  *floor_pose(floor, turn(0.5 * np.pi, 1), np.array((0.0, 0.0, 0.1 - 1e-5))))
+    touch = Touch(
+        [GeometryRecord(kind, size=(0.1, 0.3)), ground(floor)],
+        *floor_pose(floor, turn(0.5 * np.pi, 1), np.array((0.0, 0.0, 0.1 - 1e-5))),
+    )
     assert_at(touch.point[:, :2], [(-0.3, 0.0), (0.3, 0.0)], 1e-6)
     np.testing.assert_allclose(touch.gap, -1e-5, atol=1e-9)
 
@@ -159,29 +170,45 @@ def test_cylinder_and_capsule_lie_on_a_line(kind, floor):
 @pytest.mark.parametrize('kind', [SPHERE, ELLIPSOID])
 def test_round_shapes_touch_in_one_point(kind, floor):
     """Touch right below the centre."""
-    touch = Touch([GeometryRecord(kind, size=(0.2, 0.2, 0.2)), ground(floor)],
-                  *floor_pose(floor, np.eye(3), np.array((0.3, 0.1, 0.2 - 1e-5))))
+    touch = Touch(
+        [GeometryRecord(kind, size=(0.2, 0.2, 0.2)), ground(floor)],
+        *floor_pose(floor, np.eye(3), np.array((0.3, 0.1, 0.2 - 1e-5))),
+    )
     assert_at(touch.point[:, :2], [(0.3, 0.1)], 1e-6)
     assert touch.gap[0] == pytest.approx(-1e-5, abs=1e-9)
 
 
 @pytest.mark.parametrize(
     ('first', 'second'),
-    [(BOX, PLANE), (BOX, BOX), (HULL, BOX), (HULL, HULL), (CYLINDER, PLANE), (CYLINDER, BOX),
-     (CAPSULE, BOX), (CONE, PLANE)])
+    [
+        (BOX, PLANE),
+        (BOX, BOX),
+        (HULL, BOX),
+        (HULL, HULL),
+        (CYLINDER, PLANE),
+        (CYLINDER, BOX),
+        (CAPSULE, BOX),
+        (CONE, PLANE),
+    ],
+)
 def test_features_keep_their_names(first, second):
     """Call the same points by the same numbers while a resting shape trembles."""
     sizes = {BOX: (0.3, 0.2, 0.1), CYLINDER: (0.2, 0.1), CAPSULE: (0.1, 0.2), CONE: (0.2, 0.1)}
-    shape = (hull_record(box_corners(HALF)) if first == HULL
-             else GeometryRecord(first, size=sizes[first]))
+    shape = (
+        hull_record(box_corners(HALF))
+        if first == HULL
+        else GeometryRecord(first, size=sizes[first])
+    )
     upright = turn(0.5 * np.pi, 1) if first == CAPSULE else np.eye(3)
     rest = np.array((0.02, 0.01, 0.1 - 1e-4))
     random = np.random.default_rng(3)
     names = []
     for step in range(20):
         tremble = turn(1e-6 * random.normal(), step % 3) @ upright
-        touch = Touch([shape, ground(second)],
-                      *floor_pose(second, tremble, rest + 1e-6 * random.normal(size=3)))
+        touch = Touch(
+            [shape, ground(second)],
+            *floor_pose(second, tremble, rest + 1e-6 * random.normal(size=3)),
+        )
         names.append(touch.feature.tolist())
         assert names[-1] == sorted(set(names[-1]))
     assert all(name == names[0] for name in names)
@@ -194,9 +221,13 @@ def test_points_lie_on_both_surfaces():
     geometry = build_geometry([GeometryRecord(BOX, size=HALF), box(HULL, HALF)] * 2)
     pair = np.array([(0, 2), (0, 3), (1, 3)] * 200)
     count = len(pair)
-    pose = np.hstack([
-        random_rotations(random, count).reshape(count, 9), 0.35 * random.normal(size=(count, 3)),
-        np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (count, 1))])
+    pose = np.hstack(
+        [
+            random_rotations(random, count).reshape(count, 9),
+            0.35 * random.normal(size=(count, 3)),
+            np.tile([*np.eye(3).ravel(), 0.0, 0.0, 0.0], (count, 1)),
+        ]
+    )
     found = survey(geometry, pair, pose, LIMIT)
     assert 100 < np.sum(found.count > 0) < count
     for row in range(count):
@@ -215,11 +246,16 @@ def test_sides_that_are_aligned_to_rounding_are_cut_where_they_are(kinds):
     for _ in range(400):
         half = rng.uniform((0.002, 0.05, 0.05), 0.3)
         other = np.where(rng.random() < 0.5, half, [0.1, half[1], 0.2])
-        tiny, angle = 10.0**rng.uniform(-11.0, -8.0), rng.uniform(0.0, 1.5)
+        tiny, angle = 10.0 ** rng.uniform(-11.0, -8.0), rng.uniform(0.0, 1.5)
         R = Rotation.from_rotvec(tiny * rng.normal(size=3)).as_matrix() @ turn(angle, 1)
-        depth = 10.0**rng.uniform(-6.0, -3.0)
-        p = np.array([other[0] + np.abs(R[0]) @ half - depth, 0.1 * tiny * rng.normal(),
-                      other[2] * rng.uniform(-1.0, 1.0)])
+        depth = 10.0 ** rng.uniform(-6.0, -3.0)
+        p = np.array(
+            [
+                other[0] + np.abs(R[0]) @ half - depth,
+                0.1 * tiny * rng.normal(),
+                other[2] * rng.uniform(-1.0, 1.0),
+            ]
+        )
         touch = Touch([box(kinds[0], half), box(kinds[1], other)], R, p)
         for point, gap in zip(touch.point, touch.gap, strict=True):
             assert gap >= touch.distance - 1e-7

@@ -39,15 +39,22 @@ def tightened(request):
 
 def coal_distance(shape_a, pose_a, shape_b, pose_b):
     """Ask Coal for the signed distance."""
-    return coal.distance(shape_a, coal.Transform3s(*pose_a), shape_b, coal.Transform3s(*pose_b),
-                         tightened(coal.DistanceRequest()), coal.DistanceResult())
+    return coal.distance(
+        shape_a,
+        coal.Transform3s(*pose_a),
+        shape_b,
+        coal.Transform3s(*pose_b),
+        tightened(coal.DistanceRequest()),
+        coal.DistanceResult(),
+    )
 
 
 def soup_distance(shape, pose, mesh, mesh_pose):
     """Ask Coal for the least of the signed distances to each triangle."""
-    return min(coal_distance(shape, pose, coal_mesh((mesh[0][corners], np.array([[0, 1, 2]]))),
-                             mesh_pose)
-               for corners in mesh[1])
+    return min(
+        coal_distance(shape, pose, coal_mesh((mesh[0][corners], np.array([[0, 1, 2]]))), mesh_pose)
+        for corners in mesh[1]
+    )
 
 
 @pytest.mark.parametrize('shape', CONVEX)
@@ -67,8 +74,9 @@ def test_convex_against_mesh_as_coal(shape):
             expected = soup_distance(theirs, pose, mesh, mesh_pose)
         apart += distance > 0.0
         assert distance == pytest.approx(expected, abs=ACCURACY)
-        np.testing.assert_allclose(np.subtract(point, other), np.multiply(distance, normal),
-                                   atol=ACCURACY)
+        np.testing.assert_allclose(
+            np.subtract(point, other), np.multiply(distance, normal), atol=ACCURACY
+        )
         assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-9)
     assert 20 < apart < 110
 
@@ -89,7 +97,8 @@ def test_mesh_against_mesh_as_coal():
             apart += 1
             assert distance == pytest.approx(expected, abs=ACCURACY)
             np.testing.assert_allclose(
-                np.subtract(point, other), np.multiply(distance, normal), atol=ACCURACY)
+                np.subtract(point, other), np.multiply(distance, normal), atol=ACCURACY
+            )
     assert 10 < apart < 55
 
 
@@ -98,8 +107,9 @@ def test_convex_against_height_field_as_coal(shape):
     """Overlap a height field where Coal does; above it be as far from it as from its triangles."""
     rng = np.random.default_rng(10 + shape)
     heights = 0.4 * rng.normal(size=(7, 9))
-    pair = Shapes([convex_record(shape),
-                   GeometryRecord(HEIGHT_FIELD, size=(1.2, 0.9), heights=heights)])
+    pair = Shapes(
+        [convex_record(shape), GeometryRecord(HEIGHT_FIELD, size=(1.2, 0.9), heights=heights)]
+    )
     # Coal's first row is the one at the greatest y
     field = coal.HeightFieldOBBRSS(2.4, 1.8, heights[::-1], heights.min() - 2.4)
     top, theirs = coal_mesh(field_triangles(heights, (1.2, 0.9))), coal_convex(shape)
@@ -110,28 +120,39 @@ def test_convex_against_height_field_as_coal(shape):
         pose = field_pose[0] @ local[0], field_pose[0] @ local[1] + field_pose[1]
         distance, point, other, normal = pair.measure(pose, field_pose)
         result = coal.CollisionResult()
-        coal.collide(theirs, coal.Transform3s(*pose), field, coal.Transform3s(*field_pose),
-                     tightened(coal.CollisionRequest()), result)
+        coal.collide(
+            theirs,
+            coal.Transform3s(*pose),
+            field,
+            coal.Transform3s(*field_pose),
+            tightened(coal.CollisionRequest()),
+            result,
+        )
         assert (distance <= 0.0) == result.isCollision()
         if distance > 0.0:
             apart += 1
             expected = coal_distance(theirs, pose, top, field_pose)
             assert distance == pytest.approx(expected, abs=ACCURACY)
             np.testing.assert_allclose(
-                np.subtract(point, other), np.multiply(distance, normal), atol=ACCURACY)
+                np.subtract(point, other), np.multiply(distance, normal), atol=ACCURACY
+            )
     assert 20 < apart < 130
 
 
 def field_triangles(heights, half):
     """Make the mesh of a height field's surface."""
     rows, columns = heights.shape
-    x, y = np.meshgrid(np.linspace(-half[0], half[0], columns),
-                       np.linspace(-half[1], half[1], rows))
+    x, y = np.meshgrid(
+        np.linspace(-half[0], half[0], columns), np.linspace(-half[1], half[1], rows)
+    )
     near = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     far = near + columns + 1
-    return (np.column_stack([x.ravel(), y.ravel(), heights.ravel()]),
-            np.vstack([np.column_stack([near, near + 1, far]),
-                       np.column_stack([near, far, near + columns])]))
+    return (
+        np.column_stack([x.ravel(), y.ravel(), heights.ravel()]),
+        np.vstack(
+            [np.column_stack([near, near + 1, far]), np.column_stack([near, far, near + columns])]
+        ),
+    )
 
 
 def test_plane_against_mesh():
@@ -185,8 +206,11 @@ def test_inside_out_mesh_is_turned():
 def test_box_on_fine_floor_rests_on_its_corners(surface, depth):
     """Push a box on a floor of many triangles straight up, by points out to its corners."""
     half = np.array((0.31, 0.23, 0.1))
-    floor = (mesh_record(sheet(20, 2.0)) if surface == 'mesh' else
-             GeometryRecord(HEIGHT_FIELD, size=(1.0, 1.0), heights=np.zeros((21, 21))))
+    floor = (
+        mesh_record(sheet(20, 2.0))
+        if surface == 'mesh'
+        else GeometryRecord(HEIGHT_FIELD, size=(1.0, 1.0), heights=np.zeros((21, 21)))
+    )
     bodies = Bodies([floor, GeometryRecord(BOX, size=half)])
     rng = np.random.default_rng(6)
     for _ in range(20):
@@ -199,8 +223,7 @@ def test_box_on_fine_floor_rests_on_its_corners(surface, depth):
         for contact in found:
             np.testing.assert_allclose(contact.normal, (0.0, 0.0, -1.0), atol=1e-6)
             assert contact.gap == pytest.approx(-depth, abs=1e-9)
-        corners = [R @ (sx * half[0], sy * half[1], 0.0) + p
-                   for sx in (-1, 1) for sy in (-1, 1)]
+        corners = [R @ (sx * half[0], sy * half[1], 0.0) + p for sx in (-1, 1) for sy in (-1, 1)]
         for corner in corners:
             nearest = min(np.linalg.norm((contact.point - corner)[:2]) for contact in found)
             assert nearest < 0.12, 'the points must span the face'
@@ -225,21 +248,23 @@ def test_sliding_over_inner_edges_never_pushes_sideways(shape):
 
 def test_ridge_and_valley():
     """Touch a ridge at its edge with a normal between its faces', a valley on both sides."""
+
     def roof(sign):
         return mesh_record(sheet(2, 2.0, lambda x, y: -sign * np.abs(x)))
 
     ball = GeometryRecord(SPHERE, size=(0.2,))
-    on_ridge = Bodies([ball, roof(1.0)]).touched(
-        (np.eye(3), np.array((0.0, 0.3, 0.2))), IDENTITY)
+    on_ridge = Bodies([ball, roof(1.0)]).touched((np.eye(3), np.array((0.0, 0.3, 0.2))), IDENTITY)
     assert len(on_ridge) == 1
     np.testing.assert_allclose(on_ridge[0].normal, (0.0, 0.0, 1.0), atol=1e-6)
     sqrt2 = np.sqrt(2.0)
     in_valley = Bodies([ball, roof(-1.0)]).touched(
-        (np.eye(3), np.array((0.0, 0.3, 0.2 * sqrt2))), IDENTITY)
+        (np.eye(3), np.array((0.0, 0.3, 0.2 * sqrt2))), IDENTITY
+    )
     normals = sorted(tuple(contact.normal) for contact in in_valley)
     assert len(normals) == 2
     np.testing.assert_allclose(
-        normals, [(-1 / sqrt2, 0.0, 1 / sqrt2), (1 / sqrt2, 0.0, 1 / sqrt2)], atol=1e-6)
+        normals, [(-1 / sqrt2, 0.0, 1 / sqrt2), (1 / sqrt2, 0.0, 1 / sqrt2)], atol=1e-6
+    )
 
 
 def test_corner_sunk_deeper_than_the_cells_is_pushed_out():
@@ -251,7 +276,8 @@ def test_corner_sunk_deeper_than_the_cells_is_pushed_out():
     on_corner = np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) @ about_z
     p = np.array((0.003, 0.002, 0.1 * np.sqrt(3.0) - 0.03))
     found = Bodies([GeometryRecord(BOX, size=(0.1, 0.1, 0.1)), floor]).touched(
-        (on_corner, p), IDENTITY)
+        (on_corner, p), IDENTITY
+    )
     deepest = min(found, key=lambda contact: contact.gap)
     np.testing.assert_allclose(deepest.normal, (0.0, 0.0, 1.0), atol=1e-6)
     assert deepest.gap == pytest.approx(-0.03, abs=1e-6)
@@ -315,8 +341,9 @@ def test_fast_ball_does_not_tunnel(surface):
             continue
         shots += 1
         velocity = speed * (aim - p) / np.linalg.norm(aim - p)
-        found = bodies.touched((np.eye(3), p), IDENTITY,
-                               velocity=[[0, 0, 0, *velocity], np.zeros(6)])
+        found = bodies.touched(
+            (np.eye(3), p), IDENTITY, velocity=[[0, 0, 0, *velocity], np.zeros(6)]
+        )
         end = p + h * halted(found, velocity, h)
         distance, *_ = still.measure((np.eye(3), end), IDENTITY)
         assert distance > -0.5 * radius, 'its centre must stay outside'
@@ -329,7 +356,8 @@ def test_face_ahead_is_a_contact_though_another_is_nearer():
     ball = GeometryRecord(SPHERE, size=(0.01,))
     p = np.array((-0.12, 0.03, 0.012))
     found = Bodies([ball, step]).touched(
-        (np.eye(3), p), IDENTITY, velocity=[[0, 0, 0, 120.0, 0, 0], np.zeros(6)])
+        (np.eye(3), p), IDENTITY, velocity=[[0, 0, 0, 120.0, 0, 0], np.zeros(6)]
+    )
     ahead = [contact for contact in found if contact.normal[0] < -0.5]
     assert len(ahead) == 1
     # the step rises from x = 0 to 0.05, one cell
@@ -351,13 +379,20 @@ def test_nothing_is_ever_nan():
     """Give finite points, gaps and unit normals in random and degenerate configurations."""
     rng = np.random.default_rng(12)
     flat = GeometryRecord(HEIGHT_FIELD, size=(1.0, 1.0), heights=np.zeros((2, 2)))
-    cliff = GeometryRecord(HEIGHT_FIELD, size=(0.5, 1e-6),
-                           heights=np.array([[0.0, 1e3, 0.0], [0.0, 0.0, -1e3]]))
+    cliff = GeometryRecord(
+        HEIGHT_FIELD, size=(0.5, 1e-6), heights=np.array([[0.0, 1e3, 0.0], [0.0, 0.0, -1e3]])
+    )
     others = [convex_record(shape) for shape in CONVEX]
-    others += [GeometryRecord(SPHERE, size=(0.0,)), GeometryRecord(BOX, size=(0.0, 0.0, 0.0)),
-               GeometryRecord(BOX, size=(1e-9, 1.0, 1.0)), GeometryRecord(PLANE),
-               GeometryRecord(CAPSULE, size=(0.0, 1.0)), mesh_record(lumpy_ball(3, 3)), flat,
-               mesh_record(degenerate_mesh(rng))]
+    others += [
+        GeometryRecord(SPHERE, size=(0.0,)),
+        GeometryRecord(BOX, size=(0.0, 0.0, 0.0)),
+        GeometryRecord(BOX, size=(1e-9, 1.0, 1.0)),
+        GeometryRecord(PLANE),
+        GeometryRecord(CAPSULE, size=(0.0, 1.0)),
+        mesh_record(lumpy_ball(3, 3)),
+        flat,
+        mesh_record(degenerate_mesh(rng)),
+    ]
     targets = [mesh_record(degenerate_mesh(rng)), flat, cliff, mesh_record(block((1, 1, 0.0)))]
     scenes = [Bodies([*others, target], room=2000) for target in targets]
     for _ in range(6):
@@ -377,8 +412,11 @@ def test_contacts_are_in_order_and_repeat():
     """Order by geometries and feature, and give the same bits again whatever was between."""
     rng = np.random.default_rng(13)
     records = [convex_record(shape) for shape in CONVEX] * 6
-    records += [mesh_record(lumpy_ball()), GeometryRecord(PLANE),
-                GeometryRecord(HEIGHT_FIELD, size=(2, 2), heights=0.3 * rng.normal(size=(9, 9)))]
+    records += [
+        mesh_record(lumpy_ball()),
+        GeometryRecord(PLANE),
+        GeometryRecord(HEIGHT_FIELD, size=(2, 2), heights=0.3 * rng.normal(size=(9, 9))),
+    ]
     bodies = Bodies(records, room=3000)
     poses = [[random_pose(rng, 0.7) for _ in records] for _ in range(2)]
     velocity = rng.normal(size=(len(records), 6))
@@ -400,8 +438,11 @@ def test_features_stay_while_the_same_features_touch():
     box = GeometryRecord(BOX, size=(0.2, 0.2, 0.2))
     bodies = Bodies([floor, box])
     features = [
-        {contact.feature for contact in bodies.touched(
-            IDENTITY, (np.eye(3), np.array((x, 0.4, 0.2 - 1e-5))))}
-        for x in (1.2, 1.2 + 1e-4, 1.21)]
+        {
+            contact.feature
+            for contact in bodies.touched(IDENTITY, (np.eye(3), np.array((x, 0.4, 0.2 - 1e-5))))
+        }
+        for x in (1.2, 1.2 + 1e-4, 1.21)
+    ]
     assert features[0] == features[1] == features[2]
     assert len(features[0]) >= 4

@@ -104,8 +104,7 @@ def test_user_axes_at_an_angle_act_each_for_itself():
     np.testing.assert_allclose(one.root_link.w, 0.01 * torque / 0.02, atol=1e-15)
     np.testing.assert_allclose(motor.feedback(about='joint', part='motor').t2, torque, atol=1e-15)
     np.testing.assert_allclose(motor.reaction[1], torque, atol=1e-15)
-    np.testing.assert_allclose(
-        motor.dq, [one.root_link.w @ Z, one.root_link.w @ skew], atol=1e-15)
+    np.testing.assert_allclose(motor.dq, [one.root_link.w @ Z, one.root_link.w @ skew], atol=1e-15)
     world.step(5000)
     # of all turns with these rates, that without any about what no motor turns
     both = np.linalg.pinv([Z, skew]) @ (1.0, 2.0)
@@ -153,7 +152,8 @@ def between(euler, time_step=1e-3, count=3):
     axes = [('first', z), ('second', x), ('first', (0.2, 1.0, 0.3))][: 2 if euler else count]
     sides, vectors = zip(*axes, strict=True)
     motor = world.add_angular_motor(
-        first, second, vectors, fixed_on=None if euler else sides, euler=euler)
+        first, second, vectors, fixed_on=None if euler else sides, euler=euler
+    )
     return world, (first, second), motor, axes
 
 
@@ -202,16 +202,15 @@ def test_euler_servos_bear_a_weight():
         axis.control, axis.kp, axis.kd, axis.target_position = 'servo', kp, 20.0, target
     world.step(3000)
     a, b, c = motor.q
-    np.testing.assert_allclose(
-        one.root_link.R, turn(Z, a) @ turn(-Y, b) @ turn(X, c), atol=1e-9)
+    np.testing.assert_allclose(one.root_link.R, turn(Z, a) @ turn(-Y, b) @ turn(X, c), atol=1e-9)
     bearing = np.cross(one.root_link.wc, G * Z)
     efforts = [axis.motor_effort for axis in motor.axes]
     np.testing.assert_allclose(
-        efforts, [bearing @ axis.direction for axis in motor.axes], atol=1e-6)
+        efforts, [bearing @ axis.direction for axis in motor.axes], atol=1e-6
+    )
     np.testing.assert_allclose(motor.q, targets - np.array(efforts) / kp, atol=1e-6)
     np.testing.assert_allclose(motor.reaction[1], bearing, atol=1e-6)
-    np.testing.assert_allclose(
-        motor.feedback(about='joint', part='motor').t2, bearing, atol=1e-6)
+    np.testing.assert_allclose(motor.feedback(about='joint', part='motor').t2, bearing, atol=1e-6)
 
 
 def test_euler_motor_turns_about_its_first_axis_alone():
@@ -231,7 +230,9 @@ def test_euler_motor_turns_about_its_first_axis_alone():
     about = tilted @ np.diag(INERTIA) @ tilted
     assert middle.q == pytest.approx(-0.6, abs=1e-6)
     assert (first.q, first.dq) == (
-        pytest.approx(0.5 * 0.05 / about * 0.25, rel=1e-3), pytest.approx(0.025 / about))
+        pytest.approx(0.5 * 0.05 / about * 0.25, rel=1e-3),
+        pytest.approx(0.025 / about),
+    )
     np.testing.assert_allclose(one.root_link.w, first.dq * Z, atol=1e-9)
     assert first.ddq == pytest.approx(0.05 / about, rel=1e-5)
 
@@ -265,8 +266,12 @@ def ode_motion(euler, drives, time_step, duration):
     libode.set_gravity(world, 0.0, 0.0, 0.0)
     libode.set_cfm(world, 0.0)
     moved = [ode.add_body(world, link.m, link.I, finite_rotation=True) for link in links]
-    ode.place(moved, Motion(*(
-        np.array([getattr(link, name) for link in links]) for name in ('p', 'R', 'v', 'w'))))
+    ode.place(
+        moved,
+        Motion(
+            *(np.array([getattr(link, name) for link in links]) for name in ('p', 'R', 'v', 'w'))
+        ),
+    )
     ball, motor = (libode.create_joint[kind](world, None) for kind in ('Ball', 'AMotor'))
     for joint in (ball, motor):
         libode.attach(joint, *moved)

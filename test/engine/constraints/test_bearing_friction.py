@@ -71,10 +71,13 @@ def test_the_force_that_is_borne_depends_on_friction():
     s, c, total = math.sin(angle), math.cos(angle), M + 0.3
     x_sign = np.sign(axis.dq)
     # M rod: p = (x + l s, l c); cart friction -sign mu N
-    A = np.array([
-        [total, M * length * c, x_sign * mu],
-        [M * length * c, 0.2 + M * length ** 2, 0.0],
-        [0.0, -M * length * s, -1.0]])
+    A = np.array(
+        [
+            [total, M * length * c, x_sign * mu],
+            [M * length * c, 0.2 + M * length**2, 0.0],
+            [0.0, -M * length * s, -1.0],
+        ]
+    )
     b = np.array([0.0, M * G * length * s, -total * G])
     x, _, normal = np.linalg.solve(A, b)
     assert axis.dq == pytest.approx(1e-3 * x, rel=1e-3)

@@ -36,7 +36,8 @@ def test_it_breaks_above_the_limit_and_not_below(name, load):
         expected = -G * 0.2 if joint.is_broken else 0.0
         np.testing.assert_allclose(link.v, (0.0, 0.0, expected), atol=1e-9)
         np.testing.assert_allclose(
-            joint.reaction[0], (0.0, 0.0, 0.0 if joint.is_broken else M * G), atol=1e-9)
+            joint.reaction[0], (0.0, 0.0, 0.0 if joint.is_broken else M * G), atol=1e-9
+        )
         assert world.report.converged
 
 
@@ -76,8 +77,10 @@ def test_a_blow_breaks_it_and_passes_nothing_on():
 def test_the_weakest_breaks_first_and_the_others_bear_the_rest():
     """Break one of three that share a load, or one after the other all within the step."""
     for limits, broken in (
-            ((5.0, 12.0, 12.0), ['ball']), ((5.0, 9.0, 9.0), ['ball', 'ball_2', 'ball_3']),
-            ((7.0, 7.0, 7.0), [])):
+        ((5.0, 12.0, 12.0), ['ball']),
+        ((5.0, 9.0, 9.0), ['ball', 'ball_2', 'ball_3']),
+        ((7.0, 7.0, 7.0), []),
+    ):
         world = sb.World()
         one = body(world, mass=M)
         joints = [world.add_joint('ball', None, one, np.zeros(3), tree=False) for _ in limits]
@@ -165,9 +168,16 @@ def test_it_stays_broken_in_snapshots_copies_and_larger_worlds():
         assert twin.broken_joints == ['fixed']
 
 
-@pytest.mark.parametrize(('name', 'wrong'), [
-    ('break_force', 0.0), ('break_force', math.nan), ('break_torque', -1.0),
-    ('break_torque', 'much'), ('is_broken', 1)])
+@pytest.mark.parametrize(
+    ('name', 'wrong'),
+    [
+        ('break_force', 0.0),
+        ('break_force', math.nan),
+        ('break_torque', -1.0),
+        ('break_torque', 'much'),
+        ('is_broken', 1),
+    ],
+)
 def test_wrong_values_are_named(name, wrong):
     """Refuse them, and keep what there was."""
     _, joint, _ = hung()
@@ -182,11 +192,13 @@ def test_files_say_it():
     text = robots.double_pendulum()
     element = (
         '<sim_bridge><joint name="l" type="ball"><link1 name="lower"/><link2 name="world"/>'
-        '<toughness force="30" torque="4"/></joint></sim_bridge>')
+        '<toughness force="30" torque="4"/></joint></sim_bridge>'
+    )
     entry = {'name': 'l', 'type': 'ball', 'link1': 'lower', 'link2': 'world', 'break_force': 30}
     for robot, expected in (
-            (sb.World().load_urdf(text.replace('</robot>', f'{element}</robot>')), (30.0, 4.0)),
-            (sb.World().load_urdf(text, extra_joints={'joints': [entry]}), (30.0, math.inf))):
+        (sb.World().load_urdf(text.replace('</robot>', f'{element}</robot>')), (30.0, 4.0)),
+        (sb.World().load_urdf(text, extra_joints={'joints': [entry]}), (30.0, math.inf)),
+    ):
         joint = robot.joint('l')
         assert (joint.break_force, joint.break_torque) == expected
 

@@ -94,18 +94,23 @@ def four_bar_links(angle):
     crank = LENGTHS['crank'] * np.array([math.sin(angle), math.cos(angle)])
     reach = D - crank
     length = float(np.hypot(*reach))
-    corner = math.acos((LENGTHS['rocker']**2 + length**2 - LENGTHS['coupler']**2)
-                       / (2.0 * LENGTHS['rocker'] * length))
+    corner = math.acos(
+        (LENGTHS['rocker'] ** 2 + length**2 - LENGTHS['coupler'] ** 2)
+        / (2.0 * LENGTHS['rocker'] * length)
+    )
     swing = math.atan2(-reach[0], -reach[1]) + corner
     rocker = LENGTHS['rocker'] * np.array([math.sin(swing), math.cos(swing)])
     coupler = D + rocker - crank
     pushed = quarter(crank)
     rocker_rate = (coupler @ pushed) / (coupler @ quarter(rocker))
     relative = rocker_rate * quarter(rocker) - pushed
-    coupler_rate = (quarter(coupler) @ relative) / LENGTHS['coupler']**2
+    coupler_rate = (quarter(coupler) @ relative) / LENGTHS['coupler'] ** 2
     still = np.zeros(2)
-    return {'crank': (A, crank, still, 1.0), 'coupler': (crank, coupler, pushed, coupler_rate),
-            'rocker': (D, rocker, still, rocker_rate)}
+    return {
+        'crank': (A, crank, still, 1.0),
+        'coupler': (crank, coupler, pushed, coupler_rate),
+        'rocker': (D, rocker, still, rocker_rate),
+    }
 
 
 def inertia_and_height(robot, angle):
@@ -165,8 +170,11 @@ def pinocchio_twin(name, robot):
             frame = model.frames[model.getBodyId(link)]
             ends += [frame.parentJoint, frame.placement * pin.SE3(np.eye(3), position)]
         # of the planar four-bar's hinge, the point is all there is to hold
-        constraints.append(pin.RigidConstraintModel(
-            pin.ContactType.CONTACT_3D, model, *ends, pin.ReferenceFrame.LOCAL))
+        constraints.append(
+            pin.RigidConstraintModel(
+                pin.ContactType.CONTACT_3D, model, *ends, pin.ReferenceFrame.LOCAL
+            )
+        )
     return model, constraints, [model.joints[model.getJointId(one)] for one in robot.joint_names]
 
 
@@ -186,7 +194,8 @@ def test_accelerations_and_loop_forces_are_pinocchios(name):
     for joint, position in zip(joints, robot.q, strict=True):
         # an unlimited joint has a cosine and a sine
         q[joint.idx_q : joint.idx_q + joint.nq] = (
-            position if joint.nq == 1 else (math.cos(position), math.sin(position)))
+            position if joint.nq == 1 else (math.cos(position), math.sin(position))
+        )
     v[at] = robot.dq
     pin.computeAllTerms(model, data, q, v)
     for constraint, state in zip(constraints, states, strict=True):
@@ -200,7 +209,8 @@ def test_accelerations_and_loop_forces_are_pinocchios(name):
     robot.u = efforts[at]
     pin.initConstraintDynamics(model, data, constraints, states)
     expected = pin.constraintDynamics(
-        model, data, q, v, efforts, constraints, states, pin.ProximalSettings(1e-14, 1e-12, 200))
+        model, data, q, v, efforts, constraints, states, pin.ProximalSettings(1e-14, 1e-12, 200)
+    )
     np.testing.assert_allclose(robot.ddq, expected[at], atol=2e-9, rtol=1e-10)
     for joint, state in zip(robot.description.constraints, states, strict=True):
         force = np.linalg.norm(robot.joint(joint.name).reaction[0])

@@ -44,7 +44,8 @@ def test_each_direction_is_a_damped_oscillator_of_its_own(way):
     errors = []
     for time_step in (2e-4, 1e-4):
         world, link, _ = held(
-            time_step=time_step, normal=(1.0, 0.0, 0.0), compliance=(STIFFNESS, DAMPING))
+            time_step=time_step, normal=(1.0, 0.0, 0.0), compliance=(STIFFNESS, DAMPING)
+        )
         # of turns a small one: the rows are sines
         motion = np.zeros(6)
         motion[way] = 0.1 if way < 3 else 1e-3
@@ -53,7 +54,8 @@ def test_each_direction_is_a_damped_oscillator_of_its_own(way):
         turned = link.R - link.R.T
         reached = [*link.p, 0.5 * turned[2, 1], 0.5 * turned[0, 2], 0.5 * turned[1, 0]]
         exact = oscillated(
-            STIFFNESS[way], DAMPING[way], (M, M, M, *INERTIA)[way], motion[way], 0.08)
+            STIFFNESS[way], DAMPING[way], (M, M, M, *INERTIA)[way], motion[way], 0.08
+        )
         errors.append(abs(reached[way] / exact - 1.0))
         assert np.abs(np.delete(reached, way)).max() < 1e-12
     assert errors[0] < 0.02
@@ -68,20 +70,29 @@ def test_static_deflection_is_the_force_over_the_stiffness(turned):
         frame = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
         frame[:, 1] = np.cross(frame[:, 2], frame[:, 0])
     world, link, joint = held(
-        axis=frame[:, 2], normal=frame[:, 0], compliance=(STIFFNESS, (200.0,) * 3 + (2.0,) * 3))
+        axis=frame[:, 2], normal=frame[:, 0], compliance=(STIFFNESS, (200.0,) * 3 + (2.0,) * 3)
+    )
     force, torque = np.array([1.0, -2.0, 3.0]), np.array([1.0, 2.0, -3.0]) * 1e-4
     push(world, link, frame @ force, 3000, torque=frame @ torque)
     np.testing.assert_allclose(frame.T @ link.p, force / STIFFNESS[:3], atol=1e-9)
     turn = frame.T @ (link.R - link.R.T) @ frame
     np.testing.assert_allclose(
-        0.5 * np.array([turn[2, 1], turn[0, 2], turn[1, 0]]), torque / STIFFNESS[3:], atol=1e-9)
+        0.5 * np.array([turn[2, 1], turn[0, 2], turn[1, 0]]), torque / STIFFNESS[3:], atol=1e-9
+    )
     np.testing.assert_allclose(joint.reaction[0], -frame @ force, atol=1e-9)
 
 
 ROWS = {
-    'ball': (0, 1, 2), 'hinge': (0, 1, 2, 4, 3), 'slider': (0, 1, 4, 3, 5),
-    'universal': (0, 1, 2, 4), 'hinge2': (0, 1, 2, 4), 'fixed': (0, 1, 2, 4, 3, 5),
-    'piston': (0, 1, 4, 3), 'planar': (2, 4, 3), 'distance': (0,)}
+    'ball': (0, 1, 2),
+    'hinge': (0, 1, 2, 4, 3),
+    'slider': (0, 1, 4, 3, 5),
+    'universal': (0, 1, 2, 4),
+    'hinge2': (0, 1, 2, 4),
+    'fixed': (0, 1, 2, 4, 3, 5),
+    'piston': (0, 1, 4, 3),
+    'planar': (2, 4, 3),
+    'distance': (0,),
+}
 
 
 @pytest.mark.parametrize('kind', ROWS)
@@ -114,14 +125,16 @@ def test_a_row_resists_its_direction_and_no_other(kind, way):
     inertia, h = (M, M, M, *INERTIA)[way], world.time_step
     k = STIFFNESS[way] if way in ROWS[kind] else 0.0
     assert [*link.v, *link.w][way] == pytest.approx(
-        h * push[way] / (inertia + h * h * k), rel=1e-9)
+        h * push[way] / (inertia + h * h * k), rel=1e-9
+    )
 
 
 def test_some_directions_are_rigid():
     """Hold to rounding where the stiffness is infinite, and yield in the others."""
     stiffness = (math.inf, 1e3, math.inf, 10.0, math.inf, math.inf)
     world, link, joint = held(
-        normal=(1.0, 0.0, 0.0), gravity=(3.0, -4.0, -9.0), compliance=(stiffness, 60.0))
+        normal=(1.0, 0.0, 0.0), gravity=(3.0, -4.0, -9.0), compliance=(stiffness, 60.0)
+    )
     assert joint.compliance.stiffness == pytest.approx(stiffness)
     world.step(40)
     assert abs(link.p[1]) > 1e-3
@@ -171,12 +184,21 @@ def test_snapshots_copies_and_pickles_know_it():
     assert len({each.state_hash() for each in (world, *twins)}) == 1
 
 
-@pytest.mark.parametrize(('given', 'named'), [
-    ({'compliance': 5.0}, 'compliance'), ({'compliance': ((1.0, 2.0), 0.0)}, 'stiffness'),
-    ({'compliance': (-1.0, 0.0)}, 'stiffness'), ({'compliance': (math.nan, 0.0)}, 'stiffness'),
-    ({'compliance': (1e3, math.inf)}, 'damping'), ({'compliance': (0.0, 0.0)}, 'along x'),
-    ({'compliance': (1.0, 1.0), 'cfm': 1e-3}, 'None beside'), ({'cfm': (1e-3,) * 4}, '5 rows'),
-    ({'erp': (0.1, 0.2, 0.3, 0.4, 1.5)}, 'erp'), ({'normal': (0.0, 0.0, 2.0)}, 'along axis')])
+@pytest.mark.parametrize(
+    ('given', 'named'),
+    [
+        ({'compliance': 5.0}, 'compliance'),
+        ({'compliance': ((1.0, 2.0), 0.0)}, 'stiffness'),
+        ({'compliance': (-1.0, 0.0)}, 'stiffness'),
+        ({'compliance': (math.nan, 0.0)}, 'stiffness'),
+        ({'compliance': (1e3, math.inf)}, 'damping'),
+        ({'compliance': (0.0, 0.0)}, 'along x'),
+        ({'compliance': (1.0, 1.0), 'cfm': 1e-3}, 'None beside'),
+        ({'cfm': (1e-3,) * 4}, '5 rows'),
+        ({'erp': (0.1, 0.2, 0.3, 0.4, 1.5)}, 'erp'),
+        ({'normal': (0.0, 0.0, 2.0)}, 'along axis'),
+    ],
+)
 def test_wrong_values_are_refused(given, named):
     """Name the value, and add nothing."""
     world = sb.World()
@@ -195,34 +217,46 @@ def test_wrong_values_are_refused(given, named):
 def loaded(element, **options):
     """Load a pendulum whose bar a joint in another element holds to the world."""
     text = robots.robot(
-        robots.link('base'), robots.link('bar'),
-        robots.joint('swing', 'base', 'bar', kind='floating'), element)
+        robots.link('base'),
+        robots.link('bar'),
+        robots.joint('swing', 'base', 'bar', kind='floating'),
+        element,
+    )
     return sb.World(gravity=(0.0, 0.0, 0.0)).load_urdf(text, **options)
 
 
 SPRINGS, DAMPERS = '1e3 2e3 inf 10 20 30', '1 2 0 .1 .2 .3'
 
 
-@pytest.mark.parametrize(('axis', 'columns'), list(zip(
-    ('1 0 0', '0 0 1'), ([1, 2, 0], [0, 1, 2]), strict=True)))
+@pytest.mark.parametrize(
+    ('axis', 'columns'), list(zip(('1 0 0', '0 0 1'), ([1, 2, 0], [0, 1, 2]), strict=True))
+)
 def test_files_say_it(axis, columns):
     """Read URDF and YAML alike: z of the compliance is the axis, x that of link1 across it."""
     frame = 'rpy="0 0 1.5707963267948966"'
-    urdf = (f'<sim_bridge><joint name="l" type="hinge"><link1 name="bar" {frame}/>'
-            f'<link2 name="base"/><axis xyz="{axis}"/><compliance stiffness="{SPRINGS}" '
-            f'damping="{DAMPERS}"/></joint></sim_bridge>')
+    urdf = (
+        f'<sim_bridge><joint name="l" type="hinge"><link1 name="bar" {frame}/>'
+        f'<link2 name="base"/><axis xyz="{axis}"/><compliance stiffness="{SPRINGS}" '
+        f'damping="{DAMPERS}"/></joint></sim_bridge>'
+    )
     numbers = [[float(word) for word in text.split()] for text in (SPRINGS, DAMPERS)]
     entry = {
-        'name': 'l', 'type': 'hinge', 'link1': 'bar', 'link2': 'base', 'rpy1': [0, 0, math.pi / 2],
+        'name': 'l',
+        'type': 'hinge',
+        'link1': 'bar',
+        'link2': 'base',
+        'rpy1': [0, 0, math.pi / 2],
         'axis': [float(word) for word in axis.split()],
-        'compliance': {'stiffness': numbers[0], 'damping': numbers[1]}}
+        'compliance': {'stiffness': numbers[0], 'damping': numbers[1]},
+    }
     quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     for robot in (loaded(urdf), loaded('', extra_joints={'joints': [entry]})):
         joint = robot.joint('l')
         np.testing.assert_allclose(joint.rotation, quarter[:, columns], atol=1e-12)
         # a hinge is free about z
         np.testing.assert_allclose(
-            joint.compliance, [[*row[:5], 0.0] for row in numbers], rtol=1e-12)
+            joint.compliance, [[*row[:5], 0.0] for row in numbers], rtol=1e-12
+        )
 
 
 def test_an_undamped_spring_of_each_step_is_the_same_spring():

@@ -62,7 +62,8 @@ def test_axes_move_as_those_of_trees(kind, action):
     apart = []
     for time_step in (1e-3, 5e-4):
         (tree, tree_efforts), (rows, efforts) = (
-            history(kind, of_tree, action, time_step) for of_tree in (True, False))
+            history(kind, of_tree, action, time_step) for of_tree in (True, False)
+        )
         apart.append(np.abs(tree - rows).max())
         # where elements switch just after a sample one of them may have done so before
         assert np.sort(np.abs(tree_efforts - efforts).ravel())[-2] < 1e-2
@@ -130,7 +131,8 @@ def test_several_axes_move_as_those_of_trees(kind):
     """Part by a quarter at half the step."""
     coarse, fine = (
         np.abs(crossed(kind, True, time_step) - crossed(kind, False, time_step)).max()
-        for time_step in (1e-3, 5e-4))
+        for time_step in (1e-3, 5e-4)
+    )
     assert coarse < 1e-3
     assert fine < max(coarse / 3.5, 1e-9)
 
@@ -140,8 +142,10 @@ def hooke(friction, strength, tree=True):
     bend, world = 0.7, sb.World()
     along = np.array([math.cos(bend), math.sin(bend), 0.0])
     first, second = body(world, -0.2 * X), body(world, 0.2 * along)
-    shafts = [world.add_joint('hinge', None, one, one.root_link.p, axis, tree=of_tree)
-              for one, axis, of_tree in ((first, X, tree), (second, along, None))]
+    shafts = [
+        world.add_joint('hinge', None, one, one.root_link.p, axis, tree=of_tree)
+        for one, axis, of_tree in ((first, X, tree), (second, along, None))
+    ]
     world.add_joint('universal', first, second, np.zeros(3), Y, Z)
     motor, brake = shafts[0].axes[0], shafts[1].axes[0]
     motor.control, motor.target_velocity, motor.max_effort = 'velocity', 6.0, strength

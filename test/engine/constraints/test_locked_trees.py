@@ -24,10 +24,14 @@ LOCKS = {
 PUSHES = {
     'effort': ({'u': 3.0}, {'u': -20.0}),
     'spring': ({'stiffness': 10.0, 'reference': 0.3}, {'reference': -2.0}),
-    'servo': ({'control': 'servo', 'kp': 10.0, 'kd': 0.1, 'target_position': 0.3},
-              {'target_position': -2.0}),
-    'motor': ({'control': 'velocity', 'max_effort': 3.0, 'target_velocity': 1.0},
-              {'max_effort': 20.0, 'target_velocity': -1.0}),
+    'servo': (
+        {'control': 'servo', 'kp': 10.0, 'kd': 0.1, 'target_position': 0.3},
+        {'target_position': -2.0},
+    ),
+    'motor': (
+        {'control': 'velocity', 'max_effort': 3.0, 'target_velocity': 1.0},
+        {'max_effort': 20.0, 'target_velocity': -1.0},
+    ),
 }
 
 
@@ -84,8 +88,14 @@ def test_joints_that_yield_pull_at_locked_ones(friction):
     joint.friction = friction
     gain = world.time_step * stiffness + damping
     soft = world.add_joint(
-        'ball', None, lever, (0.5, 0.01, 0.0), anchor2=0.5 * X,
-        erp=world.time_step * stiffness / gain, cfm=1.0 / gain)
+        'ball',
+        None,
+        lever,
+        (0.5, 0.01, 0.0),
+        anchor2=0.5 * X,
+        erp=world.time_step * stiffness / gain,
+        cfm=1.0 / gain,
+    )
     world.step(1000)
     if friction > 0.5:
         assert joint.q == 0.0

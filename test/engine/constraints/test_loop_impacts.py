@@ -21,11 +21,14 @@ def random_mechanism(seed, solver):
     world = sb.World(solver=solver)
     boxes = [
         world.add_body(
-            sb.Box(tuple(rng.uniform(0.1, 0.4, 3))), mass=float(rng.uniform(0.5, 3.0)),
+            sb.Box(tuple(rng.uniform(0.1, 0.4, 3))),
+            mass=float(rng.uniform(0.5, 3.0)),
             position=(*rng.uniform(-1.0, 1.0, 2), float(rng.uniform(1.0, 2.0))),
             linear_velocity=tuple(0.5 * rng.normal(size=3)),
-            angular_velocity=tuple(rng.normal(size=3)))
-        for _ in range(rng.integers(3, 7))]
+            angular_velocity=tuple(rng.normal(size=3)),
+        )
+        for _ in range(rng.integers(3, 7))
+    ]
     joints = []
     for _ in range(rng.integers(2, len(boxes) + 3)):
         first, second = rng.choice(len(boxes) + 1, 2, replace=False)
@@ -60,13 +63,23 @@ def test_truss_stands_a_blow(solver):
     bars = []
     for foot in feet:
         way = top - foot
-        bars.append(world.add_body(
-            sb.Box((1.0, 0.05, 0.05)), mass=1.0, position=0.5 * (top + foot),
-            orientation=inclination(way)))
+        bars.append(
+            world.add_body(
+                sb.Box((1.0, 0.05, 0.05)),
+                mass=1.0,
+                position=0.5 * (top + foot),
+                orientation=inclination(way),
+            )
+        )
         world.add_joint('hinge', None, bars[-1], foot, Y)
     world.add_joint('hinge', *bars, top, Y)
-    box = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=2.0, position=(0.05, 0.0, 1.3),
-                         linear_velocity=(0.0, 0.0, -3.0), angular_velocity=(0.0, 2.0, 0.5))
+    box = world.add_body(
+        sb.Box((0.2, 0.2, 0.2)),
+        mass=2.0,
+        position=(0.05, 0.0, 1.3),
+        linear_velocity=(0.0, 0.0, -3.0),
+        angular_velocity=(0.0, 2.0, 0.5),
+    )
     before = [bar.root_link.p.copy() for bar in bars]
     assert largest_error(world, 30, 10) < 1e-9
     assert box.root_link.v[2] > -2.0  # it was hit
@@ -100,11 +113,11 @@ def test_body_welded_twice_is_not_thrown_by_what_it_overlaps():
     world = sb.World()
     first, second = (
         world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(x, 0.0, 1.0))
-        for x in (0.0, 0.15))
+        for x in (0.0, 0.15)
+    )
     for anchor in (X, Y):
         world.add_joint('fixed', first, second, anchor, X, tree=False)
     world.exclude(first.root_link, second.root_link, False)
     world.step(200)
-    np.testing.assert_allclose(
-        second.root_link.p - first.root_link.p, (0.15, 0.0, 0.0), atol=1e-9)
+    np.testing.assert_allclose(second.root_link.p - first.root_link.p, (0.15, 0.0, 0.0), atol=1e-9)
     assert world.report.contacts > 0

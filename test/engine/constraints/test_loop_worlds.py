@@ -24,8 +24,10 @@ def test_twins_share_a_load(kinds):
     """Hang a door on two joints: each bears half its weight, both together the lever."""
     world = sb.World()
     door = body(world, (0.4, 0.0, 1.0), mass=10.0, inertia=(1.0, 1.0, 0.5))
-    joints = [world.add_joint(kind, None, door, (0.0, 0.0, z), Z, tree=False)
-              for kind, z in zip(kinds, (0.5, 1.5), strict=True)]
+    joints = [
+        world.add_joint(kind, None, door, (0.0, 0.0, z), Z, tree=False)
+        for kind, z in zip(kinds, (0.5, 1.5), strict=True)
+    ]
     world.step(10)
     forces, torques = np.array([joint.reaction for joint in joints]).swapaxes(0, 1)
     np.testing.assert_allclose(forces[:, 2], 5.0 * G, rtol=1e-9)
@@ -58,13 +60,17 @@ def test_swinging_door_of_two_hinges_is_one_of_one_hinge():
 def test_parallelogram_passes_its_change_point(driven):
     """Go round and round through where all bars are in line, as a parallelogram."""
     world = sb.World()
-    a, b, c, d = (np.array(point) for point in (
-        (0.0, 0.0, 0.0), (0.0, 0.0, 0.2), (0.5, 0.0, 0.2), (0.5, 0.0, 0.0)))
+    a, b, c, d = (
+        np.array(point)
+        for point in ((0.0, 0.0, 0.0), (0.0, 0.0, 0.2), (0.5, 0.0, 0.2), (0.5, 0.0, 0.0))
+    )
     crank, coupler, rocker = bar(world, a, b, 0.2), bar(world, b, c, 0.5), bar(world, d, c, 0.2)
-    joints = [world.add_joint('hinge', None, crank, a, Y),
-              world.add_joint('hinge', crank, coupler, b, Y),
-              world.add_joint('hinge', None, rocker, d, Y),
-              world.add_joint('hinge', coupler, rocker, c, Y)]
+    joints = [
+        world.add_joint('hinge', None, crank, a, Y),
+        world.add_joint('hinge', crank, coupler, b, Y),
+        world.add_joint('hinge', None, rocker, d, Y),
+        world.add_joint('hinge', coupler, rocker, c, Y),
+    ]
     assert [joint.is_tree for joint in joints] == [True, True, True, False]
     for joint, rate in zip(joints, (7.0, -7.0, 7.0), strict=False):
         joint.dq = rate
@@ -98,8 +104,10 @@ def ring(world, count, kind):
     angles = math.tau / count * np.arange(count + 1)
     points = np.array([np.cos(angles), np.zeros(count + 1), np.sin(angles)]).T
     bars = [bar(world, *ends, 0.1) for ends in zip(points, points[1:], strict=False)]
-    joints = [world.add_joint(kind, bars[k], bars[(k + 1) % count], points[k + 1], Y)
-              for k in range(count)]
+    joints = [
+        world.add_joint(kind, bars[k], bars[(k + 1) % count], points[k + 1], Y)
+        for k in range(count)
+    ]
     return bars, joints
 
 
@@ -154,18 +162,24 @@ def arm(name, at, towards):
         robots.link('upper', 1.0, (0, 0, 0.25), (0.02, 0.02, 1e-3)),
         robots.link('lower', 0.8, (0.15 * towards, 0, 0.15), (0.01, 0.01, 1e-3)),
         robots.joint('shoulder', 'world', 'upper', axis=(0, 1, 0), xyz=(at, 0, 0)),
-        robots.joint('elbow', 'upper', 'lower', axis=(0, 1, 0), xyz=(0, 0, 0.5)), name=name)
+        robots.joint('elbow', 'upper', 'lower', axis=(0, 1, 0), xyz=(0, 0, 0.5)),
+        name=name,
+    )
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_two_arms_hold_one_bar(solver):
     """Carry a bar that both grasp by servos; each shoulder bears half of all weight."""
     world = sb.World(solver=solver)
-    arms = [world.load_urdf(arm(name, x, -math.copysign(1.0, x)))
-            for name, x in (('left', -0.6), ('right', 0.6))]
+    arms = [
+        world.load_urdf(arm(name, x, -math.copysign(1.0, x)))
+        for name, x in (('left', -0.6), ('right', 0.6))
+    ]
     held = bar(world, (-0.3, 0.0, 0.8), (0.3, 0.0, 0.8), 2.0)
-    grasps = [world.add_joint('fixed', one.link('lower'), held, (x, 0.0, 0.8))
-              for one, x in zip(arms, (-0.3, 0.3), strict=True)]
+    grasps = [
+        world.add_joint('fixed', one.link('lower'), held, (x, 0.0, 0.8))
+        for one, x in zip(arms, (-0.3, 0.3), strict=True)
+    ]
     assert [grasp.is_tree for grasp in grasps] == [True, False]
     for one in arms:
         for joint in one.joints:
@@ -224,6 +238,7 @@ def test_dropped_frame_comes_to_rest(solver):
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_loops_repeat_and_are_restored_to_the_bit(solver):
     """Return the same hashes again from the start, from a snapshot, and after a reset."""
+
     def build():
         world = sb.World(solver=solver)
         world.add_ground()

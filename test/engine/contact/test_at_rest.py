@@ -13,9 +13,16 @@ def test_a_stack_comes_to_rest_to_rounding(ratio: float):
     """End the slow wave in a stack, which sweeps of small changes would leave at 1e-9 m/s."""
     world = sb.World()
     world.add_ground()
-    boxes = world.add_bodies([
-        {'shapes': sb.Box((0.4, 0.3, 0.2)), 'mass': 10.0 * ratio ** (number % 2),
-         'position': (0.0, 0.0, 0.2 * number + 0.1)} for number in range(10)])
+    boxes = world.add_bodies(
+        [
+            {
+                'shapes': sb.Box((0.4, 0.3, 0.2)),
+                'mass': 10.0 * ratio ** (number % 2),
+                'position': (0.0, 0.0, 0.2 * number + 0.1),
+            }
+            for number in range(10)
+        ]
+    )
     world.step(1000)
     heights = [box.root_link.p[2] for box in boxes]
     for _ in range(100):

@@ -9,8 +9,14 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.contact.cone import solve_cone
 
 # of a quadruped's foot while its locked legs couple friction and normal: two ways to slide
-JAMMED = (0.3136685610533027, -0.31182812245147395, 1.0271726170637776,
-          -0.3643228940038462, 0.21698608921358906, 4.52526032469204)
+JAMMED = (
+    0.3136685610533027,
+    -0.31182812245147395,
+    1.0271726170637776,
+    -0.3643228940038462,
+    0.21698608921358906,
+    4.52526032469204,
+)
 JAMMED_VELOCITY = (-0.0007463925931542805, -0.012206688326434307, 0.011121288142838416)
 JAMMED_GUESS = (0.017675679350585966, -0.0018741278807032438)
 
@@ -24,9 +30,12 @@ def solve_at_contact(block, q, mu, guess):
 @pytest.fixture(scope='module')
 def solve():
     """Return `solve_cone` as Python can call it."""
+
     def call(block, q, mu, guess):
-        return solve_at_contact(tuple(map(float, block)), tuple(map(float, q)), float(mu),
-                                tuple(map(float, guess)))
+        return solve_at_contact(
+            tuple(map(float, block)), tuple(map(float, q)), float(mu), tuple(map(float, guess))
+        )
+
     return call
 
 

@@ -10,9 +10,7 @@ import sim_bridge as sb
 HEIGHT = 0.5  # of the lowest point that collides [m]
 
 # four legs and a hand, with primitives and with hulls
-ROBOTS = [
-    'anymal_b_simple/anymal', 'allegro_hand/allegro_left_hand', 'quadruped/quadruped',
-]
+ROBOTS = ['anymal_b_simple/anymal', 'allegro_hand/allegro_left_hand', 'quadruped/quadruped']
 
 
 @pytest.mark.parametrize('name', ROBOTS)
@@ -30,7 +28,8 @@ def test_robot_falls_and_stays_above_the_ground(example_robots, name):
     def lowest() -> float:
         """Return the height of the lowest point that collides [m]."""
         return min(
-            world.distance(geometry, ground.root_link).distance for geometry in robot.geometries)
+            world.distance(geometry, ground.root_link).distance for geometry in robot.geometries
+        )
 
     robot.set_base_pose((0.0, 0.0, HEIGHT - lowest()))
     dropped = world.energy().total

@@ -22,6 +22,7 @@ def velocity(world, body, steps=1):
 
 # --- the cone ------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 @pytest.mark.parametrize('heading', HEADINGS)
 def test_block_is_held_just_below_the_cone(heading, solver):
@@ -46,8 +47,10 @@ def test_block_slips_just_above_the_cone(heading, solver):
     world.step(500)
     speed = 0.5 * G * (np.sin(angle) - MU * np.cos(angle))
     np.testing.assert_allclose(
-        block.root_link.v, speed * np.array([np.cos(heading), np.sin(heading), 0.0]),
-        atol=1e-8 if solver == 'direct' else 3e-5)
+        block.root_link.v,
+        speed * np.array([np.cos(heading), np.sin(heading), 0.0]),
+        atol=1e-8 if solver == 'direct' else 3e-5,
+    )
 
 
 @pytest.mark.parametrize('heading', HEADINGS[:4] + 0.1)
@@ -59,7 +62,8 @@ def test_sliding_block_brakes_by_mu_g(heading):
     start = block.root_link.p
     for k in range(1, 8):
         np.testing.assert_allclose(
-            velocity(world, block, 50), (2.0 - MU * G * 0.05 * k) * along, atol=1e-8)
+            velocity(world, block, 50), (2.0 - MU * G * 0.05 * k) * along, atol=1e-8
+        )
         time = 0.05 * k
         way = 2.0 * time - 0.5 * MU * G * time**2
         np.testing.assert_allclose(block.root_link.p - start, way * along, atol=1e-8)
@@ -77,9 +81,14 @@ def test_friction_obeys_the_implicit_rule_of_materials():
     world = sb.World()
     world.add_ground(sb.Material('floor', friction=0.4))
     blocks = [
-        add_block(world, at=(0.0, 2.0 * k), material=sb.Material(f'm{k}', friction=friction),
-                  linear_velocity=(2.0, 0.0, 0.0))
-        for k, friction in enumerate((0.1, 0.9))]
+        add_block(
+            world,
+            at=(0.0, 2.0 * k),
+            material=sb.Material(f'm{k}', friction=friction),
+            linear_velocity=(2.0, 0.0, 0.0),
+        )
+        for k, friction in enumerate((0.1, 0.9))
+    ]
     world.step(200)
     for block, friction in zip(blocks, (0.1, 0.9), strict=True):
         expected = 2.0 - 0.2 * G * np.sqrt(0.4 * friction)
@@ -107,6 +116,7 @@ def test_infinite_friction_holds_on_any_slope():
 
 # --- two directions ------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize('turn', [0.0, 0.6])
 def test_elliptic_friction_dissipates_the_most(turn):
     """
@@ -118,15 +128,15 @@ def test_elliptic_friction_dissipates_the_most(turn):
     mu, mu2 = 0.6, 0.2
     world = grounded({'friction': mu, 'friction2': mu2})
     heading = (0.0, 0.0, np.sin(turn / 2), np.cos(turn / 2))
-    block = add_block(world, fdir1=(1.0, 0.0, 0.0), orientation=heading,
-                      linear_velocity=(1.0, 2.0, 0.0))
+    block = add_block(
+        world, fdir1=(1.0, 0.0, 0.0), orientation=heading, linear_velocity=(1.0, 2.0, 0.0)
+    )
     for _ in range(100):
         world.step()
         u = (block.root_link.R.T @ block.root_link.v)[:2]
         force = (block.root_link.R.T @ world.contacts.force_on(block.root_link))[:2]
         expected = -block.mass * G * np.array([mu**2 * u[0], mu2**2 * u[1]])
-        np.testing.assert_allclose(
-            force, expected / np.hypot(mu * u[0], mu2 * u[1]), rtol=1e-5)
+        np.testing.assert_allclose(force, expected / np.hypot(mu * u[0], mu2 * u[1]), rtol=1e-5)
 
 
 def test_friction_along_and_across_the_direction():
@@ -145,8 +155,7 @@ def test_pyramid_brakes_each_direction_for_itself():
     world = grounded({'friction': 0.5, 'friction2': 0.3, 'friction_model': 'pyramid'})
     block = add_block(world, fdir1=(1, 0, 0), linear_velocity=(2.0, 2.0, 0.0))
     world.step(200)
-    np.testing.assert_allclose(
-        block.root_link.v, (2.0 - 0.1 * G, 2.0 - 0.06 * G, 0.0), atol=1e-8)
+    np.testing.assert_allclose(block.root_link.v, (2.0 - 0.1 * G, 2.0 - 0.06 * G, 0.0), atol=1e-8)
 
 
 def test_pyramid_holds_more_on_its_edges():
@@ -171,10 +180,12 @@ def test_constant_limit_is_a_force(mass):
     block = add_block(world, mass=mass, fdir1=(1, 0, 0), linear_velocity=(2.0, 2.0, 0.0))
     world.step(200)
     np.testing.assert_allclose(
-        block.root_link.v, (2.0 - 0.2 * 2.0 / mass, 2.0 - 0.2 * 1.0 / mass, 0.0), atol=1e-8)
+        block.root_link.v, (2.0 - 0.2 * 2.0 / mass, 2.0 - 0.2 * 1.0 / mass, 0.0), atol=1e-8
+    )
 
 
 # --- rolling and spinning ------------------------------------------------------------------------
+
 
 def test_pushed_ball_comes_to_roll_at_five_sevenths():
     """Slide at first, then roll at 5/7 of the speed, from 2 v / (7 mu g) on, for ever."""
@@ -183,7 +194,8 @@ def test_pushed_ball_comes_to_roll_at_five_sevenths():
     slides = 2.0 * 2.0 / (7.0 * 0.3 * G)
     steps = int(slides / world.time_step)
     np.testing.assert_allclose(
-        velocity(world, ball, steps), (2.0 - 0.3 * G * steps * 1e-3, 0.0, 0.0), atol=1e-9)
+        velocity(world, ball, steps), (2.0 - 0.3 * G * steps * 1e-3, 0.0, 0.0), atol=1e-9
+    )
     for _ in range(2):
         np.testing.assert_allclose(velocity(world, ball, 300), (10.0 / 7.0, 0, 0), atol=1e-9)
         np.testing.assert_allclose(ball.root_link.w, (0.0, 100.0 / 7.0, 0.0), atol=1e-8)
@@ -197,20 +209,27 @@ def test_ball_rolls_down_a_slope_at_five_sevenths_of_g_sin():
     world.step(500)
     speed = 5.0 / 7.0 * G * np.sin(0.3) * 0.5
     np.testing.assert_allclose(
-        ball.root_link.v, speed * np.array([np.cos(0.5), np.sin(0.5), 0.0]), atol=1e-8)
+        ball.root_link.v, speed * np.array([np.cos(0.5), np.sin(0.5), 0.0]), atol=1e-8
+    )
     np.testing.assert_allclose(
-        ball.root_link.w, speed / 0.1 * np.array([-np.sin(0.5), np.cos(0.5), 0.0]), atol=1e-7)
+        ball.root_link.w, speed / 0.1 * np.array([-np.sin(0.5), np.cos(0.5), 0.0]), atol=1e-7
+    )
 
 
 def test_rolling_friction_stops_a_ball():
     """Brake a rolling ball by 5 rho g / (7 r), and keep it where it stops."""
     rho, radius, speed = 0.005, 0.1, 0.5
     world = grounded({'friction': 0.8, 'rolling_friction': rho})
-    ball = add_ball(world, radius, linear_velocity=(0.0, speed, 0.0),
-                    angular_velocity=(-speed / radius, 0.0, 0.0))
+    ball = add_ball(
+        world,
+        radius,
+        linear_velocity=(0.0, speed, 0.0),
+        angular_velocity=(-speed / radius, 0.0, 0.0),
+    )
     braking = 5.0 * rho * G / (7.0 * radius)
     np.testing.assert_allclose(
-        velocity(world, ball, 500), (0.0, speed - 0.5 * braking, 0.0), atol=1e-8)
+        velocity(world, ball, 500), (0.0, speed - 0.5 * braking, 0.0), atol=1e-8
+    )
     world.step(1500)
     assert ball.root_link.p[1] == pytest.approx(speed**2 / (2.0 * braking), abs=1e-6)
     np.testing.assert_allclose(ball.root_link.w, np.zeros(3), atol=1e-9)
@@ -265,6 +284,7 @@ def test_spinning_friction_stops_a_block():
 
 # --- slip and moving surfaces --------------------------------------------------------------------
 
+
 def test_slip_creeps_in_proportion_to_the_force():
     """Creep, pushed steadily, at slip times force over the four points, in each direction."""
     slip, slip2 = 0.04, 0.01
@@ -294,8 +314,12 @@ def test_belt_carries_a_block_along(belt):
     world = sb.World()
     set_friction = {'friction': MU}
     world.set_contact_material('default', 'default', sb.ContactMaterial(**set_friction))
-    world.add_body(sb.Placed(sb.Box((10.0, 10.0, 0.2)), surface_velocity=belt),
-                   name='conveyor', motion='static', position=(0.0, 0.0, -0.1))
+    world.add_body(
+        sb.Placed(sb.Box((10.0, 10.0, 0.2)), surface_velocity=belt),
+        name='conveyor',
+        motion='static',
+        position=(0.0, 0.0, -0.1),
+    )
     block = add_block(world)
     speed = np.linalg.norm(belt)
     along = np.array(belt) / speed
@@ -303,7 +327,8 @@ def test_belt_carries_a_block_along(belt):
     np.testing.assert_allclose(velocity(world, block, 400), belt, atol=1e-8)
     time = speed / (MU * G)
     np.testing.assert_allclose(
-        block.root_link.p[:2], (speed * (0.5 - time / 2) * along)[:2], atol=MU * G * 1e-6)
+        block.root_link.p[:2], (speed * (0.5 - time / 2) * along)[:2], atol=MU * G * 1e-6
+    )
     world.robots['conveyor'].geometries[0].surface_velocity = (0.0, 0.0, 0.0)
     np.testing.assert_allclose(velocity(world, block, 400), np.zeros(3), atol=1e-8)
 
@@ -312,8 +337,12 @@ def test_belt_turns_with_its_body():
     """Carry along the belt's own axes, wherever its body points."""
     world = sb.World()
     turned = (0.0, 0.0, np.sin(np.pi / 4), np.cos(np.pi / 4))
-    world.add_body(sb.Placed(sb.Box((10.0, 10.0, 0.2)), surface_velocity=(0.5, 0.0, 0.0)),
-                   motion='static', position=(0.0, 0.0, -0.1), orientation=turned)
+    world.add_body(
+        sb.Placed(sb.Box((10.0, 10.0, 0.2)), surface_velocity=(0.5, 0.0, 0.0)),
+        motion='static',
+        position=(0.0, 0.0, -0.1),
+        orientation=turned,
+    )
     block = add_block(world)
     np.testing.assert_allclose(velocity(world, block, 400), (0.0, 0.5, 0.0), atol=1e-8)
 
@@ -332,6 +361,7 @@ def test_motion_gives_the_contacts_velocity():
 
 # --- which pair, which direction -----------------------------------------------------------------
 
+
 def worlds_in_both_orders(*adders):
     """Yield worlds in which the same was added in the given order, and the other way round."""
     for order in (adders, adders[::-1]):
@@ -347,6 +377,7 @@ def worlds_in_both_orders(*adders):
 @pytest.mark.parametrize('pair', [('load', 'belt'), ('belt', 'load')])
 def test_motion_is_that_of_the_authors_first_material(pair, direction):
     """Move the first material's surface along the direction, whatever was added first."""
+
     def add_ground(world):
         world.add_ground(material='belt')
 
@@ -360,7 +391,8 @@ def test_motion_is_that_of_the_authors_first_material(pair, direction):
         sign = 1.0 if pair[0] == 'load' else -1.0
         # normal × direction points to y where the normal, from second to first, points up
         np.testing.assert_allclose(
-            world.robots['load'].root_link.v, (sign * 0.3, -0.1, 0.0), atol=1e-8)
+            world.robots['load'].root_link.v, (sign * 0.3, -0.1, 0.0), atol=1e-8
+        )
         assert world.materials.contact_material(*pair).motion == 0.3
         assert world.materials.contact_material(*pair[::-1]).motion == -0.3
 
@@ -376,21 +408,31 @@ def test_motion_between_bodies_of_one_material_is_none():
     assert all(np.abs(robot.root_link.v[:2]).max() < 1e-9 for robot in world.robots.values())
 
 
-@pytest.mark.parametrize(('frictions', 'turn', 'expected'), [
-    # the direction of the lower friction holds; the coefficients are the pair's
-    ((0.5, 0.9), np.pi / 2, 0.0), ((0.9, 0.5), np.pi / 2, np.pi / 2),
-    # of equal ones the bisector
-    ((0.7, 0.7), 0.8, 0.4), ((0.7, 0.7), np.pi - 0.8, -0.4),
-    # at right angles to rounding, that of the vectors
-    ((0.7, 0.7), np.pi / 2 + 1e-9, np.pi / 4)])
+@pytest.mark.parametrize(
+    ('frictions', 'turn', 'expected'),
+    [
+        # the direction of the lower friction holds; the coefficients are the pair's
+        ((0.5, 0.9), np.pi / 2, 0.0),
+        ((0.9, 0.5), np.pi / 2, np.pi / 2),
+        # of equal ones the bisector
+        ((0.7, 0.7), 0.8, 0.4),
+        ((0.7, 0.7), np.pi - 0.8, -0.4),
+        # at right angles to rounding, that of the vectors
+        ((0.7, 0.7), np.pi / 2 + 1e-9, np.pi / 4),
+    ],
+)
 def test_one_rule_decides_between_two_friction_directions(frictions, turn, expected):
     """Brake by mu g along the direction that holds and by mu2 g across, in both orders."""
     across = (-np.sin(expected), np.cos(expected))
     sideways = (np.cos(turn), np.sin(turn), 0.0)
 
     def add_base(world):
-        world.add_body(sb.Placed(sb.Box((9.0, 9.0, 0.2)), friction_direction=sideways),
-                       motion='static', position=(0.0, 0.0, -0.1), material='belt')
+        world.add_body(
+            sb.Placed(sb.Box((9.0, 9.0, 0.2)), friction_direction=sideways),
+            motion='static',
+            position=(0.0, 0.0, -0.1),
+            material='belt',
+        )
 
     def add_load(world):
         add_block(world, fdir1=(1.0, 0.0, 0.0), name='load', material='load')

@@ -33,6 +33,7 @@ def creep_apart(world, body, rate, steps):
 
 # --- bouncing ------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize('restitution', [0.5, 0.8, 1.0])
 def test_ball_rises_to_the_square_of_its_restitution(restitution):
     """
@@ -100,8 +101,13 @@ def test_collision_keeps_momentum():
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     set_law(world, restitution=0.6, friction=0.4)
     for k in range(4):
-        world.add_body(sb.Box((0.3, 0.2, 0.1)), mass=1.0 + k, position=(0.4 * k, 0.05 * k, 0.0),
-                       linear_velocity=(1.5 - k, 0.0, 0.1 * k), angular_velocity=(1.0, 2.0, k))
+        world.add_body(
+            sb.Box((0.3, 0.2, 0.1)),
+            mass=1.0 + k,
+            position=(0.4 * k, 0.05 * k, 0.0),
+            linear_velocity=(1.5 - k, 0.0, 0.1 * k),
+            angular_velocity=(1.0, 2.0, k),
+        )
     start = world.momentum()
     touched = 0
     for _ in range(50):
@@ -109,8 +115,7 @@ def test_collision_keeps_momentum():
         touched += len(world.contacts) > 0
         now = world.momentum()
         np.testing.assert_allclose(now.linear, start.linear, atol=1e-10)
-        np.testing.assert_allclose(
-            now.angular, start.angular, atol=0.3 * world.time_step)
+        np.testing.assert_allclose(now.angular, start.angular, atol=0.3 * world.time_step)
     assert touched > 2
 
 
@@ -135,6 +140,7 @@ def test_resting_ball_does_not_jitter_with_restitution():
 
 
 # --- softness ------------------------------------------------------------------------------------
+
 
 def test_elastic_block_sinks_by_force_over_stiffness():
     """Rest at the depth m g / (4 k) on four points of stiffness k."""
@@ -183,6 +189,7 @@ def test_cfm_yields_as_odes():
 
 # --- adhesion ------------------------------------------------------------------------------------
 
+
 def test_adhesion_holds_up_to_its_force():
     """Hold a lifted ball up to the adhesion beyond its weight, and let it go beyond that."""
     mass, adhesion = 0.5, 3.0
@@ -211,7 +218,8 @@ def test_adhesion_holds_a_block_on_the_ceiling():
     assert light.root_link.p[2] == pytest.approx(0.95, abs=1e-6)
     assert heavy.root_link.p[2] < 0.94
     np.testing.assert_allclose(
-        world.contacts.force_on(light.root_link), (0.0, 0.0, 3.9), atol=1e-6)
+        world.contacts.force_on(light.root_link), (0.0, 0.0, 3.9), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize('overlap', [0.0, 2e-3])
@@ -248,14 +256,16 @@ def test_each_pair_of_bodies_adheres_for_itself():
         world = sb.World()
         set_law(world, adhesion=4.0)
         for k in range(plates):
-            world.add_body(sb.Box((0.2, 1.0, 0.2)), motion='static',
-                           position=(0.2 * k - 0.1, 0.0, 1.1))
+            world.add_body(
+                sb.Box((0.2, 1.0, 0.2)), motion='static', position=(0.2 * k - 0.1, 0.0, 1.1)
+            )
         block = add_block(world, mass=6.0 / G, at=(0.0, 0.0), lift=0.9, size=(0.4, 0.4, 0.1))
         world.step(200)
         assert (block.root_link.p[2] == pytest.approx(0.95, abs=1e-6)) == holds
 
 
 # --- overlap -------------------------------------------------------------------------------------
+
 
 def test_surface_layer_is_left_alone():
     """Leave an overlap within the layer as it is, and take back what exceeds it."""
@@ -295,6 +305,7 @@ def test_sunken_boxes_part_without_gaining_energy():
 
 
 # --- what does not collide -----------------------------------------------------------------------
+
 
 def fallen(body, start, time):
     """Return whether a body has fallen freely for a time [s]."""
@@ -374,10 +385,16 @@ def test_excluded_links_do_not_touch():
 
 # --- kinematic bodies ----------------------------------------------------------------------------
 
+
 def tray(world, **options):
     """Add a kinematic plate whose upper face is at the height 0."""
-    return world.add_body(sb.Box((2.0, 2.0, 0.1)), name='tray', motion='kinematic',
-                          position=(0.0, 0.0, -0.05), **options)
+    return world.add_body(
+        sb.Box((2.0, 2.0, 0.1)),
+        name='tray',
+        motion='kinematic',
+        position=(0.0, 0.0, -0.05),
+        **options,
+    )
 
 
 def test_moving_tray_carries_a_block():
@@ -392,11 +409,9 @@ def test_moving_tray_carries_a_block():
         world.step()
         np.testing.assert_allclose(plate.root_link.p, place, atol=1e-12)
     # at first it slips, since the tray starts with a jerk of 0.1 m/s upwards only
-    np.testing.assert_allclose(
-        block.root_link.p - plate.root_link.p, (0.0, 0.0, 0.1), atol=1e-6)
+    np.testing.assert_allclose(block.root_link.p - plate.root_link.p, (0.0, 0.0, 0.1), atol=1e-6)
     # the plate's velocity is the mean over the step, the block's that at its end
-    np.testing.assert_allclose(
-        block.root_link.v, plate.root_link.v, atol=2.0 * world.time_step)
+    np.testing.assert_allclose(block.root_link.v, plate.root_link.v, atol=2.0 * world.time_step)
 
 
 def test_tray_that_starts_at_once_lets_a_block_slide_first():
@@ -429,8 +444,16 @@ def test_turntable_throws_off_beyond_the_cone():
     table = world.add_body(sb.Cylinder(2.0, 0.1), motion='kinematic', position=(0, 0, -0.05))
     size, radii = (0.1, 0.1, 0.05), (0.5, 1.4)
     turning = 2.0  # within is w² r = 2.0, outside 5.6, the cone 4.9 m/s²
-    blocks = [add_block(world, size, at=(radius, 0.0), linear_velocity=(0, turning * radius, 0),
-                        angular_velocity=(0, 0, turning)) for radius in radii]
+    blocks = [
+        add_block(
+            world,
+            size,
+            at=(radius, 0.0),
+            linear_velocity=(0, turning * radius, 0),
+            angular_velocity=(0, 0, turning),
+        )
+        for radius in radii
+    ]
     table.set_base_velocity((0.0, 0.0, 0.0), (0.0, 0.0, turning))
     world.step(500)
     within, outside = (np.hypot(*block.root_link.p[:2]) for block in blocks)

@@ -23,7 +23,8 @@ def busy_world(solver):
     for k, (x, y) in enumerate(((0.1, 0.0), (-0.1, 0.1), (3.0, 0.0), (3.05, 0.02))):
         add_ball(world, at=(x, y), lift=1.2 + 0.1 * k)
     tray = world.add_body(
-        sb.Box((0.5, 0.5, 0.02)), motion='kinematic', position=(-3.0, 0.0, 0.3), name='tray')
+        sb.Box((0.5, 0.5, 0.02)), motion='kinematic', position=(-3.0, 0.0, 0.3), name='tray'
+    )
     world.add_body(sb.Capsule(0.05, 0.2), density=800.0, position=(-3.0, 0.0, 0.42))
     tray.set_base_velocity((0.05, 0.0, 0.0), (0.0, 0.0, 0.1))
     world.load_urdf(QUADRUPED, position=(0.0, 3.0, 0.4))

@@ -50,13 +50,17 @@ def test_sleeper_stays_to_the_last_bit(sleeper):
     assert (block.root_link.v == 0.0).all()
 
 
-@pytest.mark.parametrize('stir', [
-    lambda world, block: block.root_link.add_force((0.0, 0.0, 40.0)),
-    lambda world, block: block.set_base_velocity((0.0, 0.0, 0.5)),
-    lambda world, block: block.set_base_pose((0.0, 0.0, 1.0)),
-    lambda world, block: setattr(world, 'gravity', (0.0, 0.0, 1.0)),
-    lambda world, block: add_ball(world, at=(0.0, 0.0), lift=0.1),
-], ids=['push', 'velocity', 'pose', 'gravity', 'another body'])
+@pytest.mark.parametrize(
+    'stir',
+    [
+        lambda world, block: block.root_link.add_force((0.0, 0.0, 40.0)),
+        lambda world, block: block.set_base_velocity((0.0, 0.0, 0.5)),
+        lambda world, block: block.set_base_pose((0.0, 0.0, 1.0)),
+        lambda world, block: setattr(world, 'gravity', (0.0, 0.0, 1.0)),
+        lambda world, block: add_ball(world, at=(0.0, 0.0), lift=0.1),
+    ],
+    ids=['push', 'velocity', 'pose', 'gravity', 'another body'],
+)
 def test_sleeper_wakes(sleeper, stir):
     """Wake from all that could move it."""
     world, block = sleeper
@@ -108,8 +112,11 @@ def test_push_travels_through_a_row_of_sleepers(hammer_first):
 def test_what_lay_on_a_body_that_is_taken_away_falls(motion):
     """Wake what rests on something that is put elsewhere."""
     world = grounded(sleep=True)
-    lower = add_block(world, motion=motion) if motion == 'dynamic' else world.add_body(
-        sb.Box((0.4, 0.4, 0.1)), motion=motion, position=(0.0, 0.0, 0.05))
+    lower = (
+        add_block(world, motion=motion)
+        if motion == 'dynamic'
+        else world.add_body(sb.Box((0.4, 0.4, 0.1)), motion=motion, position=(0.0, 0.0, 0.05))
+    )
     upper = add_block(world, lift=0.1)
     world.step(100)
     assert upper.is_asleep

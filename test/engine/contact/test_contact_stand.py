@@ -41,8 +41,9 @@ def creep(world, robots, steps):
     """Step; give how far any of the robots' roots has gone [m]."""
     before = [robot.root_link.p for robot in robots]
     world.step(steps)
-    return max(np.linalg.norm(robot.root_link.p - p)
-               for robot, p in zip(robots, before, strict=True))
+    return max(
+        np.linalg.norm(robot.root_link.p - p) for robot, p in zip(robots, before, strict=True)
+    )
 
 
 @pytest.mark.parametrize('solver', ['direct', 'split'])
@@ -60,8 +61,7 @@ def test_tower_of_ten_boxes_stands(solver):
     for height in range(10):
         above = world.contacts.positions[:, 2] < 0.2 * height + 0.01
         above &= world.contacts.positions[:, 2] > 0.2 * height - 0.01
-        assert lifts(world)[above].sum() == pytest.approx(
-            (10 - height) * 2.0 * G, rel=1e-6)
+        assert lifts(world)[above].sum() == pytest.approx((10 - height) * 2.0 * G, rel=1e-6)
 
 
 @pytest.mark.parametrize('ratio', [1e-3, 1.0, 1e3, 1e5])
@@ -102,8 +102,13 @@ def test_towers_do_not_starve_each_other(solver):
     world = grounded(solver=solver)
     for k in range(6):
         for level in range(8):
-            add_block(world, size=(0.2, 0.2, 0.2), mass=1.0 if level % 2 else 10.0,
-                      at=(1.0 * k, 0.0), lift=0.201 * level)
+            add_block(
+                world,
+                size=(0.2, 0.2, 0.2),
+                mass=1.0 if level % 2 else 10.0,
+                at=(1.0 * k, 0.0),
+                lift=0.201 * level,
+            )
     for _ in range(150):
         world.step()
         assert world.report.residual < 0.1
@@ -114,8 +119,13 @@ def test_towers_do_not_starve_each_other(solver):
 def test_eccentric_load_is_shared_by_levers():
     """Give the corners near the centre of mass more, as the lever rule says."""
     world = grounded()
-    world.add_body(sb.Box((0.4, 0.4, 0.1)), mass=2.0, inertia=(0.03, 0.03, 0.05),
-                   center_of_mass=(0.1, 0.0, 0.0), position=(0.0, 0.0, 0.05))
+    world.add_body(
+        sb.Box((0.4, 0.4, 0.1)),
+        mass=2.0,
+        inertia=(0.03, 0.03, 0.05),
+        center_of_mass=(0.1, 0.0, 0.0),
+        position=(0.0, 0.0, 0.05),
+    )
     world.step(200)
     near = world.contacts.positions[:, 0] > 0.0
     assert lifts(world)[near] == pytest.approx([0.375 * 2.0 * G] * 2, rel=1e-6)
@@ -146,16 +156,19 @@ def stand(world):
     robot.q = gains['positions']
     lowest = min(
         world.distance(geometry, world.robots['ground'].root_link).distance
-        for geometry in robot.geometries)
+        for geometry in robot.geometries
+    )
     robot.set_base_pose(robot.root_link.p - [0.0, 0.0, lowest])
     wanted, stiffness, damping = (
-        np.array(gains[key]) for key in ('positions', 'stiffness', 'damping'))
+        np.array(gains[key]) for key in ('positions', 'stiffness', 'damping')
+    )
 
     def hold(steps):
         """Step under the PD law, at every step."""
         for _ in range(steps):
             robot.u = stiffness * (wanted - robot.q) - damping * robot.dq
             world.step()
+
     return robot, hold
 
 
@@ -195,8 +208,10 @@ def test_arm_of_a_fixed_robot_lies_on_the_ground():
     """Touch what never moves, too: the robot's base is welded to the world, its arm is not."""
     world = grounded()
     arm = link('arm', 2.0, (0.2, 0.0, 0.0)).replace(
-        '</link>', '<collision><origin xyz="0.5 0 0"/><geometry><sphere radius="0.1"/></geometry>'
-        '</collision></link>')
+        '</link>',
+        '<collision><origin xyz="0.5 0 0"/><geometry><sphere radius="0.1"/></geometry>'
+        '</collision></link>',
+    )
     hinge = joint('hinge', 'world', 'arm', 'continuous', (0, 1, 0), (0, 0, 0.1))
     arm = world.load_urdf(robot(link('world', 0.0), arm, hinge)).link('arm')
     world.step(200)
@@ -209,11 +224,21 @@ def test_arm_of_a_fixed_robot_lies_on_the_ground():
 def test_force_on_robots_links_and_geometries():
     """Share the weight of a stack between feet by where the load is; inner forces cancel."""
     world = grounded()
-    feet = [sb.Placed(sb.Capsule(0.05, 0.4), position=(x, 0.0, 0.0),
-                      orientation=(0.5**0.5, 0.0, 0.0, 0.5**0.5)) for x in (-0.4, 0.4)]
+    feet = [
+        sb.Placed(
+            sb.Capsule(0.05, 0.4),
+            position=(x, 0.0, 0.0),
+            orientation=(0.5**0.5, 0.0, 0.0, 0.5**0.5),
+        )
+        for x in (-0.4, 0.4)
+    ]
     table = world.add_body(
-        [*feet, sb.Placed(sb.Box((1.0, 0.4, 0.02)), position=(0.0, 0.0, 0.06))], mass=3.0,
-        center_of_mass=(0.2, 0.0, 0.0), inertia=(0.1, 0.1, 0.1), position=(0.0, 0.0, 0.05))
+        [*feet, sb.Placed(sb.Box((1.0, 0.4, 0.02)), position=(0.0, 0.0, 0.06))],
+        mass=3.0,
+        center_of_mass=(0.2, 0.0, 0.0),
+        inertia=(0.1, 0.1, 0.1),
+        position=(0.0, 0.0, 0.05),
+    )
     box = add_block(world, mass=2.0, at=(-0.4, 0.0), lift=0.12)
     world.step(300)
     contacts, ground = world.contacts, world.robots['ground']
@@ -228,17 +253,29 @@ def test_force_on_robots_links_and_geometries():
     assert contacts.force_on(box, by=table.geometries[2])[2] == pytest.approx(2.0 * G, rel=1e-6)
     assert not contacts.force_on(box, by=ground).any()
     # a robot that folds upon itself
-    low, high = (link(name, 1.0, (0, 0, 0)).replace(
-        '</link>', '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>')
-        for name in ('low', 'high'))
+    low, high = (
+        link(name, 1.0, (0, 0, 0)).replace(
+            '</link>',
+            '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>',
+        )
+        for name in ('low', 'high')
+    )
     world = grounded()
-    own = world.load_urdf(robot(
-        low, link('mid', 1.0), high, joint('a', 'low', 'mid', 'prismatic', (1, 0, 0)),
-        joint('b', 'mid', 'high', 'prismatic', (0, 0, 1))), position=(0.0, 0.0, 0.1),
-        joint_positions={'b': 0.201})
+    own = world.load_urdf(
+        robot(
+            low,
+            link('mid', 1.0),
+            high,
+            joint('a', 'low', 'mid', 'prismatic', (1, 0, 0)),
+            joint('b', 'mid', 'high', 'prismatic', (0, 0, 1)),
+        ),
+        position=(0.0, 0.0, 0.1),
+        joint_positions={'b': 0.201},
+    )
     world.step(300)
     contacts, (low, _, high) = world.contacts, own.links
     assert contacts.force_on(high)[2] > G / 2
     assert contacts.force_on(own)[2] == pytest.approx(3.0 * G, rel=1e-6)
     np.testing.assert_allclose(
-        contacts.force_on(low) + contacts.force_on(high), contacts.force_on(own), atol=1e-9)
+        contacts.force_on(low) + contacts.force_on(high), contacts.force_on(own), atol=1e-9
+    )

@@ -23,7 +23,8 @@ def solid(name, *shapes, mass=1.0):
     """Return a link with collision shapes: URDF's elements, each with an x [m] to be at."""
     collisions = ''.join(
         f'<collision><origin xyz="{x} 0 0"/><geometry>{shape}</geometry></collision>'
-        for shape, x in shapes)
+        for shape, x in shapes
+    )
     return link(name, mass).replace('</link>', f'{collisions}</link>')
 
 
@@ -40,11 +41,14 @@ def vehicle(*feet, caster=None):
         parts += [
             solid(f'{side}_track', *((ball, x) for x in feet)),
             joint(f'{side}_joint', 'hull', f'{side}_track', 'fixed', xyz=(0, y, 0)),
-            f'<sim_bridge><crawler link="{side}_track" axis="0 1 0"/></sim_bridge>']
+            f'<sim_bridge><crawler link="{side}_track" axis="0 1 0"/></sim_bridge>',
+        ]
     if caster is not None:
         parts += [
-            solid('caster', (ball, caster)), joint('caster_joint', 'hull', 'caster', 'fixed'),
-            '<gazebo reference="caster"><mu1>0</mu1><mu2>0</mu2></gazebo>']
+            solid('caster', (ball, caster)),
+            joint('caster_joint', 'hull', 'caster', 'fixed'),
+            '<gazebo reference="caster"><mu1>0</mu1><mu2>0</mu2></gazebo>',
+        ]
     return robot(*parts, name='vehicle')
 
 
@@ -57,10 +61,13 @@ def motion(robot):
 @pytest.fixture
 def shipped(repository):
     """Return a function that puts the tracked vehicle that ships on the ground of a new world."""
+
     def add(**options):
         world = grounded(**options)
         return world, world.load_urdf(
-            repository / 'urdf' / 'tracked_vehicle.urdf', position=(0.0, 0.0, 0.14))
+            repository / 'urdf' / 'tracked_vehicle.urdf', position=(0.0, 0.0, 0.14)
+        )
+
     return add
 
 
@@ -76,8 +83,7 @@ def test_vehicle_drives_straight_at_the_speed_of_its_tracks(shipped, solver, uph
     np.testing.assert_allclose(motion(robot), [0.5, 0.0, 0.0], atol=CLOSE[solver])
     start = robot.root_link.p
     world.step(1000)
-    np.testing.assert_allclose(
-        robot.root_link.p - start, [0.5, 0.0, 0.0], atol=CLOSE[solver])
+    np.testing.assert_allclose(robot.root_link.p - start, [0.5, 0.0, 0.0], atol=CLOSE[solver])
     drive(robot, -0.2, -0.2)
     world.step(500)
     np.testing.assert_allclose(motion(robot), [-0.2, 0.0, 0.0], atol=CLOSE[solver])
@@ -98,7 +104,8 @@ def test_opposite_tracks_turn_on_the_spot(solver, friction):
     world.step(1500)
     x, y = BASE / 2, GAUGE / 2
     np.testing.assert_allclose(
-        motion(robot), [0.0, 0.0, 0.4 * y / (x * x + y * y)], atol=2 * CLOSE[solver])
+        motion(robot), [0.0, 0.0, 0.4 * y / (x * x + y * y)], atol=2 * CLOSE[solver]
+    )
     np.testing.assert_allclose(robot.root_link.p[:2], 0.0, atol=1e-6)
 
 
@@ -120,8 +127,7 @@ def test_tracks_without_grip_across_turn_like_wheels(solver, speeds):
 def test_short_tracks_turn_on_a_slope_without_sliding(solver):
     """Go round a circle of the radius v / w, 20 degrees steep."""
     world = grounded({'friction': 1.0}, solver=solver)
-    robot = world.load_urdf(
-        vehicle(0.0, caster=-0.3), position=(0.0, 0.0, 0.1))
+    robot = world.load_urdf(vehicle(0.0, caster=-0.3), position=(0.0, 0.0, 0.1))
     tilt(world, SLOPE, 0.3)
     world.step(100)
     speed, yaw_rate = 0.3, 0.5
@@ -145,6 +151,7 @@ def planar_motion(speeds, places, loads, friction, mass):
     speeds: (n,) of the surfaces at `places` (n, 2) about the centre of mass, own axes; loads: (n,)
     [N].
     """
+
     def imbalance(twist):
         vx, vy, w = twist
         slip = np.stack([vx - w * places[:, 1] - speeds, vy + w * places[:, 0]], axis=1)
@@ -201,13 +208,15 @@ def test_every_point_obeys_coulomb_on_a_slope(shipped, solver):
             if speed > 1e-2:
                 slid += 1
                 np.testing.assert_allclose(
-                    force[:2], -load * slip / speed, atol=0.02 * load + 1e-3)
+                    force[:2], -load * slip / speed, atol=0.02 * load + 1e-3
+                )
     assert slid > 20
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_rerun_is_the_same_to_the_last_bit(shipped, solver):
     """Drive the same way twice: equal hashes."""
+
     def hash_after_a_drive():
         world, robot = shipped(solver=solver)
         drive(robot, 0.3, -0.1)
@@ -219,10 +228,15 @@ def test_rerun_is_the_same_to_the_last_bit(shipped, solver):
 
 def conveyor(world, axis='0 1 0', at=0.5):
     """Add a belt on the world: a box of 4 x 1 x 0.2 m whose surface runs about `axis`."""
-    return world.load_urdf(robot(
-        link('world', 0.0), solid('belt', ('<box size="4 1 0.2"/>', 0.0)),
-        joint('drive', 'world', 'belt', 'fixed', xyz=(0, 0, at)),
-        f'<sim_bridge><crawler link="belt" axis="{axis}"/></sim_bridge>', name='conveyor'))
+    return world.load_urdf(
+        robot(
+            link('world', 0.0),
+            solid('belt', ('<box size="4 1 0.2"/>', 0.0)),
+            joint('drive', 'world', 'belt', 'fixed', xyz=(0, 0, at)),
+            f'<sim_bridge><crawler link="belt" axis="{axis}"/></sim_bridge>',
+            name='conveyor',
+        )
+    )
 
 
 def test_belt_carries_forth_above_and_back_below():
@@ -256,7 +270,8 @@ def test_friction_across_a_standing_track_is_the_second():
     """Slide sideways, but not along, while the track stands still."""
     world = grounded({'friction': 1.0, 'friction2': 0.2})
     robot = world.load_urdf(
-        vehicle(-0.25, 0.25), position=(0.0, 0.0, 0.1), orientation=(0.0, 0.0, 0.6, 0.8))
+        vehicle(-0.25, 0.25), position=(0.0, 0.0, 0.1), orientation=(0.0, 0.0, 0.6, 0.8)
+    )
     world.step(10)
     along, across = robot.root_link.R[:, 0], robot.root_link.R[:, 1]
     weight = robot.mass * G
@@ -325,8 +340,7 @@ def test_crawlers_are_found_by_name_and_checked(shipped):
 
 def test_track_that_touches_nothing_does_not_run(repository):
     """Say why a speed would be of no use."""
-    robot = sb.World().load_urdf(
-        repository / 'urdf' / 'tracked_vehicle.urdf', collisions='none')
+    robot = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf', collisions='none')
     track = robot.crawlers[0]
     track.speed = 0.0
     with pytest.raises(StateError, match="link 'left_track' touches nothing"):

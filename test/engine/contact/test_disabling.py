@@ -24,11 +24,21 @@ def sliding(sleep, world_sleep=False):
     return world, block
 
 
-@pytest.mark.parametrize('given', [
-    {}, {'linear': 0.101}, {'linear': 0.3, 'steps': 25}, {'steps': 0, 'time': 0.0305},
-    {'steps': 40, 'time': 0.02}, {'linear': 0.101, 'average_samples': 7},
-    {'linear': 0.05, 'average_samples': 30, 'steps': 5}, {'average_samples': 200},
-    {'linear': 1e9, 'steps': 3}], ids=str)
+@pytest.mark.parametrize(
+    'given',
+    [
+        {},
+        {'linear': 0.101},
+        {'linear': 0.3, 'steps': 25},
+        {'steps': 0, 'time': 0.0305},
+        {'steps': 40, 'time': 0.02},
+        {'linear': 0.101, 'average_samples': 7},
+        {'linear': 0.05, 'average_samples': 30, 'steps': 5},
+        {'average_samples': 200},
+        {'linear': 1e9, 'steps': 3},
+    ],
+    ids=str,
+)
 def test_bodies_fall_asleep_in_the_step_of_ode(given):
     """Stop for good in the same step, which ODE decides at the beginning of the next."""
     values = {'linear': 0.01, 'angular': 0.01, 'steps': 10, 'time': 0.0, **given}
@@ -54,8 +64,9 @@ def test_each_body_has_its_own_parameters():
     """Sleep by the body's parameters, else by the world's; islands together; never where not."""
     world = grounded(sleep=sb.Sleep(steps=20))
     quick, usual, never, slow, on_slow = (
-        add_block(world, at=at, lift=lift) for at, lift in (
-            ((0, 0), 0), ((2, 0), 0), ((4, 0), 0), ((6, 0), 0), ((6, 0), 0.1)))
+        add_block(world, at=at, lift=lift)
+        for at, lift in (((0, 0), 0), ((2, 0), 0), ((4, 0), 0), ((6, 0), 0), ((6, 0), 0.1))
+    )
     quick.sleep, never.sleep, slow.sleep = sb.Sleep(steps=5), False, sb.Sleep(steps=60)
     assert (usual.sleep, never.sleep, quick.sleep.steps) == (None, False, 5)
     asleep = {}
@@ -225,10 +236,16 @@ def test_a_disabled_robot_rests_as_a_whole():
     assert not arm.is_asleep
 
 
-@pytest.mark.parametrize(('values', 'words'), [
-    ({'average_samples': 0}, 'average_samples = 0.*whole number from 1'),
-    ({'steps': 2.5}, 'steps = 2.5'), ({'linear': -1.0}, 'linear = -1.0'),
-    ({'time': float('inf')}, 'time = inf'), ({'angular': float('nan')}, 'angular = nan')])
+@pytest.mark.parametrize(
+    ('values', 'words'),
+    [
+        ({'average_samples': 0}, 'average_samples = 0.*whole number from 1'),
+        ({'steps': 2.5}, 'steps = 2.5'),
+        ({'linear': -1.0}, 'linear = -1.0'),
+        ({'time': float('inf')}, 'time = inf'),
+        ({'angular': float('nan')}, 'angular = nan'),
+    ],
+)
 def test_wrong_parameters_of_sleep(values, words):
     """Name what is wrong."""
     with pytest.raises(sb.InvalidValueError, match=words):

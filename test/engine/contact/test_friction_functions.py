@@ -31,27 +31,37 @@ def half(pair):
     return sb.PairFriction(0.5 * pair.friction)
 
 
-@pytest.mark.parametrize(('result', 'expected'), [
-    (sb.PairFriction(MU), (MU * np.sqrt(0.5), MU * np.sqrt(0.5))),
-    (sb.PairFriction(np.full(4, MU)), (MU * np.sqrt(0.5), MU * np.sqrt(0.5))),
-    (sb.PairFriction(MU, 0.1, direction=(1, 0, 0)), (MU, 0.1)),
-    (sb.PairFriction(MU, 0.1, direction=(0, 3, 0)), (0.1, MU)),
-    (sb.PairFriction(MU * 2.0 * G / 4, 0.0, is_force=True, direction=[(1, 0, 0)] * 4), (MU, 0.0)),
-    (sb.PairFriction(0.0), (0.0, 0.0)), (None, (np.sqrt(0.5), np.sqrt(0.5)))])
+@pytest.mark.parametrize(
+    ('result', 'expected'),
+    [
+        (sb.PairFriction(MU), (MU * np.sqrt(0.5), MU * np.sqrt(0.5))),
+        (sb.PairFriction(np.full(4, MU)), (MU * np.sqrt(0.5), MU * np.sqrt(0.5))),
+        (sb.PairFriction(MU, 0.1, direction=(1, 0, 0)), (MU, 0.1)),
+        (sb.PairFriction(MU, 0.1, direction=(0, 3, 0)), (0.1, MU)),
+        (
+            sb.PairFriction(MU * 2.0 * G / 4, 0.0, is_force=True, direction=[(1, 0, 0)] * 4),
+            (MU, 0.0),
+        ),
+        (sb.PairFriction(0.0), (0.0, 0.0)),
+        (None, (np.sqrt(0.5), np.sqrt(0.5))),
+    ],
+)
 def test_function_gives_coefficients_bounds_and_directions(result, expected):
     """Brake a block that slides diagonally by what a function returns."""
     world, block = with_friction(lambda pair: result)
     block.set_base_velocity((1.5, 1.5, 0.0), (0.0, 0.0, 0.0))
     world.step(100)
     np.testing.assert_allclose(
-        block.root_link.v[:2], 1.5 - 0.1 * G * np.array(expected), atol=1e-6)
+        block.root_link.v[:2], 1.5 - 0.1 * G * np.array(expected), atol=1e-6
+    )
 
 
 def test_friction_by_velocity():
     """Brake by c |v| m g, step by step with the velocity at its start."""
     rate = 0.2
     world, block = with_friction(
-        lambda pair: sb.PairFriction(rate * np.linalg.norm(pair.velocities[:, :2], axis=1)))
+        lambda pair: sb.PairFriction(rate * np.linalg.norm(pair.velocities[:, :2], axis=1))
+    )
     block.set_base_velocity((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     world.step(300)
     expected = (1.0 - rate * G * world.time_step) ** 300
@@ -61,7 +71,8 @@ def test_friction_by_velocity():
 def test_friction_by_place():
     """Slide on ice beyond a line without losing speed."""
     world, block = with_friction(
-        lambda pair: sb.PairFriction(np.where(pair.positions[:, 0] > 1.0, 0.0, 0.5)))
+        lambda pair: sb.PairFriction(np.where(pair.positions[:, 0] > 1.0, 0.0, 0.5))
+    )
     block.set_base_velocity((4.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     world.step(500)
     assert block.root_link.p[0] > 1.3
@@ -92,11 +103,17 @@ def test_function_is_given_what_touches(pair):
     assert (last.friction, last.time_step) == (0.4, world.time_step)
 
 
-@pytest.mark.parametrize(('result', 'words'), [
-    (0.5, 'a PairFriction or None'), (sb.PairFriction(-1.0), 'friction = -1.*block/block/'),
-    (sb.PairFriction(np.nan), 'friction = nan'), (sb.PairFriction(0.1, [1, 2]), 'friction2'),
-    (sb.PairFriction(0.1, direction=(1, 2)), 'direction'),
-    (sb.PairFriction('much'), 'friction')])
+@pytest.mark.parametrize(
+    ('result', 'words'),
+    [
+        (0.5, 'a PairFriction or None'),
+        (sb.PairFriction(-1.0), 'friction = -1.*block/block/'),
+        (sb.PairFriction(np.nan), 'friction = nan'),
+        (sb.PairFriction(0.1, [1, 2]), 'friction2'),
+        (sb.PairFriction(0.1, direction=(1, 2)), 'direction'),
+        (sb.PairFriction('much'), 'friction'),
+    ],
+)
 def test_what_is_no_friction_is_refused(result, words):
     """Name what a function has returned, and keep the state before the step."""
     results = [None]
@@ -128,9 +145,15 @@ def test_errors_of_a_function_come_through():
     assert world.step_count == 33
 
 
-@pytest.mark.parametrize('use', [
-    lambda world, block: world.step(), lambda world, block: block.root_link.p,
-    lambda world, block: world.add_body(sb.Sphere(0.1)), lambda world, block: world.save()])
+@pytest.mark.parametrize(
+    'use',
+    [
+        lambda world, block: world.step(),
+        lambda world, block: block.root_link.p,
+        lambda world, block: world.add_body(sb.Sphere(0.1)),
+        lambda world, block: world.save(),
+    ],
+)
 def test_function_may_not_use_its_world(use):
     """Refuse what would step or change the world that is being stepped."""
     there = []

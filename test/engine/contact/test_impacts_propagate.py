@@ -13,8 +13,9 @@ SPEED = 2.0
 def cradle(masses, restitution, gap=0.0):
     """Shoot the first of a row of balls at the others; return the world."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
-    world.set_contact_material('default', 'default', sb.ContactMaterial(
-        friction=0.0, restitution=restitution))
+    world.set_contact_material(
+        'default', 'default', sb.ContactMaterial(friction=0.0, restitution=restitution)
+    )
     for k, mass in enumerate(masses):
         place = k * (0.2 + gap) - (0.0105 if k == 0 else 0.0)
         world.add_body(sb.Sphere(0.1), f'ball{k}', mass=mass, position=(place, 0.0, 0.0))
@@ -40,9 +41,18 @@ def one_after_the_other(masses, restitution):
     return v
 
 
-@pytest.mark.parametrize(('masses', 'restitution'), [
-    ((1.0,) * 5, 1.0), ((1.0,) * 20, 1.0), ((1.0, 2.0, 4.0), 1.0), ((4.0, 2.0, 1.0), 1.0),
-    ((1.0,) * 3, 0.9), ((1.0,) * 5, 0.9), ((4.0, 2.0, 1.0), 0.5)])
+@pytest.mark.parametrize(
+    ('masses', 'restitution'),
+    [
+        ((1.0,) * 5, 1.0),
+        ((1.0,) * 20, 1.0),
+        ((1.0, 2.0, 4.0), 1.0),
+        ((4.0, 2.0, 1.0), 1.0),
+        ((1.0,) * 3, 0.9),
+        ((1.0,) * 5, 0.9),
+        ((4.0, 2.0, 1.0), 0.5),
+    ],
+)
 def test_row_of_touching_balls(masses, restitution):
     """Pass an impact on as balls with gaps do: of five equal elastic ones only the last moves."""
     world = cradle(masses, restitution)
@@ -65,12 +75,20 @@ def test_heap_of_elastic_balls_keeps_its_energy(time_step, error):
     """Lose and gain nearly nothing while balls fall on each other and on the ground."""
     world, rng = sb.World(time_step=time_step), np.random.default_rng(0)
     world.add_ground()
-    world.set_contact_material('default', 'default', sb.ContactMaterial(
-        friction=0.0, restitution=1.0))
+    world.set_contact_material(
+        'default', 'default', sb.ContactMaterial(friction=0.0, restitution=1.0)
+    )
     for place in np.ndindex(4, 4, 4):
         aside = 0.001 * rng.random(3)
-        world.add_body(sb.Sphere(0.1), mass=1.0, position=(
-            0.201 * place[0] + aside[0], 0.201 * place[1] + aside[1], 0.4 + 0.21 * place[2]))
+        world.add_body(
+            sb.Sphere(0.1),
+            mass=1.0,
+            position=(
+                0.201 * place[0] + aside[0],
+                0.201 * place[1] + aside[1],
+                0.4 + 0.21 * place[2],
+            ),
+        )
     start = world.energy().total
     for _ in range(round(1.5 / (10 * time_step))):
         world.step(10)

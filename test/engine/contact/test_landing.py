@@ -13,9 +13,15 @@ def test_boxes_that_fall_flat_stay_flat():
     """Solve every landing of a stack to the tolerance; neither tilt, nor gain energy, nor rock."""
     world = sb.World(time_step=H)
     world.add_ground()
-    boxes = [world.add_body(sb.Box(SIZE), f'box{k}', mass=10.0,
-                            position=(0.0, 0.0, (k + 0.5) * SIZE[2] + (k + 1) * GAP))
-             for k in range(COUNT)]
+    boxes = [
+        world.add_body(
+            sb.Box(SIZE),
+            f'box{k}',
+            mass=10.0,
+            position=(0.0, 0.0, (k + 0.5) * SIZE[2] + (k + 1) * GAP),
+        )
+        for k in range(COUNT)
+    ]
     energy = world.energy().total
     for _ in range(260):
         world.step()

@@ -47,7 +47,9 @@ def test_piles_rest(pile):
     assert np.abs(moved).max() < 1e-9
     pressing = sum(
         contact.force[2] * (1.0 if contact.link_b.robot is ground else -1.0)
-        for contact in world.contacts if ground in (contact.link_a.robot, contact.link_b.robot))
+        for contact in world.contacts
+        if ground in (contact.link_a.robot, contact.link_b.robot)
+    )
     assert pressing == pytest.approx(2.0 * count * 9.81, rel=1e-6)
 
 

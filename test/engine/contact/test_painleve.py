@@ -37,7 +37,7 @@ def test_jammed_rods_stay_bounded(solver: str, friction: float, degrees: float):
     """End sliding that has no solution at once, within the energy that there is."""
     sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
     # what a normal force accelerates its point by, times the mass, with the friction of sliding
-    is_paradox = 1.0 + 3.0 * cosine ** 2 - 3.0 * friction * sine * cosine < 0.0
+    is_paradox = 1.0 + 3.0 * cosine**2 - 3.0 * friction * sine * cosine < 0.0
     for speed in (2.0, 10.0):
         world = slide(friction, math.radians(degrees), speed, 1e-3, solver)
         start, link = sum(world.energy()), world.robots['body'].root_link

@@ -33,24 +33,35 @@ def oriented(angle, frame=None, **law):
         world.materials.add(sb.Material(name))
     turned = (0.0, 0.0, np.sin(angle / 2), np.cos(angle / 2))
     table = world.add_body(
-        sb.Placed(sb.Box((9.0, 9.0, 0.2)), orientation=turned), 'table', motion='kinematic',
-        position=(0.0, 0.0, -0.1), material='wood')
+        sb.Placed(sb.Box((9.0, 9.0, 0.2)), orientation=turned),
+        'table',
+        motion='kinematic',
+        position=(0.0, 0.0, -0.1),
+        material='wood',
+    )
     block = add_block(world, name='block', material='steel')
     direction = (frame(table, block) if frame else None), (1.0, 0.0, 0.0)
-    world.set_contact_material('steel', 'wood', sb.ContactMaterial(
-        friction=MU, friction2=MU2, direction=direction, **law))
+    world.set_contact_material(
+        'steel', 'wood', sb.ContactMaterial(friction=MU, friction2=MU2, direction=direction, **law)
+    )
     world.step(20)
     return world, table, block
 
 
 # --- direction -----------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize('model', ['cone', 'pyramid', 'box'])
-@pytest.mark.parametrize(('frame', 'angle', 'expected'), [
-    (None, 0.7, 0.0), (lambda table, block: table, 0.7, 0.0),
-    (lambda table, block: table.geometries[0], 0.7, 0.7),
-    (lambda table, block: ('block', 'block'), 0.7, 0.0),
-    (lambda table, block: 'table', 0.7, 0.0)])
+@pytest.mark.parametrize(
+    ('frame', 'angle', 'expected'),
+    [
+        (None, 0.7, 0.0),
+        (lambda table, block: table, 0.7, 0.0),
+        (lambda table, block: table.geometries[0], 0.7, 0.7),
+        (lambda table, block: ('block', 'block'), 0.7, 0.0),
+        (lambda table, block: 'table', 0.7, 0.0),
+    ],
+)
 def test_direction_brakes_by_each_coefficient(model, frame, angle, expected):
     """Brake by mu_u g along the axis and by mu_v g across, in the frame of whatever it is."""
     gravity = GRAVITY if model == 'box' else G
@@ -70,7 +81,8 @@ def test_direction_turns_with_its_frame():
         for coefficient, turn in ((MU, 0.0), (MU2, np.pi / 2)):
             along = np.array([np.cos(angle + turn), np.sin(angle + turn)])
             np.testing.assert_allclose(
-                sliding(world, block, along), coefficient * G * along, atol=1e-6)
+                sliding(world, block, along), coefficient * G * along, atol=1e-6
+            )
 
 
 def test_direction_of_a_pair_holds_before_those_of_shapes():
@@ -117,6 +129,7 @@ def test_direction_finds_its_body_when_others_come():
 
 # --- friction by masses, by a given normal force, by depth --------------------------------------
 
+
 @pytest.mark.parametrize('load', [0.0, 100.0])
 def test_box_friction_does_not_know_the_load(load):
     """Brake by mu (m1 + m2) 9.80665 in each direction, unchanged under 100 N more."""
@@ -133,7 +146,8 @@ def test_box_friction_takes_the_masses_of_both_bodies():
     """Slide one block on another: the bound has both masses, the load only the upper one."""
     world = sb.World()
     world.set_contact_material(
-        'default', 'default', sb.ContactMaterial(friction_model='box', friction=MU))
+        'default', 'default', sb.ContactMaterial(friction_model='box', friction=MU)
+    )
     world.materials.add(sb.Material('ice', friction=0.0))
     world.set_contact_material('ice', 'default', sb.ContactMaterial(friction=0.0))
     world.add_ground(material='ice')
@@ -149,8 +163,12 @@ def test_box_friction_takes_the_masses_of_both_bodies():
 
 def test_friction_of_a_given_normal_force():
     """Brake by mu F at each of four points, whatever presses."""
-    law = {'friction_model': 'constant_normal_force', 'normal_force': 5.0, 'friction': MU,
-           'friction2': MU2}
+    law = {
+        'friction_model': 'constant_normal_force',
+        'normal_force': 5.0,
+        'friction': MU,
+        'friction2': MU2,
+    }
     world = grounded(law)
     block = add_block(world, mass=2.0, fdir1=(1.0, 0.0, 0.0))
     world.step(20)
@@ -162,9 +180,16 @@ def test_friction_of_a_given_normal_force():
 def test_friction_of_a_given_normal_force_grows_with_the_depth(factor):
     """Brake by mu F d k at each of four points that are d deep."""
     stiffness, force = 2000.0, 3000.0
-    world = grounded({
-        'friction_model': 'constant_normal_force', 'normal_force': force, 'friction': MU,
-        'depth_factor': factor, 'stiffness': stiffness, 'damping': 100.0})
+    world = grounded(
+        {
+            'friction_model': 'constant_normal_force',
+            'normal_force': force,
+            'friction': MU,
+            'depth_factor': factor,
+            'stiffness': stiffness,
+            'damping': 100.0,
+        }
+    )
     block = add_block(world, mass=2.0)
     world.step(2000)
     depth = 2.0 * G / (4 * stiffness)
@@ -174,10 +199,14 @@ def test_friction_of_a_given_normal_force_grows_with_the_depth(factor):
 
 # --- fewer points --------------------------------------------------------------------------------
 
+
 def comb(world, number=5, **options):
     """Add a plate on number x number feet, each a box with its four corners."""
-    feet = [sb.Placed(sb.Box((0.02, 0.02, 0.04)), position=(0.1 * i - 0.2, 0.1 * k - 0.2, 0.02))
-            for i in range(number) for k in range(number)]
+    feet = [
+        sb.Placed(sb.Box((0.02, 0.02, 0.04)), position=(0.1 * i - 0.2, 0.1 * k - 0.2, 0.02))
+        for i in range(number)
+        for k in range(number)
+    ]
     plate = sb.Placed(sb.Box((0.5, 0.5, 0.02)), position=(0.0, 0.0, 0.05))
     return world.add_body([*feet, plate], mass=4.0, **options)
 
@@ -253,9 +282,14 @@ def test_depth_is_pressure_over_modulus_times_rest_length():
     assert depths[0] == pytest.approx(4.0 * depths[1], rel=1e-6)
 
 
-@pytest.mark.parametrize(('limits', 'height', 'length'), [
-    ({}, 0.2, 0.05), ({'max_rest_length': 0.1}, 0.2, 0.1),
-    ({'min_rest_length': 0.04}, 0.02, 0.04)])
+@pytest.mark.parametrize(
+    ('limits', 'height', 'length'),
+    [
+        ({}, 0.2, 0.05),
+        ({'max_rest_length': 0.1}, 0.2, 0.1),
+        ({'min_rest_length': 0.04}, 0.02, 0.04),
+    ],
+)
 def test_rest_length_stays_within_its_limits(limits, height, length):
     """Take the block's height as the rest length, within the limits of the law."""
     world = elastic(**limits)
@@ -270,12 +304,19 @@ def test_round_bodies_press_as_on_an_elastic_foundation():
     radius, length, mass = 0.1, 0.5, 2.0
     foundation = MODULUS / 0.05
     for shape, volume in (
-            (sb.Sphere(radius), lambda d: np.pi * radius * d * d),
-            (sb.Capsule(radius, length), lambda d: np.pi * radius * d * d + (
-                4 / 3 * length * d * np.sqrt(2 * radius * d)))):
+        (sb.Sphere(radius), lambda d: np.pi * radius * d * d),
+        (
+            sb.Capsule(radius, length),
+            lambda d: np.pi * radius * d * d + (4 / 3 * length * d * np.sqrt(2 * radius * d)),
+        ),
+    ):
         world = elastic()
-        body = world.add_body(shape, mass=mass, position=(0.0, 0.0, radius),
-                              orientation=(0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)))
+        body = world.add_body(
+            shape,
+            mass=mass,
+            position=(0.0, 0.0, radius),
+            orientation=(0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)),
+        )
         world.step(3000)
         depth = radius - body.root_link.p[2]
         assert foundation * volume(depth) == pytest.approx(mass * G, rel=1e-5)
@@ -284,8 +325,12 @@ def test_round_bodies_press_as_on_an_elastic_foundation():
 def test_corner_has_an_area():
     """Bear a block on its corner without a division by no area."""
     world = elastic()
-    body = world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(0.0, 0.0, 0.09),
-                          orientation=(0.3647, 0.2798, 0.1159, 0.8805))
+    body = world.add_body(
+        sb.Box((0.1, 0.1, 0.1)),
+        mass=1.0,
+        position=(0.0, 0.0, 0.09),
+        orientation=(0.3647, 0.2798, 0.1159, 0.8805),
+    )
     for _ in range(300):
         world.step()
         assert np.isfinite(body.root_link.p).all()
@@ -294,16 +339,26 @@ def test_corner_has_an_area():
 
 # --- what makes no law --------------------------------------------------------------------------
 
-@pytest.mark.parametrize(('law', 'words'), [
-    ({'normal_force': 3.0}, 'normal_force = 3'),
-    ({'friction_model': 'constant_normal_force'}, 'normal_force = None'),
-    ({'depth_factor': 3.0}, 'depth_factor = 3'),
-    ({'direction': (1, 0, 0)}, 'direction = '), ({'direction': 'x'}, 'direction = '),
-    ({'direction': (None, (0, 0, 0))}, 'some length'), ({'direction': (3, (1, 0, 0))}, 'frame'),
-    ({'reduce': 3}, 'reduce = 3'), ({'bins': 1}, 'bins = 1'), ({'bins': 2.5}, 'bins = 2.5'),
-    ({'min_rest_length': 0.0}, 'min_rest'),
-    ({'min_rest_length': 0.2, 'max_rest_length': 0.1}, 'min_rest_length = 0.2'),
-    ({'direction': (('a', 3), (1, 0, 0))}, 'frame'), ({'direction': (None, (1, 0))}, '3')])
+
+@pytest.mark.parametrize(
+    ('law', 'words'),
+    [
+        ({'normal_force': 3.0}, 'normal_force = 3'),
+        ({'friction_model': 'constant_normal_force'}, 'normal_force = None'),
+        ({'depth_factor': 3.0}, 'depth_factor = 3'),
+        ({'direction': (1, 0, 0)}, 'direction = '),
+        ({'direction': 'x'}, 'direction = '),
+        ({'direction': (None, (0, 0, 0))}, 'some length'),
+        ({'direction': (3, (1, 0, 0))}, 'frame'),
+        ({'reduce': 3}, 'reduce = 3'),
+        ({'bins': 1}, 'bins = 1'),
+        ({'bins': 2.5}, 'bins = 2.5'),
+        ({'min_rest_length': 0.0}, 'min_rest'),
+        ({'min_rest_length': 0.2, 'max_rest_length': 0.1}, 'min_rest_length = 0.2'),
+        ({'direction': (('a', 3), (1, 0, 0))}, 'frame'),
+        ({'direction': (None, (1, 0))}, '3'),
+    ],
+)
 def test_what_makes_no_law_is_refused(law, words):
     """Name what is wrong, and what would be right."""
     with pytest.raises(sb.InvalidValueError, match=words):
@@ -316,14 +371,18 @@ SHEET = np.array([(-4, -4, 0), (4, -4, 0), (4, 4, 0), (-4, 4, 0)]), [(0, 1, 2), 
 GROUNDS = {
     'terrain': (sb.TriangleMesh(*SHEET, bottom_margin=1.0), 0.0),
     'field': (sb.HeightField(np.zeros((3, 3)), (8.0, 8.0)), 0.0),
-    'ring': (sb.HollowCylinder(4.0, 0.2, 1.0), -0.1)}
+    'ring': (sb.HollowCylinder(4.0, 0.2, 1.0), -0.1),
+}
 LAWS = [
-    {'friction': MU}, {'friction': MU, 'friction2': MU2, 'direction': (None, (0, 1, 0))},
+    {'friction': MU},
+    {'friction': MU, 'friction2': MU2, 'direction': (None, (0, 1, 0))},
     {'friction': MU, 'friction_model': 'pyramid', 'direction': (None, (3, 4, 0))},
     {'friction_model': lambda pair: sb.PairFriction(MU)},
-    {'friction': MU, 'solver': 'direct_and_iterative'}, {'friction': MU, 'reduce': True},
+    {'friction': MU, 'solver': 'direct_and_iterative'},
+    {'friction': MU, 'reduce': True},
     {'friction': MU, 'motion': 0.2, 'motion2': 0.1, 'direction': (None, (1, 0, 0))},
-    {'friction': MU, 'adhesion': 3.0, 'adhesive_overlap': 1e-3}]
+    {'friction': MU, 'adhesion': 3.0, 'adhesive_overlap': 1e-3},
+]
 
 
 def slid(ground, height, shape, law):

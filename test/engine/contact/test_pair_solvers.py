@@ -40,14 +40,20 @@ def test_block_slides_and_sticks_by_any_type(own, solver):
     block.set_base_velocity((1.0, 0.5, 0.0), (0.0, 0.0, 0.0))
     world.step(100)
     along = np.array([1.0, 0.5]) / np.hypot(1.0, 0.5)
-    np.testing.assert_allclose(
-        block.root_link.v[:2], (1.0, 0.5) - 0.1 * MU * G * along, atol=2e-4)
+    np.testing.assert_allclose(block.root_link.v[:2], (1.0, 0.5) - 0.1 * MU * G * along, atol=2e-4)
     assert world.contacts.force_on(block.root_link)[2] == pytest.approx(2.0 * G, rel=1e-4)
 
 
-@pytest.mark.parametrize('pairs', [
-    ('direct', 'iterative', 'split'), ('split', 'split', 'direct'), ('iterative', 'direct', None),
-    ('direct_and_iterative', 'direct', 'iterative'), ('direct_and_iterative',) * 3])
+@pytest.mark.parametrize(
+    'pairs',
+    [
+        ('direct', 'iterative', 'split'),
+        ('split', 'split', 'direct'),
+        ('iterative', 'direct', None),
+        ('direct_and_iterative', 'direct', 'iterative'),
+        ('direct_and_iterative',) * 3,
+    ],
+)
 def test_mixed_island_has_the_direct_solution(pairs):
     """Push a tower with different types at its interfaces as with one direct solution."""
     worlds = tower(pairs, masses=(4.0, 2.0, 3.0)), tower((), masses=(4.0, 2.0, 3.0))
@@ -64,8 +70,13 @@ def test_mixed_island_has_the_direct_solution(pairs):
 def test_types_decide_how_exactly_a_heavy_tower_stands():
     """Sweep where the pairs say so, and solve directly where they do, whatever the world says."""
     residuals, newtons = {}, {}
-    for solver, own in (('direct', None), ('direct', 'iterative'), ('iterative', None),
-                        ('iterative', 'direct'), ('split', 'direct')):
+    for solver, own in (
+        ('direct', None),
+        ('direct', 'iterative'),
+        ('iterative', None),
+        ('iterative', 'direct'),
+        ('split', 'direct'),
+    ):
         world = tower((own,) * 3, solver)
         world.step(20)
         report = world.report
@@ -82,8 +93,9 @@ def test_types_decide_how_exactly_a_heavy_tower_stands():
 def test_friction_that_was_found_iteratively_bounds_the_direct_one():
     """Slide sideways down a slope within the cone's edge, both on a cone and on a pyramid."""
     for model in ('cone', 'pyramid'):
-        world = grounded({
-            'friction': 0.2, 'friction_model': model, 'solver': 'direct_and_iterative'})
+        world = grounded(
+            {'friction': 0.2, 'friction_model': model, 'solver': 'direct_and_iterative'}
+        )
         block = add_block(world, fdir1=(1.0, 0.0, 0.0))
         tilt(world, 0.5, np.pi / 4)
         world.step(200)
@@ -117,8 +129,12 @@ def test_friction_holds_beside_constraints_by_any_type(solver):
     """Hold blocks of unequal masses on a slope, which rigid constraints join, without creeping."""
     world = grounded({'friction': 0.5}, solver=solver)
     tilt(world, 0.3, 0.0)
-    blocks = [world.add_body(sb.Box((0.2, 0.2, 0.1)), f'block{k}', mass=mass,
-                             position=(0.3 * k, 0.0, 0.05)) for k, mass in enumerate((1, 20, 1))]
+    blocks = [
+        world.add_body(
+            sb.Box((0.2, 0.2, 0.1)), f'block{k}', mass=mass, position=(0.3 * k, 0.0, 0.05)
+        )
+        for k, mass in enumerate((1, 20, 1))
+    ]
     for a, b in zip(blocks, blocks[1:], strict=False):
         world.add_joint('fixed', a, b, tree=False)
     world.step(500)

@@ -16,9 +16,13 @@ def dropped(**settings):
     world, axes = sb.World(**settings), np.random.default_rng(0)
     world.add_ground()
     for k in range(COUNT):
-        world.add_body(sb.Box(SIZE), f'box{k}', mass=10.0,
-                       position=(0.0, 0.0, (k + 0.5) * SIZE[2] + (k + 1) * 0.02),
-                       orientation=(*axes.normal(0.0, TILT, 3), 1.0))
+        world.add_body(
+            sb.Box(SIZE),
+            f'box{k}',
+            mass=10.0,
+            position=(0.0, 0.0, (k + 0.5) * SIZE[2] + (k + 1) * 0.02),
+            orientation=(*axes.normal(0.0, TILT, 3), 1.0),
+        )
     return world
 
 

@@ -82,8 +82,11 @@ def test_every_declaration_is_true(handles):
 def test_every_number_has_a_unit():
     """Say of every array of floats what its numbers are in."""
     fields = [(part, name, *arrays_of(part)[name]) for part in PARTS for name in part._fields]
-    assert [(part.__name__, name) for part, name, dtype, dims in fields
-            if (dtype == np.float64) == (dims.unit == '')] == []
+    assert [
+        (part.__name__, name)
+        for part, name, dtype, dims in fields
+        if (dtype == np.float64) == (dims.unit == '')
+    ] == []
 
 
 def test_a_robot_finds_all_its_state_again():
@@ -95,10 +98,15 @@ def test_a_robot_finds_all_its_state_again():
 def test_joined_models_point_at_their_own_rows():
     """Shift what points at bodies or coordinates, and nothing else."""
     single = make(
-        Model, {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1, 'np': 1}, kind=np.array([1, 4]),
-        parent=np.array([-1, 0]), q_of_v=np.array([0, -1, -1]), mimic=np.array([[1, 2]]),
+        Model,
+        {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1, 'np': 1},
+        kind=np.array([1, 4]),
+        parent=np.array([-1, 0]),
+        q_of_v=np.array([0, -1, -1]),
+        mimic=np.array([[1, 2]]),
         pulled_body=np.array([1]),
-        limits=np.arange(15.0).reshape(3, 5))
+        limits=np.arange(15.0).reshape(3, 5),
+    )
     joined, offsets = join_models([single, single], np.arange(8.0))
     assert offsets == [(0, 0, 0), (2, 5, 3)]
     assert joined.parent.tolist() == [-1, 0, -1, 2]

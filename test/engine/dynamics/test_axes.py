@@ -21,8 +21,9 @@ TILTED = Pose(np.array([0.3, -0.2, 0.5]), matrix_from_quaternion(np.array([0.5, 
 
 def turn(axis, angle):
     """Return the rotation (3, 3) about a unit vector."""
-    return matrix_from_quaternion(np.array([*(math.sin(0.5 * angle) * np.array(axis)),
-                                            math.cos(0.5 * angle)]))
+    return matrix_from_quaternion(
+        np.array([*(math.sin(0.5 * angle) * np.array(axis)), math.cos(0.5 * angle)])
+    )
 
 
 def hang(kind, world=None, mass=2.0, com=(0.0, 0.0, 0.0), inertia=(0.02, 0.03, 0.04), **parts):
@@ -32,12 +33,15 @@ def hang(kind, world=None, mass=2.0, com=(0.0, 0.0, 0.0), inertia=(0.02, 0.03, 0
     return world.add_robot(describe(links, [joint('joint', kind, **parts)])).joint('joint')
 
 
-@pytest.mark.parametrize(('kind', 'place'), [
-    ('universal', lambda q: (turn(X, q[0]) @ turn(Y, q[1]), np.zeros(3))),
-    ('piston', lambda q: (turn(X, q[1]), q[0] * X)),
-    ('hinge2', lambda q: (turn(X, q[0]) @ turn(Y, q[1]), q[2] * X)),
-    ('planar', lambda q: (turn(X, q[2]), None)),
-])
+@pytest.mark.parametrize(
+    ('kind', 'place'),
+    [
+        ('universal', lambda q: (turn(X, q[0]) @ turn(Y, q[1]), np.zeros(3))),
+        ('piston', lambda q: (turn(X, q[1]), q[0] * X)),
+        ('hinge2', lambda q: (turn(X, q[0]) @ turn(Y, q[1]), q[2] * X)),
+        ('planar', lambda q: (turn(X, q[2]), None)),
+    ],
+)
 def test_coordinates_mean_what_is_said(kind, place):
     """Put the child where its coordinates say, and give each axis its own."""
     parts = {'axis2': Y} if kind in ('universal', 'hinge2') else {}
@@ -55,7 +59,8 @@ def test_coordinates_mean_what_is_said(kind, place):
         assert np.linalg.norm(moved) == pytest.approx(math.hypot(*q[:2]))
     else:
         np.testing.assert_allclose(
-            child.p, TILTED.position + TILTED.rotation @ position, atol=1e-14)
+            child.p, TILTED.position + TILTED.rotation @ position, atol=1e-14
+        )
     assert [axis.q for axis in one.axes] == list(q)
     one.axes[1].q, one.axes[1].dq, one.axes[1].u = 0.25, 1.5, -2.0
     assert (one.q[1], one.dq[1], one.u[1]) == (0.25, 1.5, -2.0)
@@ -77,9 +82,13 @@ def test_hinge2_without_suspension_is_a_universal_joint():
 def test_parameters_belong_to_their_axes():
     """Take limits and dynamics of each axis from the description, and change them apart."""
     one = hang(
-        'universal', axis2=X, limits=JointLimits(-1.0, 2.0, 30.0, 7.0),
-        dynamics=JointDynamics(damping=0.1), limits2=JointLimits(-3.0, 4.0, 50.0),
-        dynamics2=JointDynamics(friction=0.2, armature=0.3))
+        'universal',
+        axis2=X,
+        limits=JointLimits(-1.0, 2.0, 30.0, 7.0),
+        dynamics=JointDynamics(damping=0.1),
+        limits2=JointLimits(-3.0, 4.0, 50.0),
+        dynamics2=JointDynamics(friction=0.2, armature=0.3),
+    )
     first, second = one.axes
     assert (first.lower, first.upper, first.effort_limit, first.damping) == (-1.0, 2.0, 30.0, 0.1)
     assert (second.lower, second.upper, second.effort_limit) == (-3.0, 4.0, 50.0)
@@ -101,8 +110,14 @@ def test_parameters_belong_to_their_axes():
 
 def test_stop_and_friction_hold_an_axis():
     """Stop one axis of a universal joint at its limit, and let friction hold the other."""
-    one = hang('universal', com=(0.0, 0.0, -0.5), axis=X, axis2=Y,
-               limits=JointLimits(-0.2, 0.3), dynamics2=JointDynamics(friction=1.0))
+    one = hang(
+        'universal',
+        com=(0.0, 0.0, -0.5),
+        axis=X,
+        axis2=Y,
+        limits=JointLimits(-0.2, 0.3),
+        dynamics2=JointDynamics(friction=1.0),
+    )
     one.dq = [2.0, 0.0]
     one.u = [5.0, 0.5]
     one.robot.world.step(1000)
@@ -186,9 +201,17 @@ def test_axes_are_checked(axis2):
 def test_robots_with_such_joints_keep_their_one_axis_joints_apart():
     """Leave them out of joint_names, and of the arrays over those."""
     links = [link(name) for name in ('a', 'b', 'c', 'd')]
-    robot = sb.World().add_robot(describe(links, [
-        joint('ball', 'ball', 'a', 'b'), joint('hinge', 'continuous', 'b', 'c'),
-        joint('cross', 'universal', 'c', 'd', axis2=X)]), fixed_base=False)
+    robot = sb.World().add_robot(
+        describe(
+            links,
+            [
+                joint('ball', 'ball', 'a', 'b'),
+                joint('hinge', 'continuous', 'b', 'c'),
+                joint('cross', 'universal', 'c', 'd', axis2=X),
+            ],
+        ),
+        fixed_base=False,
+    )
     assert robot.joint_names == ['hinge']
     robot.q = [0.5]
     assert robot.joint('hinge').q == 0.5
@@ -200,11 +223,16 @@ def test_robots_with_such_joints_keep_their_one_axis_joints_apart():
 
 def test_joints_that_move_no_inertia_are_found():
     """Report a ball joint on a point mass on its own axis, and accept what it can move."""
+
     def findings_of(inertia, com, kind='ball', **parts):
         found = Findings()
-        check_joints(describe(
-            [link('world', 0.0), link('body', 1.0, com, inertia)],
-            [joint('joint', kind, **parts)]), found)
+        check_joints(
+            describe(
+                [link('world', 0.0), link('body', 1.0, com, inertia)],
+                [joint('joint', kind, **parts)],
+            ),
+            found,
+        )
         return found.report('test')
 
     assert findings_of((0.01, 0.01, 0.01), (0, 0, 1.0)).ok
@@ -224,12 +252,17 @@ def test_robot_can_be_mounted_on_any_joint(kind):
     parts = {'axis2': Y} if kind in ('universal', 'hinge2') else {}
     child = Pose(np.array([0.2, 0.1, 0.0]), turn(Y, 0.4))
     world = sb.World()
-    mounted = mount_body(
-        world, body, joint('mount', kind, axis=X, origin=TILTED, **parts), child)
-    robot = world.add_robot(describe(
-        [link('world', 0.0), link('between', 0.0), body],
-        [joint('joint', kind, 'world', 'between', axis=X, origin=TILTED, **parts),
-         joint('offset', 'fixed', 'between', 'body', child)], 'robot'))
+    mounted = mount_body(world, body, joint('mount', kind, axis=X, origin=TILTED, **parts), child)
+    robot = world.add_robot(
+        describe(
+            [link('world', 0.0), link('between', 0.0), body],
+            [
+                joint('joint', kind, 'world', 'between', axis=X, origin=TILTED, **parts),
+                joint('offset', 'fixed', 'between', 'body', child),
+            ],
+            'robot',
+        )
+    )
     blueprint = mounted.blueprint
     assert not mounted.fixed_base
     assert blueprint.model.parent[0] == -1
@@ -238,8 +271,7 @@ def test_robot_can_be_mounted_on_any_joint(kind):
     for one in (mounted, robot):
         one.slot.part.state.v[one.slot.part.at.v : one.slot.part.at.v + nv] = [0.3, -0.5, 0.2][:nv]
     world.step(500)
-    np.testing.assert_allclose(
-        mounted.link('body').p, robot.link('body').p, atol=1e-13)
+    np.testing.assert_allclose(mounted.link('body').p, robot.link('body').p, atol=1e-13)
     np.testing.assert_allclose(mounted.link('body').R, robot.link('body').R, atol=1e-13)
 
 

@@ -76,8 +76,8 @@ def top_error(time_step, integrator='midpoint'):
     world.step(round(1.0 / time_step))
     turned = precession * world.time
     expected = length * np.array(
-        [math.sin(theta) * math.sin(turned), -math.sin(theta) * math.cos(turned),
-         math.cos(theta)])
+        [math.sin(theta) * math.sin(turned), -math.sin(theta) * math.cos(turned), math.cos(theta)]
+    )
     return np.linalg.norm(robot.link('body').wc - expected)
 
 
@@ -116,15 +116,15 @@ def test_damped_steps_are_of_second_order():
     """Converge to where steps of fifth order end."""
     exact = errors_after(5e-4, False, 'rk5', 0.05)[1]
     coarse, fine = (
-        np.linalg.norm(errors_after(h, False, damping=0.05)[1] - exact) for h in (1e-3, 2.5e-4))
+        np.linalg.norm(errors_after(h, False, damping=0.05)[1] - exact) for h in (1e-3, 2.5e-4)
+    )
     assert 12.0 < coarse / fine < 20.0
 
 
 def test_rk5_is_of_fifth_order():
     """Shrink the error thirty-twofold with half the step."""
     exact = errors_after(5e-4, False, 'rk5')[1]
-    coarse, fine = (
-        np.linalg.norm(errors_after(h, False, 'rk5')[1] - exact) for h in (1e-2, 5e-3))
+    coarse, fine = (np.linalg.norm(errors_after(h, False, 'rk5')[1] - exact) for h in (1e-2, 5e-3))
     assert 20.0 < coarse / fine < 50.0
 
 
@@ -137,8 +137,12 @@ def test_momentum_of_a_flying_chain_is_kept():
         before = world.momentum()
         world.step(round(0.5 / time_step))
         after = world.momentum()
-        lost.append([np.linalg.norm(after.angular - before.angular),
-                     np.linalg.norm(after.linear - before.linear)])
+        lost.append(
+            [
+                np.linalg.norm(after.angular - before.angular),
+                np.linalg.norm(after.linear - before.linear),
+            ]
+        )
     coarse, fine = lost
     assert max(coarse) < 1e-6
     assert 14.0 < coarse[0] / fine[0] < 18.0
@@ -177,11 +181,13 @@ def test_velocities_are_those_of_the_child_in_the_joint_frame():
     relative = second.child_link.w - second.parent_link.w
     np.testing.assert_allclose(frame @ second.dq, relative, atol=1e-13)
     np.testing.assert_allclose(
-        frame @ matrix_from_quaternion(second.q), second.child_link.R, atol=1e-13)
+        frame @ matrix_from_quaternion(second.q), second.child_link.R, atol=1e-13
+    )
     # what a vector of the turning frame has beyond ddq is w x dq
     turning = np.cross(second.parent_link.w, relative)
     np.testing.assert_allclose(
-        frame @ second.ddq + turning, second.child_link.dw - second.parent_link.dw, atol=1e-11)
+        frame @ second.ddq + turning, second.child_link.dw - second.parent_link.dw, atol=1e-11
+    )
 
 
 def test_damping_is_implicit_and_decays_as_exp():
@@ -253,7 +259,8 @@ def test_body_on_a_ball_lies_on_the_ground(solver):
     origin = Pose(np.array([0.0, 0.0, 0.1]), TILTED.rotation)
     body = link('body', 2.0, (0.2, 0.0, 0.0), (0.02, 0.04, 0.04), collisions=(ball,))
     robot = world.add_robot(
-        describe([link('world', 0.0), body], [joint('ball', 'ball', origin=origin)]))
+        describe([link('world', 0.0), body], [joint('ball', 'ball', origin=origin)])
+    )
     robot.joint('ball').q = quaternion_from_matrix(TILTED.rotation.T)
     world.step(1000)
     at = robot.link('body').wc
@@ -264,7 +271,8 @@ def test_body_on_a_ball_lies_on_the_ground(solver):
     moment = np.cross((0.5, 0.0, -0.1), push)
     np.testing.assert_allclose(moment, (0.0, -2.0 * G * 0.2, 0.0), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
-        robot.joint('ball').reaction[0] + push, (0.0, 0.0, 2.0 * G), rtol=1e-9, atol=1e-9)
+        robot.joint('ball').reaction[0] + push, (0.0, 0.0, 2.0 * G), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_body_on_a_ball_falls_asleep_and_wakes():
@@ -275,7 +283,8 @@ def test_body_on_a_ball_falls_asleep_and_wakes():
     body = link('body', 2.0, (0.2, 0.0, 0.0), (0.02, 0.04, 0.04), collisions=(ball,))
     origin = Pose(np.array([0.0, 0.0, 0.1]), np.eye(3))
     robot = world.add_robot(
-        describe([link('world', 0.0), body], [joint('ball', 'ball', origin=origin)]))
+        describe([link('world', 0.0), body], [joint('ball', 'ball', origin=origin)])
+    )
     world.step(200)
     assert robot.is_asleep
     kept = robot.joint('ball').q.copy()

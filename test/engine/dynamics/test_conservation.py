@@ -118,8 +118,10 @@ def test_rk5_keeps_energy():
 
 def test_rk5_leaves_stops_and_friction_to_the_midpoint_step():
     """Hold a stop to the last bit, rub, and be at every instant where the plain step is."""
-    laws = ('<limit lower="-0.1" upper="1" effort="9" velocity="9"/><dynamics friction="2"/>',
-            '<limit effort="9" velocity="9" lower="-9" upper="9"/><dynamics friction="0.05"/>')
+    laws = (
+        '<limit lower="-0.1" upper="1" effort="9" velocity="9"/><dynamics friction="2"/>',
+        '<limit effort="9" velocity="9" lower="-9" upper="9"/><dynamics friction="0.05"/>',
+    )
     xml = robot(
         link('world', 0.0),
         link('body', 2.0),
@@ -165,8 +167,10 @@ def momentum_error(time_step):
     before = world.momentum()
     world.step(round(2.0 / time_step))
     after = world.momentum()
-    return (np.linalg.norm(after.linear - before.linear),
-            np.linalg.norm(after.angular - before.angular))
+    return (
+        np.linalg.norm(after.linear - before.linear),
+        np.linalg.norm(after.angular - before.angular),
+    )
 
 
 def test_flying_chain_keeps_its_momentum():

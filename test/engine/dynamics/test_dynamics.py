@@ -23,8 +23,11 @@ EMPTY = {'hector/quadrotor_base-fixed', 'iris/iris_simple-fixed', 'ur/ur3-fixed'
     scope='module',
     params=[
         *(case for case in fixed_and_free(example_urdfs()) if case.id not in EMPTY),
-        *(pytest.param((seed, free), id=f'tree{seed}-{"free" if free else "fixed"}')
-          for seed in TREES for free in (False, True)),
+        *(
+            pytest.param((seed, free), id=f'tree{seed}-{"free" if free else "fixed"}')
+            for seed in TREES
+            for free in (False, True)
+        ),
     ],
 )
 def twin(request, tmp_path_factory):
@@ -77,7 +80,8 @@ def test_forward_dynamics(twin):
     u = np.random.default_rng(2).normal(size=twin.nv)
     theirs = pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u))
     twin.assert_same(
-        sb.dynamics.forward_dynamics(twin.robot, u), twin.acceleration_from_pin(theirs))
+        sb.dynamics.forward_dynamics(twin.robot, u), twin.acceleration_from_pin(theirs)
+    )
 
 
 def test_jacobian_of_every_link(twin):
@@ -177,10 +181,15 @@ def test_jacobian_of_another_robots_link_is_refused():
 def all_of(robot):
     """Return the dynamics of a robot as one array."""
     ones = np.ones(len(sb.dynamics.bias_forces(robot)))
-    return np.concatenate([
-        sb.dynamics.mass_matrix(robot).ravel(), sb.dynamics.bias_forces(robot),
-        sb.dynamics.inverse_dynamics(robot, ones), sb.dynamics.forward_dynamics(robot, ones),
-        sb.dynamics.jacobian(robot, robot.links[-1]).ravel()])
+    return np.concatenate(
+        [
+            sb.dynamics.mass_matrix(robot).ravel(),
+            sb.dynamics.bias_forces(robot),
+            sb.dynamics.inverse_dynamics(robot, ones),
+            sb.dynamics.forward_dynamics(robot, ones),
+            sb.dynamics.jacobian(robot, robot.links[-1]).ravel(),
+        ]
+    )
 
 
 def test_dynamics_are_those_of_the_present():
@@ -222,7 +231,8 @@ def test_dynamics_build_no_model_anew():
     robot = sb.World().load_urdf('arm')
     u = np.ones(7)
     for work in (
-        lambda: sb.dynamics.mass_matrix(robot), lambda: sb.dynamics.forward_dynamics(robot, u),
+        lambda: sb.dynamics.mass_matrix(robot),
+        lambda: sb.dynamics.forward_dynamics(robot, u),
         lambda: sb.dynamics.jacobian(robot, 'tool0'),
     ):
         work()

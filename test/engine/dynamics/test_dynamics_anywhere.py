@@ -46,10 +46,13 @@ class Case:
         rng = np.random.default_rng(3)
         self.ddq = rng.normal(size=twin.nv)
         robot = self.robot
-        self.center, self.placements = robot.center_of_mass, [
-            (link.name, link.R.copy(), link.p.copy()) for link in robot.links]
+        self.center, self.placements = (
+            robot.center_of_mass,
+            [(link.name, link.R.copy(), link.p.copy()) for link in robot.links],
+        )
         dynamics.set_configuration(
-            robot, dynamics.random_configuration(robot, 4), rng.normal(size=twin.nv))
+            robot, dynamics.random_configuration(robot, 4), rng.normal(size=twin.nv)
+        )
         pin.computeAllTerms(twin.model, twin.data, twin.q, twin.v)
         self.M = self.X.T @ symmetric(pin.crba(twin.model, twin.data, twin.q)) @ self.X
         # of rotors about their axes rates are differences of such numbers
@@ -120,7 +123,8 @@ def test_inverse_mass_matrix(case):
     # tiny inertias: rounding grows with the condition
     rounding = np.finfo(float).eps * np.linalg.cond(case.M) * np.abs(theirs).max()
     twin.assert_same(
-        dynamics.inverse_mass_matrix(case.robot, case.q), theirs, rounding / twin.tolerance)
+        dynamics.inverse_mass_matrix(case.robot, case.q), theirs, rounding / twin.tolerance
+    )
 
 
 def test_forces(case):
@@ -135,8 +139,9 @@ def test_forces(case):
     bias = u - case.M @ case.ddq
     twin.assert_same(dynamics.bias_forces(robot, q, dq) + np.abs(u).max(), bias + np.abs(u).max())
     theirs = pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(case.X.T, case.ddq))
-    twin.assert_same(dynamics.forward_dynamics(robot, case.ddq, q, dq),
-                     twin.acceleration_from_pin(theirs))
+    twin.assert_same(
+        dynamics.forward_dynamics(robot, case.ddq, q, dq), twin.acceleration_from_pin(theirs)
+    )
 
 
 def test_coriolis_matrix(case):
@@ -152,7 +157,8 @@ def test_coriolis_matrix(case):
     step = 1e-5
     before, after = (
         dynamics.mass_matrix(robot, dynamics.integrate(robot, side * step * dq, q))
-        for side in (-1.0, 1.0))
+        for side in (-1.0, 1.0)
+    )
     rate = (after - before) / (2.0 * step) - 2.0 * C
     np.testing.assert_allclose(rate, -rate.T, atol=1e-7 * scale)
 
@@ -165,8 +171,7 @@ def test_derivatives(case):
         twin.assert_same(one, theirs, case.momentum)
     u = np.random.default_rng(7).normal(size=twin.nv)
     ours = dynamics.forward_dynamics_derivatives(robot, u, q, dq)
-    by_q, by_dq, M = case.inverse_dynamics_derivatives(
-        dynamics.forward_dynamics(robot, u, q, dq))
+    by_q, by_dq, M = case.inverse_dynamics_derivatives(dynamics.forward_dynamics(robot, u, q, dq))
     # of robots with tiny inertias M is badly conditioned: compare efforts
     for one, theirs in ((ours.q, by_q), (ours.dq, by_dq)):
         size = np.linalg.norm(M) * np.linalg.norm(one) + case.momentum
@@ -210,7 +215,8 @@ def test_momentum_and_energy(case):
     twin.assert_same(dynamics.centroidal_momentum(robot, q, dq), A @ dq)
     twin.assert_same(robot.mass * dynamics.center_of_mass_jacobian(robot, q), A[:3])
     twin.assert_same(
-        robot.mass * dynamics.center_of_mass_jacobian_derivative(robot, q, dq), dA[:3])
+        robot.mass * dynamics.center_of_mass_jacobian_derivative(robot, q, dq), dA[:3]
+    )
     pin.dccrba(twin.model, twin.data, twin.q, twin.v)
     # theirs is about the centre of mass of what moves
     arm = twin.data.com[0] - case.center
@@ -227,8 +233,11 @@ def test_momentum_and_energy(case):
     kinetic = 0.5 * dq @ case.M @ dq
     assert np.isclose(dynamics.kinetic_energy(robot, q, dq), kinetic, rtol=1e-10)
     step = 1e-5
-    power = [dynamics.potential_energy(robot, dynamics.integrate(robot, side * step * dq, q))
-             for side in (-1.0, 1.0)]
+    power = [
+        dynamics.potential_energy(robot, dynamics.integrate(robot, side * step * dq, q))
+        for side in (-1.0, 1.0)
+    ]
     expected = dynamics.gravity_forces(robot, q) @ dq
-    assert np.isclose((power[1] - power[0]) / (2 * step), expected, rtol=1e-6,
-                      atol=1e-5 * np.abs(power).max())
+    assert np.isclose(
+        (power[1] - power[0]) / (2 * step), expected, rtol=1e-6, atol=1e-5 * np.abs(power).max()
+    )

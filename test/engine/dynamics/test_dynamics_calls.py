@@ -52,47 +52,68 @@ class Inputs:
 CALLS = {
     'mass_matrix': lambda robot, q, dq, x, **more: dynamics.mass_matrix(robot, q, **more),
     'inverse_mass_matrix': lambda robot, q, dq, x, **more: dynamics.inverse_mass_matrix(
-        robot, q, **more),
+        robot, q, **more
+    ),
     'bias_forces': lambda robot, q, dq, x, **more: dynamics.bias_forces(robot, q, dq, **more),
     'gravity_forces': lambda robot, q, dq, x, **more: dynamics.gravity_forces(robot, q, **more),
     'coriolis_matrix': lambda robot, q, dq, x, **more: dynamics.coriolis_matrix(
-        robot, q, dq, **more),
+        robot, q, dq, **more
+    ),
     'inverse_dynamics': lambda robot, q, dq, x, **more: dynamics.inverse_dynamics(
-        robot, x, q, dq, **more),
+        robot, x, q, dq, **more
+    ),
     'forward_dynamics': lambda robot, q, dq, x, **more: dynamics.forward_dynamics(
-        robot, x, q, dq, **more),
+        robot, x, q, dq, **more
+    ),
     'inverse_dynamics_derivatives': lambda robot, q, dq, x, **more: np.stack(
-        dynamics.inverse_dynamics_derivatives(robot, x, q, dq, **more), axis=-3),
+        dynamics.inverse_dynamics_derivatives(robot, x, q, dq, **more), axis=-3
+    ),
     'forward_dynamics_derivatives': lambda robot, q, dq, x, **more: np.stack(
-        dynamics.forward_dynamics_derivatives(robot, x, q, dq, **more), axis=-3),
+        dynamics.forward_dynamics_derivatives(robot, x, q, dq, **more), axis=-3
+    ),
     'jacobian': lambda robot, q, dq, x, **more: dynamics.jacobian(
-        robot, robot.links[-1], None, q, **more),
+        robot, robot.links[-1], None, q, **more
+    ),
     'jacobian of a point': lambda robot, q, dq, x, **more: dynamics.jacobian(
-        robot, robot.links[-1].name, (0.1, 0.2, 0.3), q, **more),
+        robot, robot.links[-1].name, (0.1, 0.2, 0.3), q, **more
+    ),
     'jacobian_derivative': lambda robot, q, dq, x, **more: dynamics.jacobian_derivative(
-        robot, robot.links[-1], None, q, dq, **more),
+        robot, robot.links[-1], None, q, dq, **more
+    ),
     'forward_kinematics': lambda robot, q, dq, x, **more: dynamics.forward_kinematics(
-        robot, None, q, **more),
+        robot, None, q, **more
+    ),
     'center_of_mass': lambda robot, q, dq, x, **more: dynamics.center_of_mass(robot, q, **more),
     'center_of_mass_jacobian': lambda robot, q, dq, x, **more: dynamics.center_of_mass_jacobian(
-        robot, q, **more),
+        robot, q, **more
+    ),
     'center_of_mass_jacobian_derivative': lambda robot, q, dq, x, **more: (
-        dynamics.center_of_mass_jacobian_derivative(robot, q, dq, **more)),
+        dynamics.center_of_mass_jacobian_derivative(robot, q, dq, **more)
+    ),
     'centroidal_momentum': lambda robot, q, dq, x, **more: dynamics.centroidal_momentum(
-        robot, q, dq, **more),
+        robot, q, dq, **more
+    ),
     'centroidal_momentum_matrix': lambda robot, q, dq, x, **more: (
-        dynamics.centroidal_momentum_matrix(robot, q, **more)),
+        dynamics.centroidal_momentum_matrix(robot, q, **more)
+    ),
     'centroidal_momentum_matrix_derivative': lambda robot, q, dq, x, **more: (
-        dynamics.centroidal_momentum_matrix_derivative(robot, q, dq, **more)),
+        dynamics.centroidal_momentum_matrix_derivative(robot, q, dq, **more)
+    ),
     'kinetic_energy': lambda robot, q, dq, x, **more: dynamics.kinetic_energy(
-        robot, q, dq, **more),
+        robot, q, dq, **more
+    ),
     'potential_energy': lambda robot, q, dq, x, **more: dynamics.potential_energy(
-        robot, q, **more),
+        robot, q, **more
+    ),
     'integrate': lambda robot, q, dq, x, **more: dynamics.integrate(robot, dq, q, **more),
-    'difference': lambda robot, q, dq, x, **more: dynamics.difference(robot, q, q[::-1], **more)
-    if np.ndim(q) == 2 else dynamics.difference(robot, q, x, **more),
+    'difference': lambda robot, q, dq, x, **more: (
+        dynamics.difference(robot, q, q[::-1], **more)
+        if np.ndim(q) == 2
+        else dynamics.difference(robot, q, x, **more)
+    ),
     'interpolate': lambda robot, q, dq, x, **more: dynamics.interpolate(
-        robot, q, dynamics.neutral_configuration(robot), 0.3, **more),
+        robot, q, dynamics.neutral_configuration(robot), 0.3, **more
+    ),
 }
 
 
@@ -132,12 +153,15 @@ def test_one_row_serves_for_all(robot):
     dynamics.set_configuration(robot, given.q[1], given.dq[1])
     present = dynamics.configuration(robot), dynamics.velocity(robot)
     np.testing.assert_array_equal(
-        dynamics.bias_forces(robot), dynamics.bias_forces(robot, *present))
+        dynamics.bias_forces(robot), dynamics.bias_forces(robot, *present)
+    )
     np.testing.assert_array_equal(
-        dynamics.bias_forces(robot, q=present[0]), dynamics.bias_forces(robot, dq=present[1]))
+        dynamics.bias_forces(robot, q=present[0]), dynamics.bias_forces(robot, dq=present[1])
+    )
     np.testing.assert_array_equal(
-        dynamics.inverse_dynamics(robot, given.x), [
-            dynamics.inverse_dynamics(robot, x) for x in given.x])
+        dynamics.inverse_dynamics(robot, given.x),
+        [dynamics.inverse_dynamics(robot, x) for x in given.x],
+    )
 
 
 def test_result_may_replace_an_input(robot):
@@ -159,14 +183,17 @@ def test_derivatives_are_those_of_the_functions(robot):
         np.testing.assert_array_equal(one, other)
         assert np.shares_memory(other, block)
     for k, unit in enumerate(step * np.eye(len(dq))):
-        sides = [[
-            dynamics.forward_dynamics(robot, u, dynamics.integrate(robot, sign * unit, q), dq),
-            dynamics.forward_dynamics(robot, u, q, dq + sign * unit),
-            dynamics.forward_dynamics(robot, u + sign * unit, q, dq)] for sign in (-1.0, 1.0)]
+        sides = [
+            [
+                dynamics.forward_dynamics(robot, u, dynamics.integrate(robot, sign * unit, q), dq),
+                dynamics.forward_dynamics(robot, u, q, dq + sign * unit),
+                dynamics.forward_dynamics(robot, u + sign * unit, q, dq),
+            ]
+            for sign in (-1.0, 1.0)
+        ]
         expected = np.subtract(*sides[::-1]) / (2.0 * step)
         for one, column in zip(ours, expected, strict=True):
-            np.testing.assert_allclose(
-                one[:, k], column, atol=1e-5 * max(1.0, np.abs(one).max()))
+            np.testing.assert_allclose(one[:, k], column, atol=1e-5 * max(1.0, np.abs(one).max()))
 
 
 def test_configurations_are_points_of_a_manifold(robot):
@@ -187,10 +214,12 @@ def test_configurations_are_points_of_a_manifold(robot):
             for k, unit in enumerate(step * np.eye(len(v))):
                 moved = dynamics.integrate(robot, v_small, dynamics.integrate(robot, unit, q))
                 np.testing.assert_allclose(
-                    dynamics.difference(robot, here, moved) / step, by_q[:, k], atol=1e-5)
+                    dynamics.difference(robot, here, moved) / step, by_q[:, k], atol=1e-5
+                )
                 moved = dynamics.integrate(robot, v_small + unit, q)
                 np.testing.assert_allclose(
-                    dynamics.difference(robot, here, moved) / step, by_dq[:, k], atol=1e-5)
+                    dynamics.difference(robot, here, moved) / step, by_dq[:, k], atol=1e-5
+                )
 
 
 def test_lengths_of_quaternions_do_not_count():
@@ -201,8 +230,7 @@ def test_lengths_of_quaternions_do_not_count():
     q[3:7] *= 2e-6
     q2[3:7] *= 1e49
     np.testing.assert_allclose(dynamics.difference(_BODY, q, q2), before, rtol=1e-13)
-    np.testing.assert_allclose(
-        dynamics.integrate(_BODY, 0.0 * before, q2), given.q[1], rtol=1e-13)
+    np.testing.assert_allclose(dynamics.integrate(_BODY, 0.0 * before, q2), given.q[1], rtol=1e-13)
 
 
 def test_integration_is_that_of_pinocchio():
@@ -216,29 +244,36 @@ def test_integration_is_that_of_pinocchio():
         v = np.zeros(model.nv)
         v[3:6] = R.T @ w
         theirs = pin.integrate(model, np.concatenate([q[:7], np.zeros(model.nq - 7)]), v)[3:7]
-        ours = dynamics.integrate(robot, np.concatenate([np.zeros(3), w, np.zeros(
-            len(given.dq[0]) - 6)]), q)[3:7]
+        ours = dynamics.integrate(
+            robot, np.concatenate([np.zeros(3), w, np.zeros(len(given.dq[0]) - 6)]), q
+        )[3:7]
         np.testing.assert_allclose(ours * np.sign(ours @ theirs), theirs, atol=1e-14)
 
 
 def test_world_is_all_its_robots():
     """Take and return the robots' coordinates one after another; set all, or none."""
     world = sb.World()
-    robots = [world.load_urdf(path_of(name), name=name, collisions='none')
-              for name in ('quadruped', 'arm')]
+    robots = [
+        world.load_urdf(path_of(name), name=name, collisions='none')
+        for name in ('quadruped', 'arm')
+    ]
     q, q2 = dynamics.random_configuration(world, 3, 2)
-    np.testing.assert_array_equal(dynamics.random_configuration(world, 3), dynamics.
-                                  random_configuration(world, 3, 1)[0])
+    np.testing.assert_array_equal(
+        dynamics.random_configuration(world, 3), dynamics.random_configuration(world, 3, 1)[0]
+    )
     v = dynamics.difference(world, q, q2)
-    each = [dynamics.difference(robots[0], q[:19], q2[:19]),
-            dynamics.difference(robots[1], q[19:], q2[19:])]
+    each = [
+        dynamics.difference(robots[0], q[:19], q2[:19]),
+        dynamics.difference(robots[1], q[19:], q2[19:]),
+    ]
     np.testing.assert_array_equal(v, np.concatenate(each))
     out = np.zeros_like(q)
     assert dynamics.integrate(world, v, q, out=out) is out
     np.testing.assert_array_equal(out[19:], dynamics.integrate(robots[1], v[18:], q[19:]))
     by_q, by_dq = dynamics.integration_derivatives(world, v)
     np.testing.assert_array_equal(
-        by_dq[:18, :18], dynamics.integration_derivatives(robots[0], v[:18]).dq)
+        by_dq[:18, :18], dynamics.integration_derivatives(robots[0], v[:18]).dq
+    )
     assert not by_q[:18, 18:].any()
     dynamics.set_configuration(world, q, v)
     np.testing.assert_allclose(dynamics.configuration(world), q, atol=1e-15)
@@ -255,8 +290,9 @@ def test_random_configurations_obey_limits_and_mimic_joints():
     """Draw between the limits, follow others, and repeat by the seed."""
     robot = sb.World().load_urdf(FINGERS)
     rows = dynamics.random_configuration(robot, 5, 200)
-    np.testing.assert_array_equal(rows, dynamics.random_configuration(
-        robot, np.random.default_rng(5), 200))
+    np.testing.assert_array_equal(
+        rows, dynamics.random_configuration(robot, np.random.default_rng(5), 200)
+    )
     start = robot.blueprint.first_q
     for k, name in enumerate(robot.joint_names):
         joint, values = robot.joint(name), rows[:, start + k]
@@ -267,7 +303,8 @@ def test_random_configurations_obey_limits_and_mimic_joints():
         else:
             followed = rows[:, start + robot.joint_names.index(joint.mimic.joint)]
             np.testing.assert_allclose(
-                values, joint.mimic.multiplier * followed + joint.mimic.offset)
+                values, joint.mimic.multiplier * followed + joint.mimic.offset
+            )
 
 
 def test_kinematic_base_is_not_accelerated():
@@ -279,18 +316,21 @@ def test_kinematic_base_is_not_accelerated():
     q, dq, u = given.q[0], given.dq[0], given.x[0]
     ddq = dynamics.forward_dynamics(robot, u, q, dq)
     assert not ddq[:6].any()
-    np.testing.assert_allclose(
-        dynamics.inverse_dynamics(robot, ddq, q, dq)[6:], u[6:], atol=1e-10)
+    np.testing.assert_allclose(dynamics.inverse_dynamics(robot, ddq, q, dq)[6:], u[6:], atol=1e-10)
     inverse = dynamics.inverse_mass_matrix(robot, q)
     assert not inverse[:6].any() and not inverse[:, :6].any()
     np.testing.assert_allclose(
-        inverse[6:, 6:] @ dynamics.mass_matrix(robot, q)[6:, 6:], np.eye(len(u) - 6), atol=1e-9)
+        inverse[6:, 6:] @ dynamics.mass_matrix(robot, q)[6:, 6:], np.eye(len(u) - 6), atol=1e-9
+    )
     ours = dynamics.forward_dynamics_derivatives(robot, u, q, dq)
     step = 1e-6 * np.eye(len(u))[4]
-    sides = [dynamics.forward_dynamics(
-        robot, u, dynamics.integrate(robot, sign * step, q), dq) for sign in (-1.0, 1.0)]
+    sides = [
+        dynamics.forward_dynamics(robot, u, dynamics.integrate(robot, sign * step, q), dq)
+        for sign in (-1.0, 1.0)
+    ]
     np.testing.assert_allclose(
-        ours.q[:, 4], (sides[1] - sides[0]) / 2e-6, atol=1e-5 * np.abs(ours.q).max())
+        ours.q[:, 4], (sides[1] - sides[0]) / 2e-6, atol=1e-5 * np.abs(ours.q).max()
+    )
 
 
 _ARM = sb.World().load_urdf(path_of('arm'), collisions='none')
@@ -298,36 +338,49 @@ _BODY = sb.World().add_body(sb.Sphere(0.1), mass=1.0)
 _ROW, _POSE = np.zeros(7), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize(('call', 'said'), [
-    (lambda: dynamics.mass_matrix('x'), "robot = 'x': expected a robot"),
-    (lambda: dynamics.mass_matrix(_ARM, 'x'), r"q = 'x' \(robot 'arm'\): expected 7 finite"),
-    (lambda: dynamics.mass_matrix(_ARM, [1, 2]), r'shape of q = \(2,\) .*\(7,\) or \(N, 7\)'),
-    (lambda: dynamics.mass_matrix(_ARM, np.zeros((2, 2, 7))), r'shape of q = \(2, 2, 7\)'),
-    (lambda: dynamics.bias_forces(_ARM, _ROW, _ROW * np.nan), r"dq\[0\] = nan \(robot 'arm'\)"),
-    (lambda: dynamics.bias_forces(_ARM, np.diag(_ROW + np.inf)), r'q\[0, 0\] = inf'),
-    (lambda: dynamics.inverse_dynamics(_ARM, None), 'ddq = None .*7 finite numbers'),
-    (lambda: dynamics.forward_dynamics(_ARM, _ROW > 0), 'u = array'),
-    (lambda: dynamics.forward_dynamics(_ARM, np.zeros((3, 7)), np.zeros((2, 7))),
-     "rows = '2 of q, 3 of u'"),
-    (lambda: dynamics.mass_matrix(_BODY, np.zeros(7)), r'q\[3:7\] = .*non-zero length'),
-    (lambda: dynamics.mass_matrix(_BODY, np.full(7, 1e160)), r'q\[3:7\] = .*up to 1e50'),
-    (lambda: dynamics.difference(_BODY, _POSE, 1e60 * _POSE), r'q2\[3:7\] = .*up to 1e50'),
-    (lambda: dynamics.set_configuration(_ARM, None), r"q = None \(robot 'arm'\): expected 7"),
-    (lambda: dynamics.mass_matrix(_ARM, out=np.broadcast_to(0.0, (7, 7))), 'out = .read-only'),
-    (lambda: dynamics.mass_matrix(_ARM, out=[[1.0]]), r'out = \[\[1.0\]\]'),
-    (lambda: dynamics.mass_matrix(_ARM, out=np.zeros((7, 7), np.float32)), 'out = .float32'),
-    (lambda: dynamics.jacobian(_ARM, 'tool0', (1, 2)), r"shape of point = \(2,\) .*'tool0'"),
-    (lambda: dynamics.jacobian(_ARM, 'tool'), "'tool'.*tool0"),
-    (lambda: dynamics.integrate('x', _ROW), "robot_or_world = 'x'"),
-    (lambda: dynamics.interpolate(_ARM, _ROW, _ROW, 'x'), "share = 'x'"),
-    (lambda: dynamics.interpolate(_ARM, np.zeros((3, 7)), _ROW, np.zeros(4)),
-     "rows = '4 of share, 3 of q and q2'"),
-    (lambda: dynamics.random_configuration(_ARM, 1, -1), 'count = -1'),
-    (lambda: dynamics.random_configuration(_ARM, 'x'), r"seed = 'x' \(robot 'arm'\)"),
-    (lambda: dynamics.random_configuration(_ARM, -1), 'seed = -1'),
-    (lambda: dynamics.set_configuration(_ARM, _ROW, _ROW[:3]), r"of dq = \(3,\) \(robot 'arm'\)"),
-    (lambda: dynamics.set_configuration(_ARM, np.zeros((2, 7))), 'expected 7 finite numbers'),
-])
+@pytest.mark.parametrize(
+    ('call', 'said'),
+    [
+        (lambda: dynamics.mass_matrix('x'), "robot = 'x': expected a robot"),
+        (lambda: dynamics.mass_matrix(_ARM, 'x'), r"q = 'x' \(robot 'arm'\): expected 7 finite"),
+        (lambda: dynamics.mass_matrix(_ARM, [1, 2]), r'shape of q = \(2,\) .*\(7,\) or \(N, 7\)'),
+        (lambda: dynamics.mass_matrix(_ARM, np.zeros((2, 2, 7))), r'shape of q = \(2, 2, 7\)'),
+        (
+            lambda: dynamics.bias_forces(_ARM, _ROW, _ROW * np.nan),
+            r"dq\[0\] = nan \(robot 'arm'\)",
+        ),
+        (lambda: dynamics.bias_forces(_ARM, np.diag(_ROW + np.inf)), r'q\[0, 0\] = inf'),
+        (lambda: dynamics.inverse_dynamics(_ARM, None), 'ddq = None .*7 finite numbers'),
+        (lambda: dynamics.forward_dynamics(_ARM, _ROW > 0), 'u = array'),
+        (
+            lambda: dynamics.forward_dynamics(_ARM, np.zeros((3, 7)), np.zeros((2, 7))),
+            "rows = '2 of q, 3 of u'",
+        ),
+        (lambda: dynamics.mass_matrix(_BODY, np.zeros(7)), r'q\[3:7\] = .*non-zero length'),
+        (lambda: dynamics.mass_matrix(_BODY, np.full(7, 1e160)), r'q\[3:7\] = .*up to 1e50'),
+        (lambda: dynamics.difference(_BODY, _POSE, 1e60 * _POSE), r'q2\[3:7\] = .*up to 1e50'),
+        (lambda: dynamics.set_configuration(_ARM, None), r"q = None \(robot 'arm'\): expected 7"),
+        (lambda: dynamics.mass_matrix(_ARM, out=np.broadcast_to(0.0, (7, 7))), 'out = .read-only'),
+        (lambda: dynamics.mass_matrix(_ARM, out=[[1.0]]), r'out = \[\[1.0\]\]'),
+        (lambda: dynamics.mass_matrix(_ARM, out=np.zeros((7, 7), np.float32)), 'out = .float32'),
+        (lambda: dynamics.jacobian(_ARM, 'tool0', (1, 2)), r"shape of point = \(2,\) .*'tool0'"),
+        (lambda: dynamics.jacobian(_ARM, 'tool'), "'tool'.*tool0"),
+        (lambda: dynamics.integrate('x', _ROW), "robot_or_world = 'x'"),
+        (lambda: dynamics.interpolate(_ARM, _ROW, _ROW, 'x'), "share = 'x'"),
+        (
+            lambda: dynamics.interpolate(_ARM, np.zeros((3, 7)), _ROW, np.zeros(4)),
+            "rows = '4 of share, 3 of q and q2'",
+        ),
+        (lambda: dynamics.random_configuration(_ARM, 1, -1), 'count = -1'),
+        (lambda: dynamics.random_configuration(_ARM, 'x'), r"seed = 'x' \(robot 'arm'\)"),
+        (lambda: dynamics.random_configuration(_ARM, -1), 'seed = -1'),
+        (
+            lambda: dynamics.set_configuration(_ARM, _ROW, _ROW[:3]),
+            r"of dq = \(3,\) \(robot 'arm'\)",
+        ),
+        (lambda: dynamics.set_configuration(_ARM, np.zeros((2, 7))), 'expected 7 finite numbers'),
+    ],
+)
 def test_wrong_inputs_are_named(call, said):
     """Say which input is wrong, where, and what was expected."""
     with pytest.raises(sb.SimBridgeError, match=said):
@@ -376,8 +429,10 @@ def test_threads_get_what_they_ask_for():
     robot = sb.World().load_urdf(path_of('arm'), collisions='none')
     rows, rng = dynamics.random_configuration(robot, 4, 8), np.random.default_rng(4)
     points = rng.normal(size=(8, 3))
-    expected = [[dynamics.jacobian(robot, link, point, q) for link in robot.links]
-                for point, q in zip(points, rows, strict=True)]
+    expected = [
+        [dynamics.jacobian(robot, link, point, q) for link in robot.links]
+        for point, q in zip(points, rows, strict=True)
+    ]
     wrong, interval = [], sys.getswitchinterval()
 
     def ask(number):
@@ -403,11 +458,17 @@ def test_many_points_are_one_call():
     """Return the Jacobians and their derivatives of many points of a link."""
     points = np.random.default_rng(4).normal(size=(5, 3))
     given = Inputs(_ARM)
-    for call in (lambda *one: dynamics.jacobian(_ARM, 'tool0', *one[:2]),
-                 lambda *one: dynamics.jacobian_derivative(_ARM, 'tool0', *one)):
+    for call in (
+        lambda *one: dynamics.jacobian(_ARM, 'tool0', *one[:2]),
+        lambda *one: dynamics.jacobian_derivative(_ARM, 'tool0', *one),
+    ):
         for q in (given.q, given.q[0]):
-            each = [call(point, own, dq) for point, own, dq in zip(
-                points, np.broadcast_to(q, given.q.shape), given.dq, strict=True)]
+            each = [
+                call(point, own, dq)
+                for point, own, dq in zip(
+                    points, np.broadcast_to(q, given.q.shape), given.dq, strict=True
+                )
+            ]
             np.testing.assert_array_equal(call(points, q, given.dq), each)
 
 
@@ -415,8 +476,10 @@ def test_calls_are_short():
     """Go through a handful of functions, at the present state and at another."""
     q, link = np.zeros(7), _ARM.links[-1]
     for work in (
-        lambda: dynamics.mass_matrix(_ARM), lambda: dynamics.mass_matrix(_ARM, q),
-        lambda: dynamics.inverse_dynamics(_ARM, q, q, q), lambda: dynamics.jacobian(_ARM, link),
+        lambda: dynamics.mass_matrix(_ARM),
+        lambda: dynamics.mass_matrix(_ARM, q),
+        lambda: dynamics.inverse_dynamics(_ARM, q, q, q),
+        lambda: dynamics.jacobian(_ARM, link),
     ):
         work()
         assert calls_of(work) <= 7

@@ -16,7 +16,8 @@ NO_GRAVITY = (0.0, 0.0, 0.0)
 def ball(world, position=(0.0, 0.0, 0.0), velocity=(0.0, 0.0, 0.0), mass=2.0, **options):
     """Add a ball; return its link."""
     body = world.add_body(
-        sb.Sphere(0.1), mass=mass, position=position, linear_velocity=velocity, **options)
+        sb.Sphere(0.1), mass=mass, position=position, linear_velocity=velocity, **options
+    )
     return body.root_link
 
 
@@ -30,11 +31,15 @@ def drag_and_spring(position, velocity, mass, time):
     return -mass * position - 0.5 * velocity + np.array([math.sin(time), 0.0, 0.0])
 
 
-@pytest.mark.parametrize('make', [
-    lambda world: setattr(world, 'gravity', towards_origin),
-    lambda world: world.add_force_field(sb.PointGravity(strength=1.0, exponent=1.0)),
-    lambda world: world.add_force_field(sb.PointField(strength=2.0, exponent=1.0)),
-    lambda world: world.add_force_field(lambda x, v, m, t: -m * x)])
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda world: setattr(world, 'gravity', towards_origin),
+        lambda world: world.add_force_field(sb.PointGravity(strength=1.0, exponent=1.0)),
+        lambda world: world.add_force_field(sb.PointField(strength=2.0, exponent=1.0)),
+        lambda world: world.add_force_field(lambda x, v, m, t: -m * x),
+    ],
+)
 def test_acceleration_towards_the_origin_follows_the_cosine_at_second_order(make):
     """Meet x = cos t, with a quarter of the error at half the step."""
     errors = []
@@ -49,9 +54,13 @@ def test_acceleration_towards_the_origin_follows_the_cosine_at_second_order(make
     assert errors[1] / errors[2] == pytest.approx(4.0, rel=0.01)
 
 
-@pytest.mark.parametrize('field', [
-    sb.PointGravity(strength=1.0, exponent=-2.0),
-    lambda x, v, m, t: -m * x / np.linalg.norm(x) ** 3])
+@pytest.mark.parametrize(
+    'field',
+    [
+        sb.PointGravity(strength=1.0, exponent=-2.0),
+        lambda x, v, m, t: -m * x / np.linalg.norm(x) ** 3,
+    ],
+)
 def test_orbit_closes_to_ten_parts_in_a_million_per_turn(field):
     """Come back after a turn at a time step of 1 ms, as a planet at a distance of 1."""
     world = sb.World(gravity=NO_GRAVITY)
@@ -112,8 +121,12 @@ def test_gusts_push_in_time_at_second_order():
     """Follow m v' = c g sin(w t) - c v, its closed form after a second."""
     c, m, g, period = 1.0, 2.0, 3.0, 0.7
     rate, r = 2.0 * math.pi / period, c / m
-    wanted = g * r / (r * r + rate * rate) * (
-        r * math.sin(rate) - rate * math.cos(rate) + rate * math.exp(-r))
+    wanted = (
+        g
+        * r
+        / (r * r + rate * rate)
+        * (r * math.sin(rate) - rate * math.cos(rate) + rate * math.exp(-r))
+    )
     errors = []
     for h in (0.01, 0.005):
         world = sb.World(time_step=h, gravity=NO_GRAVITY)
@@ -139,7 +152,8 @@ def test_functions_get_the_middle_of_the_step():
     link = ball(world, (1.0, 0.0, 0.0), (2.0, 0.0, 0.0))
     world.step(2)
     for (position, velocity, mass, time), (x, y, vy, t) in zip(
-            seen, [(1.1, 0.0, 0.0, 0.55), (1.3, 0.02, 0.3, 0.65)], strict=True):
+        seen, [(1.1, 0.0, 0.0, 0.55), (1.3, 0.02, 0.3, 0.65)], strict=True
+    ):
         np.testing.assert_allclose(position, (x, y, 0.0), atol=1e-12)
         np.testing.assert_allclose(velocity, (2.0, vy, 0.0), atol=1e-12)
         assert mass == 2.0
@@ -162,8 +176,10 @@ def test_fifth_order_steps_keep_their_order_with_functions():
 def test_fields_turn_links_of_robots_about_their_joints():
     """Let a force at the centre of mass accelerate a pendulum as its weight does."""
     twins = []
-    for gravity, field in (((0.0, 0.0, -9.81), None),
-                           (NO_GRAVITY, sb.UniformField(acceleration=(0.0, 0.0, -9.81)))):
+    for gravity, field in (
+        ((0.0, 0.0, -9.81), None),
+        (NO_GRAVITY, sb.UniformField(acceleration=(0.0, 0.0, -9.81))),
+    ):
         world = sb.World(gravity=gravity)
         robot = world.load_urdf('pendulum')
         robot.q = 0.7
@@ -241,8 +257,9 @@ def test_accelerometers_feel_no_gravity_of_a_function():
     other = sb.World(gravity=(0.0, 0.0, -9.81))
     twin = other.load_urdf('arm')
     other.step(50)
-    for one, two in zip(held.devices(sb.AccelerationSensor), twin.devices(sb.AccelerationSensor),
-                        strict=True):
+    for one, two in zip(
+        held.devices(sb.AccelerationSensor), twin.devices(sb.AccelerationSensor), strict=True
+    ):
         np.testing.assert_allclose(one.dv, two.dv, rtol=1e-6, atol=1e-6)
 
 
@@ -276,8 +293,11 @@ def test_snapshots_copies_and_pickles_hold_fields():
 def test_nothing_sleeps_that_wind_may_stir():
     """Keep a body awake under a gust and a function, and let it sleep under steady drag."""
     gusty = sb.Drag(linear=1.0, gust=(1.0, 0.0, 0.0))
-    for field, sleeps in ((sb.Drag(linear=1.0), True), (gusty, False),
-                          (lambda x, v, m, t: (0.0, 0.0, 0.0), False)):
+    for field, sleeps in (
+        (sb.Drag(linear=1.0), True),
+        (gusty, False),
+        (lambda x, v, m, t: (0.0, 0.0, 0.0), False),
+    ):
         world = sb.World(sleep=True)
         world.add_ground()
         body = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0.0, 0.0, 0.1))

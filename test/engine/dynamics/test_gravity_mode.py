@@ -32,7 +32,8 @@ def test_tumbling_body_without_gravity_keeps_all():
     """Keep the free body's exact integrator: energy and momentum to rounding."""
     world = sb.World()
     body = world.add_body(
-        sb.Box((1, 1, 1)), mass=2.0, inertia=(0.4, 0.3, 0.5), center_of_mass=(0.1, 0.2, 0.3))
+        sb.Box((1, 1, 1)), mass=2.0, inertia=(0.4, 0.3, 0.5), center_of_mass=(0.1, 0.2, 0.3)
+    )
     body.root_link.gravity = False
     body.set_base_velocity((1, 2, 3), (0.1, 5, 0.1))
     energy, momentum = world.energy().total, world.momentum().linear
@@ -44,9 +45,13 @@ def test_tumbling_body_without_gravity_keeps_all():
 def test_weightless_part_of_a_body():
     """Let a rod fall with one end's weight only, which turns it about its middle."""
     world = sb.World()
-    rod = world.load_urdf(robot(
-        link('left', 1.0, (-1, 0, 0), (0.1, 0.1, 0.1)),
-        link('right', 1.0, (1, 0, 0), (0.1, 0.1, 0.1)), joint('weld', 'left', 'right', 'fixed')))
+    rod = world.load_urdf(
+        robot(
+            link('left', 1.0, (-1, 0, 0), (0.1, 0.1, 0.1)),
+            link('right', 1.0, (1, 0, 0), (0.1, 0.1, 0.1)),
+            joint('weld', 'left', 'right', 'fixed'),
+        )
+    )
     rod.link('left').gravity = False
     np.testing.assert_allclose(rod.link('left').dv, (0, 0, -G / 2.0), rtol=1e-12)
     np.testing.assert_allclose(rod.link('left').dw, (0, G / 2.2, 0), rtol=1e-12)
@@ -72,24 +77,37 @@ def test_gravity_mode_is_mujocos_gravity_compensation():
     data.qpos[:], data.qvel[:] = (0.7, -0.4), (1.0, -2.0)
     mujoco.mj_forward(model, data)
     world = sb.World()
-    body = world.load_urdf(robot(
-        link('world', 0.0), link('a', 1.0, (0, 0, -0.5), (0.1, 0.1, 0.1)),
-        link('b', 2.0, (0.1, 0, -0.3), (0.2, 0.1, 0.1)), joint('j', 'world', 'a', axis=(0, 1, 0)),
-        joint('k', 'a', 'b', axis=(0, 1, 0), xyz=(0, 0, -1))))
+    body = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('a', 1.0, (0, 0, -0.5), (0.1, 0.1, 0.1)),
+            link('b', 2.0, (0.1, 0, -0.3), (0.2, 0.1, 0.1)),
+            joint('j', 'world', 'a', axis=(0, 1, 0)),
+            joint('k', 'a', 'b', axis=(0, 1, 0), xyz=(0, 0, -1)),
+        )
+    )
     body.q, body.dq = data.qpos, data.qvel
     body.link('b').gravity = False
     np.testing.assert_allclose(body.ddq, data.qacc, rtol=1e-9)
 
 
-@pytest.mark.parametrize(('tag', 'gravity'), [
-    ('<gravity>false</gravity>', False), ('<gravity>0</gravity>', False),
-    ('<turnGravityOff>true</turnGravityOff>', False), ('<gravity>1</gravity>', True),
-    ('<turnGravityOff>false</turnGravityOff>', True), ('<gravity>perhaps</gravity>', True)])
+@pytest.mark.parametrize(
+    ('tag', 'gravity'),
+    [
+        ('<gravity>false</gravity>', False),
+        ('<gravity>0</gravity>', False),
+        ('<turnGravityOff>true</turnGravityOff>', False),
+        ('<gravity>1</gravity>', True),
+        ('<turnGravityOff>false</turnGravityOff>', True),
+        ('<gravity>perhaps</gravity>', True),
+    ],
+)
 def test_gravity_mode_of_gazebo(tag, gravity):
     """Read both of Gazebo's tags; warn of what is neither true nor false."""
     world = sb.World()
     body = world.load_urdf(
-        robot(link('box'), f'<gazebo reference="box">{tag}</gazebo>'), position=(0, 0, 1))
+        robot(link('box'), f'<gazebo reference="box">{tag}</gazebo>'), position=(0, 0, 1)
+    )
     assert body.link('box').gravity is gravity and body.gravity_mode is gravity
     warnings = [finding.code for finding in body.description.report.findings]
     assert warnings == (['bad-value'] if 'perhaps' in tag else [])

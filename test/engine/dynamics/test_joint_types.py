@@ -19,8 +19,14 @@ ANCHOR, ORIGIN = np.array([0.25, 0.15, 0.1]), np.array([0.3, 0.1, -0.2])
 MASS, COM, INERTIA = 2.0, np.array([0.05, -0.1, -0.2]), np.array([0.02, 0.03, 0.04])
 # how the joint's coordinates move at first
 RATES = {
-    'ball': (0.4, -0.3, 2.5), 'hinge': 2.0, 'slider': 0.5, 'universal': (1.5, -1.0),
-    'hinge2': (1.5, -1.0), 'fixed': None, 'piston': (0.5, 2.0), 'planar': (0.3, -0.4, 2.0),
+    'ball': (0.4, -0.3, 2.5),
+    'hinge': 2.0,
+    'slider': 0.5,
+    'universal': (1.5, -1.0),
+    'hinge2': (1.5, -1.0),
+    'fixed': None,
+    'piston': (0.5, 2.0),
+    'planar': (0.3, -0.4, 2.0),
 }
 
 
@@ -108,8 +114,9 @@ def about_a_point(start, v, w, duration):
 
     begin = np.concatenate([start[3:], rotation.T @ w])
     # row by row: (R [w]) is R's rows each crossed with w
-    end = solve_ivp(rates, (0.0, duration), begin, method='DOP853', rtol=1e-12,
-                    atol=1e-12).y[:, -1]
+    end = solve_ivp(rates, (0.0, duration), begin, method='DOP853', rtol=1e-12, atol=1e-12).y[
+        :, -1
+    ]
     return np.concatenate([ANCHOR + end[:9].reshape(3, 3) @ arm, end[:9]])
 
 
@@ -124,8 +131,9 @@ def about_the_axis(start, v, w, duration):
         torque = np.cross(turn(axis, y[0]) @ arm, (0.0, 0.0, -MASS * G)) @ axis
         return [y[1], torque / about]
 
-    angle = solve_ivp(rates, (0.0, duration), [0.0, axis @ w], method='DOP853', rtol=1e-12,
-                      atol=1e-12).y[0, -1]
+    angle = solve_ivp(
+        rates, (0.0, duration), [0.0, axis @ w], method='DOP853', rtol=1e-12, atol=1e-12
+    ).y[0, -1]
     turned = turn(axis, angle)
     return np.concatenate([ANCHOR + turned @ arm, (turned @ rotation).ravel()])
 
@@ -152,13 +160,20 @@ def in_the_plane(start, v, w, duration):
     down -= (down @ normal) * normal
     turned = turn(normal, normal @ w * duration) @ rotation
     return np.concatenate(
-        [start[:3] + v_com * duration + 0.5 * down * duration**2, turned.ravel()])
+        [start[:3] + v_com * duration + 0.5 * down * duration**2, turned.ravel()]
+    )
 
 
 @pytest.mark.parametrize('tree', [True, False])
-@pytest.mark.parametrize(('kind', 'exact'), [
-    ('ball', about_a_point), ('hinge', about_the_axis), ('piston', along_and_about),
-    ('planar', in_the_plane)])
+@pytest.mark.parametrize(
+    ('kind', 'exact'),
+    [
+        ('ball', about_a_point),
+        ('hinge', about_the_axis),
+        ('piston', along_and_about),
+        ('planar', in_the_plane),
+    ],
+)
 def test_motion_is_of_second_order(kind, exact, tree):
     """Shrink the error against the equations of motion to a quarter with half the step."""
     coarse, fine = errors_of(kind, tree, exact, 5.0)
@@ -167,8 +182,9 @@ def test_motion_is_of_second_order(kind, exact, tree):
 
 
 @pytest.mark.parametrize('tree', [True, False])
-@pytest.mark.parametrize(('kind', 'exact'), [
-    ('slider', along_the_axis), ('fixed', lambda start, *_: start)])
+@pytest.mark.parametrize(
+    ('kind', 'exact'), [('slider', along_the_axis), ('fixed', lambda start, *_: start)]
+)
 def test_motion_that_turns_nothing_is_exact(kind, exact, tree):
     """Slide as the parabola says, and stand."""
     (error,) = errors_of(kind, tree, exact, 5.0, (1e-3,))
@@ -181,8 +197,9 @@ def spherical_pendulum(across, along, torque, angle, rates, duration):
 
     across, along: its inertia about the point. torque: m g l. Azimuth begins at 0.
     """
+
     def about(angle):
-        return across * math.sin(angle)**2 + along * math.cos(angle)**2
+        return across * math.sin(angle) ** 2 + along * math.cos(angle) ** 2
 
     momentum = about(angle) * rates[0]
 
@@ -192,14 +209,20 @@ def spherical_pendulum(across, along, torque, angle, rates, duration):
         return [azimuthal, y[2], (turning - torque * math.sin(y[1])) / across]
 
     begin = [0.0, angle, rates[1]]
-    return solve_ivp(change, (0.0, duration), begin, method='DOP853', rtol=1e-12,
-                     atol=1e-12).y[:2, -1]
+    return solve_ivp(change, (0.0, duration), begin, method='DOP853', rtol=1e-12, atol=1e-12).y[
+        :2, -1
+    ]
 
 
 def below(length, azimuth, angle):
     """Return the end of a rod that hangs at the origin."""
-    return length * np.array([-math.sin(azimuth) * math.sin(angle),
-                              math.cos(azimuth) * math.sin(angle), -math.cos(angle)])
+    return length * np.array(
+        [
+            -math.sin(azimuth) * math.sin(angle),
+            math.cos(azimuth) * math.sin(angle),
+            -math.cos(angle),
+        ]
+    )
 
 
 def cross_error(kind, tree, time_step):
@@ -207,15 +230,23 @@ def cross_error(kind, tree, time_step):
     length, angle, rates, inertia = 0.3, 1.1, (7.0, 0.5), np.array([0.02, 0.02, 0.01])
     world = sb.World(time_step=time_step)
     one = body(
-        world, below(length, 0.0, angle), turn(X, angle), MASS, inertia,
-        linear_velocity=length * np.array([
-            -rates[0] * math.sin(angle), rates[1] * math.cos(angle), rates[1] * math.sin(angle)]),
-        angular_velocity=(rates[1], 0.0, rates[0]))
+        world,
+        below(length, 0.0, angle),
+        turn(X, angle),
+        MASS,
+        inertia,
+        linear_velocity=length
+        * np.array(
+            [-rates[0] * math.sin(angle), rates[1] * math.cos(angle), rates[1] * math.sin(angle)]
+        ),
+        angular_velocity=(rates[1], 0.0, rates[0]),
+    )
     joint = world.add_joint(kind, None, one, np.zeros(3), Z, X, tree=tree)
     np.testing.assert_allclose(joint.dq, rates, atol=1e-12)
     assert largest_error(world, round(0.25 / time_step), 20) < 1e-12
     expected = spherical_pendulum(
-        inertia[0] + MASS * length**2, inertia[2], MASS * G * length, angle, rates, 5.0)
+        inertia[0] + MASS * length**2, inertia[2], MASS * G * length, angle, rates, 5.0
+    )
     np.testing.assert_allclose(joint.q, expected - [0.0, angle], atol=1e-4)
     return greatest(one.root_link.wc - below(length, *expected))
 
@@ -234,15 +265,21 @@ def distance_error(time_step):
     length, angle, rates = 0.5, 1.1, (3.0, 0.5)
     world = sb.World(time_step=time_step)
     one = body(
-        world, below(length, 0.0, angle), None, MASS, (0.01, 0.01, 0.01),
-        linear_velocity=length * np.array([
-            -rates[0] * math.sin(angle), rates[1] * math.cos(angle), rates[1] * math.sin(angle)]),
-        angular_velocity=(1.0, 2.0, 3.0))
+        world,
+        below(length, 0.0, angle),
+        None,
+        MASS,
+        (0.01, 0.01, 0.01),
+        linear_velocity=length
+        * np.array(
+            [-rates[0] * math.sin(angle), rates[1] * math.cos(angle), rates[1] * math.sin(angle)]
+        ),
+        angular_velocity=(1.0, 2.0, 3.0),
+    )
     world.add_joint('distance', None, one, np.zeros(3), anchor2=one.root_link.p)
     assert largest_error(world, round(0.25 / time_step), 20) < 1e-12
     np.testing.assert_allclose(one.root_link.w, (1.0, 2.0, 3.0), atol=1e-12)
-    expected = spherical_pendulum(
-        MASS * length**2, 0.0, MASS * G * length, angle, rates, 5.0)
+    expected = spherical_pendulum(MASS * length**2, 0.0, MASS * G * length, angle, rates, 5.0)
     return greatest(one.root_link.p - below(length, *expected))
 
 
@@ -260,8 +297,10 @@ def test_hooke_joint_between_two_shafts(bend):
     along = np.array([math.cos(bend), math.sin(bend), 0.0])
     first = body(world, -0.2 * X)
     second = body(world, 0.2 * along, turn(Z, bend))
-    shafts = [world.add_joint('hinge', None, one, one.root_link.p, axis)
-              for one, axis in ((first, X), (second, along))]
+    shafts = [
+        world.add_joint('hinge', None, one, one.root_link.p, axis)
+        for one, axis in ((first, X), (second, along))
+    ]
     cross = world.add_joint('universal', first, second, np.zeros(3), Y, Z)
     assert [shaft.is_tree for shaft in shafts] == [True, True]
     assert not cross.is_tree
@@ -272,8 +311,9 @@ def test_hooke_joint_between_two_shafts(bend):
         world.step(100)
         turned = [shaft.q for shaft in shafts]
         assert math.cos(bend) * math.sin(turned[1]) * math.cos(turned[0]) == pytest.approx(
-            math.sin(turned[0]) * math.cos(turned[1]), abs=1e-12)
-        ratio = math.cos(bend) / (1.0 - (math.sin(bend) * math.cos(turned[0]))**2)
+            math.sin(turned[0]) * math.cos(turned[1]), abs=1e-12
+        )
+        ratio = math.cos(bend) / (1.0 - (math.sin(bend) * math.cos(turned[0])) ** 2)
         assert shafts[1].dq == pytest.approx(6.0 * ratio, rel=1e-4)
         assert max(cross.error) < 1e-12
         np.testing.assert_array_less(imbalance(world), 1e-9)
@@ -292,22 +332,35 @@ def ode_error(kind, time_step, duration):
     libode.set_gravity(world, 0.0, 0.0, -G)
     libode.set_cfm(world, 0.0)
     # a hinge-2 takes two bodies, the first of which is held
-    base, moved = (ode.add_body(world, MASS, np.diag(INERTIA), finite_rotation=True)
-                   for _ in range(2))
-    ode.place([base, moved], Motion(
-        com=np.array([ANCHOR, link.wc]), rotation=np.array([np.eye(3), link.R]),
-        velocity=np.array([np.zeros(3), link.v + np.cross(link.w, link.wc - link.p)]),
-        angular=np.array([np.zeros(3), link.w])))
+    base, moved = (
+        ode.add_body(world, MASS, np.diag(INERTIA), finite_rotation=True) for _ in range(2)
+    )
+    ode.place(
+        [base, moved],
+        Motion(
+            com=np.array([ANCHOR, link.wc]),
+            rotation=np.array([np.eye(3), link.R]),
+            velocity=np.array([np.zeros(3), link.v + np.cross(link.w, link.wc - link.p)]),
+            angular=np.array([np.zeros(3), link.w]),
+        ),
+    )
     name = kind.capitalize()
-    joint, holder = libode.create_joint[name](world, None), libode.create_joint['Fixed'](
-        world, None)
+    joint, holder = (
+        libode.create_joint[name](world, None),
+        libode.create_joint['Fixed'](world, None),
+    )
     libode.attach(holder, base, None)
     libode.set_fixed(holder)
     libode.attach(joint, base, moved)
     if kind != 'slider':
         libode.place_joint[f'{name}Anchor'](joint, *ANCHOR)
-    axes = {'Axis1': TILT @ X, 'Axis2': TILT @ Y} if kind in (
-        'universal', 'hinge2') else {} if kind == 'ball' else {'Axis': TILT @ X}
+    axes = (
+        {'Axis1': TILT @ X, 'Axis2': TILT @ Y}
+        if kind in ('universal', 'hinge2')
+        else {}
+        if kind == 'ball'
+        else {'Axis': TILT @ X}
+    )
     for which, axis in axes.items():
         libode.place_joint[f'{name}{which}'](joint, *axis)
     for _ in range(round(duration / time_step)):
@@ -319,8 +372,7 @@ def ode_error(kind, time_step, duration):
     return greatest(np.concatenate([motion.com[0], motion.rotation[0].ravel()]) - place(ours[1]))
 
 
-@pytest.mark.parametrize('kind', [
-    kind for kind in RATES if kind not in ('fixed', 'planar')])
+@pytest.mark.parametrize('kind', [kind for kind in RATES if kind not in ('fixed', 'planar')])
 def test_ode_tends_to_our_motion(kind):
     """See ODE come half as far from where we are with half the step, as its order is one."""
     coarse, fine = (ode_error(kind, time_step, 5.0) for time_step in (4e-4, 2e-4))

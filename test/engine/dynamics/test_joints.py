@@ -177,8 +177,7 @@ def test_stops_and_friction_of_a_whole_arm_agree_with_the_complementarity_condit
         links.append(link(f'l{k}', 1.5, (0, 0, 0.1), (0.02, 0.02, 0.01)))
         axis = (0, 1, 0) if k % 2 else (0, 0, 1)
         laws = LIMIT.format(-0.5, 0.5, 1e4) + f'<dynamics friction="{0.5 * (k + 1)}"/>'
-        joints.append(
-            joint(f'j{k}', parent, f'l{k}', 'revolute', axis, (0, 0, 0.2), inside=laws))
+        joints.append(joint(f'j{k}', parent, f'l{k}', 'revolute', axis, (0, 0, 0.2), inside=laws))
         parent = f'l{k}'
     world, arm = load(robot(*links, *joints))
     friction = 0.5 * np.arange(1, 8)
@@ -223,8 +222,14 @@ def gripper(offset=0.1, ratio=-2.0):
         link('a', 1.0, inertia=(0.1, 0.1, 0.1)),
         link('b', 1.0, inertia=(0.4, 0.4, 0.4)),
         joint('first', 'world', 'a', 'revolute', inside=LIMIT.format(-3, 3, 100)),
-        joint('second', 'world', 'b', 'revolute', xyz=(1, 0, 0),
-              inside=LIMIT.format(-9, 9, 100) + law),
+        joint(
+            'second',
+            'world',
+            'b',
+            'revolute',
+            xyz=(1, 0, 0),
+            inside=LIMIT.format(-9, 9, 100) + law,
+        ),
     )
 
 
@@ -269,11 +274,13 @@ def test_hold_locks_every_joint_exactly():
 
 def test_planar_joint_moves_in_its_plane():
     """Slide and turn freely, keeping the momentum."""
-    world, puck = load(robot(
-        link('world', 0.0),
-        link('puck', 2.0, (0.1, 0, 0), (0.1, 0.1, 0.1)),
-        joint('slide', 'world', 'puck', 'planar', (0, 0, 1)),
-    ))
+    world, puck = load(
+        robot(
+            link('world', 0.0),
+            link('puck', 2.0, (0.1, 0, 0), (0.1, 0.1, 0.1)),
+            joint('slide', 'world', 'puck', 'planar', (0, 0, 1)),
+        )
+    )
     slide = puck.joint('slide')
     slide.dq = [1.0, -0.5, 2.0]
     before, energy = world.momentum(), world.energy().total
@@ -288,11 +295,13 @@ def test_planar_joint_moves_in_its_plane():
 
 def test_floating_joint_is_a_body_of_its_own():
     """Let a link on a floating joint fall from where the joint puts it, with g exactly."""
-    world, ball = load(robot(
-        link('world', 0.0),
-        link('ball', 2.0),
-        joint('free', 'world', 'ball', 'floating', xyz=(1, 2, 3)),
-    ))
+    world, ball = load(
+        robot(
+            link('world', 0.0),
+            link('ball', 2.0),
+            joint('free', 'world', 'ball', 'floating', xyz=(1, 2, 3)),
+        )
+    )
     np.testing.assert_array_equal(ball.link('ball').p, (1, 2, 3))
     world.step(1000)
     np.testing.assert_allclose(ball.link('ball').p, (1, 2, 3 - 0.5 * 9.81), rtol=1e-12)

@@ -12,8 +12,10 @@ import sim_bridge as sb
 
 LIMIT = '<limit lower="-0.2" upper="0.3" effort="10" velocity="10"/>'
 FRICTION = '<dynamics friction="2.0"/>'
-SENSOR = ('<gazebo reference="joint"><sensor name="ft" type="force_torque"><force_torque/>'
-          '</sensor></gazebo>')
+SENSOR = (
+    '<gazebo reference="joint"><sensor name="ft" type="force_torque"><force_torque/>'
+    '</sensor></gazebo>'
+)
 
 
 def load(xml):
@@ -54,9 +56,20 @@ def test_stop_is_forgotten_by_whoever_leaves_it():
 
 def test_stop_holds_before_the_first_step():
     """Read rest where a loaded joint leans on its stop from the start."""
-    _, cart = load(robot(link('world', 0.0), link('body', 2.0),
-                         joint('joint', 'world', 'body', 'prismatic', (0, 0, 1),
-                               inside='<limit lower="0" upper="1" effort="9" velocity="9"/>')))
+    _, cart = load(
+        robot(
+            link('world', 0.0),
+            link('body', 2.0),
+            joint(
+                'joint',
+                'world',
+                'body',
+                'prismatic',
+                (0, 0, 1),
+                inside='<limit lower="0" upper="1" effort="9" velocity="9"/>',
+            ),
+        )
+    )
     assert cart.ddq[0] == 0.0
 
 
@@ -87,8 +100,9 @@ def test_effort_limit_applies_before_the_step():
 def test_impact_is_read_as_its_impulse(stopper):
     """Add up the readings of a force sensor while 2 kg at 1 m/s are stopped: 2 N s."""
     inside = {'stop': LIMIT, 'friction': '<dynamics friction="500"/>'}.get(stopper, '')
-    world, cart = load(rotor(kind='prismatic', inside=inside).replace(
-        '</robot>', SENSOR + '</robot>'))
+    world, cart = load(
+        rotor(kind='prismatic', inside=inside).replace('</robot>', SENSOR + '</robot>')
+    )
     cart.dq = [1.0]
     cart.hold = stopper == 'hold'
     impulse = 0.0
@@ -102,10 +116,15 @@ def test_impact_is_read_as_its_impulse(stopper):
 def test_held_mimic_pair_passes_newton():
     """Let reactions of a mimic pair agree with the motion of what each joint carries."""
     law = '<mimic joint="first" multiplier="-2" offset="0.1"/>'
-    world, body = load(robot(
-        link('world', 0.0), link('a', 1.0, (0.2, 0, 0)), link('b', 1.5, (0, 0.3, 0)),
-        joint('first', 'world', 'a', axis=(0, 1, 0)),
-        joint('second', 'world', 'b', axis=(1, 0, 0), xyz=(1, 0, 0), inside=law)))
+    world, body = load(
+        robot(
+            link('world', 0.0),
+            link('a', 1.0, (0.2, 0, 0)),
+            link('b', 1.5, (0, 0.3, 0)),
+            joint('first', 'world', 'a', axis=(0, 1, 0)),
+            joint('second', 'world', 'b', axis=(1, 0, 0), xyz=(1, 0, 0), inside=law),
+        )
+    )
     body.u = [0.7, -0.4]
     world.step(100)
     assert body.ddq[1] == pytest.approx(-2.0 * body.ddq[0], rel=1e-9)

@@ -15,11 +15,14 @@ G = 9.81
 TURNED = (0.2, -0.5, 0.3, 0.7874007874011811)
 """An orientation along no axis; x y z w."""
 INERTIA = np.array([[0.4, 0.05, -0.02], [0.05, 0.3, 0.03], [-0.02, 0.03, 0.5]])
+
+
 def floating(time_step=1e-3, gravity=(0, 0, 0), center=(0, 0, 0), **options):
     """Return a world with one turned body of 2 kg, and the body."""
     world = sb.World(time_step=time_step, gravity=gravity, **options)
     body = world.add_body(
-        sb.Box((1, 1, 1)), mass=2.0, inertia=INERTIA, center_of_mass=center, orientation=TURNED)
+        sb.Box((1, 1, 1)), mass=2.0, inertia=INERTIA, center_of_mass=center, orientation=TURNED
+    )
     return world, body
 
 
@@ -31,8 +34,9 @@ def resistance(each):
     added, drag = np.diag(each.mass_coefficients), np.diag(each.linear_velocity_damping)
     force = -each.m * R @ (added @ R.T @ a + drag @ R.T @ v)
     turn, twist = np.sqrt(each.inertia_coefficients), np.sqrt(each.angular_velocity_damping)
-    torque = -R @ (turn * (each.I @ (turn * (R.T @ each.dw)))
-                   + twist * (each.I @ (twist * (R.T @ each.w))))
+    torque = -R @ (
+        turn * (each.I @ (turn * (R.T @ each.dw))) + twist * (each.I @ (twist * (R.T @ each.w)))
+    )
     return force, torque, a
 
 
@@ -48,7 +52,8 @@ def test_damping_is_agx_formula():
     body.set_base_velocity(R @ velocity)
     world.step(50)
     np.testing.assert_allclose(
-        R.T @ body.root_link.v, velocity / (1.0 + 0.01 * rates) ** 50, rtol=1e-12, atol=1e-12)
+        R.T @ body.root_link.v, velocity / (1.0 + 0.01 * rates) ** 50, rtol=1e-12, atol=1e-12
+    )
     np.testing.assert_allclose(body.root_link.w, 0.0, atol=1e-12)
 
 
@@ -103,7 +108,7 @@ def test_spin_does_not_turn_the_drag():
     body.root_link.linear_velocity_damping = (20.0, 20.0, 20.0)
     body.set_base_velocity((1.0, 2.0, -1.0), (10.0, -30.0, 20.0))
     world.step(20)
-    slowed = np.array([1.0, 2.0, -1.0]) / 1.1 ** 20
+    slowed = np.array([1.0, 2.0, -1.0]) / 1.1**20
     np.testing.assert_allclose(body.root_link.v, slowed, rtol=1e-9)
 
 
@@ -149,8 +154,7 @@ def test_effective_inertia_is_by_axis():
     own.inertia_coefficients = (0.5, 2.0, 7.0)
     own.add_torque(own.R @ (1.0, -2.0, 3.0))
     effective = INERTIA + roots @ INERTIA @ roots
-    np.testing.assert_allclose(
-        effective @ own.R.T @ own.dw, (1.0, -2.0, 3.0), rtol=1e-12)
+    np.testing.assert_allclose(effective @ own.R.T @ own.dw, (1.0, -2.0, 3.0), rtol=1e-12)
 
 
 def test_weight_and_momentum_are_those_of_the_own_mass():
@@ -208,8 +212,12 @@ def test_reactions_balance_with_the_medium(free):
             f = each.m * a - weight - force
             inertia = each.R @ each.I @ each.R.T
             needed_f += f
-            needed_n += (inertia @ each.dw + np.cross(each.w, inertia @ each.w) - torque
-                         + np.cross(each.wc - pivot, f))
+            needed_n += (
+                inertia @ each.dw
+                + np.cross(each.w, inertia @ each.w)
+                - torque
+                + np.cross(each.wc - pivot, f)
+            )
         if name:
             force, torque = body.joint(name).reaction
             np.testing.assert_allclose(force, needed_f, atol=1e-10)

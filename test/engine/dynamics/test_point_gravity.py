@@ -14,8 +14,7 @@ import sim_bridge as sb
 def ball(gravity, position, velocity=(0.0, 0.0, 0.0), time_step=1e-3, **options):
     """Return a world with a ball that gravity pulls, and the ball."""
     world = sb.World(time_step=time_step, gravity=gravity, **options)
-    body = world.add_body(
-        sb.Sphere(0.1), mass=2.0, position=position, linear_velocity=velocity)
+    body = world.add_body(sb.Sphere(0.1), mass=2.0, position=position, linear_velocity=velocity)
     return world, body.root_link
 
 
@@ -23,14 +22,16 @@ def test_an_oscillation_follows_the_cosine_at_second_order():
     """Swing through the point by a = -x as cos t, with four times less error at half the step."""
     errors = []
     for time_step in (2e-3, 1e-3):
-        world, body = ball(sb.PointGravity((0.0, 1.0, 0.0), 1.0, 1.0), (1.0, 1.0, 0.0),
-                           time_step=time_step)
+        world, body = ball(
+            sb.PointGravity((0.0, 1.0, 0.0), 1.0, 1.0), (1.0, 1.0, 0.0), time_step=time_step
+        )
         world.step(round(5.0 / time_step))
         errors.append(np.linalg.norm(body.p - [math.cos(5.0), 1.0, 0.0]))
     assert errors[1] < 1e-6
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.01)
-    world, body = ball(sb.PointGravity((0.0, 1.0, 0.0), 1.0, 1.0), (1.0, 1.0, 0.0),
-                       integrator='rk5')
+    world, body = ball(
+        sb.PointGravity((0.0, 1.0, 0.0), 1.0, 1.0), (1.0, 1.0, 0.0), integrator='rk5'
+    )
     world.step(5000)
     assert abs(body.p - [math.cos(5.0), 1.0, 0.0]).max() < 1e-12
 
@@ -41,8 +42,9 @@ def test_an_orbit_closes():
     mu = (2.0 * math.pi / turn) ** 2
     near = 1.0 - eccentricity
     for start, speed in ((1.0, math.sqrt(mu)), (near, math.sqrt(mu * (2.0 / near - 1.0)))):
-        world, body = ball(sb.PointGravity(strength=mu, exponent=-2.0), (start, 0.0, 0.0),
-                           (0.0, speed, 0.0))
+        world, body = ball(
+            sb.PointGravity(strength=mu, exponent=-2.0), (start, 0.0, 0.0), (0.0, speed, 0.0)
+        )
         first = world.energy().total
         assert first == pytest.approx(-mu, rel=1e-12)
         world.step(6000)
@@ -62,9 +64,13 @@ def test_the_magnitude_is_the_same_everywhere():
 
 def test_joints_feel_it():
     """Pull each link of a chain at its centre of mass: as uniform gravity, from far away."""
-    text = robot(link('base'), link('a', com=(0.0, 0.1, -0.3)), link('b', com=(0.2, 0.0, -0.3)),
-                 joint('first', 'base', 'a', axis=(1, 0, 0)),
-                 joint('second', 'a', 'b', axis=(0, 1, 0), xyz=(0, 0, -0.5)))
+    text = robot(
+        link('base'),
+        link('a', com=(0.0, 0.1, -0.3)),
+        link('b', com=(0.2, 0.0, -0.3)),
+        joint('first', 'base', 'a', axis=(1, 0, 0)),
+        joint('second', 'a', 'b', axis=(0, 1, 0), xyz=(0, 0, -0.5)),
+    )
     far = 1e9
     found = []
     for gravity in ((0.0, 0.0, -9.81), sb.PointGravity((0.0, 0.0, -far), 9.81)):
@@ -74,8 +80,9 @@ def test_joints_feel_it():
         bias = sb.dynamics.bias_forces(arm)
         free = sb.dynamics.forward_dynamics(arm, np.zeros(2))
         world.step(300)
-        found.append(np.concatenate([
-            bias, free, arm.q, arm.dq, arm.ddq, arm.joint('first').reaction[0]]))
+        found.append(
+            np.concatenate([bias, free, arm.q, arm.dq, arm.ddq, arm.joint('first').reaction[0]])
+        )
     assert found[1] == pytest.approx(found[0], abs=1e-6)
 
 
@@ -86,8 +93,10 @@ def test_forces_at_any_configuration_are_the_slope_of_the_potential():
     q = sb.dynamics.random_configuration(robot, 7)
     slopes = []
     for change in 1e-6 * np.eye(len(sb.dynamics.velocity(robot))):
-        rise = [sb.dynamics.potential_energy(robot, sb.dynamics.integrate(robot, sign * change, q))
-                for sign in (1, -1)]
+        rise = [
+            sb.dynamics.potential_energy(robot, sb.dynamics.integrate(robot, sign * change, q))
+            for sign in (1, -1)
+        ]
         slopes.append((rise[0] - rise[1]) / 2e-6)
     forces = sb.dynamics.gravity_forces(robot, q)
     assert forces == pytest.approx(slopes, abs=1e-6)

@@ -93,7 +93,8 @@ def test_triangle_under_load():
     own = 1e-3 * G
     down = 5.0 * G + own
     np.testing.assert_allclose(
-        top.reaction[0], (-down * 0.8 / 0.6, 0.0, down + 0.5 * own), **CLOSE)
+        top.reaction[0], (-down * 0.8 / 0.6, 0.0, down + 0.5 * own), **CLOSE
+    )
     np.testing.assert_allclose(bottom.reaction[0], (down * 0.8 / 0.6, 0.0, 0.5 * own), **CLOSE)
     np.testing.assert_allclose(pin.reaction[0], (0.0, 0.0, 5.0 * G), **CLOSE)
     np.testing.assert_array_less(imbalance(world), 1e-9)
@@ -144,7 +145,8 @@ def linked(request):
     first = body(world, (0.0, 0.0, 1.0), turn((1, 1, 0), 0.4), 2.0, linear_velocity=0.3 * X)
     second = body(world, (0.4, 0.2, 1.1), turn((0, 1, 1), 0.9), 1.0)
     joint = world.add_joint(
-        'piston', first, second, (0.2, 0.1, 1.0), (1.0, 0.5, 0.2), tree=request.param)
+        'piston', first, second, (0.2, 0.1, 1.0), (1.0, 0.5, 0.2), tree=request.param
+    )
     slide, spin = joint.axes
     slide.control, slide.target_velocity, slide.max_effort = 'velocity', 0.5, 3.0
     slide.upper, spin.friction, spin.damping = 0.05, 0.02, 0.01
@@ -169,7 +171,8 @@ def test_feedback_is_equal_and_opposite(linked):
         np.testing.assert_allclose(force, link.m * (rate - world.gravity), atol=1e-9)
         inertia = link.R @ link.I @ link.R.T
         np.testing.assert_allclose(
-            torque, inertia @ link.dw + np.cross(link.w, inertia @ link.w), atol=1e-9)
+            torque, inertia @ link.dw + np.cross(link.w, inertia @ link.w), atol=1e-9
+        )
 
 
 def test_frames_and_points_agree(linked):
@@ -185,7 +188,8 @@ def test_frames_and_points_agree(linked):
         arm = joint.anchor2 - link.wc
         np.testing.assert_allclose(at_com[n], at_joint[n], atol=1e-12)
         np.testing.assert_allclose(
-            at_com[n + 1], at_joint[n + 1] + np.cross(arm, at_joint[n]), atol=1e-12)
+            at_com[n + 1], at_joint[n + 1] + np.cross(arm, at_joint[n]), atol=1e-12
+        )
 
 
 def test_shares_lie_along_their_axes(linked):
@@ -204,8 +208,10 @@ def test_shares_lie_along_their_axes(linked):
     assert abs(spin.friction_effort) == pytest.approx(0.02)
 
 
-@pytest.mark.parametrize(('what', 'arguments'), [
-    ('frame', {'frame': 'link'}), ('about', {'about': 'origin'}), ('part', {'part': 'spring'})])
+@pytest.mark.parametrize(
+    ('what', 'arguments'),
+    [('frame', {'frame': 'link'}), ('about', {'about': 'origin'}), ('part', {'part': 'spring'})],
+)
 def test_feedback_knows_its_words(linked, what, arguments):
     """Refuse others, naming them and the joint."""
     with pytest.raises(InvalidValueError, match=f"{what} = .*joint 'piston'"):

@@ -15,8 +15,9 @@ STIFFNESS = 3000.0
 
 def bounce(time_step, seconds=1.0):
     """Drop a ball on an undamped spring; return the greatest change of energy, and the depth."""
-    world = grounded({'stiffness': STIFFNESS, 'damping': 0.0, 'friction': 0.0},
-                     time_step=time_step)
+    world = grounded(
+        {'stiffness': STIFFNESS, 'damping': 0.0, 'friction': 0.0}, time_step=time_step
+    )
     ball = add_ball(world, lift=0.05)
     start, worst, deepest = world.energy().total, 0.0, 0.0
     for _ in range(round(seconds / time_step / 5)):
@@ -40,8 +41,11 @@ def test_a_ball_that_bounces_on_a_spring_keeps_its_energy():
 def test_a_bounce_loses_what_a_spring_at_the_end_of_a_step_loses():
     """Lose π ω h / 2 of the energy: such a spring damps as k h / 2, for half a period."""
     for time_step in (1e-3, 2.5e-4):
-        world = grounded({'stiffness': STIFFNESS, 'damping': 0.0, 'friction': 0.0},
-                         time_step=time_step, gravity=(0.0, 0.0, 0.0))
+        world = grounded(
+            {'stiffness': STIFFNESS, 'damping': 0.0, 'friction': 0.0},
+            time_step=time_step,
+            gravity=(0.0, 0.0, 0.0),
+        )
         ball = add_ball(world, lift=0.01)
         ball.set_base_velocity((0.0, 0.0, -1.0), (0.0, 0.0, 0.0))
         world.step(round(0.2 / time_step))
@@ -50,9 +54,14 @@ def test_a_bounce_loses_what_a_spring_at_the_end_of_a_step_loses():
         assert lost == pytest.approx(0.5 * np.pi * np.sqrt(STIFFNESS / 2.0) * time_step, rel=0.03)
 
 
-@pytest.mark.parametrize('law', [
-    {'stiffness': STIFFNESS, 'damping': 50.0}, {'erp': 0.3, 'cfm': 1e-4},
-    {'erp': 0.3, 'cfm': 1e-4, 'surface_layer': 1e-3}])
+@pytest.mark.parametrize(
+    'law',
+    [
+        {'stiffness': STIFFNESS, 'damping': 50.0},
+        {'erp': 0.3, 'cfm': 1e-4},
+        {'erp': 0.3, 'cfm': 1e-4, 'surface_layer': 1e-3},
+    ],
+)
 def test_what_presses_on_a_spring_at_rest_is_its_closed_form(law):
     """Find k x² / 2 in a ball's contact, k that of ERP and CFM where these are given."""
     world = grounded(law)
@@ -73,7 +82,9 @@ def test_a_face_of_many_corners_has_as_many_springs_as_steps_have():
     rim = np.stack([0.1 * np.cos(turns), 0.1 * np.sin(turns)], axis=1)
     prism = world.add_body(
         [sb.ConvexHull(np.concatenate([np.insert(rim, 2, z, axis=1) for z in (-0.05, 0.05)]))],
-        mass=2.0, position=(0.0, 0.0, 0.05))
+        mass=2.0,
+        position=(0.0, 0.0, 0.05),
+    )
     world.step(3000)
     forces = world.contacts.forces[:, 2]
     assert 1 < len(forces) < 24

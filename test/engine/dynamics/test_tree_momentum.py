@@ -18,16 +18,34 @@ GRAVITY = np.array([0.3, -0.2, -9.81])
 LIMITED = '<limit lower="-0.4" upper="0.5" effort="50" velocity="20"/>'
 LEGS = robot(
     link('trunk', 6.0, (0.01, 0.02, 0.03), (0.1, 0.2, 0.15)),
-    *(part for k, (x, y) in enumerate(((0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1)))
-      for part in (
-          link(f'thigh{k}', 1.0, (0.01, 0.0, -0.1), (0.01, 0.01, 0.002)),
-          joint(f'hip{k}', 'trunk', f'thigh{k}', 'revolute', (1, 0, 0), (x, y, -0.05),
-                inside=LIMITED + '<dynamics friction="0.3" damping="0.05"/>'),
-          link(f'shank{k}', 0.4, (0.0, 0.01, -0.12), (0.004, 0.004, 0.001)),
-          joint(f'knee{k}', f'thigh{k}', f'shank{k}', 'continuous', (0, 1, 0), (0, 0, -0.22)))),
+    *(
+        part
+        for k, (x, y) in enumerate(((0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1)))
+        for part in (
+            link(f'thigh{k}', 1.0, (0.01, 0.0, -0.1), (0.01, 0.01, 0.002)),
+            joint(
+                f'hip{k}',
+                'trunk',
+                f'thigh{k}',
+                'revolute',
+                (1, 0, 0),
+                (x, y, -0.05),
+                inside=LIMITED + '<dynamics friction="0.3" damping="0.05"/>',
+            ),
+            link(f'shank{k}', 0.4, (0.0, 0.01, -0.12), (0.004, 0.004, 0.001)),
+            joint(f'knee{k}', f'thigh{k}', f'shank{k}', 'continuous', (0, 1, 0), (0, 0, -0.22)),
+        )
+    ),
     link('tail', 0.5, (0.0, 0.0, 0.2), (0.003, 0.002, 0.001)),
-    joint('tail', 'trunk', 'tail', 'revolute', (0, 1, 0), (-0.3, 0.0, 0.0), inside=LIMITED
-          + '<mimic joint="hip0" multiplier="-1.5" offset="0.1"/>'),
+    joint(
+        'tail',
+        'trunk',
+        'tail',
+        'revolute',
+        (0, 1, 0),
+        (-0.3, 0.0, 0.0),
+        inside=LIMITED + '<mimic joint="hip0" multiplier="-1.5" offset="0.1"/>',
+    ),
 )
 
 
@@ -81,7 +99,8 @@ def test_quadruped_in_flight_keeps_momentum_by_pinocchio(time_step, tmp_path):
             one = twin.model.joints[twin.model.getJointId(name)]
             v[one.idx_v] = rate
             q[one.idx_q : one.idx_q + one.nq] = (
-                angle if one.nq == 1 else [np.cos(angle), np.sin(angle)])
+                angle if one.nq == 1 else [np.cos(angle), np.sin(angle)]
+            )
         total = pin.computeCentroidalMomentum(twin.model, twin.data, q, v)
         return total.linear.copy(), total.angular.copy(), twin.data.com[0].copy()
 
@@ -109,8 +128,15 @@ def flown(integrator, time_step, seconds=0.5):
     for k in range(3):
         parts += [
             link(f'l{k}', 1.0, (0.02, 0, -0.1), (0.01, 0.012, 0.005)),
-            joint(f'j{k}', parent, f'l{k}', 'continuous', (0, 1, 0) if k % 2 else (1, 0, 0),
-                  (0, 0, -0.2))]
+            joint(
+                f'j{k}',
+                parent,
+                f'l{k}',
+                'continuous',
+                (0, 1, 0) if k % 2 else (1, 0, 0),
+                (0, 0, -0.2),
+            ),
+        ]
         parent = f'l{k}'
     chain = world.load_urdf(robot(*parts))
     set_flying(chain, 4)
@@ -119,7 +145,8 @@ def flown(integrator, time_step, seconds=0.5):
     start = world.energy().total
     world.step(round(seconds / time_step))
     return np.concatenate([chain.q, chain.dq, chain.root_link.p, chain.root_link.v]), (
-        world.energy().total - start)
+        world.energy().total - start
+    )
 
 
 def test_steps_are_of_second_order_and_lose_less_energy():
@@ -173,8 +200,7 @@ def test_stops_friction_mimic_joints_holds_and_motors_are_within():
         np.testing.assert_allclose(now_angular, angular, atol=1e-12 * turn_scale + 1e-12)
     assert stops > 20
     assert sticks > 20
-    np.testing.assert_allclose(
-        legs.joint('tail').q, -1.5 * legs.joint('hip0').q + 0.1, atol=1e-12)
+    np.testing.assert_allclose(legs.joint('tail').q, -1.5 * legs.joint('hip0').q + 0.1, atol=1e-12)
 
 
 def test_contacts_within_a_robot_are_within():
@@ -202,6 +228,7 @@ def test_contacts_within_a_robot_are_within():
 
 def test_robots_that_collide_keep_their_sum():
     """Let two humanoids collide in space; the midpoint step loses a share of the momentum."""
+
     def lost(integrator):
         """Return by how much the sum of the momenta changes at most, and the greatest force."""
         world = sb.World(time_step=5e-3, gravity=(0.0, 0.0, 0.0), integrator=integrator)
@@ -217,8 +244,9 @@ def test_robots_that_collide_keep_their_sum():
                     each.u = 2.0 * np.sin(9.0 * world.time)
             world.step()
             now = world.momentum()
-            worst = max(worst, *np.abs(now.linear - start.linear),
-                        *np.abs(now.angular - start.angular))
+            worst = max(
+                worst, *np.abs(now.linear - start.linear), *np.abs(now.angular - start.angular)
+            )
             greatest = max(greatest, np.abs(world.contacts.forces).max(initial=0.0))
         return worst, greatest
 
@@ -262,8 +290,13 @@ def test_loops_are_within_or_keep_the_sum(is_closed):
         bars.append(body(world, middle, turn((0, 1, 0), 0.3 * k), 1.0 + 0.3 * k))
     for k in range(4):
         world.add_joint(
-            'hinge', bars[k], bars[(k + 1) % 4], anchor=corners[(k + 1) % 4], axis=(0, 1, 0),
-            tree=is_closed and k < 3)
+            'hinge',
+            bars[k],
+            bars[(k + 1) % 4],
+            anchor=corners[(k + 1) % 4],
+            axis=(0, 1, 0),
+            tree=is_closed and k < 3,
+        )
     bars[0].set_base_velocity((0.1, 0.2, 0.3), (0.4, 1.5, 0.3))
     world.step()
     start, moved = world.momentum(), world.energy().kinetic

@@ -45,8 +45,10 @@ def run(world, joint, duration):
 
 
 @both
-@pytest.mark.parametrize(('first', 'second'), [
-    ((30.0, 1.0), (50.0, 2.0)), ((0.0, 4.0), (80.0, 0.0)), ((200.0, 0.5), (0.0, 0.0))])
+@pytest.mark.parametrize(
+    ('first', 'second'),
+    [((30.0, 1.0), (50.0, 2.0)), ((0.0, 4.0), (80.0, 0.0)), ((200.0, 0.5), (0.0, 0.0))],
+)
 def test_two_servos_are_one_with_the_sum_of_gains(tree, first, second):
     """Swing as the one does, up to the square of the step."""
     apart = []
@@ -191,9 +193,18 @@ def test_a_motor_has_stops_of_its_own():
 
 
 @both
-@pytest.mark.parametrize(('kind', 'number'), [
-    ('hinge', 0), ('slider', 0), ('piston', 0), ('piston', 1), ('planar', 0), ('planar', 1),
-    ('planar', 2)])
+@pytest.mark.parametrize(
+    ('kind', 'number'),
+    [
+        ('hinge', 0),
+        ('slider', 0),
+        ('piston', 0),
+        ('piston', 1),
+        ('planar', 0),
+        ('planar', 1),
+        ('planar', 2),
+    ],
+)
 def test_each_axis_takes_a_motor(tree, kind, number):
     """Be at the same place at the same rate, and accelerate as a command on the axis itself."""
     reached = []
@@ -201,8 +212,7 @@ def test_each_axis_takes_a_motor(tree, kind, number):
         world = sb.World(gravity=(1.0, 2.0, -3.0))
         first = body(world, (0.0, 0.0, 1.0), mass=3.0)
         second = body(world, (0.4, 0.2, 1.1), mass=1.0)
-        joint = world.add_joint(
-            kind, first, second, (0.2, 0.1, 1.0), (1.0, 0.5, 0.2), tree=tree)
+        joint = world.add_joint(kind, first, second, (0.2, 0.1, 1.0), (1.0, 0.5, 0.2), tree=tree)
         axis = joint.axes[number]
         motor = world.add_motor(axis)
         (motor if on_motor else axis).u = 0.5
@@ -285,9 +295,15 @@ def test_snapshots_and_copies_know_them(tree):
 
 
 ENTRY = {
-    'name': 'drive', 'type': 'hinge_motor', 'link1': 'upper', 'link2': 'lower',
-    'position1': [0, 0, -0.4], 'axis': [0, 1, 0], 'limits': {'effort': 3, 'lower_effort': -1},
-    'dynamics': {'friction': 0.1, 'stiffness': 2.0, 'reference': 0.2}}
+    'name': 'drive',
+    'type': 'hinge_motor',
+    'link1': 'upper',
+    'link2': 'lower',
+    'position1': [0, 0, -0.4],
+    'axis': [0, 1, 0],
+    'limits': {'effort': 3, 'lower_effort': -1},
+    'dynamics': {'friction': 0.1, 'stiffness': 2.0, 'reference': 0.2},
+}
 
 
 def test_files_declare_motors():
@@ -295,10 +311,13 @@ def test_files_declare_motors():
     element = (
         '<sim_bridge><joint name="drive" type="hinge_motor"><link1 name="upper" xyz="0 0 -0.4"/>'
         '<link2 name="lower"/><axis xyz="0 1 0"/><limit effort="3" lower_effort="-1"/><dynamics '
-        'friction="0.1" stiffness="2" reference="0.2"/></joint></sim_bridge>')
+        'friction="0.1" stiffness="2" reference="0.2"/></joint></sim_bridge>'
+    )
     text = double_pendulum()
-    for robot in (sb.World().load_urdf(text, extra_joints={'joints': [ENTRY]}),
-                  sb.World().load_urdf(text.replace('</robot>', f'{element}</robot>'))):
+    for robot in (
+        sb.World().load_urdf(text, extra_joints={'joints': [ENTRY]}),
+        sb.World().load_urdf(text.replace('</robot>', f'{element}</robot>')),
+    ):
         motor = robot.joint('drive')
         assert (motor.lower_effort_limit, motor.effort_limit) == (-1.0, 3.0)
         assert (motor.friction, motor.stiffness, motor.reference) == (0.1, 2.0, 0.2)

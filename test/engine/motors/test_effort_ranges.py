@@ -31,8 +31,10 @@ both = pytest.mark.parametrize('tree', [True, False], ids=['tree', 'rows'])
 
 
 @both
-@pytest.mark.parametrize(('u', 'applied'), [
-    (50.0, MOST), (-50.0, LEAST), (-20.0, -20.0), (7.0, 7.0), (math.nextafter(MOST, 20), MOST)])
+@pytest.mark.parametrize(
+    ('u', 'applied'),
+    [(50.0, MOST), (-50.0, LEAST), (-20.0, -20.0), (7.0, 7.0), (math.nextafter(MOST, 20), MOST)],
+)
 def test_commands_are_clamped_to_either_limit(tree, u, applied):
     """Gain v = F t / m by the clamped command, which is what is read then."""
     world, joint = slid(tree)
@@ -120,8 +122,9 @@ def test_unlimited_one_way_keeps_its_velocity_that_way_alone(tree):
     for load in (0.0, -500.0, 2.0):
         push(world, link, load * X, 20)
         assert joint.dq == pytest.approx(1.0, abs=1e-12)
-        assert joint.motor_effort == pytest.approx(-load + (M / 1e-3 if load == 0.0 else 0.0) * (
-            world.step_count == 1), abs=1e-6)
+        assert joint.motor_effort == pytest.approx(
+            -load + (M / 1e-3 if load == 0.0 else 0.0) * (world.step_count == 1), abs=1e-6
+        )
     push(world, link, 7.0 * X, 50)
     assert joint.dq == pytest.approx(1.0 + (7.0 - 3.0) / M * 0.05, rel=1e-9)
     assert joint.motor_effort == -3.0
@@ -181,8 +184,10 @@ def test_descriptions_have_a_range():
     description = sb.load_description(double_pendulum())
     first, *rest = description.joints.values()
     limits = replace(first.limits, effort=8.0, lower_effort=-3.0)
-    described = replace(description, joints={
-        first.name: replace(first, limits=limits), **{each.name: each for each in rest}})
+    described = replace(
+        description,
+        joints={first.name: replace(first, limits=limits), **{each.name: each for each in rest}},
+    )
     robot = sb.World().add_robot(described)
     joint = robot.joint(first.name)
     assert (joint.lower_effort_limit, joint.effort_limit) == (-3.0, 8.0)
@@ -190,26 +195,48 @@ def test_descriptions_have_a_range():
     assert robot.effort_limits[0] == 8.0
 
 
-@pytest.mark.parametrize(('given', 'expected'), [
-    ({'effort': 8, 'lower_effort': -3}, (-3.0, 8.0)), ({'effort': 8}, (-8.0, 8.0)),
-    ({'effort': 8, 'lower_effort': 0}, (0.0, 8.0)), ({'lower_effort': -3}, (-3.0, math.inf))])
+@pytest.mark.parametrize(
+    ('given', 'expected'),
+    [
+        ({'effort': 8, 'lower_effort': -3}, (-3.0, 8.0)),
+        ({'effort': 8}, (-8.0, 8.0)),
+        ({'effort': 8, 'lower_effort': 0}, (0.0, 8.0)),
+        ({'lower_effort': -3}, (-3.0, math.inf)),
+    ],
+)
 def test_files_of_loop_joints_have_a_range(given, expected):
     """Read it from YAML and from a URDF's extension."""
-    extra = {'name': 'l', 'type': 'hinge', 'link1': 'lower', 'link2': 'world', 'axis': [0, 1, 0],
-             'limits': given}
+    extra = {
+        'name': 'l',
+        'type': 'hinge',
+        'link1': 'lower',
+        'link2': 'world',
+        'axis': [0, 1, 0],
+        'limits': given,
+    }
     words = ' '.join(f'{key}="{value}"' for key, value in given.items())
-    element = (f'<sim_bridge><joint name="l" type="hinge"><link1 name="lower"/><link2 '
-               f'name="world"/><axis xyz="0 1 0"/><limit {words}/></joint></sim_bridge>')
+    element = (
+        f'<sim_bridge><joint name="l" type="hinge"><link1 name="lower"/><link2 '
+        f'name="world"/><axis xyz="0 1 0"/><limit {words}/></joint></sim_bridge>'
+    )
     text = double_pendulum()
-    for robot in (sb.World().load_urdf(text, extra_joints={'joints': [extra]}),
-                  sb.World().load_urdf(text.replace('</robot>', f'{element}</robot>'))):
+    for robot in (
+        sb.World().load_urdf(text, extra_joints={'joints': [extra]}),
+        sb.World().load_urdf(text.replace('</robot>', f'{element}</robot>')),
+    ):
         joint = robot.joint('l')
         assert (joint.lower_effort_limit, joint.effort_limit) == expected
 
 
-@pytest.mark.parametrize(('name', 'wrong'), [
-    ('lower_effort_limit', 1.0), ('lower_effort_limit', math.nan), ('min_effort', 0.5),
-    ('min_effort', 'much')])
+@pytest.mark.parametrize(
+    ('name', 'wrong'),
+    [
+        ('lower_effort_limit', 1.0),
+        ('lower_effort_limit', math.nan),
+        ('min_effort', 0.5),
+        ('min_effort', 'much'),
+    ],
+)
 def test_wrong_limits_are_named(name, wrong):
     """Refuse a least effort above 0, and keep what there was."""
     _, joint = slid(True)

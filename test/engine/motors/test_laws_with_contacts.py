@@ -243,10 +243,14 @@ def test_motors_with_one_bound(least, most, tree):
 def test_joints_locked_by_friction_without_a_bound(tree):
     """Lock hinges by infinite friction, of the walker and of others, as laws join the contacts."""
     world, hinges = hinged_walker(tree)
-    boxes = [world.add_body([sb.Box((0.1, 0.1, 0.1))], mass=1.0, position=(3.0 + x, 0.0, 5.0))
-             for x in (0.0, 0.3)]
-    locked = [hinges.pop(0), world.add_joint(
-        'hinge', *boxes, (3.15, 0.0, 5.0), axis=(0.0, 1.0, 0.0), tree=tree)]
+    boxes = [
+        world.add_body([sb.Box((0.1, 0.1, 0.1))], mass=1.0, position=(3.0 + x, 0.0, 5.0))
+        for x in (0.0, 0.3)
+    ]
+    locked = [
+        hinges.pop(0),
+        world.add_joint('hinge', *boxes, (3.15, 0.0, 5.0), axis=(0.0, 1.0, 0.0), tree=tree),
+    ]
     for hinge in locked:
         hinge.friction = np.inf
     for hinge in hinges:
@@ -280,8 +284,13 @@ def test_arms_on_the_ground_beside_axes_that_pivot():
     """Move arms that touch nothing as alone, while axes with bearings pivot around contacts."""
     world, hinges = hinged_walker(False)
     alone = sb.World(time_step=H)
-    arms = [each.load_urdf(path_of('quadruped'), fixed_base=True, position=(6.0, 0.0, 3.0 * k),
-                           name=f'arm{k}') for each in (world, alone) for k in (1, 2)]
+    arms = [
+        each.load_urdf(
+            path_of('quadruped'), fixed_base=True, position=(6.0, 0.0, 3.0 * k), name=f'arm{k}'
+        )
+        for each in (world, alone)
+        for k in (1, 2)
+    ]
     for hinge in hinges:
         hinge.friction, hinge.bearing_friction = 0.0, 0.2
         hinge.control, hinge.max_effort = 'velocity', 20.0

@@ -68,8 +68,10 @@ def test_motor_brakes_both_ways():
         assert axis.motor_effort == -4.0 * sign
 
 
-@pytest.mark.parametrize(('strength', 'expected'), [
-    (1.9, (0.0, 1.9, -1.9)), (5.0, (1.0, 2.0, -2.0)), (2.0, (0.0, 2.0, -2.0))])
+@pytest.mark.parametrize(
+    ('strength', 'expected'),
+    [(1.9, (0.0, 1.9, -1.9)), (5.0, (1.0, 2.0, -2.0)), (2.0, (0.0, 2.0, -2.0))],
+)
 def test_friction_and_motor_are_two_kinks_of_one_law(strength, expected):
     """Stick where the motor is weaker than the friction, else reach the target and pay for it."""
     world, body, axis = cart(friction=2.0)
@@ -295,8 +297,10 @@ def test_coupled_arm_follows_a_trajectory_by_position_control():
         axis.control = 'position'
     for k in range(1, 1000):
         t = k * 1e-3
-        arm.command_position([math.sin(3 * t), 1 - math.cos(5 * t)],
-                             velocities=[3 * math.cos(3 * t), 5 * math.sin(5 * t)])
+        arm.command_position(
+            [math.sin(3 * t), 1 - math.cos(5 * t)],
+            velocities=[3 * math.cos(3 * t), 5 * math.sin(5 * t)],
+        )
         world.step()
         if k > 10:
             assert arm.q == pytest.approx([math.sin(3 * t), 1 - math.cos(5 * t)], abs=2e-7)
@@ -333,11 +337,15 @@ def test_motor_of_a_followed_joint_moves_both():
     """Feel the follower's load through the law."""
     law = '<mimic joint="first" multiplier="-2" offset="0.1"/>'
     world = sb.World()
-    pair = world.load_urdf(robot(
-        link('world', 0.0), link('a', 1.0, inertia=(0.1, 0.1, 0.1)),
-        link('b', 1.0, inertia=(0.4, 0.4, 0.4)),
-        joint('first', 'world', 'a'),
-        joint('second', 'world', 'b', xyz=(1, 0, 0), inside=law)))
+    pair = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('a', 1.0, inertia=(0.1, 0.1, 0.1)),
+            link('b', 1.0, inertia=(0.4, 0.4, 0.4)),
+            joint('first', 'world', 'a'),
+            joint('second', 'world', 'b', xyz=(1, 0, 0), inside=law),
+        )
+    )
     axis = pair.joint('first')
     axis.control, axis.target_velocity, axis.max_effort = 'velocity', 0.5, 3.0
     world.step(100)

@@ -13,21 +13,37 @@ from robots import joint, link, robot
 import sim_bridge as sb
 
 SOLVERS = ('direct', 'iterative', 'split')
-PUSHER = ('<link name="pusher"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" '
-          'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
-          '<box size="0.1 0.1 0.05"/></geometry></collision></link>')
+PUSHER = (
+    '<link name="pusher"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" '
+    'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
+    '<box size="0.1 0.1 0.05"/></geometry></collision></link>'
+)
 
 
 def press(solver):
     """Return a world with ground, and a block on a vertical rail that its joint can press down."""
     world = grounded({'friction': 0.5}, solver=solver)
-    block = ('<link name="block"><inertial><mass value="2"/><inertia ixx="0.01" iyy="0.01" '
-             'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
-             '<box size="0.2 0.2 0.2"/></geometry></collision></link>')
-    robot_ = world.load_urdf(robot(
-        link('world', 0.0), block,
-        joint('joint', 'world', 'block', 'prismatic', (0, 0, 1), (0, 0, 0.12),
-              inside=LIMIT.format(-1, 1, 1e9, 10)), name='press'))
+    block = (
+        '<link name="block"><inertial><mass value="2"/><inertia ixx="0.01" iyy="0.01" '
+        'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
+        '<box size="0.2 0.2 0.2"/></geometry></collision></link>'
+    )
+    robot_ = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            block,
+            joint(
+                'joint',
+                'world',
+                'block',
+                'prismatic',
+                (0, 0, 1),
+                (0, 0, 0.12),
+                inside=LIMIT.format(-1, 1, 1e9, 10),
+            ),
+            name='press',
+        )
+    )
     return world, robot_, robot_.joint('joint')
 
 
@@ -60,13 +76,21 @@ def test_motor_presses_on_the_ground_with_its_strength(solver):
 def test_stiff_arm_presses_on_the_ground_until_its_weakest_joint_yields(solver):
     """Let position motors meet the ground as their bounded strength allows, and no wall."""
     world = grounded({'friction': 0.0}, solver=solver)
-    tip = ('<link name="tip"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01" '
-           'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0.3 0 0"/>'
-           '<geometry><sphere radius="0.05"/></geometry></collision></link>')
-    arm = world.load_urdf(robot(
-        link('world', 0.0), link('upper', 1.0), tip,
-        joint('a', 'world', 'upper', axis=(0, 1, 0), xyz=(0, 0, 0.3)),
-        joint('b', 'upper', 'tip', axis=(0, 1, 0), xyz=(0.4, 0, 0)), name='arm'))
+    tip = (
+        '<link name="tip"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01" '
+        'izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0.3 0 0"/>'
+        '<geometry><sphere radius="0.05"/></geometry></collision></link>'
+    )
+    arm = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('upper', 1.0),
+            tip,
+            joint('a', 'world', 'upper', axis=(0, 1, 0), xyz=(0, 0, 0.3)),
+            joint('b', 'upper', 'tip', axis=(0, 1, 0), xyz=(0.4, 0, 0)),
+            name='arm',
+        )
+    )
     for axis, strength in zip(arm.joints, (1000.0, 30.0), strict=True):
         axis.control, axis.max_effort = 'position', strength
         axis.velocity_limit = 0.2
@@ -87,12 +111,24 @@ def test_stiff_arm_presses_on_the_ground_until_its_weakest_joint_yields(solver):
 def test_joint_stuck_by_friction_yields_to_what_is_pushed_against_it():
     """Slide ahead of a kinematic body as if friction were the only thing that holds it."""
     world = sb.World()
-    body = world.load_urdf(robot(
-        link('world', 0.0), PUSHER,
-        joint('joint', 'world', 'pusher', 'prismatic', (1, 0, 0),
-              inside=LIMIT.format(-9, 9, 1e9, 10) + FRICTION.format(4.0)), name='slide'))
+    body = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            PUSHER,
+            joint(
+                'joint',
+                'world',
+                'pusher',
+                'prismatic',
+                (1, 0, 0),
+                inside=LIMIT.format(-9, 9, 1e9, 10) + FRICTION.format(4.0),
+            ),
+            name='slide',
+        )
+    )
     ram = world.add_body(
-        sb.Box((0.1, 0.1, 0.1)), motion='kinematic', position=(-0.2, 0.0, 0.0), name='ram')
+        sb.Box((0.1, 0.1, 0.1)), motion='kinematic', position=(-0.2, 0.0, 0.0), name='ram'
+    )
     ram.set_base_velocity((0.1, 0.0, 0.0))
     world.step(2000)
     assert body.dq[0] == pytest.approx(0.1, rel=1e-9)
@@ -103,10 +139,22 @@ def test_joint_stuck_by_friction_yields_to_what_is_pushed_against_it():
 def test_motor_that_wakes_what_it_touches():
     """Push a block that has fallen asleep; sleep with the motor off, wake with its command."""
     world = grounded(sleep=True)
-    body = world.load_urdf(robot(
-        link('world', 0.0), PUSHER,
-        joint('joint', 'world', 'pusher', 'prismatic', (1, 0, 0), (-0.4, 0, 0.05),
-              inside=LIMIT.format(-1, 9, 1e9, 10)), name='pusher'))
+    body = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            PUSHER,
+            joint(
+                'joint',
+                'world',
+                'pusher',
+                'prismatic',
+                (1, 0, 0),
+                (-0.4, 0, 0.05),
+                inside=LIMIT.format(-1, 9, 1e9, 10),
+            ),
+            name='pusher',
+        )
+    )
     block = add_block(world, size=(0.4, 0.4, 0.1))
     axis = body.joint('joint')
     axis.control, axis.target_velocity = 'velocity', 0.3
@@ -124,10 +172,22 @@ def test_motor_that_wakes_what_it_touches():
 def test_motor_pushes_a_block_against_its_friction(solver):
     """Give μ times the load while a block slides ahead of it at the target's velocity."""
     world = grounded({'friction': 0.5}, solver=solver)
-    body = world.load_urdf(robot(
-        link('world', 0.0), PUSHER,
-        joint('joint', 'world', 'pusher', 'prismatic', (1, 0, 0), (-0.4, 0, 0.05),
-              inside=LIMIT.format(-1, 9, 1e9, 10)), name='pusher'))
+    body = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            PUSHER,
+            joint(
+                'joint',
+                'world',
+                'pusher',
+                'prismatic',
+                (1, 0, 0),
+                (-0.4, 0, 0.05),
+                inside=LIMIT.format(-1, 9, 1e9, 10),
+            ),
+            name='pusher',
+        )
+    )
     add_block(world, size=(0.4, 0.4, 0.1))
     axis = body.joint('joint')
     axis.control, axis.target_velocity = 'velocity', 0.3

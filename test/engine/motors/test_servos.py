@@ -101,7 +101,6 @@ def test_servo_starts_against_friction_and_from_a_stop(lock, strength, tree):
     assert joint.q == pytest.approx(-0.5 * start * 0.05**2, rel=0.12)
 
 
-
 def test_servo_sags_under_a_load_and_leans_on_a_stop():
     """Balance kp (target - q) with the load, and the stop with what is beyond it."""
     world, body, axis = cart(upper=0.3)
@@ -122,7 +121,8 @@ def mujoco_path(kinds):
     """Return MuJoCo's angles of the double pendulum every 10 ms, with actuators of two kinds."""
     actuators = {
         'velocity': '<velocity joint="{}" kv="3" forcerange="-4 4" forcelimited="true"/>',
-        'position': '<position joint="{}" kp="60" kv="2" forcerange="-4 4" forcelimited="true"/>'}
+        'position': '<position joint="{}" kp="60" kv="2" forcerange="-4 4" forcelimited="true"/>',
+    }
     lines = ''.join(actuators[kind].format(name) for kind, name in zip(kinds, 'ab', strict=True))
     model = mujoco.MjModel.from_xml_string(f"""
         <mujoco><compiler angle="radian"/><option timestep="2e-5" integrator="RK4"/>

@@ -42,10 +42,20 @@ def test_stops_give_back_their_share_of_the_velocity(bounce):
 def test_dropped_cart_loses_energy_by_the_restitution():
     """Drop a cart on its stop: each hop is bounce² times as high as the last, then it rests."""
     world = sb.World(time_step=1e-4)
-    body = world.load_urdf(robot(
-        link('world', 0.0), link('body', MASS),
-        joint('joint', 'world', 'body', 'prismatic', (0, 0, 1), inside=(
-            '<limit lower="0" upper="9" effort="9" velocity="9"/>'))))
+    body = world.load_urdf(
+        robot(
+            link('world', 0.0),
+            link('body', MASS),
+            joint(
+                'joint',
+                'world',
+                'body',
+                'prismatic',
+                (0, 0, 1),
+                inside=('<limit lower="0" upper="9" effort="9" velocity="9"/>'),
+            ),
+        )
+    )
     axis = body.joint('joint')
     axis.bounce = 0.7
     body.q = [0.5]

@@ -14,6 +14,7 @@ import sim_bridge as sb
 if TYPE_CHECKING:
     from typing_extensions import assert_type
 else:
+
     def assert_type(value: object, kind: Any) -> None:
         """Raise AssertionError for a value that is not what type checkers take it for."""
         if get_origin(kind) is np.ndarray:
@@ -21,6 +22,7 @@ else:
             assert value.dtype == get_args(get_args(kind)[1])[0]
         else:
             assert isinstance(value, get_origin(kind) or kind)
+
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -118,9 +120,14 @@ def use_shapes(world: sb.World) -> sb.Robot:
     """Make bodies of all shapes, of lists, tuples and arrays."""
     size = np.array([0.1, 0.2, 0.3])
     shapes: list[sb.Shape | sb.Placed] = [
-        sb.Box(size), sb.Box([1, 1, 1]), sb.Ellipsoid((0.1, 0.2, 0.3)), sb.Sphere(0.1),
+        sb.Box(size),
+        sb.Box([1, 1, 1]),
+        sb.Ellipsoid((0.1, 0.2, 0.3)),
+        sb.Sphere(0.1),
         sb.Placed(sb.Cylinder(0.1, 0.2), position=size, groups=['wheels']),
-        sb.ConvexHull(np.eye(3)), sb.ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0]])]
+        sb.ConvexHull(np.eye(3)),
+        sb.ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0]]),
+    ]
     assert_type(sb.Box(size).size, tuple[float, float, float])
     assert_type(sb.Placed(sb.Sphere(1.0)).groups, frozenset[str])
     mesh = sb.TriangleMesh(np.eye(3), [[0, 1, 2]])
@@ -131,16 +138,27 @@ def use_shapes(world: sb.World) -> sb.Robot:
     world.add_body(ground, motion='static', position=[0.0, 0.0, -1.0])
     rubber = sb.Material('rubber', friction=0.9)
     body = world.add_body(
-        shapes, mass=1.0, inertia=np.eye(3), center_of_mass=[0, 0, 0], material=rubber,
-        position=np.array([0.0, 0.0, 3.0]), orientation=[0, 0, 0, 1], linear_velocity=np.zeros(3))
+        shapes,
+        mass=1.0,
+        inertia=np.eye(3),
+        center_of_mass=[0, 0, 0],
+        material=rubber,
+        position=np.array([0.0, 0.0, 3.0]),
+        orientation=[0, 0, 0, 1],
+        linear_velocity=np.zeros(3),
+    )
     body.set_base_pose(body.root_link.p, np.array([0, 0, 0, 1]))
     body.set_base_velocity([0.0, 0.0, 0.1])
     world.gravity = [0.0, 0.0, -1.6]
     down = world.gravity
     assert isinstance(down, np.ndarray) and down.tolist() == [0.0, 0.0, -1.6]
     world.set_contact_material(rubber, 'default', sb.ContactMaterial.from_ode(mu=0.5))
-    gap = sb.distance(sb.Sphere(1.0), ([0, 0, 0], [0, 0, 0, 1]),
-                      sb.Sphere(1.0), (np.array([3, 0, 0]), (0, 0, 0, 1)))
+    gap = sb.distance(
+        sb.Sphere(1.0),
+        ([0, 0, 0], [0, 0, 0, 1]),
+        sb.Sphere(1.0),
+        (np.array([3, 0, 0]), (0, 0, 0, 1)),
+    )
     assert_type(gap.distance, float)
     assert_type(gap.normal, Floats)
     assert_type(world.overlaps(sb.Sphere(1.0), body.root_link.p), list[sb.Geometry])
@@ -245,7 +263,8 @@ def main() -> None:
     assert_type(description, sb.RobotDescription)
     world = sb.World(1e-3, gravity=np.array([0, 0, -9.81]), sleep=sb.Sleep())
     arm = world.add_robot(
-        description, 'arm', fixed_base=True, position=np.zeros(3), joint_positions={})
+        description, 'arm', fixed_base=True, position=np.zeros(3), joint_positions={}
+    )
     copied = world.add_copy(arm, position=[2.0, 0.0, 0.0])
     assert_type(copied, sb.Robot)
     use_robot(world, arm)

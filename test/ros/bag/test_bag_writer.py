@@ -76,11 +76,20 @@ def test_messages_wait_as_long_as_the_summary_is_large(tmp_path, monkeypatch, su
 
     write = McapFile.add_chunk
     monkeypatch.setattr(McapFile, 'add_chunk', add_chunk)
-    monkeypatch.setattr(McapFile, 'summary_size', property(
-        lambda file: summary, lambda file, value: None), raising=False)
+    monkeypatch.setattr(
+        McapFile,
+        'summary_size',
+        property(lambda file: summary, lambda file, value: None),
+        raising=False,
+    )
     ready = threading.Event()
-    monkeypatch.setattr(bag_writer, 'time', SimpleNamespace(
-        monotonic=lambda: clock.now, sleep=lambda s: ready.wait(PATIENCE_S) and sleep(s)))
+    monkeypatch.setattr(
+        bag_writer,
+        'time',
+        SimpleNamespace(
+            monotonic=lambda: clock.now, sleep=lambda s: ready.wait(PATIENCE_S) and sleep(s)
+        ),
+    )
     made = Recorder(tmp_path / 'bag')
     made.add_topic(Topic('/a', STRING, '', ''))
     ready.set()
@@ -154,8 +163,12 @@ def test_topics_are_opened_while_the_disk_is_stuck(tmp_path, disk):
     made.close()
     assert made.error is None
     assert [(each.topic, each.data) for each in read_bag(tmp_path / 'bag')] == [
-        ('/a', b'first'), ('/other_2', b'/other_2'), ('/other_1', b'/other_1'),
-        ('/other_0', b'/other_0'), ('/a', b'/a')]
+        ('/a', b'first'),
+        ('/other_2', b'/other_2'),
+        ('/other_1', b'/other_1'),
+        ('/other_0', b'/other_0'),
+        ('/a', b'/a'),
+    ]
 
 
 @pytest.mark.parametrize('waits', [False, True])
@@ -163,7 +176,8 @@ def test_a_stuck_disk_holds_up_no_end(tmp_path, disk, waits):
     """Leave after a while and say how many messages are lost; write them should it awake."""
     errors = []
     made, outlet = stuck_recording(
-        tmp_path / 'bag', disk, close_s=0.1, waits=waits, on_error=errors.append)
+        tmp_path / 'bag', disk, close_s=0.1, waits=waits, on_error=errors.append
+    )
     for _ in range(9):
         outlet.publish(b'later')
     made.close()

@@ -18,13 +18,16 @@ def test_replay_reads_a_project_and_all_its_files(tmp_path, repository):
     """Replay a world of a project; notice a body file of it, and a sub-body, that has changed."""
     for name in ('floor.body', 'materials.yaml', 'yard.cnoid'):
         shutil.copy(Path(repository, 'config', 'yard', name), tmp_path)
-    (tmp_path / 'yard.cnoid').write_text((tmp_path / 'yard.cnoid').read_text().replace(
-        '../../urdf/crawler_vehicle.body', 'tank.body').replace('../../urdf', str(
-            Path(repository, 'urdf'))))
+    (tmp_path / 'yard.cnoid').write_text(
+        (tmp_path / 'yard.cnoid')
+        .read_text()
+        .replace('../../urdf/crawler_vehicle.body', 'tank.body')
+        .replace('../../urdf', str(Path(repository, 'urdf')))
+    )
     shutil.copy(Path(repository, 'urdf', 'crawler_vehicle.body'), tmp_path / 'inner.body')
     (tmp_path / 'tank.body').write_text(
-        'format: ChoreonoidBody\nformatVersion: 2.0\n'
-        'links: [{type: SubBody, uri: inner.body}]\n')
+        'format: ChoreonoidBody\nformatVersion: 2.0\nlinks: [{type: SubBody, uri: inner.body}]\n'
+    )
     run = start_recording(tmp_path / 'bag', robot='', world=str(tmp_path / 'yard.cnoid'))
     run.run(0.1, no_progress)
     verdict = replay(tmp_path / 'bag')

@@ -29,8 +29,12 @@ def whole(request, tmp_path_factory) -> Path:
     table = folder / 'commands.csv'
     table.write_text('time,elbow\n0,1\n0.01,2\n')
     run = start_recording(
-        folder / 'bag', commands=table, record_compression=request.param,
-        record_split_duration=0.025, record_topics=['joint_states'])
+        folder / 'bag',
+        commands=table,
+        record_compression=request.param,
+        record_split_duration=0.025,
+        record_topics=['joint_states'],
+    )
     run.run(1e-3 * STEPS, no_progress)
     return folder / 'bag'
 
@@ -121,9 +125,22 @@ def test_a_replay_of_a_damaged_chunk_is_no_same(whole, tmp_path, share, capsys):
     assert 'different' not in told.out
     # the first file has 25 steps
     assert '25 control steps' in told.out
-    assert f"{str(bag / 'bag_1.mcap')!r}: the chunk at byte {at} " in told.err
-    assert main(['record', 'double_pendulum', '-o', str(tmp_path / 'new'), '--duration', '0.01',
-                 '--commands', str(bag)]) == 2
+    assert f'{str(bag / "bag_1.mcap")!r}: the chunk at byte {at} ' in told.err
+    assert (
+        main(
+            [
+                'record',
+                'double_pendulum',
+                '-o',
+                str(tmp_path / 'new'),
+                '--duration',
+                '0.01',
+                '--commands',
+                str(bag),
+            ]
+        )
+        == 2
+    )
     assert f'the chunk at byte {at} ' in capsys.readouterr().err
     assert not (tmp_path / 'new').exists()
 

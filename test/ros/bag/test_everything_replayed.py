@@ -15,7 +15,8 @@ def test_everything_is_replayed_to_the_same_bits(tmp_path):
     """Change settings, fields, rest, masses, shapes and ground in a run, go back, and replay."""
     (tmp_path / 'scene.yaml').write_text(SCENE)
     run = start_recording(
-        tmp_path / 'bag', robot='', world=str(tmp_path / 'scene.yaml'), record_hash_period=0.01)
+        tmp_path / 'bag', robot='', world=str(tmp_path / 'scene.yaml'), record_hash_period=0.01
+    )
     simulator, saved = run.simulator, {}
     between = {
         20: lambda: simulator.configure({'solver': 'split', 'gravity': [0.3, 0.0, -9.0]}),
@@ -25,7 +26,8 @@ def test_everything_is_replayed_to_the_same_bits(tmp_path):
         180: lambda: simulator.configure({'sleep': False, 'integrator': 'rk5'}),
         185: lambda: simulator.change(
             '{foam: {disabled: false}, ring: {shapes: {ring_collision_0: {position: [0, 0, 0.1]}},'
-            ' sleep: false}, cart: {joints: {}, mass: 20}}'),
+            ' sleep: false}, cart: {joints: {}, mass: 20}}'
+        ),
         190: lambda: simulator.set_force_fields('{}'),
         210: lambda: simulator.restore(saved['a'], clock=False),
         230: lambda: simulator.reset(clock=False),
@@ -38,11 +40,19 @@ def test_everything_is_replayed_to_the_same_bits(tmp_path):
             assert simulator.world.broken_joints == ['latch']
         if step == 205:
             assert simulator.settings == {
-                'solver': 'split', 'integrator': 'rk5', 'sleep': False, 'force_fields': '{}',
-                'gravity': (0.3, 0.0, -9.0)}
+                'solver': 'split',
+                'integrator': 'rk5',
+                'sleep': False,
+                'force_fields': '{}',
+                'gravity': (0.3, 0.0, -9.0),
+            }
     assert simulator.settings == {
-        'solver': 'split', 'integrator': 'midpoint', 'sleep': True, 'force_fields': FIELDS,
-        'gravity': (0.3, 0.0, -9.0)}
+        'solver': 'split',
+        'integrator': 'midpoint',
+        'sleep': True,
+        'force_fields': FIELDS,
+        'gravity': (0.3, 0.0, -9.0),
+    }
     run.recording.close()
     verdict = replay(tmp_path / 'bag')
     assert verdict.is_same, verdict.difference

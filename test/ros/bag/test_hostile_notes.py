@@ -25,42 +25,71 @@ def replayed(tmp_path, note, time_ns=None, **changes):
     first, last = (serialize_message(String(data=each)) for each in (json.dumps(setup), text))
     changed[at] = changed[at]._replace(data=first)
     now = changed[at].time_ns if time_ns is None else time_ns
-    changed[at + 1:] = [Message('/sim_bridge/inputs', changed[at].type_name, now, now, last)]
+    changed[at + 1 :] = [Message('/sim_bridge/inputs', changed[at].type_name, now, now, last)]
     path = tmp_path / 'bag.mcap'
     path.write_bytes(recordings.written(changed))
     return replay(path)
 
 
-@pytest.mark.parametrize(('note', 'said'), [
-    ([1], r'it = \[1\]: expected an object of JSON'),
-    pytest.param('[' * 100_000, 'recursion', id='deep'),
-    ({'move': 5}, 'move = 5: expected an object of JSON'),
-    ({'move': {'name': 'x'}}, r"names in move = \['name'\]: expected name, pose, twist"),
-    ({'move': {'name': 'x', 'pose': [[0, 0, 1]], 'twist': None}}, r'move.pose = .*a list of 2'),
-    ({'move': {'name': 'x', 'pose': None, 'twist': None}}, "unknown robot 'x'"),
-    ({'reset': {'clock': 1}}, 'reset.clock = 1: expected true or false'),
-    ({'restore': {'number': 7, 'clock': False}}, "unknown snapshot '7' in the recording"),
-    ({'cancel_trajectory': {'robot': [], 'number': 1}}, r'cancel_trajectory.robot = \[\]'),
-    ({'cancel_trajectory': {'robot': 'x', 'number': 1}}, "unknown robot 'x' in the replay"),
-    ({'control': {'robot': 'double_pendulum', 'axis': 'x', 'control': 'servo', 'kp': 1, 'kd': 1}},
-     "unknown axis 'x'"),
-    ({'control': {'robot': 'double_pendulum', 'axis': 'elbow', 'control': 'x', 'kp': 1, 'kd': 1}},
-     "control = 'x' .*: expected 'effort'"),
-    ({'format_disk': {}}, 'knows control, follow_trajectory'),
-])
+@pytest.mark.parametrize(
+    ('note', 'said'),
+    [
+        ([1], r'it = \[1\]: expected an object of JSON'),
+        pytest.param('[' * 100_000, 'recursion', id='deep'),
+        ({'move': 5}, 'move = 5: expected an object of JSON'),
+        ({'move': {'name': 'x'}}, r"names in move = \['name'\]: expected name, pose, twist"),
+        (
+            {'move': {'name': 'x', 'pose': [[0, 0, 1]], 'twist': None}},
+            r'move.pose = .*a list of 2',
+        ),
+        ({'move': {'name': 'x', 'pose': None, 'twist': None}}, "unknown robot 'x'"),
+        ({'reset': {'clock': 1}}, 'reset.clock = 1: expected true or false'),
+        ({'restore': {'number': 7, 'clock': False}}, "unknown snapshot '7' in the recording"),
+        ({'cancel_trajectory': {'robot': [], 'number': 1}}, r'cancel_trajectory.robot = \[\]'),
+        ({'cancel_trajectory': {'robot': 'x', 'number': 1}}, "unknown robot 'x' in the replay"),
+        (
+            {
+                'control': {
+                    'robot': 'double_pendulum',
+                    'axis': 'x',
+                    'control': 'servo',
+                    'kp': 1,
+                    'kd': 1,
+                }
+            },
+            "unknown axis 'x'",
+        ),
+        (
+            {
+                'control': {
+                    'robot': 'double_pendulum',
+                    'axis': 'elbow',
+                    'control': 'x',
+                    'kp': 1,
+                    'kd': 1,
+                }
+            },
+            "control = 'x' .*: expected 'effort'",
+        ),
+        ({'format_disk': {}}, 'knows control, follow_trajectory'),
+    ],
+)
 def test_notes_of_no_recording_are_refused(note, said, tmp_path):
     """Name the message, the part of it and what would have been accepted."""
     with pytest.raises(SimBridgeError, match=said):
         replayed(tmp_path, note)
 
 
-@pytest.mark.parametrize(('changes', 'said'), [
-    ({'parameters': []}, r'it.parameters = \[\]: expected an object'),
-    ({'descriptions': {}}, 'the description of'),
-    ({'files': {'/dev/zero': 'x', 'a\0b': 'x'}}, 'these files are not what they were'),
-    ({'commands': {'/sim_bridge/inputs': 'x'}}, "unknown command topic 'x'"),
-    ({'format': 'x' * 10_000}, 'is of format'),
-])
+@pytest.mark.parametrize(
+    ('changes', 'said'),
+    [
+        ({'parameters': []}, r'it.parameters = \[\]: expected an object'),
+        ({'descriptions': {}}, 'the description of'),
+        ({'files': {'/dev/zero': 'x', 'a\0b': 'x'}}, 'these files are not what they were'),
+        ({'commands': {'/sim_bridge/inputs': 'x'}}, "unknown command topic 'x'"),
+        ({'format': 'x' * 10_000}, 'is of format'),
+    ],
+)
 def test_setups_of_no_recording_are_refused(changes, said, tmp_path):
     """Read no device and look for no robot that is not there."""
     with pytest.raises(SimBridgeError, match=said) as caught:

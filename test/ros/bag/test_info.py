@@ -48,8 +48,10 @@ def test_topics_are_those_of_another_reader(bag):
     summary = summarize(bag)
     with Reader(bag) as reader:
         assert {topic.name: (topic.type_name, topic.count) for topic in summary.topics} == {
-            each.topic: (each.msgtype, each.msgcount) for each in reader.connections
-            if each.msgcount}
+            each.topic: (each.msgtype, each.msgcount)
+            for each in reader.connections
+            if each.msgcount
+        }
         assert summary.end == pytest.approx(1e-9 * (reader.end_time - 1), abs=1e-8)
     states = next(topic for topic in summary.topics if topic.name == '/joint_states')
     assert states.rate == pytest.approx(1000.0)
@@ -60,7 +62,11 @@ def test_what_happened_is_told(bag):
     """Tell of refused commands with the reason, of missed deadlines, a reset and a control."""
     happened = summarize(bag).happenings
     assert happened.counts == {
-        'command refused': 2, 'missed deadlines': 7, 'reset': 1, 'control changed': 1}
+        'command refused': 2,
+        'missed deadlines': 7,
+        'reset': 1,
+        'control changed': 1,
+    }
     told = {each.kind: each for each in happened.kept}
     assert told['control changed'].text == 'double_pendulum/elbow: servo'
     assert 'joint_commands' in told['command refused'].text
@@ -79,7 +85,8 @@ def test_contacts_are_told(tmp_path):
     world = tmp_path / 'world.yaml'
     world.write_text(
         'world: {ground: {}, objects: {ball: {sphere: 0.1, mass: 1, position: [0, 0, 0.101]}}}',
-        encoding='utf-8')
+        encoding='utf-8',
+    )
     run = start_recording(tmp_path / 'drop', robot='', world=str(world))
     for _ in range(60):
         run.simulator.tick()

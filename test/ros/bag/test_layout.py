@@ -53,10 +53,12 @@ def test_readers_of_mcap_find_all_crcs_right(tmp_path):
             reader = make_reader(file, validate_crcs=True)
             found = [
                 (channel.topic, message.log_time, bytes(message.data))
-                for _, channel, message in reader.iter_messages(log_time_order=False)]
+                for _, channel, message in reader.iter_messages(log_time_order=False)
+            ]
             summary = reader.get_summary()
         assert found == [
-            (each.topic, each.time_ns, each.data) for each in read_messages(tmp_path / name)]
+            (each.topic, each.time_ns, each.data) for each in read_messages(tmp_path / name)
+        ]
         assert {chunk.compression for chunk in summary.chunk_indexes} == {name.replace('none', '')}
         assert summary.statistics.message_count == len(found)
     assert read_bag(tmp_path / 'none') == read_bag(tmp_path / 'zstd')
@@ -119,20 +121,27 @@ def test_files_end_by_duration(tmp_path):
         own = list(read_messages(tmp_path / 'bag' / name))
         times = [each.time_ns for each in own]
         assert info == {
-            'path': name, 'message_count': len(own),
+            'path': name,
+            'message_count': len(own),
             'starting_time': {'nanoseconds_since_epoch': times[0]},
-            'duration': {'nanoseconds': times[-1] - times[0]}}
+            'duration': {'nanoseconds': times[-1] - times[0]},
+        }
         assert times[-1] - times[0] < 40 * MS
         total += len(own)
     assert content['message_count'] == total == examine(tmp_path / 'bag').messages
     recorded = read_bag(tmp_path / 'bag')
     assert len(messages_on(recorded, '/joint_states', JointState)) == 100
     by_topic = {
-        each['topic_metadata']['name']: each for each in content['topics_with_message_count']}
+        each['topic_metadata']['name']: each for each in content['topics_with_message_count']
+    }
     assert by_topic['/joint_states']['message_count'] == 100
     (qos,) = by_topic['/joint_states']['topic_metadata']['offered_qos_profiles']
     assert (qos['history'], qos['reliability'], qos['durability'], qos['liveliness']) == (
-        'keep_last', 'reliable', 'volatile', 'automatic')
+        'keep_last',
+        'reliable',
+        'volatile',
+        'automatic',
+    )
     described = by_topic['/joint_states']['topic_metadata']
     assert described['type_description_hash'].startswith('RIHS01')
     verdict = replay(tmp_path / 'bag')
@@ -173,12 +182,12 @@ def test_times_since_1970_leave_a_replay_the_same(tmp_path):
     plain = record(tmp_path / 'plain')
     assert last == plain
     wall, simulated = (read_bag(tmp_path / name) for name in ('wall', 'plain'))
-    offsets = {
-        one.time_ns - other.time_ns for one, other in zip(wall, simulated, strict=True)}
+    offsets = {one.time_ns - other.time_ns for one, other in zip(wall, simulated, strict=True)}
     (offset,) = offsets
     assert before <= offset <= time.time_ns()
     assert [(each.topic, each.data) for each in wall] == [
-        (each.topic, each.data) for each in simulated]
+        (each.topic, each.data) for each in simulated
+    ]
     assert len(messages_on(wall, '/clock', Clock)) == 20
     verdict = replay(tmp_path / 'wall')
     assert verdict.is_same, verdict.difference
@@ -202,7 +211,8 @@ def test_topics_are_chosen_and_left_out(tmp_path):
     assert [each for each in topics if chosen.takes(each)] == ['/imu/gyro', '/clock']
     assert chosen.idle == ["record_topics 'nobody'", "record_exclude 'nothing'"]
     run = start_recording(
-        tmp_path / 'bag', record_exclude=['joint_st', '/truth'], record_topics=['.'])
+        tmp_path / 'bag', record_exclude=['joint_st', '/truth'], record_topics=['.']
+    )
     assert run.warnings == ["record_exclude '/truth' matches no topic"]
     run.run(0.05, no_progress)
     found = {each.topic for each in read_bag(tmp_path / 'bag')}

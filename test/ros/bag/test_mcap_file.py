@@ -47,7 +47,8 @@ def test_the_file_is_whole_after_every_chunk(file, tmp_path):
             other = file.add_channel('/b', 'std_msgs/msg/String', 'string data', {})
         entries = [
             (other if other and n % 2 else 1, n, (10 * number + n) * MS, bytes([n]))
-            for n in range(3)]
+            for n in range(3)
+        ]
         file.add_chunk([message_record(*entry) for entry in entries])
         expected += [('/b' if c == other else '/a', time, data) for c, _, time, data in entries]
         assert read(path) == expected
@@ -59,10 +60,12 @@ def test_large_chunks_are_indexed(file, tmp_path):
     """Find every message of a chunk that was put together in portions, on topics old and new."""
     other = file.add_channel('/b', 'std_msgs/msg/String', 'string data', {})
     entries = [
-        (other if n % 3 else 1, n, (n + 1) * MS, bytes([n % 256]) * (n % 50)) for n in range(2500)]
+        (other if n % 3 else 1, n, (n + 1) * MS, bytes([n % 256]) * (n % 50)) for n in range(2500)
+    ]
     file.add_chunk([message_record(*entry) for entry in entries])
     assert read(tmp_path / 'x.mcap') == [
-        ('/b' if channel == other else '/a', time, data) for channel, _, time, data in entries]
+        ('/b' if channel == other else '/a', time, data) for channel, _, time, data in entries
+    ]
 
 
 def test_a_write_that_fails_leaves_what_was_there(file, tmp_path, monkeypatch):

@@ -48,15 +48,17 @@ def bag(tmp_path, monkeypatch) -> Path:
     own = tmp_path / 'bundles' / 'Own'
     own.mkdir(parents=True)
     for path, text in (
-        (tmp_path / 'scene.openplx', SCENE), (tmp_path / 'part.openplx', PART),
-        (tmp_path / 'robot.urdf', URDF), (tmp_path / 'mesh.stl', STL),
-        (tmp_path / 'of_robot.stl', STL), (own / 'config.openplx', CONFIG),
+        (tmp_path / 'scene.openplx', SCENE),
+        (tmp_path / 'part.openplx', PART),
+        (tmp_path / 'robot.urdf', URDF),
+        (tmp_path / 'mesh.stl', STL),
+        (tmp_path / 'of_robot.stl', STL),
+        (own / 'config.openplx', CONFIG),
         (own / 'Weight.openplx', WEIGHT),
     ):
         path.write_text(text, encoding='utf-8')
     monkeypatch.setenv('OPENPLX_BUNDLE_PATH', str(own.parent))
-    start_recording(
-        tmp_path / 'bag', robot=str(tmp_path / 'scene.openplx')).run(0.01, no_progress)
+    start_recording(tmp_path / 'bag', robot=str(tmp_path / 'scene.openplx')).run(0.01, no_progress)
     return tmp_path / 'bag'
 
 
@@ -70,9 +72,17 @@ def other_bundles(folder: Path) -> Path:
     return copy
 
 
-@pytest.mark.parametrize('changed', [
-    'scene.openplx', 'part.openplx', 'robot.urdf', 'mesh.stl', 'of_robot.stl',
-    'bundles/Own/Weight.openplx'])
+@pytest.mark.parametrize(
+    'changed',
+    [
+        'scene.openplx',
+        'part.openplx',
+        'robot.urdf',
+        'mesh.stl',
+        'of_robot.stl',
+        'bundles/Own/Weight.openplx',
+    ],
+)
 def test_a_replay_names_the_file_that_has_changed(bag, changed):
     """Whichever it is; nothing else is named."""
     verdict = replay(bag)

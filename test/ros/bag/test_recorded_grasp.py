@@ -37,8 +37,9 @@ POSTURES = (
 
 def write_commands(path: Path, names: list[str]) -> None:
     """Write positions of the hand's servos every 5 ms."""
-    table = np.array([[
-        lift, *fingers, *fingers, *fingers, 0.0, *thumb] for _, lift, fingers, thumb in POSTURES])
+    table = np.array(
+        [[lift, *fingers, *fingers, *fingers, 0.0, *thumb] for _, lift, fingers, thumb in POSTURES]
+    )
     times = [posture[0] for posture in POSTURES]
     lines = [','.join(['time', *(f'{name}.position' for name in names)])]
     for time in np.arange(0.0, times[-1] + 1e-9, 0.005):
@@ -54,17 +55,23 @@ def test_the_tips_of_a_hand_bear_what_it_lifts(tmp_path):
     hand = sb.World().load_urdf('hand')
     names = hand.joint_names
     write_commands(commands, [f'hand/{name}' for name in names])
-    gains = {name: {'p': 3000.0, 'd': 80.0} if name == 'lift' else {'p': 20.0, 'd': 0.2}
-             for name in names}
+    gains = {
+        name: {'p': 3000.0, 'd': 80.0} if name == 'lift' else {'p': 20.0, 'd': 0.2}
+        for name in names
+    }
     start_recording(
-        bag, commands=commands, robot='', world=str(scene),
+        bag,
+        commands=commands,
+        robot='',
+        world=str(scene),
         control={'hand': dict.fromkeys(names, 'servo')},
         gains={'hand': gains},
     ).run(2.2, no_progress)
     recorded = read_bag(bag)
     state = messages_on(recorded, '/hand/joint_states', JointState)[-1]
     sb.dynamics.set_configuration(
-        hand, [state.position[list(state.name).index(name)] for name in names])
+        hand, [state.position[list(state.name).index(name)] for name in names]
+    )
     assert hand.joint('lift').q == pytest.approx(0.055, abs=0.005)
     borne = np.zeros(3)
     for digit in DIGITS:

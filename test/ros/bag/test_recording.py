@@ -62,10 +62,19 @@ def test_every_message_is_there_once_in_order_with_the_stamp_of_its_step(tmp_pat
         assert [nanoseconds(message.header.stamp) for message in messages] == steps
     clock = messages_on(recorded, '/clock', Clock)
     assert [nanoseconds(message.clock) for message in clock] == steps[3::4]
-    kinds = {'joint_states': JointState, 'wrench': WrenchStamped, 'imu': Imu, 'gyro': Imu,
-             'accel': Imu, 'contacts': PointCloud2}
-    stamped = [(kinds[name], each) for each in recorded
-               if (name := each.topic.rsplit('/', 1)[-1]) in kinds]
+    kinds = {
+        'joint_states': JointState,
+        'wrench': WrenchStamped,
+        'imu': Imu,
+        'gyro': Imu,
+        'accel': Imu,
+        'contacts': PointCloud2,
+    }
+    stamped = [
+        (kinds[name], each)
+        for each in recorded
+        if (name := each.topic.rsplit('/', 1)[-1]) in kinds
+    ]
     assert {kind for kind, _ in stamped} == set(kinds.values())
     for kind, each in stamped:
         assert each.time_ns == nanoseconds(deserialize_message(each.data, kind).header.stamp)
@@ -84,14 +93,21 @@ def test_others_understand_the_messages(tmp_path):
     with Reader(tmp_path / 'bag') as reader:
         by_topic = {connection.topic: connection for connection in reader.connections}
         for connection in reader.connections:
-            store.register({
-                name: kind for name, kind in get_types_from_msg(
-                    connection.msgdef.data, connection.msgtype).items()
-                if name not in store.fielddefs})
+            store.register(
+                {
+                    name: kind
+                    for name, kind in get_types_from_msg(
+                        connection.msgdef.data, connection.msgtype
+                    ).items()
+                    if name not in store.fielddefs
+                }
+            )
         states = by_topic['/joint_states']
         _, _, data = next(reader.messages(connections=[states]))
         theirs, ours = (
-            store.deserialize_cdr(data, states.msgtype), deserialize_message(data, JointState))
+            store.deserialize_cdr(data, states.msgtype),
+            deserialize_message(data, JointState),
+        )
         assert theirs.name == ours.name
         assert theirs.effort.tolist() == list(ours.effort)
         assert states.digest == get_typestore(Stores.ROS2_JAZZY).hash_rihs01(states.msgtype)
@@ -108,9 +124,20 @@ def test_equal_runs_give_equal_bytes(tmp_path):
     """Write the same messages, padding included, in another process."""
     record(tmp_path / 'one', 0.05)
     subprocess.run(
-        [sys.executable, '-m', 'sim_bridge', 'record', 'double_pendulum', '-o', tmp_path / 'two',
-         '--duration', '0.05'],
-        check=True, stdout=subprocess.DEVNULL)
+        [
+            sys.executable,
+            '-m',
+            'sim_bridge',
+            'record',
+            'double_pendulum',
+            '-o',
+            tmp_path / 'two',
+            '--duration',
+            '0.05',
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     assert read_bag(tmp_path / 'one') == read_bag(tmp_path / 'two')
 
 
@@ -131,7 +158,10 @@ def test_commands_of_a_table_act_at_their_steps(tmp_path):
     record(tmp_path / 'bag', commands=table)
     recorded = read_bag(tmp_path / 'bag')
     assert [each.time_ns for each in recorded if each.topic == '/joint_commands'] == [
-        1, 11 * MS, 20 * MS]
+        1,
+        11 * MS,
+        20 * MS,
+    ]
     efforts = [list(m.effort) for m in messages_on(recorded, '/joint_states', JointState)]
     assert efforts[:11] == [[1.5, 0.0]] * 11
     assert efforts[11:20] == [[1.5, 2.0]] * 9
@@ -144,7 +174,7 @@ def test_commands_of_a_table_act_at_their_steps(tmp_path):
 def test_the_readme_records_a_motion(repository, tmp_path, monkeypatch):
     """Record a second by the command of README.md: the arm falls, by more than half a radian."""
     text = (repository / 'README.md').read_text().replace('\\\n', ' ')
-    line, = (line for line in text.splitlines() if line.startswith('sim_bridge record'))
+    (line,) = (line for line in text.splitlines() if line.startswith('sim_bridge record'))
     words = shlex.split(line)[1:]
     words[words.index('--duration') + 1] = '1.0'
     monkeypatch.chdir(tmp_path)
@@ -158,11 +188,37 @@ def test_commands_after_the_end_are_told(tmp_path, capsys):
     """Say how many commands of a file were not taken, since the run ended before them."""
     table = tmp_path / 'commands.csv'
     table.write_text('time,elbow\n0,1\n0.01,2\n0.02,3\n0.5,4\n')
-    assert main(['record', 'double_pendulum', '-o', str(tmp_path / 'bag'), '--duration', '0.02',
-                 '--commands', str(table)]) == 0
+    assert (
+        main(
+            [
+                'record',
+                'double_pendulum',
+                '-o',
+                str(tmp_path / 'bag'),
+                '--duration',
+                '0.02',
+                '--commands',
+                str(table),
+            ]
+        )
+        == 0
+    )
     assert '2 of 4 commands' in capsys.readouterr().out
-    assert main(['record', 'double_pendulum', '-o', str(tmp_path / 'whole'), '--duration', '0.6',
-                 '--commands', str(table)]) == 0
+    assert (
+        main(
+            [
+                'record',
+                'double_pendulum',
+                '-o',
+                str(tmp_path / 'whole'),
+                '--duration',
+                '0.6',
+                '--commands',
+                str(table),
+            ]
+        )
+        == 0
+    )
     assert 'of 4 commands' not in capsys.readouterr().out
 
 
@@ -171,7 +227,8 @@ def test_parameters_that_are_typed_must_be_known(tmp_path, capsys):
     words = ['record', 'pendulum', '-o', str(tmp_path / 'bag'), '--duration', '0.01', '-p']
     assert main([*words, 'gravty:=[0.0, 0.0, 0.0]']) == 2
     assert "unknown parameter 'gravty' in node 'sim_bridge'. Did you mean 'gravity'?" in (
-        capsys.readouterr().err)
+        capsys.readouterr().err
+    )
     assert main([*words, 'control.pivot:=velocity']) == 0
 
 
@@ -211,7 +268,8 @@ def test_a_killed_recording_is_whole_up_to_its_last_chunk(tmp_path):
     bag = tmp_path / 'bag'
     process = subprocess.Popen(
         [sys.executable, '-m', 'sim_bridge', 'record', 'pendulum', '-o', bag, '--duration', '1e6'],
-        stdout=subprocess.DEVNULL)
+        stdout=subprocess.DEVNULL,
+    )
     storage = bag / 'bag_0.mcap'
     until(lambda: storage.is_file() and storage.stat().st_size > 8_000_000, 'a few chunks')
     # a write is finished before a process stops, but not before it dies
@@ -221,7 +279,8 @@ def test_a_killed_recording_is_whole_up_to_its_last_chunk(tmp_path):
     process.wait()
     recorded = read_bag(bag)
     stamps = [
-        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)]
+        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)
+    ]
     assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
     assert len(recorded) > 2_000_000 / 600
     verdict = replay(bag)
@@ -235,13 +294,18 @@ def test_a_full_disk_ends_a_recording_and_not_what_was_written(tmp_path):
     result = subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'record', 'pendulum', '-o', bag, '--duration', '60'],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert result.returncode == 1, result.stderr
     recorded = read_bag(bag)
     assert f"'{bag}': File too large; the bag is readable and holds {len(recorded)} messages" in (
-        result.stderr)
+        result.stderr
+    )
     stamps = [
-        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)]
+        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)
+    ]
     assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
     assert replay(bag).is_same
 

@@ -61,7 +61,8 @@ def test_a_recorded_run_with_a_controller_replays_to_the_same_state(graph, start
     assert verdict.commands > 20
     recorded = read_bag(bag)
     stamps = [
-        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)]
+        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)
+    ]
     assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
     # a reset takes a step of /clock, but none of the world
     assert verdict.ticks + 1 == len(stamps)
@@ -89,7 +90,8 @@ def test_a_killed_node_leaves_a_bag_that_is_whole(graph, start_node, tmp_path):
         with contextlib.suppress(ReaderError):
             stamps = [
                 nanoseconds(m.header.stamp)
-                for m in messages_on(read_bag(bag), '/joint_states', JointState)]
+                for m in messages_on(read_bag(bag), '/joint_states', JointState)
+            ]
     process.kill()
     process.wait()
     assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
@@ -100,15 +102,26 @@ def test_a_full_disk_ends_the_recording_alone(graph, start_process, tmp_path):
     """Say so in the log and on /diagnostics; simulate on, and leave a whole bag."""
     bag, limit = tmp_path / 'bag', 300_000
     process = start_process(
-        '-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum', '-p', f'record:={bag}',
-        '-p', 'diagnostics_rate:=10.0',
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        '-m',
+        'sim_bridge',
+        'node',
+        '--ros-args',
+        '-p',
+        'robot:=pendulum',
+        '-p',
+        f'record:={bag}',
+        '-p',
+        'diagnostics_rate:=10.0',
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
     told = graph.listen(DiagnosticArray, '/diagnostics')
 
     def levels() -> list[bytes]:
         return [
-            status.level for status in (told[-1].status if told else ())
-            if status.name == 'sim_bridge: recording']
+            status.level
+            for status in (told[-1].status if told else ())
+            if status.name == 'sim_bridge: recording'
+        ]
 
     graph.wait(lambda: levels() == [DiagnosticStatus.ERROR], 'an error on /diagnostics')
     states = graph.listen(JointState, '/joint_states')
@@ -121,7 +134,8 @@ def test_a_full_disk_ends_the_recording_alone(graph, start_process, tmp_path):
     (status,) = (s for s in told[-1].status if s.name == 'sim_bridge: recording')
     assert reason in status.message
     stamps = [
-        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)]
+        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)
+    ]
     assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
     assert stamps[-1] < nanoseconds(states[0].header.stamp)
 
@@ -185,8 +199,10 @@ def test_efforts_end_with_their_publisher(graph, start_node, tmp_path):
         """Command with a publisher that then leaves."""
         publisher = graph.advertise(JointState, '/joint_commands')
         graph.wait(
-            lambda: abs(states[-1].velocity[0]) > 0.1, 'motion',
-            lambda: publisher.publish(JointState(name=[joint], effort=[20.0])))
+            lambda: abs(states[-1].velocity[0]) > 0.1,
+            'motion',
+            lambda: publisher.publish(JointState(name=[joint], effort=[20.0])),
+        )
         graph.node.destroy_publisher(publisher)
 
     swing()

@@ -69,7 +69,8 @@ def rewrite(bag: Path, copy: Path, change: Callable[[int, Recorded], bytes | Non
     with Reader(bag) as reader:
         channels = {
             c.topic: recorder.add_topic(Topic(c.topic, c.msgtype, c.digest, ''))
-            for c in reader.connections}
+            for c in reader.connections
+        }
     for number, each in enumerate(read_bag(bag)):
         data = change(number, each)
         if data is not None:
@@ -94,13 +95,17 @@ def test_a_replay_gives_the_same_bits(tmp_path):
 def test_a_replay_of_servos_gives_the_same_bits(tmp_path):
     """Agree in messages and hashes while targets move, jump, and go on after a restored state."""
     run = start_recording(
-        tmp_path / 'bag', record_hash_period=0.005,
-        sensors={'imu': {'type': 'imu', 'link': 'lower_rod'}})
+        tmp_path / 'bag',
+        record_hash_period=0.005,
+        sensors={'imu': {'type': 'imu', 'link': 'lower_rod'}},
+    )
     simulator, saved = run.simulator, {}
     (interface,) = simulator.interfaces
     between = {
-        0: lambda: [interface.commands.set_control(name, 'servo', 50.0, 2.0)
-                    for name in ('shoulder', 'elbow')],
+        0: lambda: [
+            interface.commands.set_control(name, 'servo', 50.0, 2.0)
+            for name in ('shoulder', 'elbow')
+        ],
         43: lambda: saved.update(a=simulator.save()),
         70: lambda: simulator.restore(saved['a'], clock=False),
         90: lambda: simulator.reset(clock=False),
@@ -109,9 +114,15 @@ def test_a_replay_of_servos_gives_the_same_bits(tmp_path):
         between.get(step, bool)()
         # every step, then every third one
         if step < 30 or step % 3 == 0:
-            interface.command_topics[0].take(serialize_message(JointState(
-                name=['shoulder', 'elbow'], position=[0.01 * step, -0.02 * step],
-                velocity=[10.0, -20.0])))
+            interface.command_topics[0].take(
+                serialize_message(
+                    JointState(
+                        name=['shoulder', 'elbow'],
+                        position=[0.01 * step, -0.02 * step],
+                        velocity=[10.0, -20.0],
+                    )
+                )
+            )
         simulator.tick()
     run.recording.close()
     verdict = replay(tmp_path / 'bag')
@@ -175,12 +186,18 @@ def test_a_replay_switches_settings_when_the_run_did(tmp_path):
 def test_a_replay_spawns_what_was_spawned(tmp_path):
     """Add robots and objects with their topics and commands at their steps, and delete them."""
     run = start_recording(
-        tmp_path / 'bag', record_hash_period=0.005, collisions='none', namespace='lab')
+        tmp_path / 'bag', record_hash_period=0.005, collisions='none', namespace='lab'
+    )
     simulator, parameters = run.simulator, SimulatorParameters(collisions='none')
     # the node's own, on this thread alone
     entities = Entities(
-        simulator, SimpleNamespace(add=lambda one: None, remove=lambda one: None), None,
-        SimpleNamespace(call=lambda function: function()), parameters, None)
+        simulator,
+        SimpleNamespace(add=lambda one: None, remove=lambda one: None),
+        None,
+        SimpleNamespace(call=lambda function: function()),
+        parameters,
+        None,
+    )
     box = (Path(__file__).parents[3] / 'urdf' / 'floating_box.urdf').read_text()
 
     def spawn(*given, **more) -> None:
@@ -188,8 +205,12 @@ def test_a_replay_spawns_what_was_spawned(tmp_path):
         assert entities._admit(request, prepare(request, parameters, [])) == request.name
 
     between = {
-        10: lambda: spawn('double_pendulum', 'guest', position=(0.1, 2.0, 1 / 3),
-                          orientation=(0.3, 0.1, -0.2, 0.9)),
+        10: lambda: spawn(
+            'double_pendulum',
+            'guest',
+            position=(0.1, 2.0, 1 / 3),
+            orientation=(0.3, 0.1, -0.2, 0.9),
+        ),
         20: lambda: spawn(box.split('<gazebo')[0] + '</robot>', 'crate', frame='guest'),
         50: lambda: simulator.remove('guest'),
         60: lambda: spawn('pendulum', 'guest', namespace='other'),
@@ -199,8 +220,9 @@ def test_a_replay_spawns_what_was_spawned(tmp_path):
         guest = next((one for one in simulator.interfaces if one.robot.name == 'guest'), None)
         if guest is not None and step % 7 == 3:
             name = guest.robot.joint_names[0]
-            guest.command_topics[0].take(serialize_message(
-                JointState(name=[name], effort=[0.1 * step])))
+            guest.command_topics[0].take(
+                serialize_message(JointState(name=[name], effort=[0.1 * step]))
+            )
         simulator.tick()
     run.recording.close()
     recorded = [each.topic for each in read_bag(tmp_path / 'bag')]
@@ -241,8 +263,10 @@ def test_time_goes_on_in_a_bag_when_the_clock_is_reset(tmp_path):
     recorded = [each for each in read_bag(tmp_path / 'bag') if each.topic == '/joint_states']
     # a reset publishes where it led to, which takes a step of /clock unless that goes back to 0
     assert [each.time_ns // MS for each in recorded] == [*range(1, 122), *range(121, 202)]
-    stamps = [message.header.stamp.nanosec // MS for message in messages_on(
-        recorded, '/joint_states', JointState)]
+    stamps = [
+        message.header.stamp.nanosec // MS
+        for message in messages_on(recorded, '/joint_states', JointState)
+    ]
     assert stamps == [*range(1, 122), *range(81)]
     clock = [each for each in read_bag(tmp_path / 'bag') if each.topic == '/clock']
     assert len(clock) == 120 // 5 + 1 + 1 + 80 // 5
@@ -268,16 +292,17 @@ def test_a_changed_or_missing_message_is_found(tmp_path):
     """Name topic and step of what was published and is not in the bag as it was."""
     record(tmp_path / 'bag', 100)
     (at,) = (
-        number for number, each in enumerate(read_bag(tmp_path / 'bag'))
-        if each.topic == '/joint_states' and each.time_ns == 30 * MS)
+        number
+        for number, each in enumerate(read_bag(tmp_path / 'bag'))
+        if each.topic == '/joint_states' and each.time_ns == 30 * MS
+    )
 
     def flip(number: int, each: Recorded) -> bytes:
         return each.data[:-1] + bytes([each.data[-1] ^ 1]) if number == at else each.data
 
     rewrite(tmp_path / 'bag', tmp_path / 'changed', flip)
     verdict = replay(tmp_path / 'changed')
-    assert verdict.difference == (
-        'control step 30 (0.03 s): /joint_states has another message')
+    assert verdict.difference == ('control step 30 (0.03 s): /joint_states has another message')
 
     def leave_out(number: int, each: Recorded) -> bytes | None:
         return None if number == at else each.data

@@ -37,14 +37,14 @@ def places(world: sb.World) -> list[np.ndarray]:
 def swing(tmp_path_factory) -> tuple[Path, list[list[np.ndarray]]]:
     """Provide a bag of a pendulum that swings and is reset, and where its links were."""
     bag = tmp_path_factory.mktemp('swing') / 'swing'
-    run = start_recording(
-        bag, hold_until_first_command=False, initial_positions=list(START))
+    run = start_recording(bag, hold_until_first_command=False, initial_positions=list(START))
     (interface,) = run.simulator.interfaces
     been = [places(run.simulator.world)]
     for step in range(STEPS - 1):
         if step == 100:
             interface.command_topics[0].take(
-                serialize_message(JointState(name=['nobody'], effort=[1.0])))
+                serialize_message(JointState(name=['nobody'], effort=[1.0]))
+            )
         if step == 150:
             # has a time of its own
             run.simulator.reset(clock=False)
@@ -69,20 +69,29 @@ def test_a_tape_has_the_states_of_the_run(swing, tape):
     assert len(take.moments) == STEPS * 1e-3 * FPS + 1
     for moment in take.moments:
         np.testing.assert_array_equal(
-            moment.poses[:, 9:], swing[1][round(moment.time * 1e3)], str(moment.time))
+            moment.poses[:, 9:], swing[1][round(moment.time * 1e3)], str(moment.time)
+        )
     assert [mark.kind for mark in tape.marks] == ['command refused', 'reset']
     assert tape.marks[1].time == pytest.approx(0.15, abs=1e-6)
 
 
 def placed_by(bag: Path, folder: Path) -> Path:
     """Return a bag as others make them: with joint_states and the description alone."""
-    with Reader(bag) as reader, Writer(
-            folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        kept = [each for each in reader.connections
-                if each.topic in ('/joint_states', '/robot_description')]
-        made = {each.id: writer.add_connection(
-            each.topic, each.msgtype, msgdef=each.msgdef.data, rihs01=each.digest)
-            for each in kept}
+    with (
+        Reader(bag) as reader,
+        Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
+    ):
+        kept = [
+            each
+            for each in reader.connections
+            if each.topic in ('/joint_states', '/robot_description')
+        ]
+        made = {
+            each.id: writer.add_connection(
+                each.topic, each.msgtype, msgdef=each.msgdef.data, rihs01=each.digest
+            )
+            for each in kept
+        }
         for connection, time_ns, data in reader.messages(kept):
             writer.write(made[connection.id], time_ns + 10**18, data)
     return folder
@@ -96,16 +105,20 @@ def test_bags_of_others_are_shown_by_joint_states(swing, tmp_path):
     # where it is reset another state comes at the same time
     for moment in take.moments[:7]:
         np.testing.assert_allclose(
-            moment.poses[:, 9:], swing[1][round(moment.time * 1e3)], atol=1e-12)
+            moment.poses[:, 9:], swing[1][round(moment.time * 1e3)], atol=1e-12
+        )
 
 
 def test_what_cannot_be_shown_is_said(swing, tmp_path):
     """Refuse a bag without a robot."""
-    with Reader(swing[0]) as reader, Writer(
-            tmp_path / 'clock', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+    with (
+        Reader(swing[0]) as reader,
+        Writer(tmp_path / 'clock', version=9, storage_plugin=StoragePlugin.MCAP) as writer,
+    ):
         (clock,) = (each for each in reader.connections if each.topic == '/clock')
         made = writer.add_connection(
-            clock.topic, clock.msgtype, msgdef=clock.msgdef.data, rihs01=clock.digest)
+            clock.topic, clock.msgtype, msgdef=clock.msgdef.data, rihs01=clock.digest
+        )
         for _, time_ns, data in reader.messages([clock]):
             writer.write(made, time_ns, data)
     with pytest.raises(ReplayError, match='robot_description'):
@@ -128,7 +141,8 @@ def test_one_page_plays_a_bag_without_anything_else(swing, tape, capsys):
     for time, message in messages:
         if 'batched_positions' in message.get('updates', {}):
             moved.setdefault(message['name'], []).append(
-                (time, message['updates']['batched_positions'].reshape(-1, 3)))
+                (time, message['updates']['batched_positions'].reshape(-1, 3))
+            )
     assert moved
     drawn = [part for part in take.structure.parts if part.role != 'collision']
     for role, mesh in {(part.role, part.mesh) for part in drawn}:
@@ -136,11 +150,16 @@ def test_one_page_plays_a_bag_without_anything_else(swing, tape, capsys):
         (name,) = {each for each in moved if f'/{role}/{mesh}_' in each}
         for time, positions in moved[name]:
             poses = take.moments[tape.at(time + 1e-6)[1]].poses
-            expected = [poses[part.link, :9].reshape(3, 3) @ part.position
-                        + poses[part.link, 9:] for part in parts]
+            expected = [
+                poses[part.link, :9].reshape(3, 3) @ part.position + poses[part.link, 9:]
+                for part in parts
+            ]
             np.testing.assert_allclose(positions, expected, atol=1e-6)
-    said = [message['updates']['text'] for _, message in messages
-            if 'text' in message.get('updates', {})]
+    said = [
+        message['updates']['text']
+        for _, message in messages
+        if 'text' in message.get('updates', {})
+    ]
     assert any('reset' in each for each in said)
 
 
@@ -172,8 +191,9 @@ def test_the_page_plays_pauses_and_seeks(tape):
         shows(tape.end)
         client.wait('the end', lambda: client.widgets['Pause']['label'] == 'Play')
         client.set('Speed', -1.0)
-        client.wait('an error', lambda: any('a number from 0 to 1000' in text
-                                            for text in client.texts))
+        client.wait(
+            'an error', lambda: any('a number from 0 to 1000' in text for text in client.texts)
+        )
     thread.join()
 
 
@@ -189,13 +209,15 @@ def test_two_runs_are_ghosts_or_beside_each_other(tape):
         poses = both.moments[at].poses
         np.testing.assert_array_equal(poses[:count], take.moments[at].poses)
         np.testing.assert_allclose(
-            poses[count:, 9:], take.moments[later].poses[:, 9:] + (0.0, 2.0, 0.0))
+            poses[count:, 9:], take.moments[later].poses[:, 9:] + (0.0, 2.0, 0.0)
+        )
     (ghosts,) = together([tape, tape]).takes
     assert len(ghosts.structure.parts) == 2 * parts - fixed
     assert ghosts.structure.parts[-1].color[3] < ghosts.structure.parts[0].color[3]
     joints = ghosts.structure.joints
     np.testing.assert_array_equal(
-        [ghosts.moments[4].q[joint.row] for joint in joints], [*take.moments[4].q] * 2)
+        [ghosts.moments[4].q[joint.row] for joint in joints], [*take.moments[4].q] * 2
+    )
 
 
 # the library leaves the pipes of a process that has ended to the collector of garbage
@@ -203,6 +225,7 @@ def test_two_runs_are_ghosts_or_beside_each_other(tape):
 @pytest.mark.filterwarnings('ignore:unclosed file:ResourceWarning')
 def test_films_have_a_picture_for_each_frame(tape, tmp_path, monkeypatch):
     """Write a film of pictures whose brightness is the time; read it with ffmpeg."""
+
     class Stage:
         def __init__(self, time: float) -> None:
             self.time = time
@@ -247,8 +270,7 @@ def test_pictures_and_films_show_the_run(swing, tape, tmp_path, capsys):
     camera = film.Camera(tape, size)
     (take,) = tape.takes
     # grey is the colour of other parts
-    moving = [part for part, own in film.drawn(take)
-              if part.link and np.ptp(own.color[:3]) > 0.2]
+    moving = [part for part, own in film.drawn(take) if part.link and np.ptp(own.color[:3]) > 0.2]
 
     def expected(time: float) -> np.ndarray:
         moment = take.moments[tape.at(time)[1]]
@@ -287,21 +309,27 @@ def test_surfaces_are_drawn_where_they_are(tape):
     records = [record for record, _ in surfaces]
     assert [record for record in take.structure.parts if record.role != 'collision'] == records
     for (record, part), (rotation, position) in zip(
-            surfaces, film.places(records, moment), strict=True):
+        surfaces, film.places(records, moment), strict=True
+    ):
         link = moment.poses[record.link]
         R, p = link[:9].reshape(3, 3), link[9:]
         mesh = take.structure.meshes[record.mesh]
         own = (mesh.vertices * record.scale) @ record.rotation.T + record.position
-        np.testing.assert_allclose(
-            part.vertices @ rotation.T + position, own @ R.T + p, atol=1e-9)
+        np.testing.assert_allclose(part.vertices @ rotation.T + position, own @ R.T + p, atol=1e-9)
 
 
-@pytest.mark.parametrize(('arguments', 'words'), [
-    (['--html', 'x.png'], '.html'), (['--output', 'x.gif'], '.png or .mp4'),
-    (['--fps', '0'], 'above 0'), (['--size', '5x5'], 'two even numbers'),
-    (['--with', 'nowhere'], 'nowhere'), (['--from', '9', '--html', 'x.html'], 'nothing from 9'),
-    (['--html', '/nowhere/x.html'], 'can be written'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'words'),
+    [
+        (['--html', 'x.png'], '.html'),
+        (['--output', 'x.gif'], '.png or .mp4'),
+        (['--fps', '0'], 'above 0'),
+        (['--size', '5x5'], 'two even numbers'),
+        (['--with', 'nowhere'], 'nowhere'),
+        (['--from', '9', '--html', 'x.html'], 'nothing from 9'),
+        (['--html', '/nowhere/x.html'], 'can be written'),
+    ],
+)
 def test_wrong_arguments_of_view(swing, capsys, arguments, words):
     """Say what is wrong with the command line."""
     assert main(['view', str(swing[0]), *arguments]) == 2

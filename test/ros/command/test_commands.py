@@ -291,9 +291,12 @@ def test_lists_may_hold_what_each_control_is_named_after(driven):
 @pytest.mark.parametrize(
     ('names', 'lists', 'said'),
     [
-        (['joint_1'], {'position': [0.1]},
-         "position of robot 'arm', joint 'joint_1': its control is 'effort', which does not take "
-         'it. Set parameter control.joint_1 to position or servo'),
+        (
+            ['joint_1'],
+            {'position': [0.1]},
+            "position of robot 'arm', joint 'joint_1': its control is 'effort', which does not "
+            'take it. Set parameter control.joint_1 to position or servo',
+        ),
         (['joint_1'], {'velocity': [0.1]}, 'to velocity or position or servo'),
         (['joint_2'], {'position': [0.1], 'velocity': [0.1]}, "its control is 'velocity'"),
         (['joint_3'], {'position': [float('nan')]}, r'positions .* finite values \[rad or m\]'),
@@ -420,9 +423,11 @@ def test_crawlers_take_velocities_and_nothing_else(repository):
     assert [crawler.speed for crawler in vehicle.crawlers] == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(('before', 'after'), [
-    (14_678 * MS, 14_679 * MS), (14_678 * MS, 0), (300 * MS, 0)],
-    ids=['the clock goes on', 'the clock goes back', 'the clock goes back a little'])
+@pytest.mark.parametrize(
+    ('before', 'after'),
+    [(14_678 * MS, 14_679 * MS), (14_678 * MS, 0), (300 * MS, 0)],
+    ids=['the clock goes on', 'the clock goes back', 'the clock goes back a little'],
+)
 def test_what_answers_a_state_of_before_a_reset_is_dropped(robot, before, after):
     """Wait for the first command after a reset, though one of before it comes later."""
     taken = make(robot, timeout_ns=500 * MS)

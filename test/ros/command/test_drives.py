@@ -42,7 +42,8 @@ class Heard(Nowhere):
             self.latest[topic] = message
 
         return SimpleNamespace(
-            topic=topic, is_wanted=lambda: True, publish=publish, close=lambda: None)
+            topic=topic, is_wanted=lambda: True, publish=publish, close=lambda: None
+        )
 
     def odometry(self, topic):
         return deserialize_message(self.latest[topic], Odometry)
@@ -89,9 +90,11 @@ def test_cmd_vel_drives_and_wheels_reckon():
     assert (linear.x, linear.y) == pytest.approx((0.5, 0.0), abs=1e-6)
     assert angular.z == pytest.approx(0.3, abs=1e-6)
     assert told_by_wheels.pose.pose.position.x == pytest.approx(
-        truth.pose.pose.position.x, abs=0.02)
+        truth.pose.pose.position.x, abs=0.02
+    )
     assert told_by_wheels.pose.pose.orientation.z == pytest.approx(
-        truth.pose.pose.orientation.z, abs=0.02)
+        truth.pose.pose.orientation.z, abs=0.02
+    )
     diagonal = np.diag(told_by_wheels.pose.covariance.reshape(6, 6))
     np.testing.assert_array_equal(diagonal, [1e-3, 1e-3, 1e6, 1e6, 1e6, 1e-2])
     assert not truth.pose.covariance.any()
@@ -102,12 +105,15 @@ def test_the_truth_has_the_variances_that_are_set():
     """Tell what a localizer is to assume, and leave the wheels' own and the values as they are."""
     heard = Heard()
     made = simulator(
-        heard, robot='rover', rate=500.0, odom_pose_covariance_diagonal=[1, 2, 3, 4, 5, 6],
-        odom_twist_covariance_diagonal=[0.1] * 6)
+        heard,
+        robot='rover',
+        rate=500.0,
+        odom_pose_covariance_diagonal=[1, 2, 3, 4, 5, 6],
+        odom_twist_covariance_diagonal=[0.1] * 6,
+    )
     drive(made, 0.01)
     truth = heard.odometry('odom')
-    np.testing.assert_array_equal(
-        truth.pose.covariance.reshape(6, 6), np.diag([1, 2, 3, 4, 5, 6]))
+    np.testing.assert_array_equal(truth.pose.covariance.reshape(6, 6), np.diag([1, 2, 3, 4, 5, 6]))
     np.testing.assert_array_equal(truth.twist.covariance.reshape(6, 6), 0.1 * np.eye(6))
     assert heard.odometry('diff_drive/odom').pose.covariance[0] == 1e-3
     assert truth.pose.pose.position.x == made.interfaces[0].robot.root_link.p[0]
@@ -139,11 +145,17 @@ def test_a_drive_stops_within_its_limits_when_commands_cease():
 
 def test_a_drive_may_have_a_timeout_of_its_own():
     """Let cmd_vel_timeout go before command_timeout; 0 is never."""
-    block = {'base': {
-        'type': 'differential', 'left_wheel_names': ['front_left', 'rear_left'],
-        'right_wheel_names': ['front_right', 'rear_right'], 'cmd_vel_timeout': 0.0}}
+    block = {
+        'base': {
+            'type': 'differential',
+            'left_wheel_names': ['front_left', 'rear_left'],
+            'right_wheel_names': ['front_right', 'rear_right'],
+            'cmd_vel_timeout': 0.0,
+        }
+    }
     made = simulator(
-        robot_description=skid_steered(), rate=500.0, command_timeout=0.1, drives=block)
+        robot_description=skid_steered(), rate=500.0, command_timeout=0.1, drives=block
+    )
     send(made.interfaces[0], 'base/cmd_vel', twist(0.5))
     drive(made, 0.5)
     assert made.interfaces[0].robot.joint('front_left').target_velocity == pytest.approx(5.0)
@@ -206,9 +218,16 @@ def test_the_wheels_of_a_drive_are_its_own():
     with pytest.raises(InvalidValueError, match="'left_wheel_joint' is driven by 'diff_drive'"):
         simulator(robot='rover', trajectory_controllers={'arm': {'joints': WHEELS}})
     with pytest.raises(DescriptionError, match="drive 'diff_drive' has this joint already"):
-        simulator(robot='rover', drives={'base': {
-            'type': 'differential', 'left_wheel_names': WHEELS[:1],
-            'right_wheel_names': WHEELS[1:]}})
+        simulator(
+            robot='rover',
+            drives={
+                'base': {
+                    'type': 'differential',
+                    'left_wheel_names': WHEELS[:1],
+                    'right_wheel_names': WHEELS[1:],
+                }
+            },
+        )
 
 
 SCENE = """
@@ -262,8 +281,9 @@ def test_snapshots_and_resets_include_the_drive():
 @pytest.mark.parametrize('robot', ['rover', 'tracked_vehicle'])
 def test_a_recorded_drive_is_replayed_to_the_bit(robot, tmp_path):
     """Take twists, timeouts, resets and snapshots from the bag, and publish the same bytes."""
-    run = start_recording(tmp_path / 'bag', robot=robot, record_hash_period=0.05, rate=500.0,
-                          command_timeout=0.1)
+    run = start_recording(
+        tmp_path / 'bag', robot=robot, record_hash_period=0.05, rate=500.0, command_timeout=0.1
+    )
     made = run.simulator
     drive(made, 0.3, command=twist(0.5, 0.0, 0.7))
     snapshot = made.save()
@@ -281,8 +301,13 @@ def test_a_recorded_drive_is_replayed_to_the_bit(robot, tmp_path):
 
 def test_frames_are_one_tree_in_which_the_odom_frame_drifts(monkeypatch):
     """Tell odom -> base by the wheels and world -> odom by the rest, as a localizer would."""
-    monkeypatch.setattr(frames, 'optional_messages', lambda package: SimpleNamespace(
-        TFMessage=lambda transforms: SimpleNamespace(transforms=transforms)))
+    monkeypatch.setattr(
+        frames,
+        'optional_messages',
+        lambda package: SimpleNamespace(
+            TFMessage=lambda transforms: SimpleNamespace(transforms=transforms)
+        ),
+    )
     parents, poses = {}, {}
 
     class Frames(Nowhere):
@@ -297,14 +322,28 @@ def test_frames_are_one_tree_in_which_the_odom_frame_drifts(monkeypatch):
                     poses[each.child_frame_id] = pose
 
             return SimpleNamespace(
-                topic=topic, is_wanted=lambda: topic.startswith('/tf'), publish=take,
-                close=lambda: None)
+                topic=topic,
+                is_wanted=lambda: topic.startswith('/tf'),
+                publish=take,
+                close=lambda: None,
+            )
 
     made = simulator(
-        Frames(), robot_description=skid_steered(), rate=500.0, publish_tf=True, tf_rate=0.0,
-        position=[1.0, 2.0, 0.1], drives={'base': {
-            'type': 'differential', 'left_wheel_names': ['front_left', 'rear_left'],
-            'right_wheel_names': ['front_right', 'rear_right'], 'enable_odom_tf': True}})
+        Frames(),
+        robot_description=skid_steered(),
+        rate=500.0,
+        publish_tf=True,
+        tf_rate=0.0,
+        position=[1.0, 2.0, 0.1],
+        drives={
+            'base': {
+                'type': 'differential',
+                'left_wheel_names': ['front_left', 'rear_left'],
+                'right_wheel_names': ['front_right', 'rear_right'],
+                'enable_odom_tf': True,
+            }
+        },
+    )
     drive(made, 0.8, command=twist(0.3, 0.0, 1.0))
     (interface,) = made.interfaces
     assert parents == {'base_link': {'odom'}, 'odom': {'world'}, 'ground': {'world'}}
@@ -329,24 +368,36 @@ def test_cmd_vel_drives_a_rover_on_the_graph(graph, start_node):
         return odometry[-1].twist.twist.linear.x if odometry else 0.0
 
     graph.wait(
-        lambda: abs(speed() - 0.4) < 1e-6, 'the speed',
-        also=lambda: commands.publish(twist(0.4)))
+        lambda: abs(speed() - 0.4) < 1e-6, 'the speed', also=lambda: commands.publish(twist(0.4))
+    )
     graph.wait(lambda: abs(speed()) < 1e-9, 'rest')
     # more than one where commands were late on their way
     graph.wait(
         lambda: int(told(diagnostics, 'commands of rover').get('timeouts since start', 0)) > 0,
-        'the timeout')
+        'the timeout',
+    )
     commands.publish(twist(math.nan))
     graph.wait(
         lambda: told(diagnostics, 'commands of rover').get('rejected since start') == '1',
-        'a rejected command')
+        'a rejected command',
+    )
 
 
 def test_run_drives_the_rover_along_a_square(graph, start_process):
     """Start what `make run ROBOT=rover` does: a metre ahead, then to the left."""
     odometry = graph.listen(Odometry, '/odom')
-    process = start_process('-m', 'sim_bridge', 'run', 'rover', '--real-time-factor', '0',
-                            '-p', 'rate:=200.0', '-p', 'substeps:=5')
+    process = start_process(
+        '-m',
+        'sim_bridge',
+        'run',
+        'rover',
+        '--real-time-factor',
+        '0',
+        '-p',
+        'rate:=200.0',
+        '-p',
+        'substeps:=5',
+    )
 
     def is_round_the_corner() -> bool:
         position = odometry[-1].pose.pose.position if odometry else None
@@ -366,10 +417,15 @@ def test_a_drive_of_a_file_of_controllers_is_replayed_from_anywhere(tmp_path):
         'controller_manager:\n  ros__parameters:\n'
         '    base: {type: diff_drive_controller/DiffDriveController}\n'
         'base:\n  ros__parameters:\n    left_wheel_names: [front_left, rear_left]\n'
-        '    right_wheel_names: [front_right, rear_right]\n')
-    (folder / 'robot.urdf').write_text(skid_steered().replace(
-        '</robot>', '<gazebo><plugin filename="gz_ros2_control-system" name="c">'
-        '<parameters> c.yaml</parameters></plugin></gazebo></robot>'))
+        '    right_wheel_names: [front_right, rear_right]\n'
+    )
+    (folder / 'robot.urdf').write_text(
+        skid_steered().replace(
+            '</robot>',
+            '<gazebo><plugin filename="gz_ros2_control-system" name="c">'
+            '<parameters> c.yaml</parameters></plugin></gazebo></robot>',
+        )
+    )
     run = start_recording(tmp_path / 'bag', robot=str(folder / 'robot.urdf'), rate=500.0)
     (robot,) = [each.robot for each in run.simulator.interfaces]
     assert f'<parameters> {folder}/c.yaml</parameters>' in portable_description(robot.description)
@@ -393,13 +449,16 @@ def test_a_parameter_file_declares_a_drive(graph, start_node, tmp_path):
         '        left_wheel_names: [front_left, rear_left]\n'
         '        right_wheel_names: [front_right, rear_right]\n'
         '        linear: {x: {max_velocity: 0.25, max_acceleration: 1.0}}\n'
-        '        pose_covariance_diagonal: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n')
+        '        pose_covariance_diagonal: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n'
+    )
     start_node('--params-file', str(given), robot=str(robot))
     odometry = graph.listen(Odometry, '/base/odom')
     commands = graph.advertise(TwistStamped, '/base/cmd_vel')
     graph.wait(
-        lambda: odometry and abs(odometry[-1].twist.twist.linear.x - 0.25) < 1e-6, 'the limit',
-        also=lambda: commands.publish(TwistStamped(twist=twist(2.0))))
+        lambda: odometry and abs(odometry[-1].twist.twist.linear.x - 0.25) < 1e-6,
+        'the limit',
+        also=lambda: commands.publish(TwistStamped(twist=twist(2.0))),
+    )
     assert odometry[-1].pose.covariance[::7].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 
 
@@ -411,7 +470,8 @@ def test_wrong_drives_end_the_start_with_a_reason(refusals, tmp_path):
     given.write_text(
         '/**/sim_bridge:\n  ros__parameters:\n    drives:\n      base:\n'
         '        type: differential\n        left_wheel_names: [front_lft]\n'
-        '        right_wheel_names: [front_right]\n')
+        '        right_wheel_names: [front_right]\n'
+    )
     (output,) = refusals(('--params-file', str(given), '-p', f'robot:={robot}'))
     assert "parameter 'drives'" in output
     assert "did you mean 'front_left'" in output
@@ -420,8 +480,7 @@ def test_wrong_drives_end_the_start_with_a_reason(refusals, tmp_path):
 @pytest.mark.parametrize('policy', ['hold', 'zero', 'last'])
 def test_a_drive_outlasts_other_commands(policy):
     """Drive on when commands to joints have timed out, with those joints held, and no others."""
-    made = simulator(
-        robot='rover', rate=500.0, command_timeout=0.2, command_timeout_policy=policy)
+    made = simulator(robot='rover', rate=500.0, command_timeout=0.2, command_timeout_policy=policy)
     (interface,) = made.interfaces
     robot = interface.robot
     send(interface, 'joint_commands', JointState(name=WHEELS, velocity=[1.0, 1.0]))

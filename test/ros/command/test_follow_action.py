@@ -79,7 +79,8 @@ def test_goals_end_when_somebody_says_so(graph, start_process):
     def send(order: int):
         future = client.send_goal_async(
             Fibonacci.Goal(order=order),
-            feedback_callback=lambda message: progress.append(list(message.feedback.sequence)))
+            feedback_callback=lambda message: progress.append(list(message.feedback.sequence)),
+        )
         graph.wait(future.done, 'an answer')
         return future.result()
 
@@ -105,7 +106,8 @@ def test_goals_end_when_somebody_says_so(graph, start_process):
     last.cancel_goal_async()
     graph.wait(future.done, 'a result')
     assert (future.result().status, list(future.result().result.sequence)) == (6, [4, 4]), (
-        'although the server is gone')
+        'although the server is gone'
+    )
     client.destroy()
     end_code, output = end(process)
     assert 'cpu' in output, (end_code, output)
@@ -116,13 +118,15 @@ def test_a_goal_is_followed_on_the_graph(graph, start_node):
     process = start_node(robot='double_pendulum')
     states = graph.listen(JointState, '/joint_states')
     client = graph.action_client(
-        Action, '/joint_trajectory_controller/follow_joint_trajectory', '/sim_bridge')
+        Action, '/joint_trajectory_controller/follow_joint_trajectory', '/sim_bridge'
+    )
     feedback = []
 
     def send(q: float, time: float, joint: str = 'elbow'):
         future = client.send_goal_async(
             goal_of(trajectory([joint], (time, [q], [0.0]))),
-            feedback_callback=lambda told: feedback.append(told.feedback))
+            feedback_callback=lambda told: feedback.append(told.feedback),
+        )
         graph.wait(future.done, 'an answer')
         return future.result()
 
@@ -138,17 +142,20 @@ def test_a_goal_is_followed_on_the_graph(graph, start_node):
     assert (status, told.error_code) == (GoalStatus.STATUS_SUCCEEDED, Action.Result.SUCCESSFUL)
     # older ones may still be on their way
     graph.wait(
-        lambda: states and abs(dict(zip(
-            states[-1].name, states[-1].position, strict=True))['elbow'] - 0.5) < 1e-3,
-        'the elbow where the trajectory ends')
+        lambda: (
+            states
+            and abs(dict(zip(states[-1].name, states[-1].position, strict=True))['elbow'] - 0.5)
+            < 1e-3
+        ),
+        'the elbow where the trajectory ends',
+    )
     assert feedback[0].joint_names == ['elbow']
     assert all(abs(each.error.positions[0]) < 1e-6 for each in feedback)
     assert not send(0.5, 0.4, 'knee').accepted
 
     first, second = send(1.0, 1000.0), send(0.0, 1000.0)
     status, told = result(first)
-    assert (status, told.error_code) == (
-        GoalStatus.STATUS_ABORTED, Action.Result.INVALID_GOAL)
+    assert (status, told.error_code) == (GoalStatus.STATUS_ABORTED, Action.Result.INVALID_GOAL)
     assert 'another trajectory' in told.error_string
     cancelling = second.cancel_goal_async()
     graph.wait(cancelling.done, 'an answer')
@@ -167,7 +174,8 @@ def goal_of(message=None, **values):
 def tolerance(name, position=0.0, velocity=0.0, acceleration=0.0):
     """Make a tolerance."""
     return JointTolerance(
-        name=name, position=position, velocity=velocity, acceleration=acceleration)
+        name=name, position=position, velocity=velocity, acceleration=acceleration
+    )
 
 
 def test_tolerances_of_goals_go_before_those_of_the_controller():
@@ -177,7 +185,8 @@ def test_tolerances_of_goals_go_before_those_of_the_controller():
     given = goal_of(
         path_tolerance=[tolerance('b', 0.3, velocity=1.0), tolerance('a', -1.0)],
         goal_tolerance=[tolerance('a', velocity=-1.0)],
-        goal_time_tolerance=Duration(sec=1, nanosec=500_000_000))
+        goal_time_tolerance=Duration(sec=1, nanosec=500_000_000),
+    )
     found = goal_tolerances(given, arm)
     assert found.path.tolist() == [[0.0, 0.3], [0.0, 1.0], [0.0, 0.0]]
     assert found.goal.tolist() == [[0.2, 0.0], [0.0, 0.01], [0.0, 0.0]]
@@ -215,11 +224,13 @@ def follow_action(monkeypatch):
             ends[goal.goal_id] = end, result.error_code, result.error_string
 
     monkeypatch.setattr(
-        'sim_bridge.ros.command.follow_joint_trajectory.DeferredActionServer', Server)
+        'sim_bridge.ros.command.follow_joint_trajectory.DeferredActionServer', Server
+    )
     made = simulator(robot='double_pendulum')
     node = SimpleNamespace(
         get_logger=lambda: SimpleNamespace(warning=lambda text: None),
-        create_timer=lambda *arguments, **options: None)
+        create_timer=lambda *arguments, **options: None,
+    )
     trajectories = made.interfaces[0].trajectories
     action = FollowJointTrajectory(node, Action, 'x', trajectories, trajectories.controllers[0])
     return made, action, ends
@@ -275,8 +286,9 @@ def test_goals_are_followed_and_their_ends_are_told(follow_action):
     assert not server.check(goal_of(trajectory(['elbow'])))
     assert made.interfaces[0].commands.counts.rejected == 1
     many = MultiDOFJointTrajectory(joint_names=['base'])
-    assert not server.check(goal_of(
-        trajectory(['elbow'], (1.0, [0.0])), multi_dof_trajectory=many))
+    assert not server.check(
+        goal_of(trajectory(['elbow'], (1.0, [0.0])), multi_dof_trajectory=many)
+    )
 
     # one is under way, one has not begun
     start(6, 1.0, 5.0)
@@ -303,25 +315,41 @@ def test_trajectories_are_recorded_and_replayed(tmp_path):
     rng = np.random.default_rng(5)
     for step in range(400):
         if step == 10:
-            take['joint_trajectory_controller/joint_trajectory'](serialize_message(trajectory(
-                ['elbow', 'shoulder'], (0.1, [0.1, 0.2]), (0.3, [1 / 3, 0.7], [0.0, 0.0]))))
+            take['joint_trajectory_controller/joint_trajectory'](
+                serialize_message(
+                    trajectory(
+                        ['elbow', 'shoulder'], (0.1, [0.1, 0.2]), (0.3, [1 / 3, 0.7], [0.0, 0.0])
+                    )
+                )
+            )
         if step == 100:
             order = trajectories.follow(
-                trajectories.read(controller, trajectory(
-                    ['shoulder'], *((0.1 * k, [q], [v]) for k, (q, v) in enumerate(
-                        rng.normal(size=(3, 2)), 1)), (0.5, [0.1], [0.0]))))
+                trajectories.read(
+                    controller,
+                    trajectory(
+                        ['shoulder'],
+                        *(
+                            (0.1 * k, [q], [v])
+                            for k, (q, v) in enumerate(rng.normal(size=(3, 2)), 1)
+                        ),
+                        (0.5, [0.1], [0.0]),
+                    ),
+                )
+            )
         if step == 200:
             trajectories.cancel(order.number)
         if step == 250:
             given = goal_of(path_tolerance=[tolerance('elbow', 1e-9)])
             order = trajectories.follow(
                 trajectories.read(
-                    controller, trajectory(['elbow'], (0.3, [1.0])),
-                    goal_tolerances(given, controller)))
+                    controller,
+                    trajectory(['elbow'], (0.3, [1.0])),
+                    goal_tolerances(given, controller),
+                )
+            )
         if step == 300:
             assert order.outcome == 'path violated'
-            take['joint_commands'](serialize_message(
-                JointState(name=['shoulder'], effort=[0.3])))
+            take['joint_commands'](serialize_message(JointState(name=['shoulder'], effort=[0.3])))
         made.tick()
     run.recording.close()
     verdict = replay(tmp_path / 'bag')

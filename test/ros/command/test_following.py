@@ -23,29 +23,34 @@ TOPIC = '/joint_trajectory_controller/joint_trajectory'
 def test_a_trajectory_is_followed_at_the_times_of_its_stamps(graph, start_node):
     """Be where the cubic is at each stamp, and stay there when no command comes any more."""
     # so slow that the trajectory comes before it begins, however long that takes
-    start_node(robot='double_pendulum', command_timeout=0.2, diagnostics_rate=20.0,
-               real_time_factor=0.01)
+    start_node(
+        robot='double_pendulum', command_timeout=0.2, diagnostics_rate=20.0, real_time_factor=0.01
+    )
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     commands = graph.advertise(JointTrajectory, TOPIC)
     graph.wait_for_next(states)
     start_ns = nanoseconds(states[-1].header.stamp) + S // 2
-    swing = trajectory(
-        ['elbow', 'shoulder'], (1.0, [-0.4, 0.6], [0.0, 0.0]), start_ns=start_ns)
+    swing = trajectory(['elbow', 'shoulder'], (1.0, [-0.4, 0.6], [0.0, 0.0]), start_ns=start_ns)
     commands.publish(swing)
     graph.wait(
-        lambda: told(diagnostics, 'commands of double_pendulum').get('accepted since start')
-        == '1', 'its acceptance')
+        lambda: (
+            told(diagnostics, 'commands of double_pendulum').get('accepted since start') == '1'
+        ),
+        'its acceptance',
+    )
     assert graph.set_parameter('/sim_bridge', 'real_time_factor', 1.0).successful
-    graph.wait(
-        lambda: nanoseconds(states[-1].header.stamp) > start_ns + 2 * S, 'the end and more')
+    graph.wait(lambda: nanoseconds(states[-1].header.stamp) > start_ns + 2 * S, 'the end and more')
     for state in states:
         since = (nanoseconds(state.header.stamp) - start_ns) * 1e-9
         expected = smooth(since) * np.array([0.6, -0.4])
         np.testing.assert_allclose(state.position, expected, atol=1e-7)
     graph.wait(
-        lambda: told(diagnostics, 'trajectories of double_pendulum').get('reached since start')
-        == '1', 'the end in diagnostics')
+        lambda: (
+            told(diagnostics, 'trajectories of double_pendulum').get('reached since start') == '1'
+        ),
+        'the end in diagnostics',
+    )
     assert told(diagnostics, 'commands of double_pendulum')['timeouts since start'] == '0'
 
     # an effort takes its joint; the other stays
@@ -60,14 +65,16 @@ MALFORMED = {
     'each once': trajectory(['elbow', 'elbow'], (1.0, [0.0, 0.0])),
     'at least one point': trajectory(['elbow']),
     'expected more than that of the point before, 1 s': trajectory(
-        ['elbow'], (1.0, [0.0]), (1.0, [0.0])),
+        ['elbow'], (1.0, [0.0]), (1.0, [0.0])
+    ),
     'expected at least 0 [s]': trajectory(['elbow'], (-1.0, [0.0])),
-    'expected 2, one for each of shoulder, elbow': trajectory(
-        ['shoulder', 'elbow'], (1.0, [0.0])),
+    'expected 2, one for each of shoulder, elbow': trajectory(['shoulder', 'elbow'], (1.0, [0.0])),
     "positions of trajectory = nan (point 0, joint 'elbow')": trajectory(
-        ['elbow'], (1.0, [float('nan')])),
+        ['elbow'], (1.0, [float('nan')])
+    ),
     "velocities of trajectory = 0.5 (point 0, joint 'elbow')": trajectory(
-        ['elbow'], (1.0, [0.0], [0.5])),
+        ['elbow'], (1.0, [0.0], [0.5])
+    ),
     'a time not yet over': trajectory(['elbow'], (0.0, [0.0]), start_ns=1),
 }
 
@@ -82,8 +89,12 @@ def test_malformed_trajectories_are_refused_with_a_word_and_counted(graph, start
     for message in MALFORMED.values():
         commands.publish(message)
     graph.wait(
-        lambda: told(diagnostics, 'commands of double_pendulum').get('rejected since start')
-        == str(len(MALFORMED)), 'all in diagnostics')
+        lambda: (
+            told(diagnostics, 'commands of double_pendulum').get('rejected since start')
+            == str(len(MALFORMED))
+        ),
+        'all in diagnostics',
+    )
     graph.wait_for_next(states, 100)
     assert {tuple(state.position) for state in states} == {(0.0, 0.0)}
     code, output = end(process)
@@ -106,8 +117,9 @@ def test_physics_steps_sample_trajectories_too():
     """Follow the cubic within control steps of ten physics steps, to its rounding."""
     made = simulator(robot='double_pendulum', rate=100.0, substeps=10)
     trajectories = made.interfaces[0].trajectories
-    trajectories.follow(trajectories.read(
-        trajectories.controllers[0], trajectory(['elbow'], (1.0, [0.6], [0.0]))))
+    trajectories.follow(
+        trajectories.read(trajectories.controllers[0], trajectory(['elbow'], (1.0, [0.6], [0.0])))
+    )
     for tick in range(1, 101):
         made.tick()
         q = made.world.robots['double_pendulum'].q
@@ -119,13 +131,15 @@ def test_a_reset_gives_the_joints_back():
     made = simulator(robot='double_pendulum')
     (interface,) = made.interfaces
     (controller,) = interface.trajectories.controllers
-    order = interface.trajectories.follow(interface.trajectories.read(
-        controller, trajectory(['elbow'], (1.0, [0.6]))))
+    order = interface.trajectories.follow(
+        interface.trajectories.read(controller, trajectory(['elbow'], (1.0, [0.6])))
+    )
     for _ in range(100):
         made.tick()
     assert not interface.robot.hold
-    later = interface.trajectories.follow(interface.trajectories.read(
-        controller, trajectory(['elbow'], (1.0, [0.6]))))
+    later = interface.trajectories.follow(
+        interface.trajectories.read(controller, trajectory(['elbow'], (1.0, [0.6])))
+    )
     made.reset(clock=False)
     assert (order.outcome, later.outcome) == ('replaced', 'replaced')
     assert interface.robot.hold
@@ -139,8 +153,11 @@ def test_a_snapshot_on_the_way_is_gone_on_from():
     made = simulator(robot='double_pendulum')
     (interface,) = made.interfaces
     (controller,) = interface.trajectories.controllers
-    order = interface.trajectories.follow(interface.trajectories.read(
-        controller, trajectory(['elbow', 'shoulder'], (1.0, [0.6, -0.2]))))
+    order = interface.trajectories.follow(
+        interface.trajectories.read(
+            controller, trajectory(['elbow', 'shoulder'], (1.0, [0.6, -0.2]))
+        )
+    )
 
     def run(steps):
         for _ in range(steps):
@@ -165,8 +182,11 @@ def test_commands_that_cease_leave_trajectories_alone():
     (interface,) = made.interfaces
     interface.commands.accept_named(['shoulder'], effort=[3.0])
     made.tick()
-    interface.trajectories.follow(interface.trajectories.read(
-        interface.trajectories.controllers[0], trajectory(['elbow'], (0.2, [0.1], [0.0]))))
+    interface.trajectories.follow(
+        interface.trajectories.read(
+            interface.trajectories.controllers[0], trajectory(['elbow'], (0.2, [0.1], [0.0]))
+        )
+    )
     for _ in range(100):
         made.tick()
     place = interface.robot.q[0]
@@ -215,8 +235,11 @@ def test_controllers_are_configured_as_in_ros2_control(graph, start_node, tmp_pa
     hand = graph.advertise(JointTrajectory, '/hand_controller/joint_trajectory')
     arm.publish(trajectory(['elbow'], (1.0, [0.5])))
     graph.wait(
-        lambda: told(diagnostics, 'commands of double_pendulum').get('rejected since start')
-        == '1', 'a refusal')
+        lambda: (
+            told(diagnostics, 'commands of double_pendulum').get('rejected since start') == '1'
+        ),
+        'a refusal',
+    )
     arm.publish(trajectory(['shoulder'], (0.3, [0.5], [0.0])))
     hand.publish(trajectory(['elbow'], (0.3, [0.5], [0.0])))
 
@@ -237,8 +260,10 @@ def test_controllers_are_configured_as_in_ros2_control(graph, start_node, tmp_pa
     [
         ({'a': {'joints': ['x']}, 'b': {'joints': ['x']}}, "'x' is one of 'a'"),
         ({'a': {'joints': ['z']}}, "unknown joint 'z' in parameter 'trajectory_controllers.a'"),
-        ({'a': {'constraints': {'y': {'goal': -1.0}}}},
-         "parameter 'trajectory_controllers.a.constraints.y.goal' = -1.0"),
+        (
+            {'a': {'constraints': {'y': {'goal': -1.0}}}},
+            "parameter 'trajectory_controllers.a.constraints.y.goal' = -1.0",
+        ),
         ({'a': {'gains': {'x': {'pp': 1.0}}}}, "'trajectory_controllers.a.gains.x.pp'"),
         ({'a': {'goals': 1.0}}, "'trajectory_controllers.a.goals'"),
         ({'a': 3}, 'a block of named values'),
@@ -255,7 +280,8 @@ def test_a_robot_has_the_controllers_whose_joints_it_has():
     """Leave out those of other robots; complete defaults, gains and tolerances."""
     block = {
         'arm': {'joints': ['a'], 'constraints': {'a': {'trajectory': 0.1, 'goal': 0.2}}},
-        'leg': {'joints': ['b'], 'gains': {'b': {'p': 100, 'ff_velocity_scale': 0.5}}}}
+        'leg': {'joints': ['b'], 'gains': {'b': {'p': 100, 'ff_velocity_scale': 0.5}}},
+    }
     (arm,) = controllers_of(block, ['a'], ['a', 'b'])
     assert (arm.name, arm.tolerances.path[:, 0].tolist()) == ('arm', [0.1, 0.0, 0.0])
     assert arm.tolerances.goal[:, 0].tolist() == [0.2, 0.01, 0.0]

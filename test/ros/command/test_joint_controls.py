@@ -42,7 +42,10 @@ def test_a_motor_keeps_what_is_commanded(graph, start_node, parameter_file):
     """Keep a velocity; tell what the motor gives; hold still when commands cease."""
     start_node(
         *parameter_file('control:\n  pivot: velocity'),
-        robot='pendulum', initial_positions=[1.0], command_timeout=0.2)
+        robot='pendulum',
+        initial_positions=[1.0],
+        command_timeout=0.2,
+    )
     states = graph.listen(JointState, '/joint_states')
     commands = graph.advertise(JointState, '/joint_commands')
 
@@ -51,8 +54,10 @@ def test_a_motor_keeps_what_is_commanded(graph, start_node, parameter_file):
 
     # without a break between commands that is longer than the timeout
     graph.wait(
-        lambda: [each.velocity[0] for each in states[-20:]] == [0.5] * 20, 'the velocity',
-        also=command)
+        lambda: [each.velocity[0] for each in states[-20:]] == [0.5] * 20,
+        'the velocity',
+        also=command,
+    )
     state, later = states[-20], states[-1]
     elapsed = (nanoseconds(later.header.stamp) - nanoseconds(state.header.stamp)) * 1e-9
     assert later.position[0] - state.position[0] == pytest.approx(0.5 * elapsed, rel=1e-9)
@@ -65,7 +70,8 @@ def test_a_motor_keeps_what_is_commanded(graph, start_node, parameter_file):
 def test_a_position_needs_a_control_that_goes_for_it(graph, start_node):
     """Refuse and count it with a hint; take it once the control is set; hold on in between."""
     process = start_node(
-        robot='pendulum', initial_positions=[0.5], command_timeout=0.0, diagnostics_rate=20.0)
+        robot='pendulum', initial_positions=[0.5], command_timeout=0.0, diagnostics_rate=20.0
+    )
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     commands = graph.advertise(JointState, '/joint_commands')
@@ -111,8 +117,7 @@ def test_bad_controls_are_refused(refusals, parameter_file):
         ('gains:\n  pivot: {p: 1.0, i: 0.5}', "unknown parameter 'gains.pivot.i'"),
         ('gains:\n  pivot: {p: stiff}', 'a finite number, at least 0.0'),
     ]
-    outputs = refusals(
-        *((*parameter_file(given), '-p', 'robot:=pendulum') for given, _ in cases))
+    outputs = refusals(*((*parameter_file(given), '-p', 'robot:=pendulum') for given, _ in cases))
     for (_, said), output in zip(cases, outputs, strict=True):
         assert said in output
 
@@ -125,14 +130,17 @@ def test_robots_of_a_world_have_controls_in_their_namespaces(
     scene.write_text(
         'world:\n  robots:\n'
         '    a: {urdf: pendulum, namespace: left/inner}\n'
-        '    b: {urdf: pendulum, namespace: right, position: [0, 2, 0]}\n')
+        '    b: {urdf: pendulum, namespace: right, position: [0, 2, 0]}\n'
+    )
     given = parameter_file('control:\n  left:\n    inner: {pivot: velocity}')
     start_node(*given, world=str(scene))
     states = graph.listen(JointState, '/left/inner/joint_states')
     commands = graph.advertise(JointState, '/left/inner/joint_commands')
     graph.wait(
-        lambda: states and states[-1].velocity[0] == -0.25, 'the velocity',
-        also=lambda: commands.publish(JointState(name=['pivot'], velocity=[-0.25])))
+        lambda: states and states[-1].velocity[0] == -0.25,
+        'the velocity',
+        also=lambda: commands.publish(JointState(name=['pivot'], velocity=[-0.25])),
+    )
     names = graph.describe_parameters(NODE)
     assert {'control.left.inner.pivot', 'control.right.pivot', 'gains.right.pivot.d'} <= set(names)
 
@@ -157,19 +165,25 @@ def test_cmd_vel_drives_a_tracked_vehicle(graph, start_node):
         return message
 
     graph.wait(
-        lambda: abs(moving()[2] - 0.3) < 1e-6, 'the velocity',
-        also=lambda: cmd_vel.publish(twist(0.3, 0.0)))
+        lambda: abs(moving()[2] - 0.3) < 1e-6,
+        'the velocity',
+        also=lambda: cmd_vel.publish(twist(0.3, 0.0)),
+    )
     graph.wait(
-        lambda: moving()[1] > 0.1 and moving()[0] < 0.05, 'a turn on the spot',
-        also=lambda: cmd_vel.publish(twist(0.0, 1.0)))
+        lambda: moving()[1] > 0.1 and moving()[0] < 0.05,
+        'a turn on the spot',
+        also=lambda: cmd_vel.publish(twist(0.0, 1.0)),
+    )
     graph.wait(lambda: max(map(abs, moving())) < 1e-6, 'rest')
     cmd_vel.publish(twist(float('nan'), 0.0))
     graph.wait(lambda: rejected(diagnostics) == 1, 'a rejected command')
     speeds = graph.advertise(JointState, '/joint_commands')
     names = ['left_track_joint', 'right_track_joint']
     graph.wait(
-        lambda: abs(moving()[0] - 0.1) < 1e-6, 'the speed of the tracks',
-        also=lambda: speeds.publish(JointState(name=names, velocity=[-0.1, -0.1])))
+        lambda: abs(moving()[0] - 0.1) < 1e-6,
+        'the speed of the tracks',
+        also=lambda: speeds.publish(JointState(name=names, velocity=[-0.1, -0.1])),
+    )
 
 
 def test_only_tracked_vehicles_take_cmd_vel(graph, start_node):
@@ -184,14 +198,16 @@ def test_extra_joints_close_loops(graph, start_node, tmp_path):
     joints = tmp_path / 'joints.yaml'
     joints.write_text(
         'joints:\n  - {name: pin, type: ball, link1: lower_rod, link2: world, '
-        'position1: [0, 0, -0.1]}\n')
-    start_node(
-        robot='double_pendulum', initial_positions=[1.0, 0.5], extra_joints=str(joints))
+        'position1: [0, 0, -0.1]}\n'
+    )
+    start_node(robot='double_pendulum', initial_positions=[1.0, 0.5], extra_joints=str(joints))
     states = graph.listen(JointState, '/joint_states')
     commands = graph.advertise(JointState, '/joint_commands')
     graph.wait(
-        lambda: states and states[-1].effort[0] == 0.5, 'the command',
-        also=lambda: commands.publish(JointState(name=['shoulder'], effort=[0.5])))
+        lambda: states and states[-1].effort[0] == 0.5,
+        'the command',
+        also=lambda: commands.publish(JointState(name=['shoulder'], effort=[0.5])),
+    )
     for state in graph.wait_for_next(states, 50):
         np.testing.assert_allclose(state.position, [1.0, 0.5], atol=1e-6)
 
@@ -201,7 +217,8 @@ def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
     process = start_process('-m', 'sim_bridge', 'run', 'four_bar')
     states = graph.listen(JointState, '/joint_states')
     graph.wait(
-        lambda: states and abs(states[-1].velocity[0] - np.pi) < 1e-9, 'half a turn a second')
+        lambda: states and abs(states[-1].velocity[0] - np.pi) < 1e-9, 'half a turn a second'
+    )
     assert states[-1].name == ['crank_joint', 'coupler_joint', 'rocker_joint', 'coupler_rocker']
     crank, coupler, rocker, closing = states[-1].position
     d_crank, d_coupler, d_rocker, d_closing = states[-1].velocity
@@ -210,9 +227,12 @@ def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
     assert d_closing == pytest.approx(d_rocker - d_crank - d_coupler, abs=1e-9)
     # the ends of coupler and rocker, where the loop closes
     along = crank + coupler
-    end_of_coupler = np.array([
-        0.1 * np.sin(crank) + 0.24 * np.cos(along) + 0.1 * np.sin(along),
-        0.1 * np.cos(crank) - 0.24 * np.sin(along) + 0.1 * np.cos(along)])
+    end_of_coupler = np.array(
+        [
+            0.1 * np.sin(crank) + 0.24 * np.cos(along) + 0.1 * np.sin(along),
+            0.1 * np.cos(crank) - 0.24 * np.sin(along) + 0.1 * np.cos(along),
+        ]
+    )
     end_of_rocker = np.array([0.24 + 0.2 * np.sin(rocker), 0.2 * np.cos(rocker)])
     np.testing.assert_allclose(end_of_coupler, end_of_rocker, atol=1e-6)
     code, output = end(process)
@@ -235,7 +255,8 @@ def test_run_drives_the_tracked_vehicle_round_a_curve(graph, start_process):
     graph.wait(is_on_its_way, 'a steady curve')
     graph.wait(
         lambda: len(states) > 10 and list(states[-1].velocity) == [0.4, 0.6],
-        'the speeds of the tracks')
+        'the speeds of the tracks',
+    )
     assert states[-1].name == ['left_track_joint', 'right_track_joint']
     first, last = states[-11], states[-1]
     elapsed = (nanoseconds(last.header.stamp) - nanoseconds(first.header.stamp)) * 1e-9
@@ -249,9 +270,20 @@ def test_run_drives_the_tracked_vehicle_round_a_curve(graph, start_process):
 def test_the_velocity_controller_lets_joints_swing_at_the_pace_of_states(graph, start_process):
     """Answer states with velocities: steady ones and the slopes of sinusoids, begun smoothly."""
     start_process(
-        '-m', 'sim_bridge.control.velocity_controller', '--ros-args', '-p', 'joints:=[a, b]',
-        '-p', 'velocities:=[1.0, 0.0]', '-p', 'amplitude:=[0.0, 0.5]', '-p', 'frequency:=[0.25]',
-        '-p', 'ramp_time:=1.0')
+        '-m',
+        'sim_bridge.control.velocity_controller',
+        '--ros-args',
+        '-p',
+        'joints:=[a, b]',
+        '-p',
+        'velocities:=[1.0, 0.0]',
+        '-p',
+        'amplitude:=[0.0, 0.5]',
+        '-p',
+        'frequency:=[0.25]',
+        '-p',
+        'ramp_time:=1.0',
+    )
     states = graph.node.create_publisher(JointState, '/joint_states', 10)
     commands = graph.listen(JointState, '/joint_commands')
 
@@ -259,8 +291,10 @@ def test_the_velocity_controller_lets_joints_swing_at_the_pace_of_states(graph, 
         state = JointState(name=list(positions), position=list(positions.values()))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(time_ns, 1_000_000_000)
         graph.wait(
-            lambda: commands and nanoseconds(commands[-1].header.stamp) == time_ns, 'an answer',
-            also=lambda: states.publish(state))
+            lambda: commands and nanoseconds(commands[-1].header.stamp) == time_ns,
+            'an answer',
+            also=lambda: states.publish(state),
+        )
         assert list(commands[-1].name) == ['a', 'b']
         return list(commands[-1].velocity)
 

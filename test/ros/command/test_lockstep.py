@@ -41,7 +41,8 @@ class Bench:
 
     def offer(self, topic, time_ns, frame_id='', mark=None):
         self.lockstep.offer(
-            topic, frame_id, time_ns, lambda: self.applied.append(mark or (topic, frame_id)))
+            topic, frame_id, time_ns, lambda: self.applied.append(mark or (topic, frame_id))
+        )
 
     def step(self, time_ns):
         """Take a step, to a state of this stamp."""
@@ -174,10 +175,13 @@ def test_states_that_were_answered_are_not_published_again():
     assert not bench.lockstep.should_ask
 
 
-@pytest.mark.parametrize(('sources', 'error', 'word'), [
-    (['joint_commands'], UnknownNameError, 'left/joint_commands'),
-    ([LEFT, LEFT], InvalidValueError, 'each source once'),
-])
+@pytest.mark.parametrize(
+    ('sources', 'error', 'word'),
+    [
+        (['joint_commands'], UnknownNameError, 'left/joint_commands'),
+        ([LEFT, LEFT], InvalidValueError, 'each source once'),
+    ],
+)
 def test_sources_that_make_no_sense_are_refused(sources, error, word):
     """Name the parameter and what could be meant."""
     with pytest.raises(error, match=word):
@@ -194,24 +198,37 @@ def test_a_controller_in_another_process_gives_the_same_state_each_time(
     hashes = []
     for run in range(2):
         bag = tmp_path / str(run)
-        controller = ('-m', 'sim_bridge.control.pd_controller', '--ros-args',
-                      '-p', 'amplitude:=[0.3]')
+        controller = (
+            '-m',
+            'sim_bridge.control.pd_controller',
+            '--ros-args',
+            '-p',
+            'amplitude:=[0.3]',
+        )
         processes = [] if run else [start_process(*controller)]
         states = graph.listen(JointState, '/joint_states')
-        processes.append(start_node(
-            robot='double_pendulum', real_time_factor=0.0, lockstep="['joint_commands']",
-            record=bag, record_hash_period=0.1))
+        processes.append(
+            start_node(
+                robot='double_pendulum',
+                real_time_factor=0.0,
+                lockstep="['joint_commands']",
+                record=bag,
+                record_hash_period=0.1,
+            )
+        )
         if run:
             graph.wait(lambda states=states: states, 'the first state')
             processes.append(start_process(*controller))
         graph.wait(
             lambda states=states: states and nanoseconds(states[-1].header.stamp) > 110 * MS,
-            '110 steps')
+            '110 steps',
+        )
         for process in processes:
             assert end(process)[0] == 0
         recorded = messages_on(read_bag(bag), '/sim_bridge/state_hash', String)
-        hashes.append({
-            each['step']: each['hash'] for each in (json.loads(text.data) for text in recorded)})
+        hashes.append(
+            {each['step']: each['hash'] for each in (json.loads(text.data) for text in recorded)}
+        )
     assert hashes[0][100] == hashes[1][100] != hashes[0][0]
 
 
@@ -240,8 +257,10 @@ def test_time_stands_still_without_an_answer_and_says_who_is_waited_for(graph, s
     commands.publish(answer)
     graph.wait(lambda: states[-1].header.stamp != before, 'a step')
     assert nanoseconds(states[-1].header.stamp) == MS
-    graph.wait(lambda: len([s for s in states if nanoseconds(s.header.stamp) == MS]) > 1,
-               'the state again')
+    graph.wait(
+        lambda: len([s for s in states if nanoseconds(s.header.stamp) == MS]) > 1,
+        'the state again',
+    )
     assert nanoseconds(states[-1].header.stamp) == MS
     graph.wait(lambda: rejected() == '2', 'two rejected commands')
     code, output = end(process)

@@ -38,7 +38,8 @@ class Taker:
         try:
             read = self.reader.read(data)
             self.commands.accept_named(
-                read.names, read.position, read.velocity, read.effort, read.time_ns)
+                read.names, read.position, read.velocity, read.effort, read.time_ns
+            )
         except sb.SimBridgeError as err:
             return str(err)
         self.commands.learn(data, self.reader, read.names)
@@ -48,8 +49,11 @@ class Taker:
         """Return what the robot is to do, once it has been told; and what was counted."""
         self.commands.apply(5)
         counts = self.commands.counts
-        return [self.robot.u.tolist(), self.world.state.target.tolist(),
-                [counts.accepted, counts.clamped, counts.rejected]]
+        return [
+            self.robot.u.tolist(),
+            self.world.state.target.tolist(),
+            [counts.accepted, counts.clamped, counts.rejected],
+        ]
 
 
 def stamped(number: int, **values) -> JointState:
@@ -78,15 +82,31 @@ def test_repeats_do_what_any_command_does():
     assert taker.repeated == 4
 
 
-@pytest.mark.parametrize('lists', [
-    ('position',), ('position', 'velocity'), ('velocity', 'effort'),
-    ('position', 'velocity', 'effort')])
+@pytest.mark.parametrize(
+    'lists',
+    [
+        ('position',),
+        ('position', 'velocity'),
+        ('velocity', 'effort'),
+        ('position', 'velocity', 'effort'),
+    ],
+)
 def test_all_quantities_repeat(lists):
     """Take targets with and without the velocities that go with them."""
-    taker = both([
-        stamped(k + 1, name=NAMES, **{
-            each: (0.01 * (np.arange(3.0) + k + at)).tolist() for at, each in enumerate(lists)})
-        for k in range(5)], 'position')
+    taker = both(
+        [
+            stamped(
+                k + 1,
+                name=NAMES,
+                **{
+                    each: (0.01 * (np.arange(3.0) + k + at)).tolist()
+                    for at, each in enumerate(lists)
+                },
+            )
+            for k in range(5)
+        ],
+        'position',
+    )
     assert taker.repeated == 3
 
 
@@ -103,7 +123,9 @@ def test_other_names_are_no_repeat():
     usual = [stamped(k + 1, name=NAMES, effort=[0.1, 0.2, 0.3]) for k in range(3)]
     others = [
         stamped(9, name=['joint_3', *NAMES[1:]], effort=[0.5, 0.6, 0.7]),
-        stamped(10, name=NAMES[:1], effort=[0.8]), stamped(11, name=['nobody'], effort=[0.8])]
+        stamped(10, name=NAMES[:1], effort=[0.8]),
+        stamped(11, name=['nobody'], effort=[0.8]),
+    ]
     taker = both([*usual, *others, *usual])
     assert taker.repeated == 2
 

@@ -51,11 +51,16 @@ Scene is Physics3D.System:
 """
 ENABLE = 'inputs/motor/enable_interaction_input'
 SPEED, LIMITS, THROW = (
-    'inputs/motor/target_angular_velocity_input', 'inputs/motor/torque_range_input',
-    'inputs/ball/linear_velocity_world_input')
+    'inputs/motor/target_angular_velocity_input',
+    'inputs/motor/torque_range_input',
+    'inputs/ball/linear_velocity_world_input',
+)
 TURNING, TORQUES, FORCE, FLIGHT = (
-    'outputs/hinge/angular_velocity_output', 'outputs/motor/torque_range_output',
-    'outputs/hinge/force_output', 'outputs/ball/linear_velocity_world_output')
+    'outputs/hinge/angular_velocity_output',
+    'outputs/motor/torque_range_output',
+    'outputs/hinge/force_output',
+    'outputs/ball/linear_velocity_world_output',
+)
 
 
 @pytest.fixture
@@ -68,8 +73,9 @@ def file(tmp_path):
 
 def send(made, topic, message):
     """Send a message to the scene, as the graph would."""
-    (take,) = [each.take for one in made.interfaces for each in one.command_topics
-               if each.name == topic]
+    (take,) = [
+        each.take for one in made.interfaces for each in one.command_topics if each.name == topic
+    ]
     take(serialize_message(message))
 
 
@@ -125,15 +131,18 @@ def test_flags_are_messages():
         assert deserialize_message(message.content(), Bool) == Bool(data=value)
 
 
-@pytest.mark.parametrize(('topic', 'message'), [
-    (SPEED, Float64(data=math.nan)),
-    (SPEED, Float64(data=math.inf)),
-    (LIMITS, Float64MultiArray(data=[-1.0])),
-    (LIMITS, Float64MultiArray(data=[1.0, 2.0])),
-    (LIMITS, Float64MultiArray(data=[math.nan, 2.0])),
-    (THROW, Vector3(x=1.0, y=math.nan)),
-    (THROW, Float64(data=1.0)),
-])
+@pytest.mark.parametrize(
+    ('topic', 'message'),
+    [
+        (SPEED, Float64(data=math.nan)),
+        (SPEED, Float64(data=math.inf)),
+        (LIMITS, Float64MultiArray(data=[-1.0])),
+        (LIMITS, Float64MultiArray(data=[1.0, 2.0])),
+        (LIMITS, Float64MultiArray(data=[math.nan, 2.0])),
+        (THROW, Vector3(x=1.0, y=math.nan)),
+        (THROW, Float64(data=1.0)),
+    ],
+)
 def test_wrong_values_are_refused_whole(file, topic, message):
     """Count the message, and go on as if it had not come."""
     made, other = simulator(robot=file), simulator(robot=file)
@@ -162,18 +171,20 @@ def test_a_reset_and_a_snapshot_drop_what_has_not_acted(file):
 def test_scenes_have_signals_in_namespaces_of_their_names(tmp_path, file):
     """Of a scene without joints a body carries them."""
     (tmp_path / 'ball.openplx').write_text(
-        f'Scene is Physics3D.System:\n    ball is{SCENE.partition("ball is")[2]}',
-        encoding='utf-8')
+        f'Scene is Physics3D.System:\n    ball is{SCENE.partition("ball is")[2]}', encoding='utf-8'
+    )
     world = tmp_path / 'world.yaml'
     world.write_text(
         'world: {openplx: {one: {file: ball.openplx}, two: {file: scene.openplx}}}\n',
-        encoding='utf-8')
+        encoding='utf-8',
+    )
     one, two = simulator(world=str(world)).interfaces
     assert f'one/{FLIGHT}' in one.topics
     assert f'one/{THROW}' in [each.name for each in one.command_topics]
     assert {f'two/{each}' for each in (TURNING, TORQUES, FORCE, FLIGHT)} <= set(two.topics)
     assert {f'two/{each}' for each in (SPEED, LIMITS, THROW)} <= {
-        each.name for each in two.command_topics}
+        each.name for each in two.command_topics
+    }
 
 
 def test_lockstep_refuses_what_has_no_stamp(file):
@@ -188,7 +199,9 @@ def test_robots_that_leave_take_their_signals_along(tmp_path):
     two = 'Wheel is' + SCENE.partition('Scene is')[2].partition('    ball is')[0]
     (tmp_path / 'two.openplx').write_text(
         f'{two}Pair is Physics3D.System:\n    left is Wheel\n    right is Wheel:\n'
-        '        axle.position.x: 1\n', encoding='utf-8')
+        '        axle.position.x: 1\n',
+        encoding='utf-8',
+    )
     made = simulator(robot=str(tmp_path / 'two.openplx'))
     run(made, 2)
     right = next(name for name in made.world.robots if name.endswith('right'))
@@ -235,17 +248,28 @@ def test_a_recorded_run_is_replayed_to_the_bit(file, tmp_path):
 def test_messages_have_what_the_outputs_read(tmp_path):
     """Of joints in trees and in loops, through a reset and after the arrays were laid out anew."""
     path = tmp_path / 'scene.openplx'
-    path.write_text(find_robot('excavator').read_text().replace(
-        '        angle_output.enabled: true\n', '').replace(
-        'Interactions.Hinge:\n', 'Interactions.Hinge:\n        angle_output.enabled: true\n'
-        '        angular_velocity_output.enabled: true\n'))
+    path.write_text(
+        find_robot('excavator')
+        .read_text()
+        .replace('        angle_output.enabled: true\n', '')
+        .replace(
+            'Interactions.Hinge:\n',
+            'Interactions.Hinge:\n        angle_output.enabled: true\n'
+            '        angular_velocity_output.enabled: true\n',
+        )
+    )
     recorded = start_recording(tmp_path / 'bag', robot=str(path))
     made, expected = recorded.simulator, {}
     (scene,) = made.world.openplx.values()
     sent = {name: each for name, each in scene.outputs.items() if each.signal.enabled}
-    assert {type(axis.seat).__name__ for axis in (
-        scene.joint(each.signal.source).axes[0] for each in sent.values()
-        if each.signal.model in ('Hinge', 'Prismatic'))} == {'TreeSeat', 'ConstraintSeat'}
+    assert {
+        type(axis.seat).__name__
+        for axis in (
+            scene.joint(each.signal.source).axes[0]
+            for each in sent.values()
+            if each.signal.model in ('Hinge', 'Prismatic')
+        )
+    } == {'TreeSeat', 'ConstraintSeat'}
 
     def tick(count):
         for _ in range(count):
@@ -281,13 +305,17 @@ def test_inputs_become_outputs_on_the_graph(graph, start_node, file):
     command = graph.advertise(Float64, f'/{SPEED}')
 
     def moves_at(speed):
-        graph.wait(
-            lambda: speeds and abs(speeds[-1].data - speed) < 1e-6, f'a speed of {speed}')
+        graph.wait(lambda: speeds and abs(speeds[-1].data - speed) < 1e-6, f'a speed of {speed}')
 
     def refused():
-        return [status.values for array in diagnostics[-1:] for status in array.status
-                if any(each.key == 'rejected since start' and each.value == '1'
-                       for each in status.values)]
+        return [
+            status.values
+            for array in diagnostics[-1:]
+            for status in array.status
+            if any(
+                each.key == 'rejected since start' and each.value == '1' for each in status.values
+            )
+        ]
 
     moves_at(2.0)
     command.publish(Float64(data=-0.75))
@@ -305,5 +333,8 @@ def test_inputs_become_outputs_on_the_graph(graph, start_node, file):
 def test_names_of_topics_are_valid_and_distinct():
     """Indices lose their brackets; what would be the same is numbered."""
     assert signal_topics(['motors[0]/torque', 'motors_0/torque', 'a/2b', 'ä/x']) == {
-        'motors[0]/torque': 'motors_0/torque', 'motors_0/torque': 'motors_0/torque_2',
-        'a/2b': 'a/_2b', 'ä/x': '_/x'}
+        'motors[0]/torque': 'motors_0/torque',
+        'motors_0/torque': 'motors_0/torque_2',
+        'a/2b': 'a/_2b',
+        'ä/x': '_/x',
+    }

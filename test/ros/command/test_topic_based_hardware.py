@@ -37,31 +37,43 @@ URDF = """<robot name="gripper">
       <command_interface name="position"/></joint>
   </ros2_control>
 </robot>
-""".format(links='\n'.join(
-    f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" '
-    'ixy="0" ixz="0" iyz="0"/></inertial></link>' for name in 'abcd'))
+""".format(
+    links='\n'.join(
+        f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" '
+        'izz="0.01" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        for name in 'abcd'
+    )
+)
 
 
 class Plugin:
     """The part of JointStateTopicSystem: its names, qualities, and what it sends and reads."""
 
     JOINTS = {
-        'lift': ('position', 'effort'), 'wheel': ('velocity',), 'finger': ('position',),
-        'thumb': ('position',)}
+        'lift': ('position', 'effort'),
+        'wheel': ('velocity',),
+        'finger': ('position',),
+        'thumb': ('position',),
+    }
 
     def __init__(self, graph):
         self.commands: dict[tuple[str, str], float] = {}
         self.states: dict[str, tuple[float, ...]] = {}
         self._publisher = graph.node.create_publisher(
-            JointState, '/robot_joint_commands', QoSProfile(depth=1))
+            JointState, '/robot_joint_commands', QoSProfile(depth=1)
+        )
         graph.node.create_subscription(
-            JointState, '/robot_joint_states', self._read, qos_profile_sensor_data)
+            JointState, '/robot_joint_states', self._read, qos_profile_sensor_data
+        )
         graph.wait(
-            lambda: self._publisher.get_subscription_count() and self.states, 'the simulator')
+            lambda: self._publisher.get_subscription_count() and self.states, 'the simulator'
+        )
 
     def _read(self, state):
         for name, *values in zip(
-                state.name, state.position, state.velocity, state.effort, strict=True):
+            state.name, state.position, state.velocity, state.effort, strict=True
+        ):
             self.states[name] = tuple(values)
 
     def write(self):
@@ -91,25 +103,37 @@ def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp
     assert commands['joints held'] == 'True'
     # the first controller claims one of the interfaces, the next the others
     plugin.commands['lift', 'position'] = 0.3
-    graph.wait(lambda: plugin.states['lift'][0] == pytest.approx(0.3, abs=1e-9),
-               'the first controller in effect', also=plugin.write)
-    plugin.commands |= {
-        ('lift', 'position'): 0.5, ('wheel', 'velocity'): 3.0, ('finger', 'position'): 0.04,
-        ('thumb', 'position'): 0.04}
     graph.wait(
-        lambda: plugin.states['lift'][0] == pytest.approx(0.5, abs=1e-9)
-        and plugin.states['wheel'][1] == pytest.approx(3.0, abs=1e-9)
-        and plugin.states['finger'][0] == pytest.approx(0.04, abs=1e-9)
-        # the motor bears the weight of all
-        and plugin.states['lift'][2] == pytest.approx(4.0 * 9.81, rel=1e-6),
-        'the commands in effect', also=plugin.write)
+        lambda: plugin.states['lift'][0] == pytest.approx(0.3, abs=1e-9),
+        'the first controller in effect',
+        also=plugin.write,
+    )
+    plugin.commands |= {
+        ('lift', 'position'): 0.5,
+        ('wheel', 'velocity'): 3.0,
+        ('finger', 'position'): 0.04,
+        ('thumb', 'position'): 0.04,
+    }
+    graph.wait(
+        lambda: (
+            plugin.states['lift'][0] == pytest.approx(0.5, abs=1e-9)
+            and plugin.states['wheel'][1] == pytest.approx(3.0, abs=1e-9)
+            and plugin.states['finger'][0] == pytest.approx(0.04, abs=1e-9)
+            # the motor bears the weight of all
+            and plugin.states['lift'][2] == pytest.approx(4.0 * 9.81, rel=1e-6)
+        ),
+        'the commands in effect',
+        also=plugin.write,
+    )
     assert plugin.states['thumb'][0] == pytest.approx(0.04, abs=1e-9)
     # nothing is too small a change to be made
     for target in (0.500002, 0.5):
         plugin.commands['lift', 'position'] = target
         graph.wait(
             lambda target=target: plugin.states['lift'][0] == pytest.approx(target, abs=1e-9),
-            'a small move', also=plugin.write)
+            'a small move',
+            also=plugin.write,
+        )
     # efforts add to what a motor gives, which then gives less
     plugin.commands['lift', 'effort'] = 30.0
     graph.wait_for_next(diagnostics)
@@ -132,8 +156,9 @@ def test_what_no_controller_has_claimed_is_not_commanded(graph, start_node):
     message = JointState(name=list(states[-1].name))
     message.effort = [math.nan] * 7
     message.effort[3] = 2.5
-    graph.wait(lambda: states[-1].effort[3] == 2.5, 'the effort',
-               also=lambda: publisher.publish(message))
+    graph.wait(
+        lambda: states[-1].effort[3] == 2.5, 'the effort', also=lambda: publisher.publish(message)
+    )
     assert [each for at, each in enumerate(states[-1].effort) if at != 3] == [0.0] * 6
     graph.wait_for_next(diagnostics, 2)
     assert told(diagnostics, 'commands of arm')['rejected since start'] == '0'

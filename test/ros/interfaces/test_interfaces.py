@@ -14,9 +14,7 @@ import pytest
 from sim_bridge.foundation.errors import InterfaceBuildError
 from sim_bridge.ros.interfaces import build, definitions, store
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")]
 
 # of the released packages: control_msgs 5.8.0, simulation_interfaces 1.5.1, tf2_msgs 0.36.4
 HASHES = {
@@ -61,7 +59,9 @@ def declared() -> dict[str, str]:
     packages = map(definitions.read, definitions.files())
     return {
         f'{package.name}/{Path(file).with_suffix("").as_posix()}': text
-        for package in packages for file, text in package.interfaces.items()}
+        for package in packages
+        for file, text in package.interfaces.items()
+    }
 
 
 def test_types_are_those_of_the_released_packages():
@@ -115,20 +115,24 @@ def test_what_is_missing_is_named(tmp_path, monkeypatch):
 def test_processes_that_build_at_once_build_once(tmp_path):
     """Let all but one wait; give all of them the same package, that can be used."""
     path = tmp_path / 'one_msgs.txt'
-    path.write_text(
-        'package one_msgs 1.0.0\ndepends std_msgs\n\ninterface msg/A.msg\nint32 a\n')
+    path.write_text('package one_msgs 1.0.0\ndepends std_msgs\n\ninterface msg/A.msg\nint32 a\n')
     script = (
         'import sys; from pathlib import Path\n'
         'from sim_bridge.ros.interfaces import build, store\n'
         'prefix, is_new = build.build([Path(sys.argv[1])]); store.offer(prefix)\n'
-        'from one_msgs.msg import A; print(prefix, is_new, A(a=3).a)')
+        'from one_msgs.msg import A; print(prefix, is_new, A(a=3).a)'
+    )
     environment = {**os.environ, 'SIM_BRIDGE_CACHE_DIR': str(tmp_path / 'cache')}
     (tmp_path / 'cache').mkdir(mode=0o700)
     processes = [
         subprocess.Popen(
-            [sys.executable, '-c', script, str(path)], env=environment, stdout=subprocess.PIPE,
-            text=True)
-        for _ in range(3)]
+            [sys.executable, '-c', script, str(path)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
     told = [process.communicate(timeout=300)[0].split() for process in processes]
     assert sorted(is_new for _, is_new, _ in told) == ['False', 'False', 'True'], told
     assert len({prefix for prefix, *_ in told}) == 1
@@ -157,7 +161,11 @@ def test_a_shell_finds_the_packages_by_what_the_verb_prints():
         "$0" -c "$1"
     """
     done = subprocess.run(
-        ['sh', '-e', '-c', script, sys.executable, SHOW], check=True, capture_output=True,
-        text=True, env={**os.environ, 'AMENT_PREFIX_PATH': '', 'ROS_DISTRO': ''})
+        ['sh', '-e', '-c', script, sys.executable, SHOW],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, 'AMENT_PREFIX_PATH': '', 'ROS_DISTRO': ''},
+    )
     assert 'trajectory_msgs/JointTrajectory trajectory' in done.stdout
     assert done.stderr == 'generated before\n' * 2

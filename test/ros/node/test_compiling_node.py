@@ -82,7 +82,8 @@ def test_library_is_quiet_in_logs(empty_cache):
 def test_a_process_of_its_own_compiles(empty_cache):
     """Compile without reading a kernel here, which would keep other threads waiting."""
     done = subprocess.run(
-        [sys.executable, '-c', APART], stdout=subprocess.PIPE, text=True, check=True)
+        [sys.executable, '-c', APART], stdout=subprocess.PIPE, text=True, check=True
+    )
     assert done.stdout == 'False\n'
 
 
@@ -97,10 +98,8 @@ def test_node_tells_what_it_compiles(empty_cache, graph, start_node):
     states = graph.listen(JointState, 'joint_states')
     start_node(robot='pendulum')
     graph.wait(lambda: states, 'joint states')
-    graph.wait(
-        lambda: statuses and 'compiled in' in statuses[-1].message, 'the end of compiling')
-    counts = [
-        {value.key: value.value for value in status.values} for status in statuses]
+    graph.wait(lambda: statuses and 'compiled in' in statuses[-1].message, 'the end of compiling')
+    counts = [{value.key: value.value for value in status.values} for status in statuses]
     done = [int(each['compiled']) for each in counts]
     # whoever is discovered late misses the first
     assert done == sorted(done) and done[0] < done[-1]

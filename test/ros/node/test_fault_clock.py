@@ -55,8 +55,13 @@ def looks_at_clocks(path: Path) -> list[str]:
             or function in ('get_clock', 'WallTimer')
             or (function == 'create_timer' and 'clock' not in keywords)
             or 'throttle_duration_sec' in keywords
-            or (function == 'Clock' and 'STEADY_TIME' not in ast.unparse(node) and node.args == []
-                and module == '' and 'clock_type' in keywords)
+            or (
+                function == 'Clock'
+                and 'STEADY_TIME' not in ast.unparse(node)
+                and node.args == []
+                and module == ''
+                and 'clock_type' in keywords
+            )
         ):
             found.append(f'{node.lineno}: {name}')
     return found
@@ -67,22 +72,33 @@ def test_nothing_goes_by_the_time_of_day(repository):
     files = [*(repository / 'sim_bridge').rglob('*.py'), *(repository / 'launch').glob('*.py')]
     asking = {
         path.relative_to(repository).as_posix(): lines
-        for path in files if (lines := looks_at_clocks(path))}
+        for path in files
+        if (lines := looks_at_clocks(path))
+    }
     assert set(asking) == set(MAY_ASK), asking
 
 
 def test_the_time_of_day_may_jump(graph, start_process, tmp_path):
     """Bend the time of day back and forth all the time: no state is missed, late or misdated."""
     process = start_process(
-        '-c', BENT, 'node', '--ros-args', '-p', 'robot:=pendulum',
-        '-p', f'record:={tmp_path / "bag"}')
+        '-c',
+        BENT,
+        'node',
+        '--ros-args',
+        '-p',
+        'robot:=pendulum',
+        '-p',
+        f'record:={tmp_path / "bag"}',
+    )
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states, 2000)
     code, output = end(process)
     assert code == 0, output
     recorded = read_bag(tmp_path / 'bag')
-    stamps = [nanoseconds(state.header.stamp)
-              for state in messages_on(recorded, '/joint_states', JointState)]
+    stamps = [
+        nanoseconds(state.header.stamp)
+        for state in messages_on(recorded, '/joint_states', JointState)
+    ]
     assert {late - early for early, late in pairwise(stamps)} == {MS}
     assert stamps[-1] >= nanoseconds(states[-1].header.stamp)
     times = [each.time_ns for each in recorded]

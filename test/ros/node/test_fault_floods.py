@@ -56,7 +56,8 @@ class Attack:
     def __init__(self, graph, start_node) -> None:
         self.graph = graph
         self.process = start_node(
-            robot='double_pendulum', rate=RATE_HZ, diagnostics_rate=20.0, command_timeout=0.0)
+            robot='double_pendulum', rate=RATE_HZ, diagnostics_rate=20.0, command_timeout=0.0
+        )
         self.diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
         self.states = graph.listen(JointState, '/joint_states', QoSProfile(depth=5000))
         graph.wait(lambda: self.states and self.diagnostics, 'states and diagnostics')
@@ -181,18 +182,25 @@ def test_subscribers_come_and_go_by_the_hundred(attack):
     graph, node = attack.graph, attack.graph.node
     said = graph.listen(Log, '/rosout')
     for number in range(200):
-        qos = QoSProfile(depth=1 + number % 5, reliability=(
-            ReliabilityPolicy.BEST_EFFORT if number % 2 else ReliabilityPolicy.RELIABLE))
+        qos = QoSProfile(
+            depth=1 + number % 5,
+            reliability=(
+                ReliabilityPolicy.BEST_EFFORT if number % 2 else ReliabilityPolicy.RELIABLE
+            ),
+        )
         subscription = node.create_subscription(
-            JointState, '/joint_states', lambda state: None, qos)
+            JointState, '/joint_states', lambda state: None, qos
+        )
         if number % 20 == 0:
             graph.wait_for_next(attack.states)
         node.destroy_subscription(subscription)
     # it asks for the past, which is not kept: it gets nothing, and the node says why
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     refused = graph.listen(JointState, '/joint_states', latched)
-    graph.wait(lambda: any('incompatible QoS' in each.msg and 'DURABILITY' in each.msg
-                           for each in said), 'its complaint')
+    graph.wait(
+        lambda: any('incompatible QoS' in each.msg and 'DURABILITY' in each.msg for each in said),
+        'its complaint',
+    )
     attack.goes_on()
     assert not refused
     code, output = end(attack.process)

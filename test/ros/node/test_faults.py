@@ -57,11 +57,14 @@ def go_on(graph, states, steps=100):
     graph.wait(lambda: follow_each_other(states[-50:]), 'states without a gap')
 
 
-@pytest.mark.parametrize(('topic', 'kind', 'message'), [
-    ('/joint_commands', JointState, JointState(name=['front_left'], velocity=[1.0])),
-    ('/effort_controller/commands', Float64MultiArray, Float64MultiArray(data=[1.0])),
-    ('/cmd_vel', Twist, Twist()),
-])
+@pytest.mark.parametrize(
+    ('topic', 'kind', 'message'),
+    [
+        ('/joint_commands', JointState, JointState(name=['front_left'], velocity=[1.0])),
+        ('/effort_controller/commands', Float64MultiArray, Float64MultiArray(data=[1.0])),
+        ('/cmd_vel', Twist, Twist()),
+    ],
+)
 def test_garbage_on_a_command_topic_is_refused(graph, start_node, topic, kind, message):
     """Send bytes that are no message: cut off, of lengths that cannot be, of nothing at all."""
     process = start_node(robot='tracked_vehicle', rate=RATE_HZ, diagnostics_rate=20.0)
@@ -71,16 +74,13 @@ def test_garbage_on_a_command_topic_is_refused(graph, start_node, topic, kind, m
     graph.wait(lambda: states and diagnostics, 'states and diagnostics')
     whole = serialize_message(message)
     head, length = whole[:4], len(whole)
-    garbage = [
-        whole[: length // 2],
-        head + b'\xff' * (length - 4),
-        head,
-        b'\x7f\x7f' + whole[2:],
-    ]
+    garbage = [whole[: length // 2], head + b'\xff' * (length - 4), head, b'\x7f\x7f' + whole[2:]]
     for data in garbage:
         publisher.publish(data)
-    graph.wait(lambda: counted(diagnostics, 'rejected since start') >= len(garbage) - 1,
-               'rejected commands')
+    graph.wait(
+        lambda: counted(diagnostics, 'rejected since start') >= len(garbage) - 1,
+        'rejected commands',
+    )
     go_on(graph, states)
     code, output = end(process)
     assert code == 0, output

@@ -101,12 +101,14 @@ def test_bad_arguments_are_named(start_launch, tmp_path, argument, said):
 def test_the_launch_file_records(graph, start_launch, tmp_path):
     """Record with record:=true to a folder named after the time, and record:=FOLDER to that."""
     process = start_launch(
-        'robot:=pendulum', f'record:={tmp_path / "bag"}', 'controller:=none', 'paused:=true')
+        'robot:=pendulum', f'record:={tmp_path / "bag"}', 'controller:=none', 'paused:=true'
+    )
     graph.wait_for_next(graph.listen(Clock, '/clock'))
     end(process)
     assert {path.name for path in (tmp_path / 'bag').iterdir()} == {'bag_0.mcap', 'metadata.yaml'}
     process = start_launch(
-        'robot:=pendulum', 'record:=true', 'controller:=none', 'paused:=true', cwd=tmp_path)
+        'robot:=pendulum', 'record:=true', 'controller:=none', 'paused:=true', cwd=tmp_path
+    )
     graph.wait(lambda: [*tmp_path.glob('sim_bridge_2*/metadata.yaml')], 'a bag')
     end(process)
 

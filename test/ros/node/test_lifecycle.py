@@ -24,9 +24,11 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 @pytest.fixture
 def change(graph):
     """Return a function that asks for a transition and tells whether it went well."""
+
     def ask(transition: int) -> bool:
         request = ChangeState.Request(transition=Transition(id=transition))
         return graph.call(ChangeState, '/sim_bridge/change_state', request).success
+
     return ask
 
 
@@ -40,15 +42,25 @@ def topics_of(graph) -> set[str]:
     # asked of each topic, since the node itself may not have been discovered when its services are
     node = graph.node
     return {
-        topic for topic, _ in node.get_topic_names_and_types()
-        if any(one.node_name == 'sim_bridge' for one in node.get_publishers_info_by_topic(topic))}
+        topic
+        for topic, _ in node.get_topic_names_and_types()
+        if any(one.node_name == 'sim_bridge' for one in node.get_publishers_info_by_topic(topic))
+    }
 
 
 def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, change, tmp_path):
     """Publish nothing before it is configured, run only while active, twice over; record each."""
     process = start_process(
-        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulum',
-        '-p', f'record:={tmp_path / "bag"}')
+        '-m',
+        'sim_bridge',
+        'node',
+        '--managed',
+        '--ros-args',
+        '-p',
+        'robot:=pendulum',
+        '-p',
+        f'record:={tmp_path / "bag"}',
+    )
     states, clock = graph.listen(JointState, '/joint_states'), graph.listen(Clock, '/clock')
     for _ in range(2):
         assert state_of(graph) == State.PRIMARY_STATE_UNCONFIGURED
@@ -60,7 +72,8 @@ def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, chan
         assert {nanoseconds(tick.clock) for tick in clock[-3:]} == {1}, 'it stands still'
         answers = [
             graph.call(Trigger, '/sim_bridge/step', Trigger.Request()),
-            graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=False))]
+            graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=False)),
+        ]
         for answer in answers:
             assert not answer.success
             assert 'activate it first' in answer.message
@@ -83,7 +96,8 @@ def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, chan
         assert len(recorded) > 50
         # a break while it is not active is none of simulated time
         assert [nanoseconds(state.header.stamp) for state in recorded] == [
-            number * 1_000_000 for number in range(1, len(recorded) + 1)]
+            number * 1_000_000 for number in range(1, len(recorded) + 1)
+        ]
 
 
 def test_a_managed_node_with_actions_lives_through_ten_configurations(
@@ -91,7 +105,8 @@ def test_a_managed_node_with_actions_lives_through_ten_configurations(
 ):
     """Follow a goal in each of them; end one under way, and leave no action behind."""
     process = start_process(
-        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=double_pendulum')
+        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=double_pendulum'
+    )
     action = '/joint_trajectory_controller/follow_joint_trajectory'
     for _ in range(10):
         assert change(Transition.TRANSITION_CONFIGURE)
@@ -100,7 +115,8 @@ def test_a_managed_node_with_actions_lives_through_ten_configurations(
         codes = []
         for seconds in (0.05, 1000.0):
             goal = FollowJointTrajectory.Goal(
-                trajectory=trajectory(['elbow'], (seconds, [0.1], [0.0])))
+                trajectory=trajectory(['elbow'], (seconds, [0.1], [0.0]))
+            )
             sent = client.send_goal_async(goal)
             graph.wait(sent.done, 'an answer')
             assert sent.result().accepted
@@ -114,11 +130,16 @@ def test_a_managed_node_with_actions_lives_through_ten_configurations(
         assert change(Transition.TRANSITION_CLEANUP)
         graph.wait(lambda waiting=codes[1]: waiting.done(), 'the end of the goal')
         assert [each.result().status for each in codes] == [
-            GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED]
+            GoalStatus.STATUS_SUCCEEDED,
+            GoalStatus.STATUS_ABORTED,
+        ]
         client.destroy()
         graph.wait(
-            lambda: f'{action}/_action/send_goal' not in dict(
-                graph.node.get_service_names_and_types()), 'the end of the action')
+            lambda: (
+                f'{action}/_action/send_goal' not in dict(graph.node.get_service_names_and_types())
+            ),
+            'the end of the action',
+        )
     assert state_of(graph) == State.PRIMARY_STATE_UNCONFIGURED
     code, output = end(process)
     assert code == 0, output
@@ -130,7 +151,8 @@ def test_a_managed_node_with_actions_lives_through_ten_configurations(
 def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, change):
     """Say what is wrong, and stay to be told better; leave nothing behind."""
     process = start_process(
-        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulun')
+        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulun'
+    )
     assert not change(Transition.TRANSITION_CONFIGURE)
     assert state_of(graph) == State.PRIMARY_STATE_UNCONFIGURED
     assert '/joint_states' not in topics_of(graph)
@@ -145,8 +167,18 @@ def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, chan
 def test_whoever_waits_is_told_that_the_simulation_ends(graph, start_process, change, is_managed):
     """Answer steps that are under way, and those that wait for them, before the services go."""
     process = start_process(
-        '-m', 'sim_bridge', 'node', *(['--managed'] if is_managed else []), '--ros-args',
-        '-p', 'robot:=pendulum', '-p', 'paused:=true', '-p', 'step_count:=1000000')
+        '-m',
+        'sim_bridge',
+        'node',
+        *(['--managed'] if is_managed else []),
+        '--ros-args',
+        '-p',
+        'robot:=pendulum',
+        '-p',
+        'paused:=true',
+        '-p',
+        'step_count:=1000000',
+    )
     states = graph.listen(JointState, '/joint_states')
     if is_managed:
         assert change(Transition.TRANSITION_CONFIGURE)

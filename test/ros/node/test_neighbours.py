@@ -37,15 +37,20 @@ def test_two_simulators_in_a_domain_are_told(graph, start_node):
         # longer than two looks at the graph
         graph.wait(
             lambda before=before, begun=begun: told(before) or len(states) > begun + 2500,
-            'a warning, or time for it')
+            'a warning, or time for it',
+        )
         count += told(before)
         graph.node.destroy_publisher(publisher)
         graph.wait_for_next(states, 2500 if count < 2 else 0)
     second = start_node(robot='pendulum')
-    graph.wait(lambda: sum(
-        'another node has the name /sim_bridge' in each.msg for each in log) >= 2, 'both warnings')
-    graph.wait(lambda: sum(
-        '/clock is also published by /sim_bridge:' in each.msg for each in log) >= 2, 'both')
+    graph.wait(
+        lambda: sum('another node has the name /sim_bridge' in each.msg for each in log) >= 2,
+        'both warnings',
+    )
+    graph.wait(
+        lambda: sum('/clock is also published by /sim_bridge:' in each.msg for each in log) >= 2,
+        'both',
+    )
     outputs = [end(process)[1] for process in (first, second)]
     assert [output.count('another node has the name') for output in outputs] == [1, 1]
 

@@ -85,7 +85,8 @@ def test_topics_have_their_types_and_qualities(graph, start_node):
     ):
         graph.wait(
             lambda topic=topic: graph.node.get_subscriptions_info_by_topic(topic),
-            f'a subscriber of {topic}')
+            f'a subscriber of {topic}',
+        )
         (subscriber,) = graph.node.get_subscriptions_info_by_topic(topic)
         assert subscriber.topic_type.endswith(f'/{kind}')
         assert subscriber.qos_profile.reliability == ReliabilityPolicy.RELIABLE
@@ -156,8 +157,13 @@ def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(
 def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
     """Stamp every topic with the step's number times its length; never 0, back, or with a gap."""
     start_node(
-        rate=400.0, substeps=2, clock_rate=100.0, joint_state_rate=200.0, paused=True,
-        step_count=300)
+        rate=400.0,
+        substeps=2,
+        clock_rate=100.0,
+        joint_state_rate=200.0,
+        paused=True,
+        step_count=300,
+    )
     states = graph.listen(JointState, '/joint_states')
     gyro = graph.listen(Imu, '/imu/gyro')
     clock = graph.listen(Clock, '/clock')
@@ -274,8 +280,9 @@ def test_commands_move_the_robot_and_bad_ones_do_not(graph, start_node):
     graph.wait(
         lambda: int(told()['rejected since start']) > 200,
         'a flood of rejected commands',
-        also=lambda: [by_order.publish(Float64MultiArray(data=[float('nan'), 0.0]))
-                      for _ in range(8)],
+        also=lambda: [
+            by_order.publish(Float64MultiArray(data=[float('nan'), 0.0])) for _ in range(8)
+        ],
     )
     assert list(states[-1].effort) == [1.5, -0.5]
     assert told()['level'] in (DiagnosticStatus.WARN, DiagnosticStatus.OK)
@@ -387,12 +394,16 @@ def test_a_namespace_moves_everything_but_clock_and_diagnostics(graph, start_nod
     start_node('-r', '__ns:=/left')
     states = graph.listen(JointState, '/left/joint_states')
     graph.wait_for_next(states)
-    graph.wait(lambda: ('sim_bridge', '/left') in graph.node.get_node_names_and_namespaces(),
-               'the node itself')
+    graph.wait(
+        lambda: ('sim_bridge', '/left') in graph.node.get_node_names_and_namespaces(),
+        'the node itself',
+    )
 
     def published() -> set[str]:
-        return {topic for topic, _ in graph.node.get_publisher_names_and_types_by_node(
-            'sim_bridge', '/left')}
+        return {
+            topic
+            for topic, _ in graph.node.get_publisher_names_and_types_by_node('sim_bridge', '/left')
+        }
 
     roots = {'/clock', '/diagnostics', '/parameter_events', '/rosout'}
     graph.wait(lambda: published() >= {*roots, '/left/imu/imu'}, 'all its topics')

@@ -64,17 +64,21 @@ def test_the_excavator_has_a_description_and_frames(graph, start_node):
     texts = graph.listen(String, '/robot_description', LATCHED_QOS)
     moving, fixed = (
         graph.listen(TFMessage, f'/{name}', qos)
-        for name, qos in (('tf', 10), ('tf_static', LATCHED_QOS)))
+        for name, qos in (('tf', 10), ('tf_static', LATCHED_QOS))
+    )
     states = graph.listen(JointState, '/joint_states')
     graph.wait(lambda: texts and moving and fixed and states, 'description, frames and states')
     root = ElementTree.fromstring(texts[-1].data)
     links = {link.get('name') for link in root.findall('link')}
-    movable = {joint.get('name') for joint in root.findall('joint')
-               if joint.get('type') != 'fixed'}
+    movable = {
+        joint.get('name') for joint in root.findall('joint') if joint.get('type') != 'fixed'
+    }
     assert movable <= set(states[-1].name)
     parents = {
         each.child_frame_id: each.header.frame_id
-        for message in (moving[-1], fixed[-1]) for each in message.transforms}
+        for message in (moving[-1], fixed[-1])
+        for each in message.transforms
+    }
     bodies = {'pedestal', 'turret', 'boom', 'stick', 'bucket', 'boom_cylinder_rod'}
     assert bodies <= links
     for name in bodies:
@@ -88,7 +92,8 @@ def test_robots_of_a_scene_have_namespaces_of_their_names(graph, start_node, fil
     scene.write_text('world: {openplx: {pair: {file: wheels.openplx}}}\n', encoding='utf-8')
     start_node(world=scene)
     heard = {
-        side: graph.listen(JointState, f'/pair_{side}/joint_states') for side in ('left', 'right')}
+        side: graph.listen(JointState, f'/pair_{side}/joint_states') for side in ('left', 'right')
+    }
     for side, speed in (('left', 2.0), ('right', -3.0)):
         graph.wait_for_next(heard[side], 20)
         assert heard[side][-1].name == [f'{side}_hinge']
@@ -98,9 +103,11 @@ def test_robots_of_a_scene_have_namespaces_of_their_names(graph, start_node, fil
 def test_a_robot_without_axes_tells_where_its_links_are(tmp_path):
     """A pendulum on a ball joint: it is no object, whose root alone would be told."""
     path = tmp_path / 'ball.openplx'
-    path.write_text(TWO.partition('    hinge is')[0].replace('Wheel', 'Ball') + (
-        '    joint is Physics3D.Interactions.Ball:\n        connectors: [axle, disc.hub]\n'),
-        encoding='utf-8')
+    path.write_text(
+        TWO.partition('    hinge is')[0].replace('Wheel', 'Ball')
+        + ('    joint is Physics3D.Interactions.Ball:\n        connectors: [axle, disc.hub]\n'),
+        encoding='utf-8',
+    )
     [made] = simulator(robot=str(path)).interfaces
     assert {'joint_states', 'multi_dof_joint_states'} <= set(made.topics)
 
@@ -108,6 +115,7 @@ def test_a_robot_without_axes_tells_where_its_links_are(tmp_path):
 def test_what_the_scene_says_itself_is_no_parameter(refusals, file):
     """A base, an unknown model and a defect are refused by name."""
     base, model = refusals(
-        {'robot': file, 'base': 'fixed'}, {'robot': file, 'openplx_model': 'Weel'})
+        {'robot': file, 'base': 'fixed'}, {'robot': file, 'openplx_model': 'Weel'}
+    )
     assert "parameter 'base'" in base
     assert "'Wheel'" in model

@@ -50,7 +50,9 @@ def loaded(tmp_path_factory):
 def test_robots_start_where_they_are_told_before_they_are_joined(loaded):
     """Join a robot at its initial values, and give objects with sensors topics."""
     assert {each.robot.name: each.namespace for each in loaded.robots} == {
-        'swing': 'swing', 'ball': 'b'}
+        'swing': 'swing',
+        'ball': 'b',
+    }
     assert loaded.world.robots['swing'].joint('pivot').q == 0.7
     assert max(loaded.world.joint('tie').error) < 1e-12
 

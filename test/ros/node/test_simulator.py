@@ -62,8 +62,10 @@ def published(monkeypatch):
     monkeypatch.setattr(streams.Stream, 'refresh', want)
     monkeypatch.setattr(streams.Stream, 'publish', publish)
     monkeypatch.setattr(
-        streams.PreparedStream, 'send_filled',
-        lambda stream: publish(stream, stream.message.content()[STAMP]))
+        streams.PreparedStream,
+        'send_filled',
+        lambda stream: publish(stream, stream.message.content()[STAMP]),
+    )
     return record
 
 
@@ -143,7 +145,8 @@ def test_nothing_is_filled_while_nobody_listens(node):
     """Fill a message only when there is a subscriber."""
     fillings = []
     stream = streams.Stream(
-        GraphSink(node), '/x', Clock, ClockMessage(), lambda: fillings.append(1), rate_hz=1.0)
+        GraphSink(node), '/x', Clock, ClockMessage(), lambda: fillings.append(1), rate_hz=1.0
+    )
     stream.publish(pack_stamp(1))
     assert fillings == []
     node.create_subscription(Clock, '/x', print, 10)
@@ -183,29 +186,36 @@ def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published)
 
 @pytest.mark.parametrize('enable_orientation', [True, False])
 def test_imus_are_published_as_rep_145_names_them(
-        make_simulator, published, monkeypatch, enable_orientation):
+    make_simulator, published, monkeypatch, enable_orientation
+):
     """Publish data_raw without an orientation, and data with it where there is one."""
     sent = {}
 
     def send(stream: streams.PreparedStream) -> None:
         stream.publish(pack_stamp(0))
         sent[stream.topic] = deserialize_message(
-            bytes(stream.message.content()), stream.message_type)
+            bytes(stream.message.content()), stream.message_type
+        )
 
     monkeypatch.setattr(streams.PreparedStream, 'send_filled', send)
     imu = {'type': 'imu', 'link': 'rod', 'enable_orientation': enable_orientation}
     make_simulator(robot='pendulum', sensors={'s': imu}, imu_data_topics=True).tick()
     assert ('/s/data' in sent) == enable_orientation
     for topic, has_orientation in (
-            ('/s/imu', enable_orientation), ('/s/data_raw', False), ('/s/data', True)):
+        ('/s/imu', enable_orientation),
+        ('/s/data_raw', False),
+        ('/s/data', True),
+    ):
         if topic in sent:
             assert (sent[topic].orientation_covariance[0] == 0.0) == has_orientation
             assert sent[topic].linear_acceleration == sent['/s/imu'].linear_acceleration
             assert sent[topic].header == sent['/s/imu'].header
 
 
-@pytest.mark.parametrize(('given', 'policy'), [
-    ('reliable', ReliabilityPolicy.RELIABLE), ('sensor_data', ReliabilityPolicy.BEST_EFFORT)])
+@pytest.mark.parametrize(
+    ('given', 'policy'),
+    [('reliable', ReliabilityPolicy.RELIABLE), ('sensor_data', ReliabilityPolicy.BEST_EFFORT)],
+)
 def test_sensors_have_the_qos_that_is_asked_for(make_simulator, node, given, policy):
     """Publish sensors with it, and nothing else."""
     make_simulator(robot='arm', sensor_qos=given, publish_truth=True)
@@ -214,10 +224,13 @@ def test_sensors_have_the_qos_that_is_asked_for(make_simulator, node, given, pol
         (info,) = node.get_publishers_info_by_topic(topic)
         return info.qos_profile.reliability
 
-    assert {reliability(f'/{name}') for name in (
-        'imu/imu', 'imu/gyro', 'imu/accel/truth', 'wrist_ft/wrench')} == {policy}
+    assert {
+        reliability(f'/{name}')
+        for name in ('imu/imu', 'imu/gyro', 'imu/accel/truth', 'wrist_ft/wrench')
+    } == {policy}
     assert {reliability(f'/{name}') for name in ('joint_states', 'clock', 'contacts')} == {
-        ReliabilityPolicy.RELIABLE}
+        ReliabilityPolicy.RELIABLE
+    }
 
 
 @pytest.mark.parametrize(
@@ -231,11 +244,19 @@ def test_any_sensor_name_makes_a_topic(name, topic):
 
 def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulator, published):
     """Repeat noise and motion to the last bit after a reset, with stamps that only go up."""
-    noisy = {'type': 'gyro', 'link': 'rod', 'update_rate': 300.0,
-             'noise': {'angular_velocity': {'stddev': 0.1}}}
+    noisy = {
+        'type': 'gyro',
+        'link': 'rod',
+        'update_rate': 300.0,
+        'noise': {'angular_velocity': {'stddev': 0.1}},
+    }
     simulator = make_simulator(
-        robot='pendulum', sensors={'gyro': noisy}, clock_rate=0.0, contact_rate=0.01,
-        marker_rate=0.0)
+        robot='pendulum',
+        sensors={'gyro': noisy},
+        clock_rate=0.0,
+        contact_rate=0.01,
+        marker_rate=0.0,
+    )
 
     def run(steps: int) -> list[tuple[str, int]]:
         """Return what is published in some steps, as (topic, ns since the step before them)."""
@@ -261,7 +282,10 @@ def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulato
         simulator.reset(clock=False)
         assert simulator.time_ns == now + MS
         assert set(published) == {
-            ('/joint_states', now + MS), ('/contacts', now + MS), ('/clock', now + MS)}
+            ('/joint_states', now + MS),
+            ('/contacts', now + MS),
+            ('/clock', now + MS),
+        }
         assert simulator.world.step_count == 0
         assert (run(43), simulator.world.state_hash(), reading()) == (first, hashed, measured)
 
@@ -305,7 +329,8 @@ def test_snapshots_keep_the_age_of_commands(make_simulator):
 
 
 @pytest.mark.parametrize(
-    ('factor', 'depth'), [(0.5, 200), (1.0, 200), (2.5, 500), (0.0, 2000), (50.0, 5000)])
+    ('factor', 'depth'), [(0.5, 200), (1.0, 200), (2.5, 500), (0.0, 2000), (50.0, 5000)]
+)
 def test_what_stalled_subscribers_miss_is_kept_for_a_second_of_wall_time(factor, depth):
     """Keep the more messages the faster simulated time goes."""
     kept = qos.at_pace(qos.stream_qos(200.0), factor)

@@ -68,7 +68,8 @@ def test_parameters_of_a_wrong_type_are_refused_and_change_nothing(graph, start_
     unknown = graph.set_parameter('/sim_bridge', 'control.joint1', 'position')
     assert unknown.reason.startswith(
         "unknown parameter 'control.joint1' in node /sim_bridge. Did you mean 'control.joint_1'? "
-        'Known: control.joint_1, ')
+        'Known: control.joint_1, '
+    )
     after = graph.describe_parameters('/sim_bridge')
     assert after == before
     assert after['real_time_factor'].type == Parameter.Type.DOUBLE.value

@@ -43,8 +43,13 @@ def running(tmp_path_factory):
     folder = tmp_path_factory.mktemp('page')
     scene = folder / 'scene.yaml'
     scene.write_text(SCENE)
-    own = node(f'world:={scene}', 'view:=true', f'record:={folder / "bag"}',
-               'record_hash_period:=0.1', 'rate:=250.0')
+    own = node(
+        f'world:={scene}',
+        'view:=true',
+        f'record:={folder / "bag"}',
+        'record_hash_period:=0.1',
+        'rate:=250.0',
+    )
     try:
         with PageClient(own.hear(r'live page: (\S+)')) as client, Graph([own.process]) as graph:
             # a first start compiles, in minutes on a busy machine
@@ -93,15 +98,18 @@ def test_the_page_says_what_goes_on_and_shows_the_world(client):
     """Say what is loaded, then show bodies where they are."""
     # of before there was anything to see
     assert any(text.startswith('⏳') for text in client.texts)
-    client.wait('the box in its place', lambda: client.box(SIZE)[2] == pytest.approx(
-        (1.5, 0.0, SIZE[2] / 2), abs=1e-3))
+    client.wait(
+        'the box in its place',
+        lambda: client.box(SIZE)[2] == pytest.approx((1.5, 0.0, SIZE[2] / 2), abs=1e-3),
+    )
 
 
 def test_the_token_is_on_no_topic(running):
     """Print the address, but not on /rosout."""
     _, _, graph, _ = running
-    lines = graph.listen(Log, '/rosout', QoSProfile(
-        depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    lines = graph.listen(
+        Log, '/rosout', QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    )
     graph.wait(lambda: any('ready' in line.msg for line in lines), 'the log')
     assert not any('token' in line.msg for line in lines)
 
@@ -124,8 +132,11 @@ def test_the_speed_is_a_parameter(running, client):
     client.set('Speed', 2.0)
 
     def speed() -> float:
-        response = graph.call(GetParameters, '/sim_bridge/get_parameters', GetParameters.Request(
-            names=['real_time_factor']))
+        response = graph.call(
+            GetParameters,
+            '/sim_bridge/get_parameters',
+            GetParameters.Request(names=['real_time_factor']),
+        )
         return response.values[0].double_value
 
     graph.wait(lambda: speed() == 2.0, 'the parameter')
@@ -138,8 +149,9 @@ def test_snapshots_and_resets(client):
     go_on_and_back(client, 'here')
     client.set('Kept', 'elsewhere')
     client.click('Restore')
-    client.wait('an error', lambda: any(
-        'elsewhere' in text and 'here' in text for text in client.texts))
+    client.wait(
+        'an error', lambda: any('elsewhere' in text and 'here' in text for text in client.texts)
+    )
     client.set('Kept', 'here')
     client.click('Delete')
     client.wait('no name', lambda: client.widgets['Kept']['options'] == ['—'])
@@ -153,8 +165,10 @@ def test_sliders_command_joints_as_long_as_they_say_so(running, client):
     client.set('Command', 'position')
     client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
     client.set('joint_2', 0.3)
-    client.wait('who commands', lambda: any(
-        'by hand: arm/joint&#95;2 position 0.3' in text for text in client.texts))
+    client.wait(
+        'who commands',
+        lambda: any('by hand: arm/joint&#95;2 position 0.3' in text for text in client.texts),
+    )
     begun = says(client)
     client.wait('twice the timeout', lambda: says(client) > begun + 1.0)
     assert not any('no command any more' in text for text in client.texts)
@@ -184,8 +198,7 @@ def test_bodies_are_pulled(client):
     client.drag(name, number, 'start', grabbed, grabbed)
     client.drag(name, number, 'update', grabbed, grabbed + (0.0, 0.0, 1.0))
     client.wait('the box in the air', lambda: client.box(SIZE)[2][2] > 0.6)
-    client.wait('the arrow of the push',
-                lambda: client.nodes['/world/pushes']['points'].size == 6)
+    client.wait('the arrow of the push', lambda: client.nodes['/world/pushes']['points'].size == 6)
     client.drag(name, number, 'end', grabbed, grabbed)
     client.wait('the box on the ground', lambda: client.box(SIZE)[2][2] < 0.2)
 
@@ -209,13 +222,16 @@ def test_bodies_are_pushed(client):
 
 def test_arms_on_fixed_bases_are_pulled(client):
     """Say that the joints of an arm are locked; pull its farthest link once it is commanded."""
+
     def hand():
         """Return the node, place in it and position of the arm's part farthest from its base."""
-        found = [(name, k, position) for name, node in client.nodes.items()
-                 if 'batched_positions' in node and name.startswith(('/world/vis', '/world/both'))
-                 for k, position in enumerate(
-                     node['batched_positions'].reshape(-1, 3).astype(float))
-                 if not np.allclose(node['batched_scales'].reshape(-1, 3)[k], SIZE)]
+        found = [
+            (name, k, position)
+            for name, node in client.nodes.items()
+            if 'batched_positions' in node and name.startswith(('/world/vis', '/world/both'))
+            for k, position in enumerate(node['batched_positions'].reshape(-1, 3).astype(float))
+            if not np.allclose(node['batched_scales'].reshape(-1, 3)[k], SIZE)
+        ]
         return max(found, key=lambda each: np.linalg.norm(each[2]))
 
     def pulled():
@@ -234,8 +250,10 @@ def test_arms_on_fixed_bases_are_pulled(client):
         return came
 
     client.press('Reset')
-    client.wait('the arm in its place', lambda: all(
-        abs(measured(client, f'joint_{joint}')) < 1e-3 for joint in range(1, 8)))
+    client.wait(
+        'the arm in its place',
+        lambda: all(abs(measured(client, f'joint_{joint}')) < 1e-3 for joint in range(1, 8)),
+    )
     name, number, place = client.wait('the hand', hand)
     client.drag(name, number, 'start', place, place)
     client.wait('a warning', lambda: any('locked' in text for text in client.texts))
@@ -264,8 +282,9 @@ def test_refused_commands_are_told(running, client):
     _, _, graph, _ = running
     publisher = graph.advertise(JointState, '/arm/joint_commands')
     publisher.publish(JointState(name=['elbow'], effort=[1.0]))
-    client.wait('a warning', lambda: any(
-        text.startswith('⚠️') and 'elbow' in text for text in client.texts))
+    client.wait(
+        'a warning', lambda: any(text.startswith('⚠️') and 'elbow' in text for text in client.texts)
+    )
     client.wait('who sends', lambda: any('from test' in text for text in client.texts))
 
 
@@ -297,7 +316,10 @@ def test_it_goes_on_without_its_page_and_all_replays(running):
     client.wait('the start', lambda: says(client) < 0.5)
     page = subprocess.run(
         ['pgrep', '-P', str(own.process.pid), '-f', 'sim_bridge.page.process'],
-        capture_output=True, text=True, check=True)
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     os.kill(int(page.stdout), signal.SIGKILL)
     own.hear('there is no live page')
     graph.wait_for_next(graph.listen(Clock, '/clock'), 20)
@@ -306,8 +328,11 @@ def test_it_goes_on_without_its_page_and_all_replays(running):
     verdict = replay(bag)
     assert verdict.is_same, verdict.difference
     recorded = read_bag(bag)
-    kinds = {kind for each in messages_on(recorded, '/sim_bridge/inputs', String)
-             for kind in re.findall(r'^\{"(\w+)"', each.data)}
+    kinds = {
+        kind
+        for each in messages_on(recorded, '/sim_bridge/inputs', String)
+        for kind in re.findall(r'^\{"(\w+)"', each.data)
+    }
     assert {'pull', 'drop', 'push', 'reset', 'save', 'restore', 'control'} <= kinds
     topics = {each.topic for each in recorded}
     assert {'/arm/joint_commands', '/arm/joint_trajectory_controller/joint_trajectory'} <= topics
@@ -320,11 +345,22 @@ def test_it_runs_without_a_page_that_cannot_be(cause):
         port = taken.getsockname()[1]
         gone = 'import sys; sys.modules["viser"] = None; ' if cause == 'viser' else ''
         own = Running(
-            '-c', f'{gone}from sim_bridge.ros.node.main import main; main()', '--ros-args',
-            '-p', 'robot:=double_pendulum', '-p', 'view:=true', '-p', f'view_port:={port}')
+            '-c',
+            f'{gone}from sim_bridge.ros.node.main import main; main()',
+            '--ros-args',
+            '-p',
+            'robot:=double_pendulum',
+            '-p',
+            'view:=true',
+            '-p',
+            f'view_port:={port}',
+        )
         try:
-            own.hear(rf'port {port}: Address already in use. The simulation goes on'
-                     if cause == 'port' else r'pip install "sim_bridge\[view\]"')
+            own.hear(
+                rf'port {port}: Address already in use. The simulation goes on'
+                if cause == 'port'
+                else r'pip install "sim_bridge\[view\]"'
+            )
             own.hear('ready: ')
         finally:
             own.end()

@@ -8,13 +8,30 @@ from sensor_msgs.msg import JointState
 
 # a processor that draws takes seconds for each picture
 pytestmark = [
-    pytest.mark.long, pytest.mark.timeout(1200),
-    pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")]
+    pytest.mark.long,
+    pytest.mark.timeout(1200),
+    pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
+]
 
 # those of every page, which test_page_in_a_browser.py drives
 COMMON = {
-    'Pause', 'Step', 'Steps at once', 'Speed', 'Reset', 'Name', 'Save', 'Kept', 'Restore',
-    'Delete', 'Link', 'Force [N]', 'For seconds', 'Push', 'Robot', 'Command'}
+    'Pause',
+    'Step',
+    'Steps at once',
+    'Speed',
+    'Reset',
+    'Name',
+    'Save',
+    'Kept',
+    'Restore',
+    'Delete',
+    'Link',
+    'Force [N]',
+    'For seconds',
+    'Push',
+    'Robot',
+    'Command',
+}
 
 
 @pytest.fixture(scope='module')
@@ -60,16 +77,18 @@ def test_a_command_by_hand_moves_a_joint(page):
     hand.wait('the sliders', lambda: hand.has('joint_3'))
     measured = hand.identity('joint_3')
     hand.choose('Command', 'position')
-    hand.wait('another slider', lambda: hand.has('joint_3')
-              and hand.identity('joint_3') != measured)
+    hand.wait(
+        'another slider', lambda: hand.has('joint_3') and hand.identity('joint_3') != measured
+    )
     commanded = hand.identity('joint_3')
     hand.type('joint_3', 0.3)
     hand.tab('Run')
     hand.wait('who commands', lambda: hand.page.get_by_text('by hand').count())
     hand.tab('Joints')
     hand.choose('Command', 'measured')
-    hand.wait('another slider', lambda: hand.has('joint_3')
-              and hand.identity('joint_3') != commanded)
+    hand.wait(
+        'another slider', lambda: hand.has('joint_3') and hand.identity('joint_3') != commanded
+    )
     hand.wait('the joint', lambda: abs(float(hand.text('joint_3')) - 0.3) < 1e-2)
 
 
@@ -78,7 +97,8 @@ def test_refused_commands_are_seen(page):
     hand, graph = page
     hand.tab('Run')
     graph.advertise(JointState, '/joint_commands').publish(
-        JointState(name=['elbow'], effort=[1.0]))
+        JointState(name=['elbow'], effort=[1.0])
+    )
     hand.wait('a warning', lambda: hand.page.get_by_text('elbow').count())
 
 
@@ -92,5 +112,11 @@ def test_every_control_has_a_test(page):
         labels |= hand.labels()
     joints = {f'joint_{number}' for number in range(1, 8)}
     assert labels - COMMON - joints == {
-        'Of robot', 'Seconds per point', 'Points', 'Add point', 'Follow points', 'Clear points'}
+        'Of robot',
+        'Seconds per point',
+        'Points',
+        'Add point',
+        'Follow points',
+        'Clear points',
+    }
     assert not hand.elsewhere(hand.page.url)

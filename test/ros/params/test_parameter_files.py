@@ -35,7 +35,8 @@ def test_nested_names_and_later_blocks(tmp_path):
     file = tmp_path / 'p.yaml'
     file.write_text(
         '/**:\n  ros__parameters: {rate: 1, gains: {elbow: {p: 3.0}}}\n'
-        'left:\n  sim_bridge:\n    ros__parameters: {rate: 2}\n')
+        'left:\n  sim_bridge:\n    ros__parameters: {rate: 2}\n'
+    )
     assert parameters_in(file, '/left/sim_bridge') == {'rate': 2, 'gains.elbow.p': 3.0}
 
 
@@ -54,8 +55,9 @@ def test_words_are_yaml():
             parameter_in(word)
 
 
-@pytest.mark.parametrize('text', [
-    '[1, 2]', 'a: [', 'rate: 5\n', '/**:\n  rate: 5\n', '/**:\n  ros__parameters: 5\n'])
+@pytest.mark.parametrize(
+    'text', ['[1, 2]', 'a: [', 'rate: 5\n', '/**:\n  rate: 5\n', '/**:\n  ros__parameters: 5\n']
+)
 def test_what_is_no_parameter_file_is_refused(tmp_path, text):
     """Name the file and what it should hold."""
     file = tmp_path / 'p.yaml'

@@ -28,12 +28,15 @@ def test_process_that_hangs_with_the_interpreters_lock_exits(start_process, code
 
 def test_process_that_leaves_in_time_goes_on(start_process):
     """Disarm the bound at the end of the block."""
-    process = start_process('-c', """
+    process = start_process(
+        '-c',
+        """
 import signal
 from sim_bridge.ros.process.bounded_exit import exit_within
 with exit_within(1000.0, 9):
     print(signal.getitimer(signal.ITIMER_REAL) > (900.0, 0.0))
 print(signal.getitimer(signal.ITIMER_REAL))
-""")
+""",
+    )
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert (output, process.returncode) == ('True\n(0.0, 0.0)\n', 0)

@@ -134,8 +134,14 @@ def test_a_node_outlives_its_callbacks(graph, program):
     assert int(counted.message) > 3 + 3 + 2 + 1 + 2
     code, output = end(program)
     assert code == 0, output
-    for what in ("topic 'heard'", "topic 'polled'", 'fail_now_and_again', "service '~/ask'",
-                 "setting 'number'", 'executor'):
+    for what in (
+        "topic 'heard'",
+        "topic 'polled'",
+        'fail_now_and_again',
+        "service '~/ask'",
+        "setting 'number'",
+        'executor',
+    ):
         assert sum(what in line and 'failed' in line for line in output.splitlines()) == 1, what
     assert output.count("action 'act' failed") == 2
     assert output.count('Traceback') == 8
@@ -149,12 +155,14 @@ def test_parameters_that_are_refused_leave_no_trace(graph, program):
     unknown = graph.set_parameter('/guarded', 'numbers.frist', 2)
     assert unknown.reason == (
         "unknown parameter 'numbers.frist' in node /guarded. Did you mean 'numbers.first'? "
-        'Known: numbers.first.')
+        'Known: numbers.first.'
+    )
     message = Parameter('nmber', value=2.0).to_parameter_msg()
-    for kind, service in ((SetParameters, 'set_parameters'),
-                          (SetParametersAtomically, 'set_parameters_atomically')):
-        response = graph.call(
-            kind, f'/guarded/{service}', kind.Request(parameters=[message]))
+    for kind, service in (
+        (SetParameters, 'set_parameters'),
+        (SetParametersAtomically, 'set_parameters_atomically'),
+    ):
+        response = graph.call(kind, f'/guarded/{service}', kind.Request(parameters=[message]))
         result = response.results[0] if kind is SetParameters else response.result
         assert "Did you mean 'number'?" in result.reason
     assert graph.set_parameter('/guarded', 'number', 2).successful

@@ -67,8 +67,12 @@ class Run:
         self._script, self._ticks = script, ticks
         self.survived: list[tuple[str, Exception]] = []
         self.paced = Script(
-            self._tick, idle=self._idle, fail=self.errors.append,
-            survive=lambda what, error: self.survived.append((what, error)), **functions)
+            self._tick,
+            idle=self._idle,
+            fail=self.errors.append,
+            survive=lambda what, error: self.survived.append((what, error)),
+            **functions,
+        )
         self.pacer = Pacer(self.paced, TICK_NS, clock=self.clock, **options)
 
     def go(self) -> Run:
@@ -124,8 +128,15 @@ def test_who_cannot_keep_the_pace_rushes_until_there_is_a_rest(duration_ns):
         if len(run.times_ns) <= 200:
             run.clock.time_ns += duration_ns
 
-    run = Run(labour, ticks=300, functions={'set_rushing': lambda is_rushing: changes.append(
-        (is_rushing, run.clock.time_ns - run.start_ns))})
+    run = Run(
+        labour,
+        ticks=300,
+        functions={
+            'set_rushing': lambda is_rushing: changes.append(
+                (is_rushing, run.clock.time_ns - run.start_ns)
+            )
+        },
+    )
     run.go()
     (first, began_ns), (second, _) = changes
     assert (first, second) == (True, False)
@@ -358,7 +369,10 @@ def test_what_raises_beside_ticks_is_reported_and_ticks_go_on():
     assert not run.errors
     assert not run.pacer.is_paused
     assert sorted(what for what, _ in run.survived) == [
-        'readiness for a tick', 'request', 'work between ticks']
+        'readiness for a tick',
+        'request',
+        'work between ticks',
+    ]
     assert len(run.times_ns) == 10
 
 

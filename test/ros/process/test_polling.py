@@ -32,11 +32,15 @@ def spinning(ros_environment):
 
     Further arguments follow --ros-args.
     """
+
     @contextmanager
     def make(kind, *arguments):
         context = Context()
-        rclpy.init(context=context, args=['--ros-args', *arguments],
-                   signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            context=context,
+            args=['--ros-args', *arguments],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
         node, executor = PollingNode('polling', context=context), kind(context=context)
         executor.add_node(node)
         yield node, lambda: executor.spin_once(timeout_sec=0.01)
@@ -70,8 +74,11 @@ def test_messages_wait_until_they_are_polled(spinning, kind):
     with spinning(kind) as (node, spin):
         polled, served = [], []
         poll = node.create_poll(
-            Int32, 'numbers', lambda data: polled.append(deserialize_message(data, Int32).data),
-            QOS)
+            Int32,
+            'numbers',
+            lambda data: polled.append(deserialize_message(data, Int32).data),
+            QOS,
+        )
         node.create_subscription(Int32, 'numbers', lambda message: served.append(message), QOS)
         publish = publisher_of(node, served, spin)
         publish(1, 2, 3)
@@ -119,8 +126,10 @@ def test_the_user_overrides_the_qualities_of_service_of_one_topic(spinning, dept
         polled, served = [], []
         poll = node.create_poll(Int32, 'numbers', polled.append, QOS)
         node.create_poll(Int32, 'others', polled.append, QOS)
-        depths = [node.get_parameter(f'qos_overrides./{topic}.subscription.depth').value
-                  for topic in ('numbers', 'others')]
+        depths = [
+            node.get_parameter(f'qos_overrides./{topic}.subscription.depth').value
+            for topic in ('numbers', 'others')
+        ]
         assert depths == [depth, 5]
         node.create_subscription(Int32, 'numbers', served.append, 20)
         publisher_of(node, served, spin)(*range(12))

@@ -28,8 +28,11 @@ SPIN_S = 0.01
 def bench(ros_environment):
     """Provide a node that was given a parameter, and a function that spins it till something."""
     context = Context()
-    rclpy.init(context=context, args=['--ros-args', '-p', 'given:=7'],
-               signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(
+        context=context,
+        args=['--ros-args', '-p', 'given:=7'],
+        signal_handler_options=SignalHandlerOptions.NO,
+    )
     node = Node('compat', context=context)
     executor = rclpy.executors.SingleThreadedExecutor(context=context)
     executor.add_node(node)
@@ -68,9 +71,11 @@ def test_serialized_messages_go_out_and_come_in(bench):
     """Publish and take bytes, past what rclpy does with messages; count the publishers."""
     publisher = bench.node.create_publisher(Int32, 'numbers', QoSProfile(depth=5))
     subscription = Node('other', context=bench.context).create_subscription(
-        Int32, 'numbers', print, QoSProfile(depth=5), raw=True)
-    count, take = (of(subscription) for of in (
-        rclpy_compat.publisher_count_of, rclpy_compat.raw_take_of))
+        Int32, 'numbers', print, QoSProfile(depth=5), raw=True
+    )
+    count, take = (
+        of(subscription) for of in (rclpy_compat.publisher_count_of, rclpy_compat.raw_take_of)
+    )
     bench.spin_until(lambda: count() and publisher.get_subscription_count())
     assert (count(), take()) == (1, None)
     rclpy_compat.raw_publish_of(publisher)(serialize_message(Int32(data=5)))
@@ -89,7 +94,8 @@ def test_given_parameters_are_those_nobody_declared(bench):
 def test_read_only_parameters_are_undeclared(bench):
     """Undeclare what rclpy declared for a publisher, which its public interface refuses."""
     bench.node.create_publisher(
-        Int32, 'numbers', 5, qos_overriding_options=QoSOverridingOptions.with_default_policies())
+        Int32, 'numbers', 5, qos_overriding_options=QoSOverridingOptions.with_default_policies()
+    )
     name = 'qos_overrides./numbers.publisher.depth'
     with pytest.raises(rclpy.exceptions.ParameterImmutableException):
         bench.node.undeclare_parameter(name)
@@ -107,7 +113,7 @@ def test_responses_are_sent_when_they_are_ready(bench):
     future = client.call_async(Trigger.Request())
     bench.spin_until(lambda: taken)
     assert not future.done()
-    (request, answer), = taken
+    ((request, answer),) = taken
     assert isinstance(request, Trigger.Request)
     answer(Trigger.Response(success=True, message='now'))
     bench.spin_until(future.done)
@@ -173,7 +179,8 @@ def test_goals_are_concluded_at_once():
     held = rclpy_compat.HeldGoals(server)
     ended = []
     goal = SimpleNamespace(
-        goal_id=SimpleNamespace(uuid=b'a'), succeed=lambda: ended.append('succeed'))
+        goal_id=SimpleNamespace(uuid=b'a'), succeed=lambda: ended.append('succeed')
+    )
     server.notify_execute(goal, None)
     assert not server.notified
     asking = 'header', SimpleNamespace(goal_id=goal.goal_id)
@@ -192,7 +199,12 @@ def test_action_servers_have_what_goals_are_held_by(bench):
 
     server = ActionServer(bench.node, Fibonacci, 'count', print)
     assert rclpy_compat.action_servers(bench.node) == [server]
-    for name in ('_execute_get_result_request', '_execute_goal', '_send_result_response',
-                 '_result_futures', 'notify_execute'):
+    for name in (
+        '_execute_get_result_request',
+        '_execute_goal',
+        '_send_result_response',
+        '_result_futures',
+        'notify_execute',
+    ):
         assert hasattr(server, name)
     server.destroy()

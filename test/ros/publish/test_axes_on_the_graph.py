@@ -40,24 +40,42 @@ LOOPS = {
 def menagerie() -> str:
     """Return a stage that slides in a plane, and all kinds of loop joints on it."""
     parts = [
-        robots.link('world', 0.0), robots.link('arm', 3.0), robots.link('stage', 5.0),
+        robots.link('world', 0.0),
+        robots.link('arm', 3.0),
+        robots.link('stage', 5.0),
         robots.joint('shoulder', 'world', 'arm', axis=(0, 0, 1)),
-        robots.joint('glide', 'arm', 'stage', 'planar', (0, 0, 1), (0.3, 0, 0))]
+        robots.joint('glide', 'arm', 'stage', 'planar', (0, 0, 1), (0.3, 0, 0)),
+    ]
     closing = ''
     for place, (kind, axes) in enumerate(LOOPS.items()):
         parts += [
             robots.link(kind, 1.0, (0.05, 0.02, 0.1), (0.02, 0.03, 0.04)),
-            robots.joint(f'free_{kind}', 'world', kind, 'floating', xyz=(place, 0, 0.5))]
+            robots.joint(f'free_{kind}', 'world', kind, 'floating', xyz=(place, 0, 0.5)),
+        ]
         closing += (
             f'<joint name="on_{kind}" type="{kind}"><link1 name="stage" xyz="{place} 0.1 0.2"/>'
-            f'<link2 name="{kind}"/>{axes}</joint>')
+            f'<link2 name="{kind}"/>{axes}</joint>'
+        )
     return robots.robot(*parts, f'<sim_bridge>{closing}</sim_bridge>')
 
 
 NAMES = [
-    'shoulder', 'glide/x', 'glide/y', 'glide/theta', 'on_hinge', 'on_slider',
-    'on_piston/slide', 'on_piston/turn', 'on_planar/x', 'on_planar/y', 'on_planar/theta',
-    'on_universal/axis1', 'on_universal/axis2', 'on_hinge2/axis1', 'on_hinge2/axis2']
+    'shoulder',
+    'glide/x',
+    'glide/y',
+    'glide/theta',
+    'on_hinge',
+    'on_slider',
+    'on_piston/slide',
+    'on_piston/turn',
+    'on_planar/x',
+    'on_planar/y',
+    'on_planar/theta',
+    'on_universal/axis1',
+    'on_universal/axis2',
+    'on_hinge2/axis1',
+    'on_hinge2/axis2',
+]
 
 
 @pytest.fixture(scope='module')
@@ -179,8 +197,10 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
 
     graph.wait(lambda: poses and axes, 'both', also=publish)
     latest = moving.world.step_count * moving.world.time_step_ns
-    graph.wait(lambda: {nanoseconds(heard[-1].header.stamp) for heard in (poses, axes)} == {
-        latest}, 'the latest')
+    graph.wait(
+        lambda: {nanoseconds(heard[-1].header.stamp) for heard in (poses, axes)} == {latest},
+        'the latest',
+    )
     message = poses[-1]
     names = ['glide', *(f'free_{kind}' for kind in LOOPS)]
     assert (message.joint_names, message.header.frame_id) == (names, 'world')
@@ -191,8 +211,11 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
         np.testing.assert_allclose([p.x, p.y, p.z], link.p, atol=1e-12)
         np.testing.assert_allclose([v.x, v.y, v.z, w.x, w.y, w.z], [*link.v, *link.w], atol=1e-12)
         # the quaternion turns x to where the link's x is
-        along = [1 - 2 * (q.y**2 + q.z**2), 2 * (q.x * q.y + q.w * q.z),
-                 2 * (q.x * q.z - q.w * q.y)]
+        along = [
+            1 - 2 * (q.y**2 + q.z**2),
+            2 * (q.x * q.y + q.w * q.z),
+            2 * (q.x * q.z - q.w * q.y),
+        ]
         np.testing.assert_allclose(along, link.R[:, 0], atol=1e-12)
 
 

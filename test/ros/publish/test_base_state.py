@@ -29,9 +29,15 @@ def numbers(message, names='x y z'):
 def test_odom_has_the_twist_in_the_child_frame(graph, start_node):
     """Tell the pose of object_states, and its velocities turned into the axes of the base."""
     start_node(
-        robot='floating_box', collisions='none', position=[0.0, 0.0, 50.0],
-        orientation=[0.5, -0.5, 0.5, 0.5], ground=False, hold_until_first_command=False,
-        frame_prefix='sim/', object_state_rate=0.0)
+        robot='floating_box',
+        collisions='none',
+        position=[0.0, 0.0, 50.0],
+        orientation=[0.5, -0.5, 0.5, 0.5],
+        ground=False,
+        hold_until_first_command=False,
+        frame_prefix='sim/',
+        object_state_rate=0.0,
+    )
     odometry = graph.listen(Odometry, '/odom')
     objects = graph.listen(MultiDOFJointState, '/object_states')
     states, both = {}, []
@@ -45,8 +51,7 @@ def test_odom_has_the_twist_in_the_child_frame(graph, start_node):
         assert (odom.header.frame_id, odom.child_frame_id) == ('sim/odom', 'sim/base_link')
         state = states[nanoseconds(odom.header.stamp)]
         pose, twist = state.transforms[0], state.twist[0]
-        np.testing.assert_array_equal(
-            numbers(odom.pose.pose.position), numbers(pose.translation))
+        np.testing.assert_array_equal(numbers(odom.pose.pose.position), numbers(pose.translation))
         q = numbers(pose.rotation, 'x y z w')
         np.testing.assert_array_equal(numbers(odom.pose.pose.orientation, 'x y z w'), q)
         R = matrix_from_quaternion(q)
@@ -89,7 +94,8 @@ class FramesHeard:
     def open(self, topic, message_type, qos):
         take = self.take if topic.startswith('/tf') else lambda message: None
         return SimpleNamespace(
-            topic=topic, is_wanted=lambda: topic.startswith('/tf'), publish=take)
+            topic=topic, is_wanted=lambda: topic.startswith('/tf'), publish=take
+        )
 
     def begin(self, time_ns):
         pass
@@ -119,6 +125,7 @@ class FramesHeard:
 @pytest.fixture
 def hear():
     """Return a function that makes a simulator with frames, and what is heard."""
+
     def make(**values):
         heard = FramesHeard()
         return simulator(heard, publish_tf=True, tf_rate=0.0, **values), heard
@@ -141,7 +148,8 @@ def test_all_frames_make_one_tree_that_says_where_links_are(hear, tmp_path):
     """Give every link one way to the world, along which it is where it is."""
     (tmp_path / 'scene.yaml').write_text(SCENE)
     made, heard = hear(
-        world=str(tmp_path / 'scene.yaml'), publish_link_tf=True, frame_prefix='lab/')
+        world=str(tmp_path / 'scene.yaml'), publish_link_tf=True, frame_prefix='lab/'
+    )
     for _ in range(20):
         made.tick()
     assert {len(parents) for parents in heard.parents.values()} == {1}
@@ -154,7 +162,8 @@ def test_all_frames_make_one_tree_that_says_where_links_are(hear, tmp_path):
             np.testing.assert_allclose(pose[:3, :3], link.R, atol=1e-12)
     for name in ('table', 'ball'):
         np.testing.assert_allclose(
-            heard.in_world(name)[:3, 3], made.world.robots[name].root_link.p, atol=1e-12)
+            heard.in_world(name)[:3, 3], made.world.robots[name].root_link.p, atol=1e-12
+        )
 
 
 def test_robot_state_publisher_completes_the_tree(hear):

@@ -53,8 +53,7 @@ def robot(request):
 def published(robot, tmp_path_factory) -> Published:
     """Record a moment of a run, and read it with `rosbags`, which shares no line with ours."""
     bag = tmp_path_factory.mktemp('bag') / robot
-    start_recording(bag, robot=robot, publish_tf=True, publish_link_tf=True).run(
-        0.04, no_progress)
+    start_recording(bag, robot=robot, publish_tf=True, publish_link_tf=True).run(0.04, no_progress)
     store = get_typestore(Stores.ROS2_JAZZY)
     types, latched, last, frames = {}, {}, {}, set()
     with Reader(bag) as reader:
@@ -143,16 +142,21 @@ def test_plotjuggler_shows_what_is_published(repository, robot, published):
     """Plot curves whose names PlotJuggler makes of what is published."""
     node = SimpleNamespace(faults=None, get_fully_qualified_name=lambda: '/sim_bridge')
     pacer = SimpleNamespace(
-        statistics=TickStatistics(1_000_000), real_time_factor=1.0, error=None, is_paused=False)
+        statistics=TickStatistics(1_000_000), real_time_factor=1.0, error=None, is_paused=False
+    )
     diagnostics = Diagnostics(node, pacer, SimpleNamespace(time_ns=1), 0.0)
     pacer.statistics.record(1000, 1000)
     status = diagnostics._pacing()
-    names = {f'{DIAGNOSTICS}/{status.hardware_id}/{status.name}/{pair.key}'
-             for pair in status.values}
+    names = {
+        f'{DIAGNOSTICS}/{status.hardware_id}/{status.name}/{pair.key}' for pair in status.values
+    }
     for topic, message in published.last.items():
         if published.types[topic] == 'sensor_msgs/msg/JointState':
-            names |= {f'{topic}/{joint}/{field}' for joint in message.name
-                      for field in ('position', 'velocity', 'effort')}
+            names |= {
+                f'{topic}/{joint}/{field}'
+                for joint in message.name
+                for field in ('position', 'velocity', 'effort')
+            }
         names |= set(numbers(message, topic))
     root = ElementTree.fromstring(layout(repository, robot, 'plotjuggler.xml').encode())
     curves = [curve.get('name') for curve in root.iter('curve')]

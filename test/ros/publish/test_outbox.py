@@ -31,13 +31,16 @@ class Heard(Nowhere):
         outlet = super().open(topic, message_type, qos)
         outlet.is_wanted = lambda: self.is_wanted
         outlet.publish = lambda data: self.taken.append(
-            (topic, deserialize_message(data, message_type)))
+            (topic, deserialize_message(data, message_type))
+        )
         return outlet
 
     def stamps(self) -> list[tuple[str, int]]:
         """Return topics and stamps [ns] of what was taken, and forget it."""
-        taken = [(topic, one.header.stamp.sec * 10**9 + one.header.stamp.nanosec)
-                 for topic, one in self.taken]
+        taken = [
+            (topic, one.header.stamp.sec * 10**9 + one.header.stamp.nanosec)
+            for topic, one in self.taken
+        ]
         self.taken.clear()
         return taken
 
@@ -51,9 +54,15 @@ def sink():
 def stream_of(sink, topic, copies=tuple, fill=None):
     """Make a stream of two joints."""
     message = JointStateMessage(['a', 'b'])
-    return PreparedStream(sink, topic, JointState, message, fill,
-                          copies=lambda: copies(message) if copies is not tuple else (),
-                          rate_hz=1.0)
+    return PreparedStream(
+        sink,
+        topic,
+        JointState,
+        message,
+        fill,
+        copies=lambda: copies(message) if copies is not tuple else (),
+        rate_hz=1.0,
+    )
 
 
 def device_at(step: int) -> SimpleNamespace:
@@ -65,12 +74,24 @@ def device_at(step: int) -> SimpleNamespace:
 def test_numbers_are_copied_and_added_up(sink):
     """Fill from what arrays hold at that time, and by a function where there is one."""
     q, u, motor = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([10.0, 20.0])
-    stream = stream_of(sink, 'state', lambda message: [
-        Copy(message.position, q), Copy(message.effort, u, motor),
-        Copy(message.velocity[:1], q[1:], None, 0.5, -1.0)])
+    stream = stream_of(
+        sink,
+        'state',
+        lambda message: [
+            Copy(message.position, q),
+            Copy(message.effort, u, motor),
+            Copy(message.velocity[:1], q[1:], None, 0.5, -1.0),
+        ],
+    )
     other = stream_of(sink, 'other')
-    other = PreparedStream(sink, 'other', JointState, other.message,
-                           lambda: other.message.velocity.fill(q[0]), rate_hz=1.0)
+    other = PreparedStream(
+        sink,
+        'other',
+        JointState,
+        other.message,
+        lambda: other.message.velocity.fill(q[0]),
+        rate_hz=1.0,
+    )
     box = Outbox([Timed(stream, Rate(0.0)), Timed(other, Rate(0.0))], STEP_NS)
     q[:] = 5.0, 6.0
     box.publish(3_000_000_007, 3)
@@ -84,14 +105,21 @@ def test_numbers_are_copied_and_added_up(sink):
 
 def test_streams_are_due_at_their_rates_in_their_order(sink):
     """Publish each where a period of its own begins; go on from another time."""
-    box = Outbox([
-        Timed(stream_of(sink, 'slow'), Rate(500.0)), Timed(stream_of(sink, 'fast'), Rate(0.0))],
-        STEP_NS)
+    box = Outbox(
+        [Timed(stream_of(sink, 'slow'), Rate(500.0)), Timed(stream_of(sink, 'fast'), Rate(0.0))],
+        STEP_NS,
+    )
     box.restart(0)
     for step in range(1, 5):
         box.publish(step * STEP_NS, step)
     assert [topic for topic, _ in sink.stamps()] == [
-        'fast', 'slow', 'fast', 'fast', 'slow', 'fast']
+        'fast',
+        'slow',
+        'fast',
+        'fast',
+        'slow',
+        'fast',
+    ]
     box.restart(10 * STEP_NS)
     box.publish(10 * STEP_NS, 5)
     box.publish(11 * STEP_NS, 6)

@@ -59,12 +59,14 @@ def scene(tmp_path):
 def points_of(cloud: PointCloud2) -> np.ndarray:
     """Read a cloud by its own description of itself, as any program would."""
     kinds = {PointField.FLOAT32: 'f4', PointField.UINT32: 'u4', PointField.FLOAT64: 'f8'}
-    dtype = np.dtype({
-        'names': [field.name for field in cloud.fields],
-        'formats': [kinds[field.datatype] for field in cloud.fields],
-        'offsets': [field.offset for field in cloud.fields],
-        'itemsize': cloud.point_step,
-    })
+    dtype = np.dtype(
+        {
+            'names': [field.name for field in cloud.fields],
+            'formats': [kinds[field.datatype] for field in cloud.fields],
+            'offsets': [field.offset for field in cloud.fields],
+            'itemsize': cloud.point_step,
+        }
+    )
     points = np.frombuffer(bytes(cloud.data), dtype)
     assert (cloud.height, cloud.width, cloud.header.frame_id) == (1, len(points), 'world')
     return points
@@ -79,8 +81,10 @@ def vectors(points: np.ndarray, name: str) -> np.ndarray:
 def links_of(table: list[String], points: np.ndarray) -> list[tuple[str, str]]:
     """Return 'robot/link' of both geometries of every point."""
     names = [f'{each["robot"]}/{each["link"]}' for each in json.loads(table[-1].data)]
-    return [(names[a], names[b]) for a, b in zip(
-        points['geometry_a'], points['geometry_b'], strict=True)]
+    return [
+        (names[a], names[b])
+        for a, b in zip(points['geometry_a'], points['geometry_b'], strict=True)
+    ]
 
 
 def solver_values(diagnostics: list[DiagnosticArray]) -> dict[str, str]:
@@ -98,8 +102,9 @@ def common_stamps(*topics: list) -> set[int]:
 def of_one_instant(*topics: list) -> list:
     """Return the latest messages of some topics that have the same stamp."""
     stamp = max(common_stamps(*topics))
-    return [next(each for each in topic if nanoseconds(each.header.stamp) == stamp)
-            for topic in topics]
+    return [
+        next(each for each in topic if nanoseconds(each.header.stamp) == stamp) for topic in topics
+    ]
 
 
 def norm(vector: Vector3) -> float:
@@ -122,13 +127,22 @@ def stand(graph, start_node, start_process, repository):
     """
     file = str(repository / 'urdf' / 'quadruped.params.yaml')
     start_node(
-        '--params-file', file, robot='quadruped', diagnostics_rate=20.0, object_state_rate=0.0,
-        real_time_factor=0.0, lockstep=['joint_commands'], lockstep_timeout=0.05,
-        rate=500.0, substeps=2)
+        '--params-file',
+        file,
+        robot='quadruped',
+        diagnostics_rate=20.0,
+        object_state_rate=0.0,
+        real_time_factor=0.0,
+        lockstep=['joint_commands'],
+        lockstep_timeout=0.05,
+        rate=500.0,
+        substeps=2,
+    )
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)
     controller = start_process(
-        '-m', 'sim_bridge.control.pd_controller', '--ros-args', '--params-file', file)
+        '-m', 'sim_bridge.control.pd_controller', '--ros-args', '--params-file', file
+    )
     graph.wait(lambda: any(states[-1].effort), 'efforts')
     return states, controller
 
@@ -147,12 +161,13 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     def is_free() -> bool:
         return any(
             (item.key, item.value) == ('joints held', 'False')
-            for status in diagnostics[-1].status for item in status.values)
+            for status in diagnostics[-1].status
+            for item in status.values
+        )
 
     # on a busy machine the lock helps out now and then
     graph.wait(is_free, 'efforts, and not the lock, that hold it')
-    graph.wait(
-        lambda: max(np.abs(state.velocity).max() for state in states[-100:]) < 1e-4, 'rest')
+    graph.wait(lambda: max(np.abs(state.velocity).max() for state in states[-100:]) < 1e-4, 'rest')
     # now, since it is much to take in
     clouds = graph.listen(PointCloud2, '/contacts')
     table = graph.listen(String, '/contacts/geometries', LATCHED)
@@ -193,7 +208,8 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
 
     # there may be no step between two messages
     graph.wait(
-        lambda: solver_values(diagnostics)['most contacts in a step'] == '4', 'four contacts')
+        lambda: solver_values(diagnostics)['most contacts in a step'] == '4', 'four contacts'
+    )
     solver = solver_values(diagnostics)
     assert solver['level'] == DiagnosticStatus.OK
     assert solver['most islands in a step'] == '1'
@@ -250,7 +266,8 @@ def test_contacts_come_at_their_rate(graph, start_node):
 def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
     """Give each robot topics and frames of its own; the objects stand, and slide on ice."""
     process = start_node(
-        world=str(scene), object_state_rate=0.0, diagnostics_rate=20.0, command_timeout=0.0)
+        world=str(scene), object_state_rate=0.0, diagnostics_rate=20.0, command_timeout=0.0
+    )
     left = graph.listen(JointState, '/left/joint_states')
     right = graph.listen(JointState, '/r/joint_states')
     wrist = graph.listen(WrenchStamped, '/r/wrist_ft/wrench')
@@ -260,7 +277,8 @@ def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
     table = graph.listen(String, '/contacts/geometries', LATCHED)
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     graph.wait(
-        lambda: all((left, right, wrist, description, table, diagnostics, clouds)), 'all topics')
+        lambda: all((left, right, wrist, description, table, diagnostics, clouds)), 'all topics'
+    )
     graph.wait(lambda: objects and seconds(objects[-1]) > 1.0, 'one second')
 
     assert left[-1].name == ['shoulder', 'elbow']
@@ -280,7 +298,9 @@ def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
     assert moving.twist[1].linear.x == pytest.approx(0.5, rel=1e-6)
     pairs = links_of(table, points_of(clouds[-1]))
     assert {frozenset(pair) for pair in pairs} == {
-        frozenset({'table/table', 'crate/crate'}), frozenset({'ground/ground', 'puck/puck'})}
+        frozenset({'table/table', 'crate/crate'}),
+        frozenset({'ground/ground', 'puck/puck'}),
+    }
 
     command = graph.advertise(JointState, '/left/joint_commands')
     command.publish(JointState(name=['shoulder'], effort=[0.5]))
@@ -300,7 +320,9 @@ def test_markers_show_the_scene_and_its_contacts(graph, start_node, scene):
     graph.wait(lambda: fixed and len(moving) == len(contacts) == 30, 'markers')
     assert {marker.ns for marker in fixed[-1].markers} == {'ground', 'table'}
     assert {marker.ns: marker.type for marker in moving[-1].markers} == {
-        'crate': Marker.CUBE, 'puck': Marker.CYLINDER}
+        'crate': Marker.CUBE,
+        'puck': Marker.CYLINDER,
+    }
     times = [nanoseconds(message.markers[0].header.stamp) for message in moving]
     assert {late - early for early, late in zip(times, times[1:], strict=False)} == {20_000_000}
     (puck,) = (marker for marker in moving[-1].markers if marker.ns == 'puck')

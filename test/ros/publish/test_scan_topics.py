@@ -19,29 +19,57 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 NOISE = {'range': {'stddev': 0.01}}
 SENSORS = {
     'front scan': {
-        'type': 'lidar', 'link': 'lower_rod', 'update_rate': 100.0, 'noise': NOISE, 'truth': True,
+        'type': 'lidar',
+        'link': 'lower_rod',
+        'update_rate': 100.0,
+        'noise': NOISE,
+        'truth': True,
         'horizontal': {'samples': 31, 'min_angle': -1.5, 'max_angle': 1.5},
-        'range': {'min': 0.05, 'max': 8.0}},
+        'range': {'min': 0.05, 'max': 8.0},
+    },
     'sonar': {
-        'type': 'range', 'link': 'lower_rod', 'update_rate': 50.0, 'topic': '/sonar',
-        'rpy': [0, 0.5 * math.pi, 0], 'horizontal': {'samples': 3, 'min_angle': -0.1,
-                                                     'max_angle': 0.1},
-        'range': {'min': 0.02, 'max': 4.0}, 'radiation': 'ultrasound', 'frame_id': 'nose'},
+        'type': 'range',
+        'link': 'lower_rod',
+        'update_rate': 50.0,
+        'topic': '/sonar',
+        'rpy': [0, 0.5 * math.pi, 0],
+        'horizontal': {'samples': 3, 'min_angle': -0.1, 'max_angle': 0.1},
+        'range': {'min': 0.02, 'max': 4.0},
+        'radiation': 'ultrasound',
+        'frame_id': 'nose',
+    },
     'bump': {'type': 'contact', 'link': 'lower_rod'},
-    'compass': {'type': 'magnetometer', 'link': 'lower_rod', 'update_rate': 50.0, 'noise': {
-        'magnetic_field': {'stddev': 1e-7}}, 'magnetic_field': [1e-5, 2e-5, -4e-5]},
-    'height': {'type': 'altimeter', 'link': 'lower_rod', 'noise': {
-        'vertical_position': {'stddev': 0.1}}, 'truth': True},
+    'compass': {
+        'type': 'magnetometer',
+        'link': 'lower_rod',
+        'update_rate': 50.0,
+        'noise': {'magnetic_field': {'stddev': 1e-7}},
+        'magnetic_field': [1e-5, 2e-5, -4e-5],
+    },
+    'height': {
+        'type': 'altimeter',
+        'link': 'lower_rod',
+        'noise': {'vertical_position': {'stddev': 0.1}},
+        'truth': True,
+    },
     'air': {'type': 'air_pressure', 'link': 'lower_rod', 'noise': {'pressure': {'stddev': 3.0}}},
     'place': {'type': 'pose', 'link': 'lower_rod', 'noise': {'position': {'stddev': 0.01}}},
     'cloud': {
-        'type': 'lidar', 'link': 'lower_rod', 'update_rate': 20.0,
+        'type': 'lidar',
+        'link': 'lower_rod',
+        'update_rate': 20.0,
         'horizontal': {'samples': 16, 'min_angle': -math.pi, 'max_angle': math.pi},
-        'vertical': {'samples': 4, 'min_angle': -0.6, 'max_angle': 0.6}},
+        'vertical': {'samples': 4, 'min_angle': -0.6, 'max_angle': 0.6},
+    },
 }
-SCENE = {'world': {'objects': {
-    'wall': {'box': [0.2, 20, 20], 'position': [1.5, 0, 0], 'motion': 'static'},
-    'floor': {'plane': {}, 'position': [0, 0, -3], 'motion': 'static'}}}}
+SCENE = {
+    'world': {
+        'objects': {
+            'wall': {'box': [0.2, 20, 20], 'position': [1.5, 0, 0], 'motion': 'static'},
+            'floor': {'plane': {}, 'position': [0, 0, -3], 'motion': 'static'},
+        }
+    }
+}
 
 
 def test_scans_are_published_recorded_and_replayed(tmp_path):
@@ -49,7 +77,8 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
     scene = tmp_path / 'scene.yaml'
     scene.write_text(json.dumps(SCENE))
     run = start_recording(
-        tmp_path / 'bag', record_hash_period=0.05, sensors=SENSORS, world=str(scene), seed=2)
+        tmp_path / 'bag', record_hash_period=0.05, sensors=SENSORS, world=str(scene), seed=2
+    )
     simulator = run.simulator
     robot = simulator.interfaces[0].robot
     samples = []
@@ -106,8 +135,10 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
     height, air, place = (robot.device(name) for name in ('height', 'air', 'place'))
     assert heights[-1].header.frame_id == poses[-1].header.frame_id == 'world'
     assert heights[-1].point.z == height.height != height.truth['vertical_position'][0]
-    assert messages_on(bag, '/height/altitude/truth', PointStamped)[-1].point.z == (
-        height.truth['vertical_position'][0])
+    assert (
+        messages_on(bag, '/height/altitude/truth', PointStamped)[-1].point.z
+        == (height.truth['vertical_position'][0])
+    )
     assert rises[-1].vector.z == height.rate and len(rises) == len(poses) > 190
     assert (pressures[-1].fluid_pressure, pressures[-1].variance) == (air.pressure, 9.0)
     assert pressures[-1].header.frame_id == 'lower_rod'
@@ -123,4 +154,5 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
     np.testing.assert_array_equal(np.isfinite(points).all(axis=1), seen)
     assert 0 < seen.sum() < 64
     np.testing.assert_allclose(
-        points[seen], (lidar.ranges[:, None] * lidar.directions)[seen], rtol=1e-6, atol=1e-6)
+        points[seen], (lidar.ranges[:, None] * lidar.directions)[seen], rtol=1e-6, atol=1e-6
+    )

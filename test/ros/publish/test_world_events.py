@@ -40,7 +40,8 @@ def recorded(path, steps=600, **parameters):
     file = path / 'scene.yaml'
     file.write_text(SCENE)
     run = start_recording(
-        path / 'bag', robot='', world=str(file), record_hash_period=0.05, **parameters)
+        path / 'bag', robot='', world=str(file), record_hash_period=0.05, **parameters
+    )
     for _ in range(steps):
         run.simulator.tick()
     run.recording.close()
@@ -51,9 +52,13 @@ def events_in(messages):
     """Return the rows of all messages of events, and their stamps [ms]."""
     clouds = messages_on(messages, '/contacts/events', PointCloud2)
     assert all(cloud.point_step == CONTACT_EVENT.itemsize for cloud in clouds)
-    return ([np.frombuffer(bytes(cloud.data), CONTACT_EVENT) for cloud in clouds],
-            [round(cloud.header.stamp.sec * 1e3 + cloud.header.stamp.nanosec * 1e-6)
-             for cloud in clouds])
+    return (
+        [np.frombuffer(bytes(cloud.data), CONTACT_EVENT) for cloud in clouds],
+        [
+            round(cloud.header.stamp.sec * 1e3 + cloud.header.stamp.nanosec * 1e-6)
+            for cloud in clouds
+        ],
+    )
 
 
 def bounces(path):
@@ -79,7 +84,8 @@ def test_every_begin_and_end_is_told_in_its_step(tmp_path):
     rows = np.concatenate(clouds)
     found = dict.fromkeys(
         (int(row['step']), (int(row['geometry_a']), int(row['geometry_b'])), int(row['event']))
-        for row in rows)
+        for row in rows
+    )
     assert sorted(found) == sorted(wanted)
     assert sum(kind == END for *_, kind in wanted) >= 2
     for cloud, stamp in zip(clouds, stamps, strict=True):
@@ -115,10 +121,13 @@ def test_gravity_and_fields_change_while_it_runs_and_replay(tmp_path):
             simulator.configure({'gravity': (0.0, 0.0, -1.62)})
         if step == 200:
             simulator.set_force_fields(text)
-            for wrong, error in (('{a: {type: drag, linear: -1}}', 'linear'),
-                                 ('{a: {type: gale}}', 'must be one of uniform'),
-                                 ('{a: {type: drag, links: [nobody]}}', 'nobody'),
-                                 ('[', 'no YAML'), ('3', 'by name')):
+            for wrong, error in (
+                ('{a: {type: drag, linear: -1}}', 'linear'),
+                ('{a: {type: gale}}', 'must be one of uniform'),
+                ('{a: {type: drag, links: [nobody]}}', 'nobody'),
+                ('[', 'no YAML'),
+                ('3', 'by name'),
+            ):
                 with pytest.raises(sb.SimBridgeError, match=error):
                     simulator.set_force_fields(wrong)
             assert list(world.force_fields) == ['lift']
@@ -153,17 +162,20 @@ def test_broken_joints_are_told_when_they_break(tmp_path):
     """Publish the name of a joint that breaks under its load, and with what time."""
     joints = tmp_path / 'joints.yaml'
     joints.write_text(
-        'joints:\n  - {name: hook, type: ball, link1: lower_rod, link2: world, break_force: 9}\n')
-    run = start_recording(
-        tmp_path / 'bag', extra_joints=str(joints), initial_positions=[0.9, 0.3])
+        'joints:\n  - {name: hook, type: ball, link1: lower_rod, link2: world, break_force: 9}\n'
+    )
+    run = start_recording(tmp_path / 'bag', extra_joints=str(joints), initial_positions=[0.9, 0.3])
     (interface,) = run.simulator.interfaces
     for step in range(200):
         interface.command_topics[0].take(
-            serialize_message(JointState(name=['shoulder'], effort=[0.2 * step])))
+            serialize_message(JointState(name=['shoulder'], effort=[0.2 * step]))
+        )
         run.simulator.tick()
     run.recording.close()
-    told = [json.loads(each.data) for each in messages_on(
-        read_bag(tmp_path / 'bag'), '/joints/broken', String)]
+    told = [
+        json.loads(each.data)
+        for each in messages_on(read_bag(tmp_path / 'bag'), '/joints/broken', String)
+    ]
     assert told[0] == {} and list(told[-1]) == run.simulator.world.broken_joints
     assert len(told) == 2 and 0.0 < told[-1].popitem()[1] <= 0.2
     assert replay(tmp_path / 'bag').is_same
@@ -171,8 +183,10 @@ def test_broken_joints_are_told_when_they_break(tmp_path):
 
 def test_wrong_parameters_of_events_and_fields_are_refused():
     """Name the parameter, the value and what is possible."""
-    for values, text in (({'contact_events': ['touch']}, 'contact_events.*begin'),
-                         ({'force_fields': '{a: 3}'}, 'force_fields'),
-                         ({'force_fields': '{a: {type: drag, wnd: [1, 0, 0]}}'}, 'wnd.*wind')):
+    for values, text in (
+        ({'contact_events': ['touch']}, 'contact_events.*begin'),
+        ({'force_fields': '{a: 3}'}, 'force_fields'),
+        ({'force_fields': '{a: {type: drag, wnd: [1, 0, 0]}}'}, 'wnd.*wind'),
+    ):
         with pytest.raises(sb.InvalidValueError, match=text):
             checked(SimulatorParameters, {'robot': 'pendulum', **values})

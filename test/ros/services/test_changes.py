@@ -49,9 +49,12 @@ class Node:
     def get(self, *names: str) -> list:
         """Return values of parameters."""
         answer = self._graph.call(
-            GetParameters, '/sim_bridge/get_parameters', GetParameters.Request(names=names))
-        return [each.string_value or list(each.double_array_value) or each.bool_value
-                for each in answer.values]
+            GetParameters, '/sim_bridge/get_parameters', GetParameters.Request(names=names)
+        )
+        return [
+            each.string_value or list(each.double_array_value) or each.bool_value
+            for each in answer.values
+        ]
 
     def change(self, text: str):
         """Change entities."""
@@ -63,8 +66,14 @@ def test_entities_are_changed_by_a_service(graph, start_node, tmp_path):
     """Disable, weigh and reshape a crate; refuse the rest; replay to the same bits."""
     (tmp_path / 'scene.yaml').write_text(SCENE)
     bag = tmp_path / 'bag'
-    process = start_node(world=tmp_path / 'scene.yaml', record=bag, record_hash_period=0.1,
-                         paused=True, rate=200.0, odom_rate=50.0)
+    process = start_node(
+        world=tmp_path / 'scene.yaml',
+        record=bag,
+        record_hash_period=0.1,
+        paused=True,
+        rate=200.0,
+        odom_rate=50.0,
+    )
     poses = graph.listen(Odometry, '/crate/odom')
     readings = graph.listen(Imu, '/crate/imu/imu')
     node = Node(graph)
@@ -80,42 +89,69 @@ def test_entities_are_changed_by_a_service(graph, start_node, tmp_path):
     graph.wait_for_next(poses, 10)
     assert height() == 3.0
     assert node.call('save_snapshot').success
-    for name, value in (('solver', 'direct'), ('gravity', [0.0, 0.0, -9.0]), ('sleep', True),
-                        ('force_fields', FIELD)):
+    for name, value in (
+        ('solver', 'direct'),
+        ('gravity', [0.0, 0.0, -9.0]),
+        ('sleep', True),
+        ('force_fields', FIELD),
+    ):
         assert node.set(name, value).successful
     # a support of 1 m, half of which is off
-    done = node.change('{crate: {disabled: false, mass: 3, shapes: {stilt: '
-                       '{box: [1, 1, 1], position: [0, 0, -0.5]}}}}')
+    done = node.change(
+        '{crate: {disabled: false, mass: 3, shapes: {stilt: '
+        '{box: [1, 1, 1], position: [0, 0, -0.5]}}}}'
+    )
     assert done.success, done.message
-    graph.wait(lambda: readings and abs(readings[-1].linear_acceleration.z - 9.0) < 1e-6
-               and abs(height() - 1.0) < 1e-6, 'a crate at rest')
+    graph.wait(
+        lambda: (
+            readings
+            and abs(readings[-1].linear_acceleration.z - 9.0) < 1e-6
+            and abs(height() - 1.0) < 1e-6
+        ),
+        'a crate at rest',
+    )
     # older snapshots are of another crate
     refused = node.call('restore_snapshot')
     assert not refused.success and 'the same geometries' in refused.message
     assert node.set('snapshot', 'second').successful and node.call('save_snapshot').success
-    for name, value in (('solver', 'iterative'), ('gravity', [0.0, 0.0, 2.0]), ('sleep', False),
-                        ('force_fields', '{}')):
+    for name, value in (
+        ('solver', 'iterative'),
+        ('gravity', [0.0, 0.0, 2.0]),
+        ('sleep', False),
+        ('force_fields', '{}'),
+    ):
         assert node.set(name, value).successful
     graph.wait(lambda: height() > 1.5, 'a crate that rises')
     assert node.call('restore_snapshot').success
     assert node.get('solver', 'gravity', 'sleep', 'force_fields') == [
-        'direct', [0.0, 0.0, -9.0], True, FIELD]
+        'direct',
+        [0.0, 0.0, -9.0],
+        True,
+        FIELD,
+    ]
     graph.wait(lambda: height() < 1.2, 'the crate of the snapshot')
     # what is set anew acts, though it was set before the restore as well
     assert node.set('gravity', [0.0, 0.0, 2.0]).successful
     graph.wait(lambda: height() > 1.5, 'a crate that rises again')
-    for wrong, why in (('{crat: {mass: 1}}', "Did you mean 'crate'?"),
-                       ('{crate: {mass: -1, shapes: {top: {sphere: 0.1}}}}', 'a positive number'),
-                       ('{crate: {shapes: {top: {remove: true}}}}', "unknown shape 'top'")):
+    for wrong, why in (
+        ('{crat: {mass: 1}}', "Did you mean 'crate'?"),
+        ('{crate: {mass: -1, shapes: {top: {sphere: 0.1}}}}', 'a positive number'),
+        ('{crate: {shapes: {top: {remove: true}}}}', "unknown shape 'top'"),
+    ):
         refused = node.change(wrong)
         assert not refused.success and why in refused.message, refused
-    for wrong, why in (('{crate: {mas: 1}}', "did you mean 'mass'?"), ('[', 'no YAML'),
-                       ('{crate: {shapes: {top: {heights: [[0]], row: .inf}}}}', 'whole numbers'),
-                       ('{crate: {shapes: {m: {mesh: {file: m.stl}}}}}', 'must not be a file')):
+    for wrong, why in (
+        ('{crate: {mas: 1}}', "did you mean 'mass'?"),
+        ('[', 'no YAML'),
+        ('{crate: {shapes: {top: {heights: [[0]], row: .inf}}}}', 'whole numbers'),
+        ('{crate: {shapes: {m: {mesh: {file: m.stl}}}}}', 'must not be a file'),
+    ):
         refused = node.set('changes', wrong)
         assert not refused.successful and why in refused.reason, refused
-    done = node.change('{crate: {shapes: {stilt: {remove: true}}, sleep: false}, '
-                       'pendulum: {joints: {pivot: {damping: 2}}, links: {rod: {mass: 4}}}}')
+    done = node.change(
+        '{crate: {shapes: {stilt: {remove: true}}, sleep: false}, '
+        'pendulum: {joints: {pivot: {damping: 2}}, links: {rod: {mass: 4}}}}'
+    )
     assert done.success, done.message
     code, output = end(process)
     assert code == 0, output

@@ -54,10 +54,12 @@ def parameters_of(node: PollingNode) -> dict[str, object]:
 
 def spawn(simulator: Simulator, namespace: str, update_rate: float = 100.0):
     """Add a pendulum with a gyroscope; give its interface."""
-    sensors = sensors_from_mapping({
-        'gyro': {'type': 'gyro', 'link': 'rod', 'update_rate': update_rate}})
+    sensors = sensors_from_mapping(
+        {'gyro': {'type': 'gyro', 'link': 'rod', 'update_rate': update_rate}}
+    )
     robot = simulator.world.add_robot(
-        sb.load_description(find_robot('pendulum'), extra_sensors=sensors), name='second')
+        sb.load_description(find_robot('pendulum'), extra_sensors=sensors), name='second'
+    )
     return simulator.add(robot, LoadedRobot(robot, namespace))
 
 
@@ -69,11 +71,15 @@ def test_a_part_takes_all_it_made_and_nothing_else(make_node):
     part = EntityScope(node)
     for _ in range(2):
         with part.collecting():
-            first, _ = (node.create_publisher(
-                JointState, name, 10, qos_overriding_options=qos.overridable())
-                for name in ('a', 'b'))
+            first, _ = (
+                node.create_publisher(
+                    JointState, name, 10, qos_overriding_options=qos.overridable()
+                )
+                for name in ('a', 'b')
+            )
             node.create_subscription(
-                JointState, 'a', print, 10, qos_overriding_options=qos.overridable())
+                JointState, 'a', print, 10, qos_overriding_options=qos.overridable()
+            )
             node.create_poll(JointState, 'a', print, qos.POLLED_QOS)
             node.create_service(Trigger, 'c', print)
             node.create_timer(1.0, print)
@@ -97,7 +103,8 @@ def test_what_an_executor_comes_to_late_does_nothing(make_node):
         timer = node.create_timer(1.0, lambda: called.append('timer'))
         service = node.create_service(Trigger, 'c', lambda *given: called.append('service'))
         subscription = node.create_subscription(
-            JointState, 'a', lambda message: called.append('subscription'), 10)
+            JointState, 'a', lambda message: called.append('subscription'), 10
+        )
     part.destroy()
     timer.callback()
     subscription.callback(JointState())
@@ -142,7 +149,8 @@ def test_a_robot_whose_parameters_cannot_be_declared_leaves_none(make_node):
 
     pendulum = load_world(PARAMETERS).robots[0].robot
     rival = SimpleNamespace(
-        robot=pendulum, namespace='b', prefix='b/', commands=RobotCommands(pendulum, ['pivot']))
+        robot=pendulum, namespace='b', prefix='b/', commands=RobotCommands(pendulum, ['pivot'])
+    )
     with pytest.raises(InvalidValueError, match=r"namespace = 'b'.*'control.b.pivot' of another"):
         controls.add(rival)
     assert node.get_parameter('control.b.pivot').value == 'velocity'

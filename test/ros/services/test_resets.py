@@ -55,15 +55,21 @@ def test_a_controller_on_simulated_time_survives_every_jump(graph, start, start_
     The robot is held until its first command. Time never goes back unless it is named.
     """
     simulation = start(
-        paused=True, initial_positions=[START], command_timeout=0.0, rate=200.0, substeps=5,
-        **keeping('/joint_states', '/clock'))
+        paused=True,
+        initial_positions=[START],
+        command_timeout=0.0,
+        rate=200.0,
+        substeps=5,
+        **keeping('/joint_states', '/clock'),
+    )
     states = graph.listen_to_all(JointState, '/joint_states')
     events = simulation.events
     clock = graph.listen_to_all(Clock, '/clock')
     commands = graph.listen_to_all(JointState, '/joint_commands')
     controller = start_process('-c', CONTROLLER)
     graph.wait(
-        lambda: graph.node.get_publishers_info_by_topic('/joint_commands'), 'the controller')
+        lambda: graph.node.get_publishers_info_by_topic('/joint_commands'), 'the controller'
+    )
     # paused from the start, it answers, and its clock stands at what is no "no time yet"
     assert simulation('GetSimulationState')['state']['state'] == STOPPED
     graph.wait_for_next(clock, 3)
@@ -91,7 +97,8 @@ def test_a_controller_on_simulated_time_survives_every_jump(graph, start, start_
     def obeyed(states: list[JointState]) -> set[float]:
         """Return the commands that were in force."""
         return {each.effort[0] for each in commands}.intersection(
-            each.effort[0] for each in states)
+            each.effort[0] for each in states
+        )
 
     play()
     graph.wait(lambda: states and states[-1].position[0] != START, 'motion')

@@ -95,8 +95,12 @@ def test_commands_arrive_while_steps_are_taken(graph, start_node):
 def test_reset_puts_the_robot_back_and_the_clock_only_if_told(graph, start_node, reset_clock):
     """Go on in time, or begin at 0 again; held at the start pose without old commands."""
     start_node(
-        robot='pendulum', initial_positions=[1.0], reset_clock=reset_clock, command_timeout=0.0,
-        **keeping('/joint_states'))
+        robot='pendulum',
+        initial_positions=[1.0],
+        reset_clock=reset_clock,
+        command_timeout=0.0,
+        **keeping('/joint_states'),
+    )
     states = graph.listen_to_all(JointState, '/joint_states')
     command = graph.advertise(Float64MultiArray, '/effort_controller/commands')
     graph.wait_for_next(states)
@@ -142,12 +146,20 @@ def test_the_real_time_factor_changes_while_running(graph, start_node):
 
 def test_the_world_is_run_by_parameters_that_are_set(graph, start_node):
     """Take solver, sleep, integrator and gravity while running: a pendulum swings up."""
-    start_node(robot='pendulum', initial_positions=[0.5], command_timeout=0.0,
-               hold_until_first_command=False)
+    start_node(
+        robot='pendulum',
+        initial_positions=[0.5],
+        command_timeout=0.0,
+        hold_until_first_command=False,
+    )
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)
-    for name, value in (('solver', 'iterative'), ('sleep', True), ('integrator', 'rk5'),
-                        ('gravity', [0.0, 0.0, 9.81])):
+    for name, value in (
+        ('solver', 'iterative'),
+        ('sleep', True),
+        ('integrator', 'rk5'),
+        ('gravity', [0.0, 0.0, 9.81]),
+    ):
         assert graph.set_parameter('/sim_bridge', name, value).successful
     graph.wait(lambda: abs(states[-1].position[0]) > 1.0, 'a pendulum that swings up')
     for name, value in (('solver', 'magic'), ('gravity', [0.0, 1.0]), ('integrator', 'euler')):
@@ -175,15 +187,26 @@ def test_a_reset_while_paused_shows_the_start_at_once(graph, start_node):
     events = graph.listen(String, '/sim_bridge/resets', LATCHED)
     graph.wait(lambda: events, 'the event')
     assert json.loads(events[0].data) == {
-        'count': 1, 'cause': 'reset', 'scope': ['time', 'state'], 'snapshot': None, 'removed': [],
-        'time_ns_before': stood, 'time_ns': stood + MS}
+        'count': 1,
+        'cause': 'reset',
+        'scope': ['time', 'state'],
+        'snapshot': None,
+        'removed': [],
+        'time_ns_before': stood,
+        'time_ns': stood + MS,
+    }
 
 
 def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
     """Save by name, go on, and back: the same steps give the same bits, again and again."""
     start_node(
-        robot='double_pendulum', paused=True, step_count=10, initial_positions=[0.5, -0.3],
-        real_time_factor=0.0, command_timeout=0.1)
+        robot='double_pendulum',
+        paused=True,
+        step_count=10,
+        initial_positions=[0.5, -0.3],
+        real_time_factor=0.0,
+        command_timeout=0.1,
+    )
     states = graph.listen(JointState, '/joint_states')
     command = graph.advertise(JointState, '/joint_commands')
 
@@ -215,8 +238,10 @@ def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
     times = stamps(states)
     assert times == sorted(set(times)), 'and the clock goes on'
     parameters = graph.call(
-        GetParameters, '/sim_bridge/get_parameters', GetParameters.Request(
-            names=['control.shoulder']))
+        GetParameters,
+        '/sim_bridge/get_parameters',
+        GetParameters.Request(names=['control.shoulder']),
+    )
     assert parameters.values[0].string_value == 'effort', 'as the joint is driven now'
     assert graph.set_parameter('/sim_bridge', 'snapshot', 'late').successful
     refusal = call(graph, 'restore_snapshot')

@@ -67,20 +67,25 @@ def file(tmp_path) -> Path:
 
 def topics_of(graph) -> set[str]:
     """Return the topics that somebody publishes or takes."""
-    return {name for name, _ in graph.node.get_topic_names_and_types()
-            if graph.node.get_publishers_info_by_topic(name)
-            or graph.node.get_subscriptions_info_by_topic(name)}
+    return {
+        name
+        for name, _ in graph.node.get_topic_names_and_types()
+        if graph.node.get_publishers_info_by_topic(name)
+        or graph.node.get_subscriptions_info_by_topic(name)
+    }
 
 
 def test_scenes_come_and_go_with_their_signals(graph, start, file, tmp_path):
     """Spawn two copies, command one over its topics, delete both, and replay it all."""
     simulation = start(record=str(tmp_path / 'bag'))
     one = simulation.spawn(str(file), name='one')
-    two = simulation.spawn(str(file), name='one', allow_renaming=True, initial_pose={
-        'pose': {'position': {'y': 2.0}}})
+    two = simulation.spawn(
+        str(file), name='one', allow_renaming=True, initial_pose={'pose': {'position': {'y': 2.0}}}
+    )
     assert [each['entity_name'] for each in (one, two)] == ['one', 'one_2'], (one, two)
     turns = {
-        name: graph.listen(Float64, f'/{name}/outputs/{TURNING}') for name in ('one', 'one_2')}
+        name: graph.listen(Float64, f'/{name}/outputs/{TURNING}') for name in ('one', 'one_2')
+    }
     states = graph.listen(JointState, '/one_2/joint_states')
     for heard in turns.values():
         graph.wait(lambda h=heard: h and abs(h[-1].data - 2.0) < 1e-6, 'the speed of the file')
@@ -95,10 +100,20 @@ def test_scenes_come_and_go_with_their_signals(graph, start, file, tmp_path):
     graph.wait(lambda: abs(turns['one_2'][-1].data - 2.0) < 1e-6, 'the speed of the file')
 
     assert result(simulation('DeleteEntity', entity='one')) == 1
-    graph.wait(lambda: not [each for each in topics_of(graph) if each.startswith('/one/')
-                            and 'outputs' not in each], 'the end of its topics')
-    graph.wait(lambda: not graph.node.get_publishers_info_by_topic(f'/one/outputs/{TURNING}'),
-               'the end of its outputs, which the test itself listens to')
+    graph.wait(
+        lambda: (
+            not [
+                each
+                for each in topics_of(graph)
+                if each.startswith('/one/') and 'outputs' not in each
+            ]
+        ),
+        'the end of its topics',
+    )
+    graph.wait(
+        lambda: not graph.node.get_publishers_info_by_topic(f'/one/outputs/{TURNING}'),
+        'the end of its outputs, which the test itself listens to',
+    )
     again = simulation.spawn(str(file), name='one')
     assert again['entity_name'] == 'one', again
     graph.wait_for_next(turns['one'])
@@ -118,16 +133,31 @@ def test_a_scene_of_several_is_deleted_by_its_name(graph, start, file):
     """Choose its model behind the file; its robots have namespaces within the given one."""
     simulation = start()
     pair = simulation.spawn(
-        f'{file}#Pair', name='pair', entity_namespace='lab',
-        initial_pose={'pose': {'position': {'x': 5.0}}})
+        f'{file}#Pair',
+        name='pair',
+        entity_namespace='lab',
+        initial_pose={'pose': {'position': {'x': 5.0}}},
+    )
     assert pair['entity_name'] == 'pair', pair
     assert 'pair_left, pair_right, pair_ball' in pair['result']['error_message']
     assert simulation('GetEntities')['entities'] == [
-        'pendulum', 'pair_left', 'pair_right', 'pair_ball']
-    graph.wait(lambda: {
-        '/lab/pair_left/joint_states', '/lab/pair_right/joint_states',
-        f'/lab/outputs/left/{TURNING}', f'/lab/inputs/right/{SPEED}',
-    } <= topics_of(graph), 'its topics')
+        'pendulum',
+        'pair_left',
+        'pair_right',
+        'pair_ball',
+    ]
+    graph.wait(
+        lambda: (
+            {
+                '/lab/pair_left/joint_states',
+                '/lab/pair_right/joint_states',
+                f'/lab/outputs/left/{TURNING}',
+                f'/lab/inputs/right/{SPEED}',
+            }
+            <= topics_of(graph)
+        ),
+        'its topics',
+    )
     place = simulation('GetEntityState', entity='pair_ball')['state']['pose']['position']
     assert place['x'] == 5.0
     taken = simulation.spawn('pendulum', name='pair')
@@ -136,8 +166,10 @@ def test_a_scene_of_several_is_deleted_by_its_name(graph, start, file):
     assert result(same) == 105, same
     assert result(simulation('DeleteEntity', entity='pair')) == 1
     assert simulation('GetEntities')['entities'] == ['pendulum']
-    graph.wait(lambda: not [each for each in topics_of(graph) if each.startswith('/lab')],
-               'the end of its topics')
+    graph.wait(
+        lambda: not [each for each in topics_of(graph) if each.startswith('/lab')],
+        'the end of its topics',
+    )
     assert result(simulation('DeleteEntity', entity='pair')) == 2
 
 
@@ -146,12 +178,13 @@ def test_texts_and_defects(graph, start, file):
     simulation = start()
     assert simulation.spawn(WHEEL, name='disc')['entity_name'] == 'disc'
     for resource, reason in (
-        (WHEEL.replace('radius', 'radios'), "'radios'"), (f'{file}#Pear', "'Pair'")):
+        (WHEEL.replace('radius', 'radios'), "'radios'"),
+        (f'{file}#Pear', "'Pair'"),
+    ):
         refused = simulation.spawn(resource)
         assert result(refused) == 106, refused
         assert reason in refused['result']['error_message']
-    spawnables = {
-        each['uri']: each for each in simulation('GetSpawnables')['spawnables']}
+    spawnables = {each['uri']: each for each in simulation('GetSpawnables')['spawnables']}
     assert {'clock', 'excavator', 'rod', 'pendulum'} <= spawnables.keys()
     assert spawnables['clock']['spawn_bounds']['type'] == 1
     assert 'openplx' in simulation('GetSimulatorFeatures')['features']['spawn_formats']
@@ -160,18 +193,26 @@ def test_texts_and_defects(graph, start, file):
 def entities_of(made) -> Entities:
     """Return the entities of a simulator on this thread alone."""
     return Entities(
-        made, SimpleNamespace(add=lambda one: None, remove=lambda one: None), None,
-        SimpleNamespace(call=lambda function: function()), SimulatorParameters(), None)
+        made,
+        SimpleNamespace(add=lambda one: None, remove=lambda one: None),
+        None,
+        SimpleNamespace(call=lambda function: function()),
+        SimulatorParameters(),
+        None,
+    )
 
 
 def test_the_world_keeps_its_gravity():
     """Whatever a scene that is spawned into it says."""
     made = simulator(robot='pendulum')
-    text = WHEEL + """Moon is Simulation.Environment:
+    text = (
+        WHEEL
+        + """Moon is Simulation.Environment:
     gravity becomes Simulation.UniformGravitationalField:
         vector: {0, 0, -1.62}
     wheel is Wheel
 """
+    )
     pattern = prepare(SpawnRequest(text, 'moon'), SimulatorParameters(), [])
     assert pattern.scene.description.gravity is not None
     assert entities_of(made)._admit(SpawnRequest(text, 'moon'), pattern) == 'moon'
@@ -183,14 +224,19 @@ def recorded(file, bag) -> None:
     run = start_recording(bag, record_hash_period=0.005)
     made, parameters = run.simulator, SimulatorParameters()
     entities = entities_of(made)
-    request = SpawnRequest(f'{file}#Pair', 'pair', position=(0.1, 2.0, 1 / 3),
-                           orientation=(0.3, 0.1, -0.2, 0.9))
+    request = SpawnRequest(
+        f'{file}#Pair', 'pair', position=(0.1, 2.0, 1 / 3), orientation=(0.3, 0.1, -0.2, 0.9)
+    )
     for step in range(40):
         if step == 10:
             assert entities._admit(request, prepare(request, parameters, [])) == 'pair'
         if step == 20:
-            (take,) = [each.take for one in made.interfaces for each in one.command_topics
-                       if each.name == f'pair/inputs/left/{SPEED}']
+            (take,) = [
+                each.take
+                for one in made.interfaces
+                for each in one.command_topics
+                if each.name == f'pair/inputs/left/{SPEED}'
+            ]
             take(serialize_message(Float64(data=-1.0)))
         if step == 30:
             entities.remove('pair_right')

@@ -34,8 +34,11 @@ STOPPED, PLAYING, PAUSED, QUITTING = range(4)
 
 def topics_of(graph) -> set[str]:
     """Return the topics that somebody publishes or takes."""
-    return {name for name, _ in graph.node.get_topic_names_and_types()
-            if graph.node.get_publishers_info_by_topic(name)}
+    return {
+        name
+        for name, _ in graph.node.get_topic_names_and_types()
+        if graph.node.get_publishers_info_by_topic(name)
+    }
 
 
 def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_path):
@@ -91,8 +94,9 @@ def test_objects_are_entities_without_topics(graph, start):
     simulation = start()
     box = Path(__file__).parents[3] / 'urdf' / 'floating_box.urdf'
     text = box.read_text().split('<gazebo')[0] + '</robot>'
-    spawned = simulation.spawn(text, name='crate', initial_pose={
-        'pose': {'position': {'x': 3.0, 'z': 5.0}}})
+    spawned = simulation.spawn(
+        text, name='crate', initial_pose={'pose': {'position': {'x': 3.0, 'z': 5.0}}}
+    )
     assert spawned['entity_name'] == 'crate', spawned
     objects = graph.listen(MultiDOFJointState, '/object_states')
     graph.wait_for_next(objects, 2)
@@ -106,8 +110,7 @@ def test_objects_are_entities_without_topics(graph, start):
     simulation.spawn('pendulum', name='third', initial_pose={'pose': {'position': {'y': 4.0}}})
     by_category = simulation('GetEntities', filters={'categories': [{'category': 1}]})
     assert by_category['entities'] == ['pendulum', 'third']
-    assert simulation('GetEntities', filters={'filter': '^[ct]'})['entities'] == [
-        'crate', 'third']
+    assert simulation('GetEntities', filters={'filter': '^[ct]'})['entities'] == ['crate', 'third']
     ball = {'type': 3, 'points': [{'y': 4.0, 'z': -0.2}, {'x': 1.0}]}
     bounds = simulation('GetEntityBounds', entity='crate')['bounds']
     assert bounds['type'] == 1
@@ -131,19 +134,42 @@ REFUSED_SPAWNS = {
     'no element': (106, {'resource': '< robot/>'}, 'XML'),
     'bad name': (102, {'resource': 'pendulum', 'name': 'bad name!'}, "such as 'bad_name_'"),
     'name of no topic': (102, {'resource': 'pendulum', 'name': '9lives'}, "such as '_9lives'"),
-    'no mesh': (107, {'resource': (
-        '<robot name="x"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" '
-        'izz="1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><mesh '
-        'filename="package://nowhere/x.stl"/></geometry></collision></link></robot>')},
-        'package://nowhere/x.stl'),
-    'bad namespace': (105, {
-        'resource': 'pendulum', 'name': 'b', 'entity_namespace': '9 x'}, "'9 x'"),
-    'taken namespace': (105, {
-        'resource': 'pendulum', 'name': 'b', 'entity_namespace': '/'}, "'pendulum' has this one"),
-    'no quaternion': (109, {'resource': 'pendulum', 'name': 'b', 'initial_pose': {
-        'pose': {'orientation': {'w': 0.0}}}}, 'orientation'),
-    'unknown frame': (109, {'resource': 'pendulum', 'name': 'b', 'initial_pose': {
-        'header': {'frame_id': 'moon'}}}, "unknown frame 'moon'"),
+    'no mesh': (
+        107,
+        {
+            'resource': (
+                '<robot name="x"><link name="a"><inertial><mass value="1"/><inertia ixx="1" '
+                'iyy="1" '
+                'izz="1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><mesh '
+                'filename="package://nowhere/x.stl"/></geometry></collision></link></robot>'
+            )
+        },
+        'package://nowhere/x.stl',
+    ),
+    'bad namespace': (
+        105,
+        {'resource': 'pendulum', 'name': 'b', 'entity_namespace': '9 x'},
+        "'9 x'",
+    ),
+    'taken namespace': (
+        105,
+        {'resource': 'pendulum', 'name': 'b', 'entity_namespace': '/'},
+        "'pendulum' has this one",
+    ),
+    'no quaternion': (
+        109,
+        {
+            'resource': 'pendulum',
+            'name': 'b',
+            'initial_pose': {'pose': {'orientation': {'w': 0.0}}},
+        },
+        'orientation',
+    ),
+    'unknown frame': (
+        109,
+        {'resource': 'pendulum', 'name': 'b', 'initial_pose': {'header': {'frame_id': 'moon'}}},
+        "unknown frame 'moon'",
+    ),
 }
 
 
@@ -154,10 +180,14 @@ def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start
         response = simulation.spawn(**request)
         assert result(response) == code, f'{name}: {response}'
         assert reason in response['result']['error_message'], name
-    several = simulation('SpawnEntities', spawn_requests=[
-        {'name': 'one', 'entity_resource': {'uri': 'pendulum'}},
-        {'name': 'one', 'entity_resource': {'uri': 'pendulum'}},
-        {'name': 'one', 'entity_resource': {'uri': 'pendulum'}, 'allow_renaming': True}])
+    several = simulation(
+        'SpawnEntities',
+        spawn_requests=[
+            {'name': 'one', 'entity_resource': {'uri': 'pendulum'}},
+            {'name': 'one', 'entity_resource': {'uri': 'pendulum'}},
+            {'name': 'one', 'entity_resource': {'uri': 'pendulum'}, 'allow_renaming': True},
+        ],
+    )
     assert result(several) == 150
     assert [result(each) for each in several['results']] == [OK, 101, OK]
     assert several['results'][2]['entity_name'] == 'one_2'
@@ -167,7 +197,8 @@ def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start
         assert result(response) == NOT_FOUND
         assert 'pendulum, one, one_2' in response['result']['error_message']
     for filters, code in (
-        ({'filter': '('}, FAILED), ({'filter': '(?:a+)+$'}, FAILED),
+        ({'filter': '('}, FAILED),
+        ({'filter': '(?:a+)+$'}, FAILED),
         ({'tags': {'tags': ['red']}}, 0),
         ({'bounds': {'type': 3, 'points': []}}, FAILED),
     ):
@@ -201,12 +232,17 @@ def test_a_robot_that_is_refused_leaves_its_name_and_its_parameters_free(graph, 
 def test_entities_are_put_where_told(graph, start, version):
     """Set pose and twist, in the world or a frame of another, or one of both; 1.x sets both."""
     simulation = start(version, robot='floating_box', paused=True, ground=False)
-    simulation.spawn('pendulum', name='post', initial_pose={'pose': {
-        'position': {'x': 1.0}, 'orientation': {'z': 1.0, 'w': 1.0}}})
+    simulation.spawn(
+        'pendulum',
+        name='post',
+        initial_pose={'pose': {'position': {'x': 1.0}, 'orientation': {'z': 1.0, 'w': 1.0}}},
+    )
     flags = {'set_pose': True, 'set_twist': True} if version == '2.1' else {}
     request = {
-        'header': {'frame_id': 'post'}, 'pose': {'position': {'x': 2.0}},
-        'twist': {'linear': {'x': 0.5}}}
+        'header': {'frame_id': 'post'},
+        'pose': {'position': {'x': 2.0}},
+        'twist': {'linear': {'x': 0.5}},
+    }
     response = simulation('SetEntityState', entity='floating_box', state=request, **flags)
     assert result(response) == OK
     state = simulation('GetEntityState', entity='floating_box')['state']
@@ -263,8 +299,7 @@ def test_states_steps_and_resets(graph, start):
     assert result(simulation('ResetSimulation', scope=1)) == OK
     graph.wait(lambda: len(events) == 3, 'three events')
     told = [json.loads(event.data) for event in events]
-    assert [each['scope'] for each in told] == [
-        ['state'], ['time', 'state', 'spawned'], ['time']]
+    assert [each['scope'] for each in told] == [['state'], ['time', 'state', 'spawned'], ['time']]
     assert [each['removed'] for each in told] == [[], ['guest'], []]
     assert [each['count'] for each in told] == [1, 2, 3]
     assert told[0]['time_ns'] - told[0]['time_ns_before'] == MS
@@ -296,16 +331,18 @@ def test_features_are_those_of_the_version(start):
         assert 'moon' in spawnables['result']['error_message']
         by_name = {
             (each if version == '1.5' else each['entity_resource'])['uri']: each['spawn_bounds']
-            for each in spawnables['spawnables']}
+            for each in spawnables['spawnables']
+        }
         assert list(by_name)[0] == 'arm'
         # what the file says: a cube of half a metre about its root link
         upper, lower = by_name['floating_box']['points']
-        assert (by_name['floating_box']['type'], upper) == (1, {
-            name: -value for name, value in lower.items()})
+        assert (by_name['floating_box']['type'], upper) == (
+            1,
+            {name: -value for name, value in lower.items()},
+        )
         if version == '1.5':
             simulation.spawn('quadruped', name='guest')
-            assert by_name['quadruped'] == simulation(
-                'GetEntityBounds', entity='guest')['bounds']
+            assert by_name['quadruped'] == simulation('GetEntityBounds', entity='guest')['bounds']
         assert end(simulation.process)[0] == 0
     everything = {0, 1, *range(5, 13), 14, *range(20, 27), 31, 32, 33, 50}
     # what the second version here was generated with
@@ -318,8 +355,11 @@ def test_services_have_the_names_a_client_of_one_simulator_looks_for(graph, star
     expected = {'/spawn_entity', '/get_simulator_features', '/reset_simulation'}
 
     def each_has_two_names() -> bool:
-        standard = {name for name, types in graph.services_of('sim_bridge').items()
-                    if types[0].startswith('simulation_interfaces/')}
+        standard = {
+            name
+            for name, types in graph.services_of('sim_bridge').items()
+            if types[0].startswith('simulation_interfaces/')
+        }
         short = {name for name in standard if not name.startswith('/sim_bridge/')}
         return short >= expected and standard == short | {f'/sim_bridge{name}' for name in short}
 
@@ -327,8 +367,10 @@ def test_services_have_the_names_a_client_of_one_simulator_looks_for(graph, star
     client = graph.node.create_client(GetEntities, '/get_entities')
     futures = []
     graph.wait(
-        lambda: any(future.done() for future in futures), 'an answer',
-        lambda: futures.append(client.call_async(GetEntities.Request())))
+        lambda: any(future.done() for future in futures),
+        'an answer',
+        lambda: futures.append(client.call_async(GetEntities.Request())),
+    )
     (answer, *_) = (future.result() for future in futures if future.done())
     assert answer.entities == ['pendulum']
     assert end(simulation.process)[0] == 0
@@ -346,7 +388,9 @@ class Stepping:
         future = self.client.send_goal_async(
             SimulateSteps.Goal(steps=steps),
             feedback_callback=lambda told: self.feedback.append(
-                (told.feedback.completed_steps, told.feedback.remaining_steps)))
+                (told.feedback.completed_steps, told.feedback.remaining_steps)
+            ),
+        )
         self.graph.wait(future.done, 'an answer')
         assert future.result().accepted
         return future.result()
@@ -397,8 +441,18 @@ def test_the_action_tells_of_every_step_and_can_be_cancelled(graph, start):
 def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
     """Tell whoever waits for steps why no more are taken; go on after the next configuration."""
     process = start_process(
-        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulum',
-        '-p', 'paused:=true', '-p', 'real_time_factor:=0.5')
+        '-m',
+        'sim_bridge',
+        'node',
+        '--managed',
+        '--ros-args',
+        '-p',
+        'robot:=pendulum',
+        '-p',
+        'paused:=true',
+        '-p',
+        'real_time_factor:=0.5',
+    )
 
     def change(transition: int) -> None:
         request = ChangeState.Request(transition=Transition(id=transition))
@@ -418,8 +472,13 @@ def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
         assert 'deactivated' in waiting.result().result.result.error_message
         stepping.client.destroy()
         # or the next client would take it for the next server
-        graph.wait(lambda: '/simulate_steps/_action/send_goal' not in dict(
-            graph.node.get_service_names_and_types()), 'the end of the action')
+        graph.wait(
+            lambda: (
+                '/simulate_steps/_action/send_goal'
+                not in dict(graph.node.get_service_names_and_types())
+            ),
+            'the end of the action',
+        )
     code, output = end(process)
     assert code == 0, output
     assert 'Traceback' not in output
@@ -433,14 +492,19 @@ def test_without_the_packages_the_node_says_how_to_get_them(graph, start_process
     environment = {**os.environ, 'SIM_BRIDGE_CACHE_DIR': str(tmp_path)}
     hidden = {str(store.python_path(build.build()[0]))}
     environment['PYTHONPATH'] = os.pathsep.join(
-        path for path in os.environ['PYTHONPATH'].split(os.pathsep) if path not in hidden)
+        path for path in os.environ['PYTHONPATH'].split(os.pathsep) if path not in hidden
+    )
     process = start_process(
-        '-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum', env=environment)
+        '-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum', env=environment
+    )
     graph.wait_for_next(graph.listen(JointState, '/joint_states'))
-    graph.wait(lambda: {'/sim_bridge/reset', '/sim_bridge/step'} <= {
-        *graph.services_of('sim_bridge')}, 'its other services')
-    kinds = {kind.split('/')[0] for types in graph.services_of('sim_bridge').values()
-             for kind in types}
+    graph.wait(
+        lambda: {'/sim_bridge/reset', '/sim_bridge/step'} <= {*graph.services_of('sim_bridge')},
+        'its other services',
+    )
+    kinds = {
+        kind.split('/')[0] for types in graph.services_of('sim_bridge').values() for kind in types
+    }
     assert kinds.isdisjoint({'simulation_interfaces', 'control_msgs'})
     code, output = end(process)
     assert code == 0, output

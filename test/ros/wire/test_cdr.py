@@ -26,9 +26,12 @@ MESSAGES = [
     Imu(angular_velocity_covariance=[float(n) for n in range(9)], header=Header(frame_id='a')),
     PointCloud2(fields=[PointField(name='x', datatype=7)], data=[1, 2, 3], is_dense=True),
     MultiDOFJointState(joint_names=['x'], transforms=[Transform()], twist=[Twist()]),
-    MarkerArray(markers=[
-        Marker(ns='abc', text='hi', points=[Point(x=1.0), Point(y=2.0)]),
-        Marker(ns='seven77', colors=[ColorRGBA(r=0.5)], frame_locked=True)]),
+    MarkerArray(
+        markers=[
+            Marker(ns='abc', text='hi', points=[Point(x=1.0), Point(y=2.0)]),
+            Marker(ns='seven77', colors=[ColorRGBA(r=0.5)], frame_locked=True),
+        ]
+    ),
     DiagnosticArray(status=[DiagnosticStatus(name='x', values=[KeyValue(key='a', value='bcd')])]),
     ParameterValue(string_array_value=['a', 'bb'], integer_array_value=[1], bool_value=True),
     Float64MultiArray(data=[1.0]),

@@ -45,27 +45,36 @@ def contacts_of(count: int) -> FakeContacts:
     pairs = [[number // 2, 5] for number in range(count)]
     return FakeContacts(
         indices=np.array(pairs, dtype=int).reshape(count, 2),
-        positions=numbers[:, :3], normals=numbers[:, 3:6], depths=numbers[:, 6],
-        forces=numbers[:, 7:10], torques=numbers[:, 10:])
+        positions=numbers[:, :3],
+        normals=numbers[:, 3:6],
+        depths=numbers[:, 6],
+        forces=numbers[:, 7:10],
+        torques=numbers[:, 10:],
+    )
 
 
 def geometries_of(*names: str) -> list[SimpleNamespace]:
     """Return geometries of robots of these names."""
     return [
-        SimpleNamespace(name=f'{name}_box', link=SimpleNamespace(
-            name=f'{name}_link', robot=SimpleNamespace(name=name)))
-        for name in names]
+        SimpleNamespace(
+            name=f'{name}_box',
+            link=SimpleNamespace(name=f'{name}_link', robot=SimpleNamespace(name=name)),
+        )
+        for name in names
+    ]
 
 
 def read_cloud(message: PointCloud2) -> np.ndarray:
     """Read a cloud by its own description of itself, as any program would."""
     kinds = {PointField.FLOAT32: 'f4', PointField.UINT32: 'u4', PointField.FLOAT64: 'f8'}
-    dtype = np.dtype({
-        'names': [f.name for f in message.fields],
-        'formats': [kinds[f.datatype] for f in message.fields],
-        'offsets': [f.offset for f in message.fields],
-        'itemsize': message.point_step,
-    })
+    dtype = np.dtype(
+        {
+            'names': [f.name for f in message.fields],
+            'formats': [kinds[f.datatype] for f in message.fields],
+            'offsets': [f.offset for f in message.fields],
+            'itemsize': message.point_step,
+        }
+    )
     return np.frombuffer(bytes(message.data), dtype)
 
 
@@ -78,9 +87,15 @@ def test_a_cloud_is_the_message_that_rclpy_makes(count):
     contacts = contacts_of(count)
     cloud.fill(contacts)
     by_hand = PointCloud2(
-        height=1, width=count, fields=point_fields(), is_bigendian=False,
-        point_step=CONTACT.itemsize, row_step=count * CONTACT.itemsize, is_dense=True,
-        data=cloud.points.tobytes())
+        height=1,
+        width=count,
+        fields=point_fields(),
+        is_bigendian=False,
+        point_step=CONTACT.itemsize,
+        row_step=count * CONTACT.itemsize,
+        is_dense=True,
+        data=cloud.points.tobytes(),
+    )
     by_hand.header.frame_id = 'world'
     by_hand.header.stamp.sec, by_hand.header.stamp.nanosec = 3, 7
     data = cloud.stamped(pack_stamp(STAMP_NS))
@@ -90,8 +105,7 @@ def test_a_cloud_is_the_message_that_rclpy_makes(count):
     points = read_cloud(deserialize_message(data, PointCloud2))
     for axis, name in enumerate('xyz'):
         np.testing.assert_allclose(points[name], contacts.positions[:, axis], rtol=1e-7)
-        np.testing.assert_allclose(
-            points[f'normal_{name}'], contacts.normals[:, axis], rtol=1e-7)
+        np.testing.assert_allclose(points[f'normal_{name}'], contacts.normals[:, axis], rtol=1e-7)
         np.testing.assert_array_equal(points[f'force_{name}'], contacts.forces[:, axis])
         np.testing.assert_array_equal(points[f'torque_{name}'], contacts.torques[:, axis])
     np.testing.assert_array_equal(points['depth'], contacts.depths)
@@ -169,7 +183,8 @@ def xyz(vector: object) -> list[float]:
 def test_gazebos_message_has_one_entry_for_each_pair():
     """Group the points by pair; scoped names; the force on the first, and against it."""
     messages = SimpleNamespace(
-        Entity=Entity, JointWrench=JointWrench, Contact=GazeboContact, Contacts=GazeboMessage)
+        Entity=Entity, JointWrench=JointWrench, Contact=GazeboContact, Contacts=GazeboMessage
+    )
     gazebo = GazeboContacts(messages, geometries_of(*'abcdef'))
     contacts = contacts_of(5)
     gazebo.fill(contacts)
@@ -262,7 +277,9 @@ def test_a_capsule_is_drawn_with_both_its_ends():
     tube, *ends = markers_of(sb.Capsule(0.1, 2.0), orientation=lying)
     assert (tube.type, xyz(tube.scale)) == (Marker.CYLINDER, pytest.approx([0.2, 0.2, 2.0]))
     assert [xyz(end.pose.position) for end in ends] == [
-        pytest.approx([1.0, 0.0, 0.0]), pytest.approx([-1.0, 0.0, 0.0])]
+        pytest.approx([1.0, 0.0, 0.0]),
+        pytest.approx([-1.0, 0.0, 0.0]),
+    ]
     assert len({marker.id for marker in (tube, *ends)}) == 3
 
 
@@ -325,7 +342,9 @@ def test_a_height_field_is_drawn_from_above():
     assert normals[:, 2].sum() / 2.0 == pytest.approx(4.0), 'of the area seen from above'
     assert {tuple(p) for p in corners.reshape(-1, 3).tolist()} == {
         (x, y, heights[row, column])
-        for column, x in enumerate((-2.0, 0.0, 2.0)) for row, y in enumerate((-0.5, 0.5))}
+        for column, x in enumerate((-2.0, 0.0, 2.0))
+        for row, y in enumerate((-0.5, 0.5))
+    }
 
 
 def test_contacts_are_drawn_as_they_act_on_what_moves():

@@ -82,12 +82,7 @@ def test_the_other_byte_order_is_read_too():
     """Read a message from a machine of another byte order."""
     order = '<>'[sys.byteorder == 'little']
     data = struct.pack(
-        f'{order}4xiI I4s II4s III d',
-        *(3, 7),
-        *(1, b''),
-        *(1, 2, b'a'),
-        *(0, 0, 1),
-        1.5,
+        f'{order}4xiI I4s II4s III d', *(3, 7), *(1, b''), *(1, 2, b'a'), *(0, 0, 1), 1.5
     )
     encoding = b'\x00\x00' if order == '>' else b'\x00\x01'
     read = JointStateReader().read(encoding + data[2:])

@@ -52,7 +52,7 @@ def random_message(rng: np.random.Generator, flawed: bool) -> JointTrajectory:
         elif flaw < 7 and names and len(getattr(point, NAMES[flaw - 4])):
             getattr(point, NAMES[flaw - 4])[-1] = rng.choice([np.nan, np.inf, -np.inf])
         elif flaw == 7:
-            point.time_from_start = duration(int(rng.integers(-10**10, 10**10)))
+            point.time_from_start = duration(int(rng.integers(-(10**10), 10**10)))
     return message
 
 
@@ -71,14 +71,19 @@ def point_by_point(message: JointTrajectory) -> sb.Trajectory:
     for number, point in enumerate(message.points):
         if len(point.effort):
             raise InvalidValueError(
-                'effort of trajectory', list(point.effort),
+                'effort of trajectory',
+                list(point.effort),
                 'none; efforts are taken on joint_commands, beside what motors give',
-                f'point {number}')
+                f'point {number}',
+            )
     times = [
-        each.time_from_start.sec + each.time_from_start.nanosec * 1e-9 for each in message.points]
+        each.time_from_start.sec + each.time_from_start.nanosec * 1e-9 for each in message.points
+    ]
     return sb.Trajectory(
-        message.joint_names, times, *([list(getattr(point, name)) for point in message.points]
-                                      for name in NAMES[:3]))
+        message.joint_names,
+        times,
+        *([list(getattr(point, name)) for point in message.points] for name in NAMES[:3]),
+    )
 
 
 def assert_same(read: TrajectoryMessage, message: JointTrajectory) -> None:
@@ -91,7 +96,8 @@ def assert_same(read: TrajectoryMessage, message: JointTrajectory) -> None:
     rows = (read.positions, read.velocities, read.accelerations, read.efforts)
     for name, each in zip(NAMES, rows, strict=True):
         assert [row.tobytes() for row in each] == [
-            getattr(point, name).tobytes() for point in message.points]
+            getattr(point, name).tobytes() for point in message.points
+        ]
 
 
 @pytest.fixture
@@ -122,10 +128,23 @@ def test_bytes_say_what_message_objects_say(objects, flawed):
         assert told(from_message(message).trajectory) == expected
         refusals.add(expected[1].split(' = ')[0] if isinstance(expected[1], str) else '')
     assert not any(objects)
-    assert len(refusals) == 1 if not flawed else refusals >= {
-        '', 'effort of trajectory', 'joints of trajectory', 'time of trajectory',
-        'points of trajectory', *(f'{start}{name} of trajectory' for name in NAMES[:3]
-                                  for start in ('', 'number of '))}
+    assert (
+        len(refusals) == 1
+        if not flawed
+        else refusals
+        >= {
+            '',
+            'effort of trajectory',
+            'joints of trajectory',
+            'time of trajectory',
+            'points of trajectory',
+            *(
+                f'{start}{name} of trajectory'
+                for name in NAMES[:3]
+                for start in ('', 'number of ')
+            ),
+        }
+    )
 
 
 def test_damaged_bytes_are_what_the_middleware_takes_them_for():
@@ -155,9 +174,29 @@ def test_damaged_bytes_are_what_the_middleware_takes_them_for():
 def test_other_encodings_are_read_too(objects):
     """Leave to the middleware what comes from machines of the other byte order."""
     order, mark = ('>', b'\x00\x00') if sys.byteorder == 'little' else ('<', b'\x00\x01')
-    data = mark + bytes(2) + struct.pack(
-        f'{order}iI I4s I I4s I I4x2d I I I iI', 5, 6, 1, b'', 1, 2, b'a', 1, 2, 0.5, 0.25, 0, 0,
-        0, 7, 8)
+    data = (
+        mark
+        + bytes(2)
+        + struct.pack(
+            f'{order}iI I4s I I4s I I4x2d I I I iI',
+            5,
+            6,
+            1,
+            b'',
+            1,
+            2,
+            b'a',
+            1,
+            2,
+            0.5,
+            0.25,
+            0,
+            0,
+            0,
+            7,
+            8,
+        )
+    )
     read = from_bytes(data)
     assert (read.stamp_ns, read.joints, read.times.tolist()) == (5 * 10**9 + 6, ['a'], [7 + 8e-9])
     assert read.positions[0].tolist() == [0.5, 0.25]
@@ -173,9 +212,9 @@ def test_reading_a_large_trajectory_calls_nothing_for_each_point(objects):
     rows = np.random.default_rng(3).normal(size=(2, count, 2))
     rows[1, -1] = 0.0
     points = [
-        JointTrajectoryPoint(
-            positions=q, velocities=dq, time_from_start=duration(10**7 * number))
-        for number, (q, dq) in enumerate(zip(*rows.tolist(), strict=True), 1)]
+        JointTrajectoryPoint(positions=q, velocities=dq, time_from_start=duration(10**7 * number))
+        for number, (q, dq) in enumerate(zip(*rows.tolist(), strict=True), 1)
+    ]
     data = serialize_message(JointTrajectory(joint_names=['elbow', 'shoulder'], points=points))
     calls = 0
 
@@ -196,8 +235,10 @@ def test_reading_a_large_trajectory_calls_nothing_for_each_point(objects):
 def test_many_names_and_many_points_without_values_take_no_room():
     """Refuse them without a table of points times joints."""
     count = 20_000
-    message = JointTrajectory(joint_names=list(map(str, range(count))), points=[
-        JointTrajectoryPoint(time_from_start=duration(n)) for n in range(count)])
+    message = JointTrajectory(
+        joint_names=list(map(str, range(count))),
+        points=[JointTrajectoryPoint(time_from_start=duration(n)) for n in range(count)],
+    )
     data = serialize_message(message)
     tracemalloc.start()
     try:

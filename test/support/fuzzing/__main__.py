@@ -41,7 +41,8 @@ def main() -> int:
     parser.add_argument('--seed', type=int, help='of the first batch (default: by chance)')
     parser.add_argument('--kinds', default=','.join(KINDS), help='(default: %(default)s)')
     parser.add_argument(
-        '--failures', type=Path, default=Path('fuzz'), help='folder (default: ./fuzz)')
+        '--failures', type=Path, default=Path('fuzz'), help='folder (default: ./fuzz)'
+    )
     parser.add_argument('--repeat', type=Path, metavar='FILE', help='read one input again')
     parser.add_argument('--batch', help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -76,11 +77,22 @@ def _supervise(kinds: list[str], seconds: float, seed: int | None, failures: Pat
 
 def _run_batch(kind: str, seed: int, failures: Path) -> int:
     """Run one batch; what ends its process, or keeps it, is a failure of the current input."""
-    command = [sys.executable, '-m', 'fuzzing', '--kinds', kind, '--batch', str(seed),
-               '--failures', str(failures)]
+    command = [
+        sys.executable,
+        '-m',
+        'fuzzing',
+        '--kinds',
+        kind,
+        '--batch',
+        str(seed),
+        '--failures',
+        str(failures),
+    ]
     current, log = failures / _CURRENT, failures / 'log'
-    with log.open('w') as file, subprocess.Popen(
-            command, stdout=file, stderr=subprocess.STDOUT) as process:
+    with (
+        log.open('w') as file,
+        subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT) as process,
+    ):
         seen, since = b'', time.monotonic()
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -132,7 +144,8 @@ def _keep(failures: Path, kind: str, what: str, case: bytes, seen: str) -> None:
         return
     path.write_bytes(case)
     path.with_suffix('.txt').write_text(
-        f"repeat: make fuzz ARGS='--repeat {path}'\n\n{seen[-20_000:]}", errors='replace')
+        f"repeat: make fuzz ARGS='--repeat {path}'\n\n{seen[-20_000:]}", errors='replace'
+    )
 
 
 def _repeat(path: Path) -> int:

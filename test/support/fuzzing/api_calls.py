@@ -23,14 +23,40 @@ _CALLS = 5
 # it takes steps by the number; `SECONDS` would be up
 _MOST_STEPS = 100
 # where the classes are that users do not make
-_NOT_MADE = tuple(f'sim_bridge.{name}' for name in (
-    'batch.views', 'description.model', 'robots', 'sensors', 'world.contacts', 'world.queries'))
+_NOT_MADE = tuple(
+    f'sim_bridge.{name}'
+    for name in (
+        'batch.views',
+        'description.model',
+        'robots',
+        'sensors',
+        'world.contacts',
+        'world.queries',
+    )
+)
 # values that only a program can give
 _OBJECTS = (
-    10**5000, object(), len, (0.0, 0.0, 0.1), (0.0, 0.0, 0.0, 1.0), np.zeros(3), np.zeros(0),
-    np.full(3, np.nan), np.zeros((3, 3)), np.array(1.0), np.array([None, 'x']), np.array([1j]),
-    np.array(['2020-01-01'], 'M8[D]'), np.float32(0.5), np.int8(-1), np.str_('ball'), {'ball'},
-    range(3), 1j, float)
+    10**5000,
+    object(),
+    len,
+    (0.0, 0.0, 0.1),
+    (0.0, 0.0, 0.0, 1.0),
+    np.zeros(3),
+    np.zeros(0),
+    np.full(3, np.nan),
+    np.zeros((3, 3)),
+    np.array(1.0),
+    np.array([None, 'x']),
+    np.array([1j]),
+    np.array(['2020-01-01'], 'M8[D]'),
+    np.float32(0.5),
+    np.int8(-1),
+    np.str_('ball'),
+    {'ball'},
+    range(3),
+    1j,
+    float,
+)
 # steps back and forth may overflow; all else must leave the world as it was
 _MAY_CHANGE = ('step',)
 
@@ -43,8 +69,9 @@ def make(rng: Random) -> bytes:
         holder, members = rng.choice(surface)
         name, known = rng.choice(members)
         share = rng.choice((0.0, 1.0 / len(known), 0.5))
-        calls.append([holder, name, {
-            each: rng.randrange(given) for each in known if rng.random() < share}])
+        calls.append(
+            [holder, name, {each: rng.randrange(given) for each in known if rng.random() < share}]
+        )
     return json.dumps(calls).encode()
 
 
@@ -75,8 +102,7 @@ def _pattern() -> sb.World:
     box = world.add_body(sb.Box((0.2, 0.2, 0.2)), 'box', position=(1.0, 0.0, 2.0))
     world.add_ground()
     world.add_joint('universal', None, box, (1.0, 0.0, 2.5), (1, 0, 0), (0, 1, 0))
-    world.add_joint(
-        'distance', None, ball, (0.0, 0.0, 1.0), anchor2=(0.0, 0.0, 0.0), tree=False)
+    world.add_joint('distance', None, ball, (0.0, 0.0, 1.0), anchor2=(0.0, 0.0, 0.0), tree=False)
     world.add_angular_motor(None, ball, [(0.0, 0.0, 1.0)])
     world.step()
     return world
@@ -92,16 +118,45 @@ def _holders() -> list[Any]:
     run = follower.start(trajectory, 0)
     world.step()
     return [
-        sb, world, robot, ball, robot.links[1], joint, joint.axes[0], *robot.devices(),
-        world.geometries[0], world.materials, sb.dynamics, hanging, hanging.axes[1], tied, motor,
-        motor.axes[0], *vehicle.crawlers, follower, trajectory, world.contacts, world.contacts[0],
-        world.report, run.tolerances, sb.Box((0.1, 0.2, 0.3)), sb.Cone(0.1, 0.2),
-        sb.Line((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), sb.HollowCylinder(0.2, 0.1, 0.1),
+        sb,
+        world,
+        robot,
+        ball,
+        robot.links[1],
+        joint,
+        joint.axes[0],
+        *robot.devices(),
+        world.geometries[0],
+        world.materials,
+        sb.dynamics,
+        hanging,
+        hanging.axes[1],
+        tied,
+        motor,
+        motor.axes[0],
+        *vehicle.crawlers,
+        follower,
+        trajectory,
+        world.contacts,
+        world.contacts[0],
+        world.report,
+        run.tolerances,
+        sb.Box((0.1, 0.2, 0.3)),
+        sb.Cone(0.1, 0.2),
+        sb.Line((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+        sb.HollowCylinder(0.2, 0.1, 0.1),
         sb.HollowCone(0.2, 0.1, 0.1),
-        sb.TriangleMesh(np.eye(3), [[0, 1, 2]]), sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)),
-        sb.ConvexHull(np.eye(4, 3)), sb.Material('ice'), sb.UniformField((0.0, 0.0, 1.0)),
-        sb.Drag(linear=0.1), sb.Sleep(), world.raycasts((0, 0, 5), (0, 0, -5)),
-        world.on_contact(_nothing), world.save()]
+        sb.TriangleMesh(np.eye(3), [[0, 1, 2]]),
+        sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)),
+        sb.ConvexHull(np.eye(4, 3)),
+        sb.Material('ice'),
+        sb.UniformField((0.0, 0.0, 1.0)),
+        sb.Drag(linear=0.1),
+        sb.Sleep(),
+        world.raycasts((0, 0, 5), (0, 0, -5)),
+        world.on_contact(_nothing),
+        world.save(),
+    ]
 
 
 def _nothing(*_: object, **__: object) -> None:
@@ -113,17 +168,29 @@ def _surface() -> tuple[list[tuple[int, list[tuple[str, list[str]]]]], int]:
     """Return, of each holder, its members and what they take; and how many values there are."""
     held = _holders()
     return [
-        (number, [(name, list(_parameters(holder, name)) or ['value'])
-                  for name in _members(holder)])
-        for number, holder in enumerate(held) if _members(holder)], len(_values(held))
+        (
+            number,
+            [(name, list(_parameters(holder, name)) or ['value']) for name in _members(holder)],
+        )
+        for number, holder in enumerate(held)
+        if _members(holder)
+    ], len(_values(held))
 
 
 def _values(held: list[Any]) -> list[Any]:
     """Return wrong values, and right ones, some of which belong elsewhere."""
     robot, other = held[2], _other()
     return [
-        *VALUES, *_OBJECTS, *held[1:], *_sound(held).values(), robot.links[-1].name, other,
-        other.links[0], other.joints[0], _other_world().save()]
+        *VALUES,
+        *_OBJECTS,
+        *held[1:],
+        *_sound(held).values(),
+        robot.links[-1].name,
+        other,
+        other.links[0],
+        other.joints[0],
+        _other_world().save(),
+    ]
 
 
 def _sound(held: list[Any]) -> Mapping[str, Any]:
@@ -131,32 +198,81 @@ def _sound(held: list[Any]) -> Mapping[str, Any]:
     _, world, robot, ball, link, *_ = held
     vector, names = (0.1, 0.2, 0.3), robot.joint_names
     return {
-        'a': link, 'b': ball.links[0], 'set_contact_material.a': 'default',
-        'set_contact_material.b': 'default', 'contact_material.a': 'default',
-        'contact_material.b': 'default', 'set_group_collision.a': 'x',
-        'set_group_collision.b': 'y', 'axes': [vector], 'axis': vector,
-        'bodies': [{'shapes': sb.Sphere(0.1)}], 'collide': False,
-        'contact_material': sb.ContactMaterial(friction=0.5), 'd': 0.1, 'ddq': np.zeros(7),
-        'description': robot.description, 'f': vector, 'first': ball, 'second': None,
-        'field': sb.UniformField(vector), 'frame': None, 'function': _nothing,
-        'goal': np.ones((3, 1)), 'heights': np.zeros((3, 3)),
-        'joint': world.joints['distance'], 'joints': names, 'Trajectory.joints': names[:1],
-        'kind': 'hinge', 'devices.kind': sb.ImuSensor, 'length': 0.5, 'linear': vector,
-        'link': link, 'material': sb.Material('ice', friction=0.01), 'n': 2, 'name': None,
-        'Material.name': 'ice', 'joint.name': 'joint_1', 'link.name': 'link_1',
-        'crawler.name': 'left', 'device.name': 'imu', 'orientation': (0.0, 0.0, 0.0, 1.0),
-        'p0': vector, 'p1': (0.1, 0.2, -2.0), 'path': np.ones((3, 1)),
+        'a': link,
+        'b': ball.links[0],
+        'set_contact_material.a': 'default',
+        'set_contact_material.b': 'default',
+        'contact_material.a': 'default',
+        'contact_material.b': 'default',
+        'set_group_collision.a': 'x',
+        'set_group_collision.b': 'y',
+        'axes': [vector],
+        'axis': vector,
+        'bodies': [{'shapes': sb.Sphere(0.1)}],
+        'collide': False,
+        'contact_material': sb.ContactMaterial(friction=0.5),
+        'd': 0.1,
+        'ddq': np.zeros(7),
+        'description': robot.description,
+        'f': vector,
+        'first': ball,
+        'second': None,
+        'field': sb.UniformField(vector),
+        'frame': None,
+        'function': _nothing,
+        'goal': np.ones((3, 1)),
+        'heights': np.zeros((3, 3)),
+        'joint': world.joints['distance'],
+        'joints': names,
+        'Trajectory.joints': names[:1],
+        'kind': 'hinge',
+        'devices.kind': sb.ImuSensor,
+        'length': 0.5,
+        'linear': vector,
+        'link': link,
+        'material': sb.Material('ice', friction=0.01),
+        'n': 2,
+        'name': None,
+        'Material.name': 'ice',
+        'joint.name': 'joint_1',
+        'link.name': 'link_1',
+        'crawler.name': 'left',
+        'device.name': 'imu',
+        'orientation': (0.0, 0.0, 0.0, 1.0),
+        'p0': vector,
+        'p1': (0.1, 0.2, -2.0),
+        'path': np.ones((3, 1)),
         'path_or_xml': path_of('pendulum'),
-        'load_description.source': path_of('pendulum'), 'source': {'objects': {}},
-        'points': np.eye(4, 3), 'pose_a': (vector, (0, 0, 0, 1)),
-        'pose_b': ((1, 1, 1), (0, 0, 0, 1)), 'position': vector, 'positions': [[0.1], [0.2]],
-        'quantity': 'force', 'radii': vector, 'radius': 0.1, 'robot': robot, 'remove.robot': ball,
-        'shape': sb.Sphere(0.1), 'shapes': sb.Sphere(0.1), 'shape_a': sb.Sphere(0.1),
-        'shape_b': sb.Box(vector), 'size': vector, 'HeightField.size': (1.0, 1.0),
-        'snapshot': held[-1], 'step_ns': world.time_step_ns, 'tau': vector,
-        'time_ns': world.step_count * world.time_step_ns, 'times': [0.1, 0.2],
-        'trajectory': sb.Trajectory(['joint_2'], [0.1], [[0.2]]), 'triangles': [[0, 1, 2]],
-        'u': np.zeros(7), 'values': np.zeros(7), 'vertices': np.eye(3), 'run': None}
+        'load_description.source': path_of('pendulum'),
+        'source': {'objects': {}},
+        'points': np.eye(4, 3),
+        'pose_a': (vector, (0, 0, 0, 1)),
+        'pose_b': ((1, 1, 1), (0, 0, 0, 1)),
+        'position': vector,
+        'positions': [[0.1], [0.2]],
+        'quantity': 'force',
+        'radii': vector,
+        'radius': 0.1,
+        'robot': robot,
+        'remove.robot': ball,
+        'shape': sb.Sphere(0.1),
+        'shapes': sb.Sphere(0.1),
+        'shape_a': sb.Sphere(0.1),
+        'shape_b': sb.Box(vector),
+        'size': vector,
+        'HeightField.size': (1.0, 1.0),
+        'snapshot': held[-1],
+        'step_ns': world.time_step_ns,
+        'tau': vector,
+        'time_ns': world.step_count * world.time_step_ns,
+        'times': [0.1, 0.2],
+        'trajectory': sb.Trajectory(['joint_2'], [0.1], [[0.2]]),
+        'triangles': [[0, 1, 2]],
+        'u': np.zeros(7),
+        'values': np.zeros(7),
+        'vertices': np.eye(3),
+        'run': None,
+    }
 
 
 @cache
@@ -173,13 +289,19 @@ def _other() -> sb.Robot:
 
 def _members(holder: Any) -> list[str]:
     """Return what is for users; not what comes with Python's own collections."""
+
     def is_own(name: str) -> bool:
         # not the value, which may be refused for what was called before
         own = inspect.getattr_static(type(holder), name, None)
         member = getattr(holder, name) if own is None else getattr(own, '__func__', own)
-        if inspect.ismodule(member) or (isinstance(member, type) and (
-                issubclass(member, Exception) or inspect.isabstract(member)
-                or member.__module__.startswith(_NOT_MADE))):
+        if inspect.ismodule(member) or (
+            isinstance(member, type)
+            and (
+                issubclass(member, Exception)
+                or inspect.isabstract(member)
+                or member.__module__.startswith(_NOT_MADE)
+            )
+        ):
             return False
         place = holder.__name__ if holder is sb.dynamics else 'sim_bridge'
         return not callable(member) or getattr(member, '__module__', '').startswith(place)
@@ -194,9 +316,7 @@ def _parameters(holder: Any, name: str) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(member).parameters if callable(member) else {}
 
 
-def _call(
-    holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, Any]
-) -> bool:
+def _call(holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, Any]) -> bool:
     """Call a method; read and set what is none; return whether it was not refused."""
     try:
         member = getattr(holder, name)
@@ -207,7 +327,8 @@ def _call(
         arguments = {
             each: given.get(each, sound.get(f'{name}.{each}', sound.get(each)))
             for each, parameter in _parameters(holder, name).items()
-            if each in given or parameter.default is parameter.empty}
+            if each in given or parameter.default is parameter.empty
+        }
         if name != 'step' or _is_small(arguments.get('n')):
             member(**arguments)
     except sb.SimBridgeError as err:
@@ -216,7 +337,10 @@ def _call(
     except AttributeError as err:
         # of what cannot be set or is not there; Python says it of properties and tuples
         if traceback.extract_tb(err.__traceback__)[-1].name not in (
-                '__setattr__', '__getattr__', _call.__name__):
+            '__setattr__',
+            '__getattr__',
+            _call.__name__,
+        ):
             raise
         return False
     return True

@@ -65,7 +65,8 @@ def _simulator(robot: str) -> Any:
 def _message(rng: Random, kind: type, joints: list[str]) -> Any:
     message = kind()
     for (name, _), slot in zip(
-            kind.get_fields_and_field_types().items(), kind.SLOT_TYPES, strict=True):
+        kind.get_fields_and_field_types().items(), kind.SLOT_TYPES, strict=True
+    ):
         setattr(message, name, _value(rng, slot, joints, getattr(message, name)))
     return message
 
@@ -74,8 +75,12 @@ def _value(rng: Random, slot: Any, joints: list[str], default: Any) -> Any:
     if isinstance(slot, AbstractNestedType):
         length = slot.size if isinstance(slot, Array) else rng.choice(_LENGTHS)
         items = [_value(rng, slot.value_type, joints, 0) for _ in range(length)]
-        if isinstance(slot, AbstractSequence) and items and isinstance(items[0], str) and (
-                rng.randrange(2)):
+        if (
+            isinstance(slot, AbstractSequence)
+            and items
+            and isinstance(items[0], str)
+            and (rng.randrange(2))
+        ):
             items = list(joints)
         return array.array('d', items) if isinstance(default, array.array) else items
     if isinstance(slot, NamespacedType):
@@ -90,5 +95,7 @@ def _value(rng: Random, slot: Any, joints: list[str], default: Any) -> Any:
     if slot.typename == 'boolean':
         return bool(rng.randrange(2))
     bits = int(slot.typename.removeprefix('u').removeprefix('int'))
-    low, high = (0, 2**bits) if slot.typename.startswith('u') else (-2**(bits - 1), 2**(bits - 1))
+    low, high = (
+        (0, 2**bits) if slot.typename.startswith('u') else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    )
     return rng.choice([value for value in _WHOLE if low <= value < high])

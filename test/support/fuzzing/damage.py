@@ -13,20 +13,97 @@ ElementTree.register_namespace('xacro', 'http://www.ros.org/wiki/xacro')
 
 # texts that readers of numbers, names, paths and expressions have to refuse or to bear
 TEXTS = (
-    '', ' ', '0', '-0', '-1', '1', '1e308', '-1e308', '1e-320', '1e999', 'nan', 'inf', '-inf',
-    '9' * 5000, '0x10', '1_0', '1,5', '\u0661', '1 2', '1 2 3', '0 0 0', 'nan nan nan',
-    '1e300 0 0', '0 0 0 0', 'true', 'null', 'x' * 3000, '\U0001f916', '\u202e', 'a b', 'a/b', '/',
-    '..', '../..', '/etc/passwd', '/dev/zero', 'package://a/b', 'package://', 'file://', '${1/0}',
-    '$(find x)', '$(arg x)', '${', '%s%n', '{}', '[', '-', 'world', 'base_link', 'revolute',
-    'floating')
+    '',
+    ' ',
+    '0',
+    '-0',
+    '-1',
+    '1',
+    '1e308',
+    '-1e308',
+    '1e-320',
+    '1e999',
+    'nan',
+    'inf',
+    '-inf',
+    '9' * 5000,
+    '0x10',
+    '1_0',
+    '1,5',
+    '\u0661',
+    '1 2',
+    '1 2 3',
+    '0 0 0',
+    'nan nan nan',
+    '1e300 0 0',
+    '0 0 0 0',
+    'true',
+    'null',
+    'x' * 3000,
+    '\U0001f916',
+    '\u202e',
+    'a b',
+    'a/b',
+    '/',
+    '..',
+    '../..',
+    '/etc/passwd',
+    '/dev/zero',
+    'package://a/b',
+    'package://',
+    'file://',
+    '${1/0}',
+    '$(find x)',
+    '$(arg x)',
+    '${',
+    '%s%n',
+    '{}',
+    '[',
+    '-',
+    'world',
+    'base_link',
+    'revolute',
+    'floating',
+)
 # stands in plain data for an integer that Python writes in no text
 HUGE_INTEGER = 'HUGE_INTEGER'
 # the same for readers of plain data
 VALUES = (
-    *TEXTS, None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, HUGE_INTEGER, 0.0, -0.0, 1e-320,
-    1e308, -1e308, float('nan'), float('inf'), -float('inf'), [], {}, [None], [[]], [0.0] * 3,
-    [1e308] * 3, [float('nan')] * 3, [0.0] * 4, ['x'] * 3, list(range(2000)), {'': 0}, {'x': {}},
-    {1: 2}, [{'x': [1, {}]}], b'\xff')
+    *TEXTS,
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    2**64,
+    HUGE_INTEGER,
+    0.0,
+    -0.0,
+    1e-320,
+    1e308,
+    -1e308,
+    float('nan'),
+    float('inf'),
+    -float('inf'),
+    [],
+    {},
+    [None],
+    [[]],
+    [0.0] * 3,
+    [1e308] * 3,
+    [float('nan')] * 3,
+    [0.0] * 4,
+    ['x'] * 3,
+    list(range(2000)),
+    {'': 0},
+    {'x': {}},
+    {1: 2},
+    [{'x': [1, {}]}],
+    b'\xff',
+)
 _MOST_CHANGES = 4
 
 
@@ -78,7 +155,7 @@ def damaged_lines(rng: Random, source: bytes) -> bytes:
         words = re.findall(r'\s+|\w+|[^\w\s]', lines[at]) or ['']
         how = rng.randrange(7)
         if how == 0:
-            lines[at:at + 1] = []
+            lines[at : at + 1] = []
         elif how == 1:
             lines.insert(at, other)
         elif how == 2:
@@ -87,8 +164,9 @@ def damaged_lines(rng: Random, source: bytes) -> bytes:
             words.insert(rng.randrange(len(words)), rng.choice(words))
             lines[at] = ''.join(words)
         else:
-            words[rng.randrange(len(words))] = rng.choice((
-                *TEXTS, *re.findall(r'\w+|[^\w\s]', other), '(', '[', '{', '"""', '.', ':', '-'))
+            words[rng.randrange(len(words))] = rng.choice(
+                (*TEXTS, *re.findall(r'\w+|[^\w\s]', other), '(', '[', '{', '"""', '.', ':', '-')
+            )
             lines[at] = ''.join(words)
         lines = lines or ['']
     data = '\n'.join(lines).encode()
@@ -133,16 +211,21 @@ def damaged_bytes(rng: Random, source: bytes) -> bytes:
         if how == 0:
             data[at] = rng.randrange(256)
         elif how == 1:
-            data[at:at + length] = b''
+            data[at : at + length] = b''
         elif how == 2:
-            data[at:at] = data[at:at + length]
+            data[at:at] = data[at : at + length]
         elif how == 3:
             start = rng.randrange(len(data))
-            data[at:at + length] = data[start:start + length]
+            data[at : at + length] = data[start : start + length]
         elif how == 4:
-            data[at:at + length] = rng.choice((
-                b'\x00', b'\xff' * length, b'\xff\xff\xff\x7f', *(
-                    text.encode() for text in TEXTS[:30])))
+            data[at : at + length] = rng.choice(
+                (
+                    b'\x00',
+                    b'\xff' * length,
+                    b'\xff\xff\xff\x7f',
+                    *(text.encode() for text in TEXTS[:30]),
+                )
+            )
         else:
             del data[at:]
     return bytes(data)

@@ -17,10 +17,14 @@ from sim_bridge.world.changes import apply_changes
 def renamed(changes: Any) -> Any:
     """Return the documented changes, of a link and a joint that the arm has."""
     arm = changes['arm']
-    return {**changes, 'crate': {key: value for key, value in changes['crate'].items()
-                                 if key != 'density'},
-            'arm': {'links': {'link_2': arm['links']['hand']},
-                    'joints': {'joint_2': arm['joints']['elbow']}}}
+    return {
+        **changes,
+        'crate': {key: value for key, value in changes['crate'].items() if key != 'density'},
+        'arm': {
+            'links': {'link_2': arm['links']['hand']},
+            'joints': {'joint_2': arm['joints']['elbow']},
+        },
+    }
 
 
 def run(case: bytes, folder: Path) -> None:
@@ -29,7 +33,8 @@ def run(case: bytes, folder: Path) -> None:
     before, shapes = world.state_hash(), list(world.geometries)
     try:
         apply_changes(
-            world.robots, world.simulation, case.decode(errors='replace'), "parameter 'changes'")
+            world.robots, world.simulation, case.decode(errors='replace'), "parameter 'changes'"
+        )
     except sb.SimBridgeError:
         assert world.state_hash() == before, 'refused, changes changed the world'
         assert world.geometries == shapes, 'refused, changes left shapes'
@@ -45,8 +50,15 @@ def _pattern() -> sb.World:
     world.materials.add(sb.Material('steel'))
     world.load_urdf(path_of('arm'), 'arm', collisions='none')
     field = sb.HeightField(np.zeros((5, 3)), (0.2, 0.2), bottom=-0.1)
-    world.add_body([
-        sb.Placed(sb.Box((0.2, 0.2, 0.1)), name='lid'), sb.Placed(sb.Sphere(0.05), name='knob'),
-        sb.Placed(field, name='field')], 'crate', mass=2.0, position=(1.0, 0.0, 0.06))
+    world.add_body(
+        [
+            sb.Placed(sb.Box((0.2, 0.2, 0.1)), name='lid'),
+            sb.Placed(sb.Sphere(0.05), name='knob'),
+            sb.Placed(field, name='field'),
+        ],
+        'crate',
+        mass=2.0,
+        position=(1.0, 0.0, 0.06),
+    )
     world.step(3)
     return world

@@ -43,8 +43,11 @@ def judge(run: Callable[[bytes, Path], None], case: bytes, folder: Path) -> bool
 
 def check_words(err: SimBridgeError) -> None:
     """Raise AssertionError for an error without words, or with too many."""
-    said = ([finding.message for finding in err.report.findings]
-            if isinstance(err, DescriptionError) else [str(err)])
+    said = (
+        [finding.message for finding in err.report.findings]
+        if isinstance(err, DescriptionError)
+        else [str(err)]
+    )
     if not said or not all(said):
         raise AssertionError(f'no words: {type(err).__name__}') from err
     if max(map(len, said)) > LONGEST_ERROR:
@@ -54,6 +57,7 @@ def check_words(err: SimBridgeError) -> None:
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Raise HangError in a block that takes more of the processor."""
+
     def stop(*_: object) -> None:
         raise HangError(f'not done within {seconds:g} s of the processor')
 
@@ -87,12 +91,17 @@ def _held() -> dict[str, set[str]]:
             files.add(f'{number}: {os.readlink(f"/proc/self/fd/{number}")}')
     return {
         'threads': {f'{each.name} {each.ident}' for each in threading.enumerate()},
-        'files': files, 'processes': set(children.read_text().split())}
+        'files': files,
+        'processes': set(children.read_text().split()),
+    }
 
 
 def signature(err: BaseException) -> str:
     """Return where an error comes from, in a word: its type and our innermost function."""
-    frames = [frame for frame in traceback.extract_tb(err.__traceback__)
-              if '/sim_bridge/' in frame.filename]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(err.__traceback__)
+        if '/sim_bridge/' in frame.filename
+    ]
     where = f'{Path(frames[-1].filename).stem}-{frames[-1].name}' if frames else 'outside'
     return f'{type(err).__name__}-{where}'.replace('<', '').replace('>', '')

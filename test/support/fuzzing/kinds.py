@@ -53,11 +53,25 @@ XACRO = b"""<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">
 WITH_MESH = """<robot name="r"><link name="a">
   <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
   <collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>"""
-PARAMETERS = {'/**': {'ros__parameters': {
-    'rate': 500.0, 'substeps': 2, 'seed': 3, 'collisions': 'none', 'position': [0.0, 0.0, 1.0],
-    'gravity': [0.0, 0.0, -9.81], 'initial_positions': [0.1, 0.2], 'fixed_base': True,
-    'command_timeout': 0.2, 'publish_truth': True, 'lockstep': ['joint_commands'],
-    'control': {'elbow': 'servo'}, 'gains': {'elbow': {'p': 20.0, 'd': 1.0}}}}}
+PARAMETERS = {
+    '/**': {
+        'ros__parameters': {
+            'rate': 500.0,
+            'substeps': 2,
+            'seed': 3,
+            'collisions': 'none',
+            'position': [0.0, 0.0, 1.0],
+            'gravity': [0.0, 0.0, -9.81],
+            'initial_positions': [0.1, 0.2],
+            'fixed_base': True,
+            'command_timeout': 0.2,
+            'publish_truth': True,
+            'lockstep': ['joint_commands'],
+            'control': {'elbow': 'servo'},
+            'gains': {'elbow': {'p': 20.0, 'd': 1.0}},
+        }
+    }
+}
 
 OPENPLX = Path(__file__).resolve().parents[2] / 'description' / 'openplx' / 'scenes'
 
@@ -84,10 +98,14 @@ class Kind:
 @cache
 def examples(suffix: str) -> tuple[bytes, ...]:
     """Return the small files of the robots that `example-robot-data` holds, by suffix."""
-    paths = [Path(file.locate()) for file in importlib.metadata.files('example-robot-data') or ()
-             if file.suffix.lower() == suffix]
-    return tuple(sorted(
-        path.read_bytes() for path in paths if path.stat().st_size < _LARGEST_EXAMPLE))
+    paths = [
+        Path(file.locate())
+        for file in importlib.metadata.files('example-robot-data') or ()
+        if file.suffix.lower() == suffix
+    ]
+    return tuple(
+        sorted(path.read_bytes() for path in paths if path.stat().st_size < _LARGEST_EXAMPLE)
+    )
 
 
 @cache
@@ -100,8 +118,13 @@ def urdfs() -> tuple[bytes, ...]:
 @cache
 def documented(module: Any) -> Any:
     """Return the YAML that a module's docstring shows."""
-    return yaml.safe_load('\n'.join(
-        line for line in textwrap.dedent(module.__doc__).splitlines() if line.startswith('    ')))
+    return yaml.safe_load(
+        '\n'.join(
+            line
+            for line in textwrap.dedent(module.__doc__).splitlines()
+            if line.startswith('    ')
+        )
+    )
 
 
 def _make_urdf(rng: Random) -> bytes:
@@ -159,9 +182,11 @@ def _yaml_of(path: Path) -> Any:
 def _project() -> Any:
     """Return the project that ships, with paths that hold in any folder."""
     text = (_CONFIG / 'yard' / 'yard.cnoid').read_text()
-    return yaml.safe_load(text.replace('../../urdf', str(FOLDER)).replace(
-        'floor.body', str(_CONFIG / 'yard' / 'floor.body')).replace(
-        '${PROJECT_DIR}', str(_CONFIG / 'yard')))
+    return yaml.safe_load(
+        text.replace('../../urdf', str(FOLDER))
+        .replace('floor.body', str(_CONFIG / 'yard' / 'floor.body'))
+        .replace('${PROJECT_DIR}', str(_CONFIG / 'yard'))
+    )
 
 
 def _documented_scene() -> Any:
@@ -190,9 +215,12 @@ def _run_scene(case: bytes, folder: Path, suffix: str = 'yaml') -> None:
 
 def _joints_without(*keys: str) -> Any:
     """Return the documented joints without keys that exclude others."""
-    return {'joints': [
-        {key: value for key, value in joint.items() if key not in keys}
-        for joint in documented(constraints)['joints']]}
+    return {
+        'joints': [
+            {key: value for key, value in joint.items() if key not in keys}
+            for joint in documented(constraints)['joints']
+        ]
+    }
 
 
 def _run_extra_joints(case: bytes, folder: Path) -> None:
@@ -229,27 +257,51 @@ KINDS = {
     'urdf': Kind(_make_urdf, _run_urdf, 60, 'urdf'),
     'xacro': Kind(
         lambda rng: damaged_xml(rng, XACRO),
-        lambda case, folder: _run_urdf(case, folder, 'xacro'), 15, 'xacro'),
+        lambda case, folder: _run_urdf(case, folder, 'xacro'),
+        15,
+        'xacro',
+    ),
     'scene': Kind(
-        _make_yaml(_documented_scene, *map(_scene_file, (
-            'world_table.yaml', 'world_ground.yaml'))), _run_scene, 25, 'yaml'),
+        _make_yaml(
+            _documented_scene, *map(_scene_file, ('world_table.yaml', 'world_ground.yaml'))
+        ),
+        _run_scene,
+        25,
+        'yaml',
+    ),
     'openplx': Kind(
         lambda rng: damaged_lines(rng, rng.choice(list(OPENPLX.glob('*.openplx'))).read_bytes()),
-        _run_openplx, 40, 'openplx'),
+        _run_openplx,
+        40,
+        'openplx',
+    ),
     'body': Kind(
-        _make_yaml(*(partial(_yaml_of, path) for path in (
-            *sorted(FOLDER.glob('*.body')), _CONFIG / 'yard' / 'floor.body'))),
-        lambda case, folder: _run_urdf(case, folder, 'body', collisions='mesh'), 20, 'body'),
+        _make_yaml(
+            *(
+                partial(_yaml_of, path)
+                for path in (*sorted(FOLDER.glob('*.body')), _CONFIG / 'yard' / 'floor.body')
+            )
+        ),
+        lambda case, folder: _run_urdf(case, folder, 'body', collisions='mesh'),
+        20,
+        'body',
+    ),
     'vrml': Kind(
         lambda rng: damaged_lines(rng, (FOLDER / 'closed_link.wrl').read_bytes()),
-        lambda case, folder: _run_urdf(case, folder, 'wrl'), 20, 'wrl'),
+        lambda case, folder: _run_urdf(case, folder, 'wrl'),
+        20,
+        'wrl',
+    ),
     'project': Kind(
-        _make_yaml(_project), lambda case, folder: _run_scene(case, folder, 'cnoid'), 15, 'cnoid'),
+        _make_yaml(_project), lambda case, folder: _run_scene(case, folder, 'cnoid'), 15, 'cnoid'
+    ),
     'extra_joints': Kind(
         _make_yaml(lambda: _joints_without('compliance'), lambda: _joints_without('erp', 'cfm')),
-        _run_extra_joints, 20, 'yaml'),
-    'parameters': Kind(
-        _make_yaml(_parameters, _drive_parameters), _run_parameters, 25, 'yaml'),
+        _run_extra_joints,
+        20,
+        'yaml',
+    ),
+    'parameters': Kind(_make_yaml(_parameters, _drive_parameters), _run_parameters, 25, 'yaml'),
     'stl': Kind(_make_mesh('stl'), _run_mesh('stl'), 8, 'stl'),
     'obj': Kind(_make_mesh('obj'), _run_mesh('obj'), 8, 'obj'),
     'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
@@ -257,8 +309,8 @@ KINDS = {
     'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
     'changes': Kind(changes.make, changes.run, 12, 'json'),
     'entities': Kind(
-        _make_yaml(lambda: entities.renamed(documented(entity_changes))), entities.run, 15,
-        'yaml'),
+        _make_yaml(lambda: entities.renamed(documented(entity_changes))), entities.run, 15, 'yaml'
+    ),
     'api': Kind(api_calls.make, api_calls.run, 40, 'json'),
     'node_parameters': Kind(nodes.make_parameters, nodes.run_parameters, 1, 'json', 5, 'socket:'),
     'signals': Kind(nodes.make_signal, nodes.run_signal, 3, 'json', 10, 'socket:'),

@@ -27,14 +27,50 @@ from sim_bridge.ros.params.parameters import SimulatorParameters
 _ENDED = (0, -signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGINT, 128 + signal.SIGTERM)
 _MOST_IMPORTS = 1500
 _PARAMETERS = 40
-_NAMES = (*specifications(SimulatorParameters), *(
-    f'{block}.{joint}{member}' for joint in ('shoulder', 'elbow', 'x', '') for block, member in (
-        ('control', ''), ('gains', '.p'), ('gains', '.d'), ('limits', '.effort'))))
+_NAMES = (
+    *specifications(SimulatorParameters),
+    *(
+        f'{block}.{joint}{member}'
+        for joint in ('shoulder', 'elbow', 'x', '')
+        for block, member in (
+            ('control', ''),
+            ('gains', '.p'),
+            ('gains', '.d'),
+            ('limits', '.effort'),
+        )
+    ),
+)
 # what ROS can say; floats in JSON are read as Python writes them
 _VALUES = (
-    *TEXTS, True, False, 0, 1, -1, 2**63 - 1, -(2**63), 0.0, -0.0, 1.0, 50.0, 1e308, 1e-320,
-    float('nan'), float('inf'), -float('inf'), [True], [1, 2], [0.5, 0.5], [float('nan')] * 3,
-    [0.0] * 3, ['', 'x'], ['servo', 'position'], [1e308] * 300, 'position', 'velocity', 'servo')
+    *TEXTS,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    0.0,
+    -0.0,
+    1.0,
+    50.0,
+    1e308,
+    1e-320,
+    float('nan'),
+    float('inf'),
+    -float('inf'),
+    [True],
+    [1, 2],
+    [0.5, 0.5],
+    [float('nan')] * 3,
+    [0.0] * 3,
+    ['', 'x'],
+    ['servo', 'position'],
+    [1e308] * 300,
+    'position',
+    'velocity',
+    'servo',
+)
 
 _SIGNALLED = """
 import itertools, os, runpy, signal, sys
@@ -56,7 +92,8 @@ runpy.run_module('sim_bridge', run_name='__main__', alter_sys=True)
 def make_parameters(rng: Random) -> bytes:
     """Return names and values to set in turn, as JSON."""
     return json.dumps(
-        [[rng.choice(_NAMES), rng.choice(_VALUES)] for _ in range(_PARAMETERS)]).encode()
+        [[rng.choice(_NAMES), rng.choice(_VALUES)] for _ in range(_PARAMETERS)]
+    ).encode()
 
 
 def run_parameters(case: bytes, folder: Path) -> None:
@@ -66,10 +103,11 @@ def run_parameters(case: bytes, folder: Path) -> None:
         graph.wait(lambda: states, 'states')
         messages = [
             ParameterMessage(name=name, value=Parameter(name, value=value).get_parameter_value())
-            for name, value in json.loads(case)]
+            for name, value in json.loads(case)
+        ]
         answer: Any = graph.call(
-            SetParameters, '/sim_bridge/set_parameters',
-            SetParameters.Request(parameters=messages))
+            SetParameters, '/sim_bridge/set_parameters', SetParameters.Request(parameters=messages)
+        )
         for message, result in zip(messages, answer.results, strict=True):
             said = f'{message.name}: {result.reason}'
             assert result.successful or result.reason, said
@@ -84,8 +122,8 @@ def run_parameters(case: bytes, folder: Path) -> None:
 def make_signal(rng: Random) -> bytes:
     """Return a signal, and before which import of a starting process it comes, as JSON."""
     verb = rng.choice((['node', '--ros-args', '-p', 'robot:=pendulum'], ['check', 'pendulum']))
-    return json.dumps([
-        rng.randrange(_MOST_IMPORTS), int(rng.choice((signal.SIGINT, signal.SIGTERM))), verb]
+    return json.dumps(
+        [rng.randrange(_MOST_IMPORTS), int(rng.choice((signal.SIGINT, signal.SIGTERM))), verb]
     ).encode()
 
 
@@ -115,8 +153,13 @@ def _node(*parameters: str) -> Iterator[subprocess.Popen]:
 def _process(*arguments: object) -> Iterator[subprocess.Popen]:
     """Have a process, with what it starts, for as long as the context lasts."""
     process = subprocess.Popen(
-        [sys.executable, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        [sys.executable, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     try:
         yield process
     finally:

@@ -24,20 +24,49 @@ _TIMES = (0, 1, -1, 1000, 10**9, 2**63 - 1, 2**64 - 1)
 _MOST_CHANGES = 3
 # one of each kind, as `sim_bridge.ros.bag.notes` has them
 _NOTES: tuple[dict[str, Any], ...] = (
-    {'control': {'robot': 'double_pendulum', 'axis': 'elbow', 'control': 'servo', 'kp': 1.0,
-                 'kd': 0.1}},
-    {'follow_trajectory': {
-        'robot': 'double_pendulum', 'joints': ['elbow'], 'times': [0.01], 'positions': [[0.1]],
-        'velocities': [None], 'accelerations': [None], 'start_ns': 0, 'path': [[0.0]] * 3,
-        'goal': [[0.0]] * 3, 'goal_time': 0.0}},
+    {
+        'control': {
+            'robot': 'double_pendulum',
+            'axis': 'elbow',
+            'control': 'servo',
+            'kp': 1.0,
+            'kd': 0.1,
+        }
+    },
+    {
+        'follow_trajectory': {
+            'robot': 'double_pendulum',
+            'joints': ['elbow'],
+            'times': [0.01],
+            'positions': [[0.1]],
+            'velocities': [None],
+            'accelerations': [None],
+            'start_ns': 0,
+            'path': [[0.0]] * 3,
+            'goal': [[0.0]] * 3,
+            'goal_time': 0.0,
+        }
+    },
     {'cancel_trajectory': {'robot': 'double_pendulum', 'number': 1}},
-    {'reset': {'clock': False, 'time': True, 'state': True}}, {'save': {}},
-    {'restore': {'number': 1, 'clock': False}}, {'publish_state': {}},
+    {'reset': {'clock': False, 'time': True, 'state': True}},
+    {'save': {}},
+    {'restore': {'number': 1, 'clock': False}},
+    {'publish_state': {}},
     {'move': {'name': 'double_pendulum', 'pose': [[0, 0, 1], [0, 0, 0, 1]], 'twist': None}},
     {'delete': {'name': 'double_pendulum'}},
-    {'spawn': {'name': 'x', 'made': {
-        'description': '<robot name="x"><link name="a"/></robot>', 'namespace': None,
-        'position': [0, 0, 0], 'orientation': [0, 0, 0, 1], 'files': {}}}})
+    {
+        'spawn': {
+            'name': 'x',
+            'made': {
+                'description': '<robot name="x"><link name="a"/></robot>',
+                'namespace': None,
+                'position': [0, 0, 0],
+                'orientation': [0, 0, 0, 1],
+                'files': {},
+            },
+        }
+    },
+)
 
 
 @cache
@@ -78,8 +107,12 @@ def make(rng: Random) -> bytes:
             changed[at] = _changed(rng, changed[at])
         elif how < 6:
             note = json.dumps(rng.choice(_NOTES))
-            given = Message('/sim_bridge/inputs', 'std_msgs/msg/String', *changed[at][2:4],
-                            serialize_message(String(data=note)))
+            given = Message(
+                '/sim_bridge/inputs',
+                'std_msgs/msg/String',
+                *changed[at][2:4],
+                serialize_message(String(data=note)),
+            )
             changed.insert(at + 1, given if rng.randrange(3) else _changed(rng, given))
         elif how == 6:
             changed[at] = changed[at]._replace(topic=rng.choice(TEXTS[1:]))
@@ -123,9 +156,17 @@ def written(messages: list[Message]) -> bytes:
             key = each.topic, each.type_name
             if key not in channels:
                 channels[key] = file.add_channel(*key, '', {})
-        file.add_chunk([
-            message_record(channels[each.topic, each.type_name], number, each.time_ns, each.data,
-                           each.publish_ns)
-            for number, each in enumerate(messages)])
+        file.add_chunk(
+            [
+                message_record(
+                    channels[each.topic, each.type_name],
+                    number,
+                    each.time_ns,
+                    each.data,
+                    each.publish_ns,
+                )
+                for number, each in enumerate(messages)
+            ]
+        )
         file.close()
         return path.read_bytes()

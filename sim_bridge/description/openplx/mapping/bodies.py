@@ -44,9 +44,7 @@ class BodyParts:
 class Bodies:
     """Reads the bodies of a scene."""
 
-    def __init__(
-        self, root: Object, materials: Materials, groups: Groups, findings: Findings
-    ):
+    def __init__(self, root: Object, materials: Materials, groups: Groups, findings: Findings):
         """Sort the geometries of a scene by their bodies."""
         self._materials, self._groups, self._findings = materials, groups, findings
         self._directions = _friction_directions(root)
@@ -59,7 +57,8 @@ class Bodies:
                 self._geometries.setdefault(frame_path(carrier), []).append(each)
             else:
                 findings.warning(
-                    'not-on-a-body', each.place, 'is on no body, and so is not simulated')
+                    'not-on-a-body', each.place, 'is on no body, and so is not simulated'
+                )
 
     def read(self, path: str, body: Object, name: str) -> BodyParts:
         """Return the parts of a body. name: of its link, which names of shapes begin with."""
@@ -77,7 +76,8 @@ class Bodies:
                     if err.what in geometry.members:
                         place = geometry.place_of(err.what)
                     self._findings.error(
-                        'bad-value', place, f'expected {err.expected}', err.what, str(err.value))
+                        'bad-value', place, f'expected {err.expected}', err.what, str(err.value)
+                    )
                 is_whole = False
                 continue
             if placed is None:
@@ -91,18 +91,18 @@ class Bodies:
             return BodyParts(tuple(shapes), Inertial(1.0, Pose(), np.eye(3)))
         return BodyParts(tuple(shapes), self._inertial(body, with_mass, densities))
 
-    def _placed(
-        self, geometry: Object, body: Object, name: str
-    ) -> tuple[Placed | None, float]:
+    def _placed(self, geometry: Object, body: Object, name: str) -> tuple[Placed | None, float]:
         """Return a shape on its body, None for a model without shape, and its density."""
         make = next((make for model, make in _SHAPES.items() if geometry.is_a(model)), None)
         if make is None:
             # the base model, which systems declare for others to fill in
             if geometry.model.name != GEOMETRY:
                 self._findings.error(
-                    'unsupported-geometry', geometry.place,
+                    'unsupported-geometry',
+                    geometry.place,
                     f'no geometry of model {geometry.model.name!r} is simulated; known are '
-                    f'{", ".join(_SHAPES)}')
+                    f'{", ".join(_SHAPES)}',
+                )
             return None, 0.0
         material, density = self._materials.of_geometry(geometry)
         place = Pose()
@@ -120,9 +120,15 @@ class Bodies:
             on_body = place.rotation if id(geometry) in self._directions else np.eye(3)
             sliding = (rotation.T @ on_body @ direction).tolist()
         return Placed(
-            make(geometry), place.position.tolist(), quaternion_from_matrix(rotation).tolist(),
-            name, material, enabled=bool(geometry['enable_collisions']),
-            groups=self._groups.of(geometry), friction_direction=sliding), density
+            make(geometry),
+            place.position.tolist(),
+            quaternion_from_matrix(rotation).tolist(),
+            name,
+            material,
+            enabled=bool(geometry['enable_collisions']),
+            groups=self._groups.of(geometry),
+            friction_direction=sliding,
+        ), density
 
     def _inertial(
         self, body: Object, shapes: list[Placed], densities: list[float]
@@ -137,8 +143,12 @@ class Bodies:
             mass = cast(float, body['inertia.mass'])
             if mass < 0.0 or not math.isfinite(mass):
                 self._findings.error(
-                    'negative-mass' if mass < 0.0 else 'not-finite', body.place_of('inertia.mass'),
-                    'must be finite and not negative', 'mass', f'{mass:g}')
+                    'negative-mass' if mass < 0.0 else 'not-finite',
+                    body.place_of('inertia.mass'),
+                    'must be finite and not negative',
+                    'mass',
+                    f'{mass:g}',
+                )
                 mass = 1.0
         if body.is_assigned('inertia.tensor'):
             tensor = matrix(cast(Object, body['inertia.tensor']))
@@ -147,8 +157,9 @@ class Bodies:
             try:
                 own = combined_mass_properties(shapes, densities, f'body {body.path!r}')
             except InvalidValueError as err:
-                self._findings.warning('no-volume', body.place, f'{err}; its shapes are ignored '
-                                       'for its mass')
+                self._findings.warning(
+                    'no-volume', body.place, f'{err}; its shapes are ignored for its mass'
+                )
         if own is not None:
             if not has_center:
                 center = Pose(own.center_of_mass)
@@ -160,26 +171,35 @@ class Bodies:
         if mass is None:
             return None
         if not (np.isfinite(center.position).all() and np.isfinite(center.rotation).all()):
-            self._findings.error('not-finite', body.place_of('kinematics.local_cm_transform'),
-                                 'must be finite')
+            self._findings.error(
+                'not-finite', body.place_of('kinematics.local_cm_transform'), 'must be finite'
+            )
             return None
         if tensor is None:
             self._findings.warning(
-                'no-inertia', body.place, 'has a mass but neither tensor nor shapes; its inertia '
-                f'is that of a ball of {_DENSITY:g} kg/m³')
+                'no-inertia',
+                body.place,
+                'has a mass but neither tensor nor shapes; its inertia '
+                f'is that of a ball of {_DENSITY:g} kg/m³',
+            )
             radius = (0.75 * mass / (math.pi * _DENSITY)) ** (1.0 / 3.0)
             tensor = 0.4 * mass * radius**2 * np.eye(3)
         return Inertial(
-            mass, Pose(read_only(center.position), read_only(center.rotation)), read_only(tensor),
-            body.place.line)
+            mass,
+            Pose(read_only(center.position), read_only(center.rotation)),
+            read_only(tensor),
+            body.place.line,
+        )
 
     def _checked(self, body: Object, tensor: np.ndarray) -> np.ndarray:
         if np.isfinite(tensor).all() and np.allclose(
-                tensor, tensor.T, rtol=0.0, atol=1e-9 * max(float(np.abs(tensor).max()), 1e-300)):
+            tensor, tensor.T, rtol=0.0, atol=1e-9 * max(float(np.abs(tensor).max()), 1e-300)
+        ):
             symmetric: np.ndarray = 0.5 * (tensor + tensor.T)
             return symmetric
         self._findings.error(
-            'tensor', body.place_of('inertia.tensor'), 'must be finite and symmetric')
+            'tensor', body.place_of('inertia.tensor'), 'must be finite and symmetric'
+        )
         return np.zeros((3, 3))
 
 
@@ -234,7 +254,11 @@ def _file(geometry: Object) -> Shape:
 
 
 _SHAPES: Mapping[str, Callable[[Object], Shape]] = {
-    f'{_GEOMETRIES}Box': _box, f'{_GEOMETRIES}Sphere': _sphere,
-    f'{_GEOMETRIES}Cylinder': _cylinder, f'{_GEOMETRIES}Capsule': _capsule,
-    f'{_GEOMETRIES}ConvexMesh': _hull, f'{_GEOMETRIES}TriMesh': _mesh,
-    f'{_GEOMETRIES}ExternalTriMeshGeometry': _file}
+    f'{_GEOMETRIES}Box': _box,
+    f'{_GEOMETRIES}Sphere': _sphere,
+    f'{_GEOMETRIES}Cylinder': _cylinder,
+    f'{_GEOMETRIES}Capsule': _capsule,
+    f'{_GEOMETRIES}ConvexMesh': _hull,
+    f'{_GEOMETRIES}TriMesh': _mesh,
+    f'{_GEOMETRIES}ExternalTriMeshGeometry': _file,
+}

@@ -53,8 +53,11 @@ class _Sets:
 
 
 def components(
-    bodies: Sequence[str], kinematic: Collection[str], mates: Sequence[Mate],
-    yielding: Collection[str], driven: Collection[str],
+    bodies: Sequence[str],
+    kinematic: Collection[str],
+    mates: Sequence[Mate],
+    yielding: Collection[str],
+    driven: Collection[str],
 ) -> tuple[list[Component], list[Mate]]:
     """
     Return the components in order of definition, and the mates between two of them.
@@ -86,13 +89,17 @@ def components(
             group.insert(0, root)
     made = {
         leader: _component(roots[leader], group, mates, yielding, driven)
-        for leader, group in members.items()}
+        for leader, group in members.items()
+    }
     alone = [body for body in bodies if body in kinematic and body not in roots.values()]
     known = [*made.values(), *(Component(body, (body,), (), (), ()) for body in alone)]
     known.sort(key=lambda each: min(order[body] for body in each.bodies))
     inside = {mate.path for each in known for mate in each.mates}
-    cross = [mate for mate in mates
-             if mate.path not in inside and any(body in sets._leader for body in _bodies(mate))]
+    cross = [
+        mate
+        for mate in mates
+        if mate.path not in inside and any(body in sets._leader for body in _bodies(mate))
+    ]
     return known, cross
 
 
@@ -114,17 +121,27 @@ def _anchors(
 
 
 def _component(
-    root: str, group: list[str], mates: Sequence[Mate], yielding: Collection[str],
+    root: str,
+    group: list[str],
+    mates: Sequence[Mate],
+    yielding: Collection[str],
     driven: Collection[str],
 ) -> Component:
     """Return a component with the tree of what is rigid and closed, driven ones first."""
     nodes = dict.fromkeys([root, *group])
     own = [mate for mate in mates if set(_bodies(mate)) <= nodes.keys()]
     # a joint of a tree holds always: one that is open would move its bodies
-    fitting = [mate for mate in own if mate.kind in _IN_TREES and mate.path not in yielding
-               and not mate.is_open]
-    fitting.sort(key=lambda mate: (
-        mate.path not in driven and mate.kind != 'lock', _IN_TREES.index(mate.kind)))
+    fitting = [
+        mate
+        for mate in own
+        if mate.kind in _IN_TREES and mate.path not in yielding and not mate.is_open
+    ]
+    fitting.sort(
+        key=lambda mate: (
+            mate.path not in driven and mate.kind != 'lock',
+            _IN_TREES.index(mate.kind),
+        )
+    )
     trees = _Sets(nodes)
     chosen = {id(mate): mate for mate in fitting if trees.join(*_bodies(mate))}
     neighbours: dict[str, list[Mate]] = {node: [] for node in nodes}

@@ -30,4 +30,5 @@ class Groups:
     def of(self, geometry: Object) -> frozenset[str]:
         """Return the groups of a geometry: its own, and those of all that it is in."""
         return frozenset(
-            name for owner in owners(geometry) for name in self._names.get(id(owner), ()))
+            name for owner in owners(geometry) for name in self._names.get(id(owner), ())
+        )

@@ -28,11 +28,16 @@ _I = 'Physics3D.Interactions.'
 _FRICTION = 'Physics.Interactions.Dissipation.'
 # which of a mate's axes slide, in order
 AXES: Mapping[str, tuple[bool, ...]] = {
-    'hinge': (False,), 'prismatic': (True,), 'cylindrical': (True, False)}
+    'hinge': (False,),
+    'prismatic': (True,),
+    'cylindrical': (True, False),
+}
 # members of mates that are friction, for each axis
 _FRICTIONS = {
-    'hinge': ('friction',), 'prismatic': ('friction',),
-    'cylindrical': ('friction_translational', 'friction_rotational')}
+    'hinge': ('friction',),
+    'prismatic': ('friction',),
+    'cylindrical': ('friction_translational', 'friction_rotational'),
+}
 # sine and metres by which two lines may differ that are one axis
 _SAME = 1e-6
 
@@ -64,8 +69,7 @@ def axis_settings(
     Both by path; the latter names mates by path too. What is not simulated is noted by name. What
     is disabled at first is there as if it were enabled, but for what would act as one with others.
     """
-    acting = {
-        mate.path: [_Acting() for _ in AXES.get(mate.kind, ())] for mate in assembly.mates}
+    acting = {mate.path: [_Acting() for _ in AXES.get(mate.kind, ())] for mate in assembly.mates}
     for mate in assembly.mates:
         members = _FRICTIONS.get(mate.kind, ())
         for own, member in zip(acting[mate.path], members, strict=True):
@@ -77,11 +81,15 @@ def axis_settings(
             continue
         add, is_linear = next(
             ((add, linear) for name, (add, linear) in _KINDS.items() if each.is_a(name)),
-            (None, False))
+            (None, False),
+        )
         if add is None:
             findings.error(
-                'unsupported-interaction', each.place, 'no interaction of model '
-                f'{each.model.name!r} is simulated; known are {", ".join(_KINDS)}')
+                'unsupported-interaction',
+                each.place,
+                'no interaction of model '
+                f'{each.model.name!r} is simulated; known are {", ".join(_KINDS)}',
+            )
             continue
         axis = _axis_of(each, is_linear, assembly, findings)
         if axis is not None:
@@ -113,8 +121,10 @@ def _axis_of(
         number = AXES[mate.kind].index(is_linear)
         given = mate.source['connectors']
         for sign, order in ((1.0, pair), (-1.0, pair[::-1])):
-            if all(one is other for one, other in zip(cast(tuple[Object, ...], given), order,
-                                                      strict=True)):
+            if all(
+                one is other
+                for one, other in zip(cast(tuple[Object, ...], given), order, strict=True)
+            ):
                 return AxisOf(mate.path, number, sign)
     for mate in assembly.mates:
         sides = [side.body for side in mate.sides]
@@ -124,13 +134,18 @@ def _axis_of(
                 return axis
     kinds = 'slides' if is_linear else 'turns'
     findings.error(
-        'no-axis', thing.place_of('connectors'),
-        f'acts along the axis of a mate that {kinds}: no mate has these connectors')
+        'no-axis',
+        thing.place_of('connectors'),
+        f'acts along the axis of a mate that {kinds}: no mate has these connectors',
+    )
     return None
 
 
 def _along(
-    mate: Mate, pair: tuple[Object, Object], is_same_order: bool, is_linear: bool,
+    mate: Mate,
+    pair: tuple[Object, Object],
+    is_same_order: bool,
+    is_linear: bool,
     assembly: Assembly,
 ) -> AxisOf | None:
     """Return the axis of a mate that other connectors of its bodies measure; None if no one."""
@@ -139,7 +154,8 @@ def _along(
     for frame in (first, second):
         away = at.inverse @ frame
         if np.linalg.norm(away.rotation[:2, 2]) > _SAME or (
-                not is_linear and np.linalg.norm(away.position[:2]) > _SAME):
+            not is_linear and np.linalg.norm(away.position[:2]) > _SAME
+        ):
             return None
     direction = float(np.sign((at.rotation.T @ first.rotation)[2, 2]))
     own = (mate.angle, mate.position)[is_linear]
@@ -164,11 +180,15 @@ def _add_friction(acting: _Acting, mate: Object, member: str, findings: Findings
         acting.back_friction += abs(cast(float, friction['negative_limit']))
     elif friction.is_a(f'{_FRICTION}DryDepthScaledConstantNormalForceFriction'):
         findings.warning(
-            'unsupported', mate.place_of(member), f'friction of model {friction.model.name} is '
-            'not simulated along the axis of a mate: it is for contact points, which have a depth')
+            'unsupported',
+            mate.place_of(member),
+            f'friction of model {friction.model.name} is '
+            'not simulated along the axis of a mate: it is for contact points, which have a depth',
+        )
     elif friction.is_a(f'{_FRICTION}DryConstantNormalForceFriction'):
         limit = _not_negative(friction, 'coefficient', findings) * _not_negative(
-            friction, 'normal_force', findings)
+            friction, 'normal_force', findings
+        )
         acting.friction += limit
         acting.back_friction += limit
     elif friction.is_a(f'{_FRICTION}DefaultDryFriction'):
@@ -179,33 +199,47 @@ def _add_friction(acting: _Acting, mate: Object, member: str, findings: Findings
         acting.damping += _not_negative(friction, 'damping_constant', findings)
     elif friction.model.name != f'{_FRICTION}DefaultFriction':
         findings.warning(
-            'unsupported', mate.place_of(member), f'friction of model {friction.model.name} is '
-            'not simulated along the axis of a mate')
+            'unsupported',
+            mate.place_of(member),
+            f'friction of model {friction.model.name} is not simulated along the axis of a mate',
+        )
 
 
 def _add_range(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings) -> None:
     start, end = (cast(float, thing[name]) for name in ('start', 'end'))
     if not start <= end:
         findings.error(
-            'lower-above-upper', thing.place_of('start'), f'must be at most end, which is {end:g}',
-            'start', f'{start:g}')
+            'lower-above-upper',
+            thing.place_of('start'),
+            f'must be at most end, which is {end:g}',
+            'start',
+            f'{start:g}',
+        )
         return
     acting.ranges.append(thing.path)
     ends = sorted(axis.offset + axis.sign * value for value in (start, end))
     acting.lower, acting.upper = max(acting.lower, ends[0]), min(acting.upper, ends[1])
     if acting.lower > acting.upper:
         findings.error(
-            'lower-above-upper', thing.place, 'leaves nothing of the other ranges of this axis')
+            'lower-above-upper', thing.place, 'leaves nothing of the other ranges of this axis'
+        )
         acting.lower, acting.upper = -math.inf, math.inf
     if math.isfinite(cast(float, thing['max_effort'])):
-        findings.warning('unsupported', thing.place_of('max_effort'),
-                         'stops hold with any effort: its limit is not simulated', 'max_effort')
+        findings.warning(
+            'unsupported',
+            thing.place_of('max_effort'),
+            'stops hold with any effort: its limit is not simulated',
+            'max_effort',
+        )
     stiffness = stiffness_of(thing['flexibility'])
     if math.isfinite(stiffness):
         own = stiffness, damping_of(thing['dissipation'], stiffness, findings)
         if acting.stop not in (None, own):
-            findings.warning('unsupported', thing.place_of('flexibility'),
-                             'the stops of an axis yield alike: those of this range are used')
+            findings.warning(
+                'unsupported',
+                thing.place_of('flexibility'),
+                'the stops of an axis yield alike: those of this range are used',
+            )
         acting.stop = own
 
 
@@ -221,13 +255,10 @@ def _add_spring(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
     if math.isinf(lower) and math.isinf(upper):
         acting.springs.append((thing.path, stiffness, damping, reference))
     else:
-        acting.motors.append(Motor(
-            thing.path, stiffness, damping, reference, 0.0, lower, upper))
+        acting.motors.append(Motor(thing.path, stiffness, damping, reference, 0.0, lower, upper))
 
 
-def _add_velocity_motor(
-    acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
-) -> None:
+def _add_velocity_motor(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings) -> None:
     speed = axis.sign * cast(float, thing['target_speed'])
     lower, upper = _efforts(thing, axis, findings)
     gain = _not_negative(thing, 'gain', findings)
@@ -264,11 +295,15 @@ def _add_disabled(own: _Acting, alone: _Acting) -> None:
 
 _Add = Callable[[_Acting, Object, AxisOf, Findings], None]
 _KINDS: Mapping[str, tuple[_Add, bool]] = {
-    f'{_I}RotationalRange': (_add_range, False), f'{_I}LinearRange': (_add_range, True),
-    f'{_I}TorsionSpring': (_add_spring, False), f'{_I}LinearSpring': (_add_spring, True),
+    f'{_I}RotationalRange': (_add_range, False),
+    f'{_I}LinearRange': (_add_range, True),
+    f'{_I}TorsionSpring': (_add_spring, False),
+    f'{_I}LinearSpring': (_add_spring, True),
     f'{_I}RotationalVelocityMotor': (_add_velocity_motor, False),
     f'{_I}LinearVelocityMotor': (_add_velocity_motor, True),
-    f'{_I}TorqueMotor': (_add_effort, False), f'{_I}ForceMotor': (_add_effort, True)}
+    f'{_I}TorqueMotor': (_add_effort, False),
+    f'{_I}ForceMotor': (_add_effort, True),
+}
 
 
 def _settings(acting: _Acting) -> AxisSettings:
@@ -287,11 +322,21 @@ def _settings(acting: _Acting) -> AxisSettings:
     return AxisSettings(
         limits,
         JointDynamics(
-            damping, acting.friction, 0.0, stiffness, reference,
+            damping,
+            acting.friction,
+            0.0,
+            stiffness,
+            reference,
             None if acting.back_friction == acting.friction else acting.back_friction,
-            acting.bearing), acting.stop,
-        tuple(acting.motors), acting.effort, tuple(acting.efforts),
-        springs=tuple(spring[:3] for spring in acting.springs), ranges=tuple(acting.ranges))
+            acting.bearing,
+        ),
+        acting.stop,
+        tuple(acting.motors),
+        acting.effort,
+        tuple(acting.efforts),
+        springs=tuple(spring[:3] for spring in acting.springs),
+        ranges=tuple(acting.ranges),
+    )
 
 
 def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, float]:
@@ -299,13 +344,19 @@ def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, fl
     least, most = (cast(float, thing[name]) for name in ('min_effort', 'max_effort'))
     if not least <= most:
         findings.error(
-            'lower-above-upper', thing.place_of('min_effort'),
-            f'must be at most max_effort, which is {most:g}', 'min_effort', f'{least:g}')
+            'lower-above-upper',
+            thing.place_of('min_effort'),
+            f'must be at most max_effort, which is {most:g}',
+            'min_effort',
+            f'{least:g}',
+        )
         return -math.inf, math.inf
     if least > 0.0 or most < 0.0:
         findings.error(
-            'effort-range', thing.place_of('min_effort'),
-            f'the range of effort, {least:g} to {most:g}, must hold 0')
+            'effort-range',
+            thing.place_of('min_effort'),
+            f'the range of effort, {least:g} to {most:g}, must hold 0',
+        )
         return -math.inf, math.inf
     return (least, most) if axis.sign > 0.0 else (-most, -least)
 

@@ -25,19 +25,38 @@ from sim_bridge.description.report import Findings
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 
 _TREE_TYPES = {
-    'lock': JointType.FIXED, 'hinge': JointType.REVOLUTE, 'prismatic': JointType.PRISMATIC,
-    'cylindrical': JointType.PISTON, 'ball': JointType.BALL}
+    'lock': JointType.FIXED,
+    'hinge': JointType.REVOLUTE,
+    'prismatic': JointType.PRISMATIC,
+    'cylindrical': JointType.PISTON,
+    'ball': JointType.BALL,
+}
 _LOOP_TYPES = {
-    'lock': ConstraintType.FIXED, 'hinge': ConstraintType.HINGE,
-    'prismatic': ConstraintType.SLIDER, 'cylindrical': ConstraintType.PISTON,
-    'ball': ConstraintType.BALL, 'distance': ConstraintType.DISTANCE}
+    'lock': ConstraintType.FIXED,
+    'hinge': ConstraintType.HINGE,
+    'prismatic': ConstraintType.SLIDER,
+    'cylindrical': ConstraintType.PISTON,
+    'ball': ConstraintType.BALL,
+    'distance': ConstraintType.DISTANCE,
+}
 # the directions of a Compliance, as mates call them: x is the normal, z the main axis
 DIRECTIONS = (
-    'along_normal', 'along_cross', 'along_main', 'around_normal', 'around_cross', 'around_main')
+    'along_normal',
+    'along_cross',
+    'along_main',
+    'around_normal',
+    'around_cross',
+    'around_main',
+)
 # those that each kind of mate holds
 HELD = {
-    'lock': (0, 1, 2, 3, 4, 5), 'hinge': (0, 1, 2, 3, 4), 'prismatic': (0, 1, 3, 4, 5),
-    'cylindrical': (0, 1, 3, 4), 'ball': (0, 1, 2), 'distance': (0,)}
+    'lock': (0, 1, 2, 3, 4, 5),
+    'hinge': (0, 1, 2, 3, 4),
+    'prismatic': (0, 1, 3, 4, 5),
+    'cylindrical': (0, 1, 3, 4),
+    'ball': (0, 1, 2),
+    'distance': (0,),
+}
 _Z = np.array([0.0, 0.0, 1.0])
 
 
@@ -56,19 +75,28 @@ def compliance_of(mate: Object, findings: Findings) -> Compliance | None:
         law = dissipation.members.get(name)
         stiffness.append(stiffness_of(flexibility.members.get(name)))
         if stiffness[-1] < 0.0:
-            findings.error('out-of-range', flexibility.place_of(name), 'must be at least 0',
-                           'stiffness', f'{stiffness[-1]:g}')
+            findings.error(
+                'out-of-range',
+                flexibility.place_of(name),
+                'must be at least 0',
+                'stiffness',
+                f'{stiffness[-1]:g}',
+            )
             stiffness[-1] = math.inf
         damping.append(damping_of(law, stiffness[-1], findings))
         if math.isinf(stiffness[-1]) and not is_default(law):
             findings.warning(
-                'no-effect', dissipation.place_of(name), f'damps nothing: {name} is rigid', name)
+                'no-effect', dissipation.place_of(name), f'damps nothing: {name} is rigid', name
+            )
     own = Compliance(tuple(stiffness), tuple(damping))
     return own if own.yields else None
 
 
 def tree_joint(
-    mate: Mate, by_second: bool, name: str, links: Mapping[str, str],
+    mate: Mate,
+    by_second: bool,
+    name: str,
+    links: Mapping[str, str],
     axes: tuple[AxisSettings, ...],
 ) -> tuple[JointDescription, tuple[float, ...]]:
     """
@@ -82,16 +110,31 @@ def tree_joint(
     kind = _TREE_TYPES[mate.kind]
     first = axes[0] if axes else AxisSettings()
     last = axes[-1] if len(axes) > 1 else AxisSettings()
-    if kind is JointType.REVOLUTE and math.isinf(first.limits.lower) and math.isinf(
-            first.limits.upper):
+    if (
+        kind is JointType.REVOLUTE
+        and math.isinf(first.limits.lower)
+        and math.isinf(first.limits.upper)
+    ):
         kind = JointType.CONTINUOUS
     joint = JointDescription(
-        name, kind, links[parent.body], links[child.body], parent.pose, sign * _Z,
-        child.pose.inverse, first.limits, first.dynamics, limits2=last.limits,
-        dynamics2=last.dynamics, line=mate.source.place.line)
+        name,
+        kind,
+        links[parent.body],
+        links[child.body],
+        parent.pose,
+        sign * _Z,
+        child.pose.inverse,
+        first.limits,
+        first.dynamics,
+        limits2=last.limits,
+        dynamics2=last.dynamics,
+        line=mate.source.place.line,
+    )
     positions: Mapping[str, tuple[float, ...]] = {
-        'hinge': (mate.angle,), 'prismatic': (mate.position,),
-        'cylindrical': (mate.position, mate.angle)}
+        'hinge': (mate.angle,),
+        'prismatic': (mate.position,),
+        'cylindrical': (mate.position, mate.angle),
+    }
     if mate.kind == 'ball':
         relative = mate.relative if by_second else mate.relative.inverse
         return joint, tuple(quaternion_from_matrix(relative.rotation).tolist())
@@ -104,8 +147,12 @@ def floating_joint(name: str, parent: str, child: str, pose: Pose, line: int) ->
 
 
 def loop_joint(
-    mate: Mate, name: str, links: Mapping[str, str], axes: tuple[AxisSettings, ...],
-    compliance: Compliance | None, strength: Strength,
+    mate: Mate,
+    name: str,
+    links: Mapping[str, str],
+    axes: tuple[AxisSettings, ...],
+    compliance: Compliance | None,
+    strength: Strength,
 ) -> ConstraintDescription:
     """Return a mate as a joint that closes a loop; a world among links is the second link."""
     one, other, sign = _sides(mate, links)
@@ -120,15 +167,23 @@ def loop_joint(
     first = axes[0] if axes else AxisSettings()
     is_directed = compliance is not None or strength != Strength()
     return ConstraintDescription(
-        name, kind, links[one.body], links.get(other.body, ''), one.pose.position,
+        name,
+        kind,
+        links[one.body],
+        links.get(other.body, ''),
+        one.pose.position,
         other.pose.position,
         sign * one.pose.rotation[:, 2] if has_axis or is_directed else None,
-        rotation=one.pose.rotation @ other.pose.rotation.T, distance=distance,
-        limits=first.limits, dynamics=first.dynamics, compliance=compliance,
+        rotation=one.pose.rotation @ other.pose.rotation.T,
+        distance=distance,
+        limits=first.limits,
+        dynamics=first.dynamics,
+        compliance=compliance,
         toughness=strength.toughness if strength.breaks else None,
         loose=frozenset(strength.plays),
         normal=one.pose.rotation[:, 0] if is_directed else None,
-        line=mate.source.place.line)
+        line=mate.source.place.line,
+    )
 
 
 def play_joint(
@@ -141,10 +196,17 @@ def play_joint(
     # turns across the main axis are those of the main axis, whatever the bodies turn about it
     toward = 0 if column == 2 else 2
     return ConstraintDescription(
-        name, kind, links[one.body], links.get(other.body, ''), one.pose.position,
-        other.pose.position, sign * one.pose.rotation[:, column],
+        name,
+        kind,
+        links[one.body],
+        links.get(other.body, ''),
+        one.pose.position,
+        other.pose.position,
+        sign * one.pose.rotation[:, column],
         rotation=one.pose.rotation @ other.pose.rotation.T,
-        normal=one.pose.rotation[:, toward], line=mate.source.place.line)
+        normal=one.pose.rotation[:, toward],
+        line=mate.source.place.line,
+    )
 
 
 def motor_joint(
@@ -154,9 +216,16 @@ def motor_joint(
     one, other, sign = _sides(mate, links)
     kind = ConstraintType.SLIDER_MOTOR if is_linear else ConstraintType.HINGE_MOTOR
     return ConstraintDescription(
-        name, kind, links[one.body], links.get(other.body, ''), one.pose.position,
-        other.pose.position, sign * one.pose.rotation[:, 2],
-        rotation=one.pose.rotation @ other.pose.rotation.T, line=mate.source.place.line)
+        name,
+        kind,
+        links[one.body],
+        links.get(other.body, ''),
+        one.pose.position,
+        other.pose.position,
+        sign * one.pose.rotation[:, 2],
+        rotation=one.pose.rotation @ other.pose.rotation.T,
+        line=mate.source.place.line,
+    )
 
 
 def _sides(mate: Mate, links: Mapping[str, str]) -> tuple[Side, Side, float]:

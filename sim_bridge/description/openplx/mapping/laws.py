@@ -40,6 +40,8 @@ def damping_of(dissipation: Value, stiffness: float, findings: Findings) -> floa
         time = cast(float, dissipation['relaxation_time'])
         return time * stiffness if math.isfinite(stiffness) else 0.0
     findings.warning(
-        'unsupported', dissipation.place,
-        f'dissipation of model {dissipation.model.name} is not simulated')
+        'unsupported',
+        dissipation.place,
+        f'dissipation of model {dissipation.model.name} is not simulated',
+    )
     return 0.0

@@ -20,9 +20,12 @@ _CONTACT = 'Physics.Interactions.SurfaceContact.'
 _FRICTION = 'Physics.Interactions.Dissipation.'
 _DEPTH_SCALED = f'{_FRICTION}DryDepthScaledConstantNormalForceFriction'
 _FRICTION_MODELS = {
-    f'{_FRICTION}DryConeFriction': 'cone', f'{_FRICTION}DryScaleBoxFriction': 'pyramid',
-    f'{_FRICTION}DryBoxFriction': 'box', f'{_FRICTION}DryConstantNormalForceFriction':
-    'constant_normal_force', f'{_FRICTION}DefaultDryFriction': 'cone'}
+    f'{_FRICTION}DryConeFriction': 'cone',
+    f'{_FRICTION}DryScaleBoxFriction': 'pyramid',
+    f'{_FRICTION}DryBoxFriction': 'box',
+    f'{_FRICTION}DryConstantNormalForceFriction': 'constant_normal_force',
+    f'{_FRICTION}DefaultDryFriction': 'cone',
+}
 
 
 class Materials:
@@ -40,19 +43,23 @@ class Materials:
         material = _overriding(geometry) or cast(Object, geometry['material'])
         density = cast(float, material['density'])
         is_plain = material.model.name == _BASES[0] and not any(
-            material.is_assigned(name) for name in ('unique_name', 'density'))
+            material.is_assigned(name) for name in ('unique_name', 'density')
+        )
         return (None if is_plain else self.name_of(material)), density
 
     def name_of(self, material: Object) -> str:
         """Return the name of a material, the same for the same object and for equal ones."""
         if id(material) not in self._names:
             own = material.model.name
-            wanted = cast(str, material['unique_name']) or (
-                material.path if own in _BASES else own) or own
+            wanted = (
+                cast(str, material['unique_name'])
+                or (material.path if own in _BASES else own)
+                or own
+            )
             made = self._made(material, wanted)
             name = free_name(
-                wanted,
-                lambda name: self.found.get(name) not in (None, replace(made, name=name)))
+                wanted, lambda name: self.found.get(name) not in (None, replace(made, name=name))
+            )
             self.found[name] = replace(made, name=name)
             self._names[id(material)] = name
         return self._names[id(material)]
@@ -63,7 +70,8 @@ class Materials:
             if not model.is_a(f'{_CONTACT}Model'):
                 continue
             one, other = (
-                self.name_of(cast(Object, model[name])) for name in ('material_1', 'material_2'))
+                self.name_of(cast(Object, model[name])) for name in ('material_1', 'material_2')
+            )
             if not model['enabled']:
                 yield one, other, None
                 continue
@@ -77,14 +85,19 @@ class Materials:
         if material.is_a(_BASES[1]):
             stiffness = cast(float, material['youngs_modulus'])
             values['youngs_modulus'] = stiffness
-            values['damping'] = damping_of(
-                material['dissipation'], stiffness, self._findings) / (stiffness or 1.0)
+            values['damping'] = damping_of(material['dissipation'], stiffness, self._findings) / (
+                stiffness or 1.0
+            )
         try:
             return Material(name, **values)
         except InvalidValueError as err:
             self._findings.error(
-                'bad-value', material.place_of('density'), f'expected {err.expected}', err.what,
-                str(err.value))
+                'bad-value',
+                material.place_of('density'),
+                f'expected {err.expected}',
+                err.what,
+                str(err.value),
+            )
             return Material(name)
 
     def _law(self, model: Object) -> dict[str, Any]:
@@ -101,8 +114,11 @@ class Materials:
         stiffness = stiffness_of(elasticity)
         if elasticity.is_a(f'{_CONTACT}PatchElasticity'):
             self._unsupported(
-                model, 'normal_flexibility', 'a stiffness that contact points share',
-                'each point has all of it')
+                model,
+                'normal_flexibility',
+                'a stiffness that contact points share',
+                'each point has all of it',
+            )
         if not is_default(elasticity):
             values['stiffness'] = stiffness
         if not is_default(model['dissipation']):
@@ -115,10 +131,15 @@ class Materials:
         return values
 
     def _friction(self, friction: Object) -> dict[str, Any]:
-        kind = next(name for name in (friction.model.name, *friction.model.bases)
-                    if name in _FRICTION_MODELS)
+        kind = next(
+            name
+            for name in (friction.model.name, *friction.model.bases)
+            if name in _FRICTION_MODELS
+        )
         values: dict[str, Any] = {
-            'friction_model': _FRICTION_MODELS[kind], 'friction': friction['coefficient']}
+            'friction_model': _FRICTION_MODELS[kind],
+            'friction': friction['coefficient'],
+        }
         if 'normal_force' in friction:
             values['normal_force'] = friction['normal_force']
         if friction.is_a(_DEPTH_SCALED):
@@ -133,8 +154,11 @@ class Materials:
 
     def _unsupported(self, thing: Object, member: str, what: str, instead: str = '') -> None:
         self._findings.warning(
-            'unsupported', thing.place_of(member),
-            f'{what} is not simulated{f"; {instead}" if instead else ""}', member)
+            'unsupported',
+            thing.place_of(member),
+            f'{what} is not simulated{f"; {instead}" if instead else ""}',
+            member,
+        )
 
 
 def _overriding(geometry: Object) -> Object | None:

@@ -144,9 +144,11 @@ class MappedRobot:
     shapes: tuple[tuple[str, Placed], ...] = ()
     apart: frozenset[frozenset[str]] = frozenset()
     positions: Mapping[str, tuple[float, ...]] = field(
-        default_factory=lambda: MappingProxyType({}))
+        default_factory=lambda: MappingProxyType({})
+    )
     axes: Mapping[str, tuple[AxisSettings, ...]] = field(
-        default_factory=lambda: MappingProxyType({}))
+        default_factory=lambda: MappingProxyType({})
+    )
     motions: Mapping[str, BodyMotion] = field(default_factory=lambda: MappingProxyType({}))
 
 

@@ -10,7 +10,13 @@ from sim_bridge.description.report import Findings
 
 # bundles that a simulation here would be wrong without
 REFUSED = (
-    'DriveTrain.', 'Vehicles.', 'Terrain.', 'Sensors.', 'Physics1D.', 'Robotics.EndEffectors.')
+    'DriveTrain.',
+    'Vehicles.',
+    'Terrain.',
+    'Sensors.',
+    'Physics1D.',
+    'Robotics.EndEffectors.',
+)
 _SHOWN = ('Visuals.', 'Physics.Optics.')
 _COMPOSITE = ('Robotics.Signals.RobotInput', 'Robotics.Signals.RobotOutput')
 _VECTORS = ('Math.Vec2', 'Math.Vec3', 'Math.Quat', 'Math.Matrix3x3', 'Math.Matrix4x4')
@@ -26,21 +32,31 @@ def note_unsupported(root: Object, findings: Findings) -> None:
         refused = next((name for name in names if name.startswith(REFUSED)), None)
         if refused:
             findings.error(
-                'unsupported-bundle', found.place, f'{refused} is not simulated: of the bundles '
-                'Physics, Physics3D, Simulation and Robotics are, but for end effectors')
+                'unsupported-bundle',
+                found.place,
+                f'{refused} is not simulated: of the bundles '
+                'Physics, Physics3D, Simulation and Robotics are, but for end effectors',
+            )
             continue
         if names[0].startswith(_SHOWN):
             findings.warning(
-                'unsupported-bundle', found.place,
-                f'{names[0]} is not shown, and has no effect on what moves')
+                'unsupported-bundle',
+                found.place,
+                f'{names[0]} is not shown, and has no effect on what moves',
+            )
             continue
         if any(name in _COMPOSITE for name in names):
-            findings.warning('unsupported-signal', found.place,
-                             f'{names[0]} is not sent or taken; its parts are, each by itself')
+            findings.warning(
+                'unsupported-signal',
+                found.place,
+                f'{names[0]} is not sent or taken; its parts are, each by itself',
+            )
         waiting += [
-            child for value in found.members.values()
+            child
+            for value in found.members.values()
             for child in (value if isinstance(value, tuple) else (value,))
-            if isinstance(child, Object) and child.owner is found]
+            if isinstance(child, Object) and child.owner is found
+        ]
 
 
 def _check_numbers(found: Object, great: set[float], findings: Findings) -> None:

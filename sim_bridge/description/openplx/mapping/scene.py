@@ -75,7 +75,8 @@ _WORLD = 'world'
 # what becomes of a mate that misses
 _CONFLICT = (
     'no assembly of the mates closes it: correct a connector, delete a mate or disable it, or let '
-    'one yield (flexibility)')
+    'one yield (flexibility)'
+)
 _PULLED = ': they begin there, and are put together in the first step'
 _ROUNDED = ': that counts as rounding, and the mate holds them as they are'
 _COORDINATES = ' at its initial coordinates: it holds at others'
@@ -120,14 +121,16 @@ class _Mapper:
         self._root, self._findings = root, findings
         self._model = root.model.name.rpartition('.')[2]
         locks, locked = _kinematic_locks(root, assembly)
-        mates = [mate for mate in assembly.mates
-                 if {side.body for side in mate.sides} not in locked] + locks
+        mates = [
+            mate for mate in assembly.mates if {side.body for side in mate.sides} not in locked
+        ] + locks
         self._compliances = {
             mate.path: compliance_of(mate.source, findings)
-            for mate in mates if 'flexibility' in mate.source.members}
+            for mate in mates
+            if 'flexibility' in mate.source.members
+        }
         self._yielding = {path for path, own in self._compliances.items() if own is not None}
-        self._mates = [
-            mate if mate.path in self._yielding else mate.settled for mate in mates]
+        self._mates = [mate if mate.path in self._yielding else mate.settled for mate in mates]
         self._assembly = replace(assembly, mates=tuple(self._mates))
         self._materials = Materials(findings)
         self._groups = Groups(root)
@@ -145,23 +148,31 @@ class _Mapper:
         """Return everything, as far as it has no errors."""
         assembly = self._assembly
         kinematic = _kinematic_bodies(self._root, assembly, self._findings)
-        driven = {path for path, axes in self._axes.items() if any(
-            axis != AxisSettings() for axis in axes)}
+        driven = {
+            path
+            for path, axes in self._axes.items()
+            if any(axis != AxisSettings() for axis in axes)
+        }
         # what breaks, is loose, is disabled, or has friction by what it bears is solved for as a
         # constraint
         solved = {path for path, own in self._strengths.items() if own != Strength()}
-        solved |= {path for path, axes in self._axes.items() if any(
-            axis.dynamics.bearing > 0.0 for axis in axes)}
+        solved |= {
+            path
+            for path, axes in self._axes.items()
+            if any(axis.dynamics.bearing > 0.0 for axis in axes)
+        }
         solved |= switched_mates(self._root)
         solved |= {mate.path for mate in self._mates if not mate.is_enabled}
         found, cross = components(
-            list(assembly.bodies), kinematic, self._mates, self._yielding | solved, driven)
+            list(assembly.bodies), kinematic, self._mates, self._yielding | solved, driven
+        )
         used = {mate.path for each in found for mate in each.mates}
         used |= {mate.path for mate in cross}
         for mate in self._mates:
             if mate.path not in used:
                 self._findings.warning(
-                    'no-effect', mate.source.place, 'holds what moves as it is told, or rests')
+                    'no-effect', mate.source.place, 'holds what moves as it is told, or rests'
+                )
         self._report_gaps(used, kinematic)
         robots = [self._robot(each, kinematic) for each in found]
         robots += self._imported()
@@ -172,26 +183,44 @@ class _Mapper:
                 contacts.append((one, other, law))
             else:
                 self._findings.warning(
-                    'unsupported', self._root.place, f'materials {one!r} and {other!r} collide, '
-                    'as no pair of materials is exempt; a pair of collision groups can be')
+                    'unsupported',
+                    self._root.place,
+                    f'materials {one!r} and {other!r} collide, '
+                    'as no pair of materials is exempt; a pair of collision groups can be',
+                )
         name_of = self._joints.of
         return MappedScene(
-            name=self._model, robots=tuple(robots), report=Report(), snap=assembly.result,
+            name=self._model,
+            robots=tuple(robots),
+            report=Report(),
+            snap=assembly.result,
             poses=MappingProxyType(dict(assembly.poses)),
-            cross_joints=tuple(CrossJoint(
-                self._loop(mate, self._links.of), self._loop_axes(mate), mate.is_enabled)
-                for mate in cross)
-            + tuple(CrossJoint(*each, mate.is_enabled) for mate in cross
-                    for each in self._motors_of(mate, self._links.of)),
-            materials=tuple(self._materials.found.values()), contact_materials=tuple(contacts),
-            apart=tuple(apart), gravity=_gravity(self._root, self._findings),
+            cross_joints=tuple(
+                CrossJoint(
+                    self._loop(mate, self._links.of), self._loop_axes(mate), mate.is_enabled
+                )
+                for mate in cross
+            )
+            + tuple(
+                CrossJoint(*each, mate.is_enabled)
+                for mate in cross
+                for each in self._motors_of(mate, self._links.of)
+            ),
+            materials=tuple(self._materials.found.values()),
+            contact_materials=tuple(contacts),
+            apart=tuple(apart),
+            gravity=_gravity(self._root, self._findings),
             links=MappingProxyType(dict(self._links.of)),
             joints=MappingProxyType(dict(name_of)),
-            interactions=MappingProxyType({
-                path: replace(axis, joint=name_of[axis.joint])
-                for path, axis in self._acting_on.items()}),
+            interactions=MappingProxyType(
+                {
+                    path: replace(axis, joint=name_of[axis.joint])
+                    for path, axis in self._acting_on.items()
+                }
+            ),
             signals=signals_of(self._root, assembly, self._findings),
-            disabled=MappingProxyType(disabled_in(self._root)))
+            disabled=MappingProxyType(disabled_in(self._root)),
+        )
 
     def _further_motors(self) -> dict[str, list[tuple[str, Motor, bool]]]:
         """Take all motors but one from each axis: by path of the mate, name, motor, is linear."""
@@ -200,13 +229,15 @@ class _Mapper:
             for number, axis in enumerate(self._axes.get(mate.path, ())):
                 for motor in axis.motors[1:]:
                     self._acting_on[motor.source] = replace(
-                        self._acting_on[motor.source], joint=motor.source, number=0)
-                    taken.setdefault(mate.path, []).append((
-                        self._joints.add(motor.source, 'motor'), motor,
-                        AXES[mate.kind][number]))
+                        self._acting_on[motor.source], joint=motor.source, number=0
+                    )
+                    taken.setdefault(mate.path, []).append(
+                        (self._joints.add(motor.source, 'motor'), motor, AXES[mate.kind][number])
+                    )
             if mate.path in taken:
                 self._axes[mate.path] = tuple(
-                    replace(axis, motors=axis.motors[:1]) for axis in self._axes[mate.path])
+                    replace(axis, motors=axis.motors[:1]) for axis in self._axes[mate.path]
+                )
         return taken
 
     def _strength(self, mate: Mate) -> Strength:
@@ -214,8 +245,12 @@ class _Mapper:
         if not mate.source.is_a(MATE):
             return Strength()
         own = strength_of(
-            mate.source, directions_of(mate.source), HELD[mate.kind],
-            self._compliances.get(mate.path), self._findings)
+            mate.source,
+            directions_of(mate.source),
+            HELD[mate.kind],
+            self._compliances.get(mate.path),
+            self._findings,
+        )
         for direction in own.plays:
             self._joints.add(f'{mate.path}.{DIRECTIONS[direction]}', 'play')
         return own
@@ -223,15 +258,22 @@ class _Mapper:
     def _loop(self, mate: Mate, links: Mapping[str, str]) -> ConstraintDescription:
         """Return a mate as a joint that closes a loop."""
         return loop_joint(
-            mate, self._joints.of[mate.path], links, self._axes.get(mate.path, ()),
-            self._compliances.get(mate.path), self._strengths[mate.path])
+            mate,
+            self._joints.of[mate.path],
+            links,
+            self._axes.get(mate.path, ()),
+            self._compliances.get(mate.path),
+            self._strengths[mate.path],
+        )
 
     def _loop_axes(self, mate: Mate) -> tuple[AxisSettings, ...]:
         """Return what acts along the axes of a mate that closes a loop, with their turns."""
         return tuple(
             axis if is_linear else replace(axis, begin=mate.angle)
             for axis, is_linear in zip(
-                self._axes.get(mate.path, ()), AXES.get(mate.kind, ()), strict=True))
+                self._axes.get(mate.path, ()), AXES.get(mate.kind, ()), strict=True
+            )
+        )
 
     def _motors_of(
         self, mate: Mate, links: Mapping[str, str]
@@ -242,13 +284,18 @@ class _Mapper:
             yield play_joint(mate, name, links, direction), (settings,)
         for name, motor, is_linear in self._motors.get(mate.path, ()):
             begin = 0.0 if is_linear else mate.angle
-            yield motor_joint(mate, name, links, is_linear), (
-                AxisSettings(motors=(motor,), begin=begin),)
+            yield (
+                motor_joint(mate, name, links, is_linear),
+                (AxisSettings(motors=(motor,), begin=begin),),
+            )
 
     def _report_gaps(self, used: set[str], kinematic: frozenset[str]) -> None:
         """Report mates that do not hold. used: paths of those that have an effect."""
-        rigid = [mate for mate in self._mates
-                 if mate.path in used and mate.path not in self._yielding and mate.is_enabled]
+        rigid = [
+            mate
+            for mate in self._mates
+            if mate.path in used and mate.path not in self._yielding and mate.is_enabled
+        ]
         conflicts: frozenset[str] = frozenset()
         if any(mate.is_open for mate in rigid):
             conflicts = contradicted(self._assembly, rigid, kinematic)
@@ -257,8 +304,10 @@ class _Mapper:
             if not gap and not angle:
                 continue
             place = mate.source.place
-            message = (f'its connectors miss each other by {gap:.3g} m and {angle:.3g} rad where '
-                       'SNAP has placed the bodies')
+            message = (
+                f'its connectors miss each other by {gap:.3g} m and {angle:.3g} rad where '
+                'SNAP has placed the bodies'
+            )
             if mate.path in conflicts:
                 self._findings.error('snap-conflict', place, f'{message}, and {_CONFLICT}')
                 continue
@@ -276,13 +325,15 @@ class _Mapper:
         assembly, names = self._assembly, self._links.of
         parts: dict[str, BodyParts] = {
             path: self._bodies.read(path, assembly.frames[path], names[path])
-            for path in own.bodies}
+            for path in own.bodies
+        }
         links: dict[str, LinkDescription] = {}
         if own.root == '':
             links[_WORLD] = LinkDescription(_WORLD)
         for path in own.bodies:
             links[names[path]] = LinkDescription(
-                names[path], parts[path].inertial, line=assembly.frames[path].place.line)
+                names[path], parts[path].inertial, line=assembly.frames[path].place.line
+            )
         local = {**names, '': _WORLD} if own.root == '' else names
         joints: dict[str, JointDescription] = {}
         positions: dict[str, tuple[float, ...]] = {}
@@ -295,8 +346,12 @@ class _Mapper:
         for path in own.floating:
             name = self._joints.add(f'{path}_floating', 'floating')
             joints[name] = floating_joint(
-                name, local[own.root], names[path], base.inverse @ assembly.poses[path],
-                assembly.frames[path].place.line)
+                name,
+                local[own.root],
+                names[path],
+                base.inverse @ assembly.poses[path],
+                assembly.frames[path].place.line,
+            )
         loops = []
         for mate in own.loops:
             axes[self._joints.of[mate.path]] = self._loop_axes(mate)
@@ -306,24 +361,40 @@ class _Mapper:
                 axes[motor.name] = settings
                 loops.append(motor)
         description = RobotDescription(
-            name=self._model, root=local[own.root], links=MappingProxyType(links),
-            joints=MappingProxyType(joints), sensors=(), report=Report(),
-            source=self._root.model.file, constraints=tuple(loops))
+            name=self._model,
+            root=local[own.root],
+            links=MappingProxyType(links),
+            joints=MappingProxyType(joints),
+            sensors=(),
+            report=Report(),
+            source=self._root.model.file,
+            constraints=tuple(loops),
+        )
         is_kinematic = own.root in kinematic
         if joints or own.root == '':
             checked = check_joints(description, self._findings)
             description = replace(description, joints=MappingProxyType(checked))
         self._check_masses(own, description, is_kinematic)
         shapes: tuple[tuple[str, Placed], ...] = tuple(
-            (names[path], placed) for path in own.bodies for placed in parts[path].shapes)
+            (names[path], placed) for path in own.bodies for placed in parts[path].shapes
+        )
         return MappedRobot(
-            self._label(own), description, base, is_kinematic, shapes,
+            self._label(own),
+            description,
+            base,
+            is_kinematic,
+            shapes,
             frozenset(
                 frozenset((local[mate.sides[0].body], local[mate.sides[1].body]))
-                for mate in own.mates if mate.is_enabled),
-            MappingProxyType(positions), MappingProxyType(axes),
-            MappingProxyType({
-                names[path]: self._motion(assembly.frames[path]) for path in own.bodies}))
+                for mate in own.mates
+                if mate.is_enabled
+            ),
+            MappingProxyType(positions),
+            MappingProxyType(axes),
+            MappingProxyType(
+                {names[path]: self._motion(assembly.frames[path]) for path in own.bodies}
+            ),
+        )
 
     def _check_masses(
         self, own: Component, description: RobotDescription, is_kinematic: bool
@@ -345,8 +416,10 @@ class _Mapper:
             if mass <= 0.0:
                 path = next(path for path, own_name in self._links.of.items() if own_name == name)
                 self._findings.error(
-                    'no-mass', self._assembly.frames[path].place,
-                    'has no mass, and no shape that gives it one: it cannot move freely')
+                    'no-mass',
+                    self._assembly.frames[path].place,
+                    'has no mass, and no shape that gives it one: it cannot move freely',
+                )
 
     def _label(self, own: Component) -> str:
         """Return the path of the innermost system with all bodies, or of a body without one."""
@@ -354,8 +427,13 @@ class _Mapper:
         if not own.mates:
             return alone
         parents = {
-            path: [frame_path(each) for each in owners(self._assembly.frames[path])
-                   if each.is_a(SYSTEM)] for path in own.bodies}
+            path: [
+                frame_path(each)
+                for each in owners(self._assembly.frames[path])
+                if each.is_a(SYSTEM)
+            ]
+            for path in own.bodies
+        }
         shared = common_system(own.bodies, parents)
         if shared != ROOT:
             return shared
@@ -368,7 +446,9 @@ class _Mapper:
         linear, angular = (
             vector(cast(Object, body[f'kinematics.initial_local_{kind}_velocity']))
             if f'initial_local_{kind}_velocity' in cast(Object, body['kinematics']).members
-            else np.zeros(3) for kind in ('linear', 'angular'))
+            else np.zeros(3)
+            for kind in ('linear', 'angular')
+        )
         return BodyMotion(axes @ linear, axes @ angular)
 
     def _imported(self) -> list[MappedRobot]:
@@ -384,9 +464,11 @@ class _Mapper:
             except DescriptionError as err:
                 for finding in err.report.errors:
                     self._findings.error(
-                        finding.code, each.place,
+                        finding.code,
+                        each.place,
                         f'{err.report.source}:{finding.line}: {finding.subject}: '
-                        f'{finding.message}')
+                        f'{finding.message}',
+                    )
                 continue
             found.append(MappedRobot(each.path, description, pose))
         return found
@@ -396,26 +478,26 @@ def _has_errors(findings: Findings) -> bool:
     return any(finding.severity == 'error' for finding in findings.found)
 
 
-def _kinematic_bodies(
-    root: Object, assembly: Assembly, findings: Findings
-) -> frozenset[str]:
+def _kinematic_bodies(root: Object, assembly: Assembly, findings: Findings) -> frozenset[str]:
     """Return the paths of the bodies that move as they are told."""
     controlled: set[int] = set()
     for each in root.walk():
         given = each.members.get('kinematically_controlled')
         for body in given if isinstance(given, tuple) else ():
             findings.warning(
-                'deprecated', each.place_of('kinematically_controlled'),
-                'is deprecated: is_dynamic of the body says it')
+                'deprecated',
+                each.place_of('kinematically_controlled'),
+                'is deprecated: is_dynamic of the body says it',
+            )
             controlled.add(id(body))
     return frozenset(
-        path for path, body in assembly.bodies.items()
-        if not body.members.get('is_dynamic', True) or id(body) in controlled)
+        path
+        for path, body in assembly.bodies.items()
+        if not body.members.get('is_dynamic', True) or id(body) in controlled
+    )
 
 
-def _kinematic_locks(
-    root: Object, assembly: Assembly
-) -> tuple[list[Mate], list[set[str]]]:
+def _kinematic_locks(root: Object, assembly: Assembly) -> tuple[list[Mate], list[set[str]]]:
     """Return a lock for each body but the first of kinematic locks, and the pairs they hold."""
     locks, pairs = [], []
     for each in root.walk():
@@ -425,8 +507,11 @@ def _kinematic_locks(
         pairs += [{one, other} for one in bodies for other in bodies if one != other]
         for body in bodies[1:]:
             relative = assembly.poses[bodies[0]].inverse @ assembly.poses[body]
-            locks.append(Mate(
-                each, 'lock', (Side(bodies[0], relative), Side(body, Pose())), Pose(), 0.0, 0.0))
+            locks.append(
+                Mate(
+                    each, 'lock', (Side(bodies[0], relative), Side(body, Pose())), Pose(), 0.0, 0.0
+                )
+            )
     return locks, pairs
 
 
@@ -434,8 +519,11 @@ def _gravity(root: Object, findings: Findings) -> Gravity | None:
     """Return the gravity of the scene; None where it says nothing."""
     for each in root.walk():
         if each.is_a(_ENVIRONMENT) and each is not root:
-            findings.warning('environment', each.place, 'is in another system: its gravity is '
-                             'ignored, as that of the world is one')
+            findings.warning(
+                'environment',
+                each.place,
+                'is in another system: its gravity is ignored, as that of the world is one',
+            )
     if not root.is_a(_ENVIRONMENT):
         return None
     field = cast(Object, root['gravity'])

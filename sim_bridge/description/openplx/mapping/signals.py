@@ -75,13 +75,25 @@ def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Si
         if signal is None:
             if is_sent or id(each) in renamed:
                 findings.warning(
-                    'unsupported-signal', each.place,
-                    f'{each.model.name} of {_source_model(each)} is not sent or taken')
+                    'unsupported-signal',
+                    each.place,
+                    f'{each.model.name} of {_source_model(each)} is not sent or taken',
+                )
             continue
         kind, source, model, frames = signal
-        found.append(Signal(
-            renamed.get(id(each), each.path.replace('.', '/')), each.path, kind, is_input,
-            source, model, is_input or is_sent, frames, each.place.line))
+        found.append(
+            Signal(
+                renamed.get(id(each), each.path.replace('.', '/')),
+                each.path,
+                kind,
+                is_input,
+                source,
+                model,
+                is_input or is_sent,
+                frames,
+                each.place.line,
+            )
+        )
     return tuple(found)
 
 
@@ -89,16 +101,23 @@ def switched_mates(root: Object) -> set[str]:
     """Return the paths of mates whose enabling an interface names: they must not be in trees."""
     named = _interfaces(root)[0]
     return {
-        source.path for each in root.walk() if id(each) in named and each.is_a(_ENABLE)
-        and isinstance(source := each.members.get('source'), Object) and source.is_a(_MATE)}
+        source.path
+        for each in root.walk()
+        if id(each) in named
+        and each.is_a(_ENABLE)
+        and isinstance(source := each.members.get('source'), Object)
+        and source.is_a(_MATE)
+    }
 
 
 def disabled_in(root: Object) -> dict[str, str]:
     """Return the paths of disabled mates and interactions along axes, and their models."""
     known = SOURCES[_ENABLE.rpartition('.')[2]]
     return {
-        each.path: next(name for name in known if _is_a(each, name)) for each in root.walk()
-        if any(_is_a(each, name) for name in known) and not each['enabled']}
+        each.path: next(name for name in known if _is_a(each, name))
+        for each in root.walk()
+        if any(_is_a(each, name) for name in known) and not each['enabled']
+    }
 
 
 _Parts = tuple[str, str, str, tuple[Frame, ...]]
@@ -119,8 +138,7 @@ def _signal(signal: Object, assembly: Assembly) -> _Parts | None:
         others = (source, signal.members.get('relative_to'))
         frames = tuple(_frame(each, assembly) for each in others if isinstance(each, Object))
     elif source.is_a(_MATE):
-        frames = tuple(
-            _frame(each, assembly) for each in connectors_of(source, Findings()) or ())
+        frames = tuple(_frame(each, assembly) for each in connectors_of(source, Findings()) or ())
     if signal is source.members.get('target_distance_output'):
         kind = TARGET_DISTANCE
     return kind, source.path, model, frames

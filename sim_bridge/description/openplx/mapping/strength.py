@@ -38,7 +38,10 @@ class Strength:
 
 
 def strength_of(
-    mate: Object, names: tuple[str, ...], held: tuple[int, ...], compliance: Compliance | None,
+    mate: Object,
+    names: tuple[str, ...],
+    held: tuple[int, ...],
+    compliance: Compliance | None,
     findings: Findings,
 ) -> Strength:
     """
@@ -48,7 +51,8 @@ def strength_of(
     """
     toughness, clearance = (
         cast(Object, mate[name]) if name in mate.members else None
-        for name in ('toughness', 'clearance'))
+        for name in ('toughness', 'clearance')
+    )
     limits, plays = list(_UNBROKEN), {}
     for number in held:
         name = names[number]
@@ -64,8 +68,12 @@ def strength_of(
                 stop = compliance.stiffness[number], compliance.damping[number]
             play = replace(play or AxisSettings(), limits=JointLimits(-slack, slack), stop=stop)
         if play is not None and name == 'along_distance':
-            findings.warning('unsupported', mate.place_of('toughness'),
-                             'a distance breaks, but does not yield for good', name)
+            findings.warning(
+                'unsupported',
+                mate.place_of('toughness'),
+                'a distance breaks, but does not yield for good',
+                name,
+            )
         elif play is not None:
             plays[number] = play
         else:
@@ -86,12 +94,17 @@ def _limit_of(law: Value, findings: Findings) -> tuple[float, float]:
         if ends[0] <= ends[1]:
             return ends[0], math.inf
         # what yields by a constant effort never bears more
-        findings.warning('no-effect', law.place_of('fracture_point'),
-                         f'is never reached: it yields at {ends[1]:g}', 'fracture_point')
+        findings.warning(
+            'no-effect',
+            law.place_of('fracture_point'),
+            f'is never reached: it yields at {ends[1]:g}',
+            'fracture_point',
+        )
         return math.inf, ends[1]
     if not (is_default(law) or law.is_a(f'{_I}Toughness.Unbreakable')):
         findings.warning(
-            'unsupported', law.place, f'toughness of model {law.model.name} is not simulated')
+            'unsupported', law.place, f'toughness of model {law.model.name} is not simulated'
+        )
     return math.inf, math.inf
 
 

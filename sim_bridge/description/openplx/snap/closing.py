@@ -79,8 +79,11 @@ class Closer:
         _, values, rows = np.linalg.svd(dense)
         rank = int(np.sum(values > _RANK_TOLERANCE * max(1.0, values.max(initial=0.0))))
         free = np.abs(rows[rank:]).max(axis=0, initial=0.0) > math.sqrt(_RANK_TOLERANCE)
-        return {frame for frame, part in zip(loops.movers, loops.parts, strict=True)
-                if free[part].any()}
+        return {
+            frame
+            for frame, part in zip(loops.movers, loops.parts, strict=True)
+            if free[part].any()
+        }
 
     def _descend(self, loops: _Loops) -> bool:
         """Move to the nearest pose at which the loops are closed; whether they are."""
@@ -142,9 +145,7 @@ class _Loops:
         loops = [structure.loop(mate) for mate in self.mates]
         frames = {frame for loop in loops for frame, _ in loop}
         allowed = frames if movers is None else frames.intersection(movers)
-        widths = {
-            frame: len(structure.freedoms(structure.placed_by[frame])) for frame in allowed
-        }
+        widths = {frame: len(structure.freedoms(structure.placed_by[frame])) for frame in allowed}
         self.movers = sorted(
             (frame for frame in allowed if widths[frame]), key=structure.rank.__getitem__
         )
@@ -232,7 +233,7 @@ class _Loops:
             result: np.ndarray = np.zeros((count, self.size))
             row = 0
             for columns, block in zip(self._columns, blocks, strict=True):
-                result[row:row + len(block), columns] = block
+                result[row : row + len(block), columns] = block
                 row += len(block)
             return result
         from scipy.sparse import csc_array
@@ -268,7 +269,7 @@ def _solved(jacobian: np.ndarray, residual: np.ndarray, damping: float) -> np.nd
     normal = jacobian @ jacobian.T if rows < columns else jacobian.T @ jacobian
     right = residual if rows < columns else jacobian.T @ residual
     if isinstance(normal, np.ndarray):
-        normal.flat[::len(normal) + 1] += damping
+        normal.flat[:: len(normal) + 1] += damping
         solution: np.ndarray = np.linalg.solve(normal, right)
     else:
         from scipy.sparse import eye_array

@@ -137,7 +137,7 @@ def misses(
     rate = np.zeros((3 * len(axes), 6))
     for row, axis in enumerate(axes):
         x, y, z = (weight * rotation[:, axis]).tolist()
-        rate[3 * row:3 * row + 3, 3:] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
+        rate[3 * row : 3 * row + 3, 3:] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
     return shift, chords, shift_rate, rate
 
 

@@ -150,7 +150,7 @@ class Structure:
         relative = self.relative[mate]
         target = self.reach(mate, 1 - side) @ (relative if side else inverse(relative))
         if at + 1 < len(chains[side]):
-            target = inverse(self.product(chains[side][at + 1:])) @ target
+            target = inverse(self.product(chains[side][at + 1 :])) @ target
         self.transforms[frame] = orthonormal(target @ inverse(before))
 
     def replace(self, frames: Iterable[int]) -> None:

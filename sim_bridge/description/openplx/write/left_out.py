@@ -44,7 +44,8 @@ def check_joint(
         findings.error('unsupported', place, f'OpenPLX has no counterpart of its {what}')
     for what in left_out:
         findings.warning(
-            'unsupported', place, f'OpenPLX has no counterpart of its {what}: left out')
+            'unsupported', place, f'OpenPLX has no counterpart of its {what}: left out'
+        )
 
 
 def note_left_out(robot: RobotDescription, findings: Findings) -> None:
@@ -52,7 +53,9 @@ def note_left_out(robot: RobotDescription, findings: Findings) -> None:
     whole = Place('robot', robot.name)
     visuals = sum(len(link.visuals) for link in robot.links.values())
     for things, word in (
-        (visuals, 'visual'), (len(robot.sensors), 'sensor'), (len(robot.drives), 'drive'),
+        (visuals, 'visual'),
+        (len(robot.sensors), 'sensor'),
+        (len(robot.drives), 'drive'),
         (len(robot.crawlers), 'crawler'),
     ):
         if things:
@@ -61,7 +64,9 @@ def note_left_out(robot: RobotDescription, findings: Findings) -> None:
         place = Place('link', link.name, link.line)
         if link.contact != ContactDescription():
             findings.warning(
-                'unsupported', place, 'its contact parameters are left out: friction and '
-                'stiffness are the defaults')
+                'unsupported',
+                place,
+                'its contact parameters are left out: friction and stiffness are the defaults',
+            )
         if not link.gravity:
             findings.error('unsupported', place, 'OpenPLX has no body without gravity')

@@ -42,33 +42,83 @@ _WORLD = 'world'
 _I = 'Physics3D.Interactions.'
 _LAWS = 'Physics.Interactions.'
 _MATES = {
-    JointType.REVOLUTE: 'Hinge', JointType.CONTINUOUS: 'Hinge', JointType.PRISMATIC: 'Prismatic',
-    JointType.FIXED: 'Lock', JointType.BALL: 'Ball', JointType.PISTON: 'Cylindrical',
-    ConstraintType.HINGE: 'Hinge', ConstraintType.SLIDER: 'Prismatic',
-    ConstraintType.FIXED: 'Lock', ConstraintType.BALL: 'Ball',
-    ConstraintType.PISTON: 'Cylindrical', ConstraintType.DISTANCE: 'Distance'}
+    JointType.REVOLUTE: 'Hinge',
+    JointType.CONTINUOUS: 'Hinge',
+    JointType.PRISMATIC: 'Prismatic',
+    JointType.FIXED: 'Lock',
+    JointType.BALL: 'Ball',
+    JointType.PISTON: 'Cylindrical',
+    ConstraintType.HINGE: 'Hinge',
+    ConstraintType.SLIDER: 'Prismatic',
+    ConstraintType.FIXED: 'Lock',
+    ConstraintType.BALL: 'Ball',
+    ConstraintType.PISTON: 'Cylindrical',
+    ConstraintType.DISTANCE: 'Distance',
+}
 # what mates hold in no direction, and so have no flexibility in
 _LEFT_FREE = {
-    'Hinge': ('around_main',), 'Prismatic': ('along_main',),
+    'Hinge': ('around_main',),
+    'Prismatic': ('along_main',),
     'Cylindrical': ('along_main', 'around_main'),
-    'Ball': ('around_main', 'around_normal', 'around_cross')}
+    'Ball': ('around_main', 'around_normal', 'around_cross'),
+}
 # what acts along an axis, by whether it slides: range, spring and its rest, motor
 _ALONG = {
     False: ('RotationalRange', 'TorsionSpring', 'angle', 'TorqueMotor'),
-    True: ('LinearRange', 'LinearSpring', 'position', 'ForceMotor')}
+    True: ('LinearRange', 'LinearSpring', 'position', 'ForceMotor'),
+}
 # words of the language, bundles, and members of a system: names that would mean these
-_TAKEN = frozenset((
-    'and', 'as', 'becomes', 'const', 'delete', 'false', 'fn', 'import', 'is', 'not', 'operator',
-    'optional', 'or', 'reference', 'static', 'this', 'trait', 'true', 'with',
-    'DriveTrain', 'Math', 'Physics', 'Physics1D', 'Physics3D', 'Robotics', 'Sensors', 'Simulation',
-    'Terrain', 'Urdf', 'Vehicles', 'Visuals', 'Bool', 'Int', 'Real', 'String',
-    'kinematically_controlled', 'local_transform', 'reference_body'))
+_TAKEN = frozenset(
+    (
+        'and',
+        'as',
+        'becomes',
+        'const',
+        'delete',
+        'false',
+        'fn',
+        'import',
+        'is',
+        'not',
+        'operator',
+        'optional',
+        'or',
+        'reference',
+        'static',
+        'this',
+        'trait',
+        'true',
+        'with',
+        'DriveTrain',
+        'Math',
+        'Physics',
+        'Physics1D',
+        'Physics3D',
+        'Robotics',
+        'Sensors',
+        'Simulation',
+        'Terrain',
+        'Urdf',
+        'Vehicles',
+        'Visuals',
+        'Bool',
+        'Int',
+        'Real',
+        'String',
+        'kinematically_controlled',
+        'local_transform',
+        'reference_body',
+    )
+)
 # turns y, along which cylinders and capsules are in OpenPLX, onto z, along which they are here
 _Y_TO_Z = matrix_from_axis_angle(np.array([1.0, 0.0, 0.0]), 0.5 * math.pi).round()
 
 
 def openplx_text(
-    description: RobotDescription, *, fixed_base: bool = False, folder: Path | None = None,
+    description: RobotDescription,
+    *,
+    fixed_base: bool = False,
+    folder: Path | None = None,
     apart: Iterable[tuple[str, str]] = (),
 ) -> tuple[str | None, Report]:
     """
@@ -98,8 +148,10 @@ class _Writer:
         root = robot.links[robot.root]
         # a link that is only the name of the world is the system itself, which stands still
         self._bodies = [
-            link for link in robot.links.values()
-            if link is not root or link.name != _WORLD or link.inertial or link.collisions]
+            link
+            for link in robot.links.values()
+            if link is not root or link.name != _WORLD or link.inertial or link.collisions
+        ]
         # the first body of a free robot is its root again
         self._bodies.sort(key=lambda link: link is not root)
         self._names = {link.name: self._name(link.name, 'link') for link in self._bodies}
@@ -112,7 +164,9 @@ class _Writer:
         note_left_out(self._robot, self._findings)
         robot, mates = self._robot, []
         joints: list[JointDescription | ConstraintDescription] = [
-            *robot.joints.values(), *robot.constraints]
+            *robot.joints.values(),
+            *robot.constraints,
+        ]
         names = [self._name(joint.name, 'joint') for joint in joints]
         root = robot.links[robot.root]
         if self._is_fixed and root.name in self._names:
@@ -123,23 +177,32 @@ class _Writer:
             place = Place('joint', joint.name, joint.line)
             if joint.type is JointType.FLOATING:
                 self._findings.warning(
-                    'unsupported', place, 'nothing joins what moves freely: the links that it '
-                    'carries are written as a robot of their own')
+                    'unsupported',
+                    place,
+                    'nothing joins what moves freely: the links that it '
+                    'carries are written as a robot of their own',
+                )
             elif joint.type not in _MATES:
                 self._findings.error(
-                    'unsupported', place, f'OpenPLX has no counterpart of a {joint.type.value} '
-                    'joint')
+                    'unsupported',
+                    place,
+                    f'OpenPLX has no counterpart of a {joint.type.value} joint',
+                )
             else:
                 check_joint(joint, place, self._findings)
                 mates += self._mate_of(joint, name)
         floating = {
-            joint.child for joint in robot.joints.values() if joint.type is JointType.FLOATING}
+            joint.child for joint in robot.joints.values() if joint.type is JointType.FLOATING
+        }
         lines = _original(robot.name, self._model)
         for link in self._bodies:
             is_placed = link.name in floating or (link is root and not self._is_fixed)
             lines += ['', *self._body(link, is_placed)]
         lines += [
-            *self._spaced(self._connectors['']), *mates, *self._spaced(list(self._apart(apart)))]
+            *self._spaced(self._connectors['']),
+            *mates,
+            *self._spaced(list(self._apart(apart))),
+        ]
         return '\n'.join([*block(f'{self._model} is Physics3D.System', lines), ''])
 
     @property
@@ -174,19 +237,19 @@ class _Writer:
             lines += [
                 f'inertia.mass: {number(own.mass)}',
                 'inertia.tensor: Physics3D.Bodies.Inertia.symmetric_tensor('
-                f'{vector(moments)}, {", ".join(map(number, products))})']
+                f'{vector(moments)}, {", ".join(map(number, products))})',
+            ]
         used: set[str] = set()
         for geometry in link.collisions:
             wanted = f'{identifier(geometry.name or "collision")}_geometry'
             shape = free_name(wanted, used.__contains__)
             used.add(shape)
             lines += self._shape(geometry, shape, link)
-        return block(f'{name} is Physics3D.Bodies.RigidBody', [
-            *lines, *self._connectors[link.name]])
+        return block(
+            f'{name} is Physics3D.Bodies.RigidBody', [*lines, *self._connectors[link.name]]
+        )
 
-    def _shape(
-        self, geometry: GeometryDescription, name: str, link: LinkDescription
-    ) -> list[str]:
+    def _shape(self, geometry: GeometryDescription, name: str, link: LinkDescription) -> list[str]:
         rotation, kind = geometry.pose.rotation, geometry.kind.capitalize()
         if geometry.kind == 'box':
             size = [f'size: {vector(geometry.size)}']
@@ -197,28 +260,43 @@ class _Writer:
                 return []
             size = [f'path: {path}', f'scale: {vector(geometry.size)}']
         else:
-            size = [f'{member}: {number(value)}' for member, value in zip(
-                ('radius', 'height'), geometry.size, strict=False)]
+            size = [
+                f'{member}: {number(value)}'
+                for member, value in zip(('radius', 'height'), geometry.size, strict=False)
+            ]
             if len(size) > 1:
                 rotation = rotation @ _Y_TO_Z
         # the mass is that of the link, never of its shapes
-        return block(f'{name} is Physics3D.Geometries.{kind}', [
-            *size, 'include_in_mass_properties: false',
-            *transform('local_transform', Pose(geometry.pose.position, rotation))])
+        return block(
+            f'{name} is Physics3D.Geometries.{kind}',
+            [
+                *size,
+                'include_in_mass_properties: false',
+                *transform('local_transform', Pose(geometry.pose.position, rotation)),
+            ],
+        )
 
     def _mesh_path(self, geometry: GeometryDescription, link: LinkDescription) -> str:
         """Return the path of a mesh as the language has it; '' with a finding for none."""
         place = Place('link/collision', link.name, geometry.line)
         if not geometry.path:
             self._findings.warning(
-                'unresolved-mesh', place, 'is not found, and not written', 'filename',
-                geometry.filename)
+                'unresolved-mesh',
+                place,
+                'is not found, and not written',
+                'filename',
+                geometry.filename,
+            )
             return ''
         path = os.path.abspath(geometry.path)
         if '"' in path or '\n' in path:
             self._findings.error(
-                'unsupported', place, 'has a quote or a new line, which no path in OpenPLX has',
-                'filename', path)
+                'unsupported',
+                place,
+                'has a quote or a new line, which no path in OpenPLX has',
+                'filename',
+                path,
+            )
         folder = None if self._folder is None else os.path.abspath(self._folder)
         if folder is not None and os.path.commonpath((folder, path)) == folder:
             path = os.path.relpath(path, folder)
@@ -232,20 +310,23 @@ class _Writer:
                 if body not in groups:
                     groups[body] = self._name(f'{body}_group', 'group')
                     yield from block(
-                        f'{groups[body]} is Simulation.CollisionGroup', [f'bodies: [{body}]'])
+                        f'{groups[body]} is Simulation.CollisionGroup', [f'bodies: [{body}]']
+                    )
             name = self._name(f'{"_".join(bodies)}_apart', 'pair')
-            yield from block(f'{name} is Simulation.DisableCollisionPair', [
-                f'group{order}: {groups[body]}' for order, body in enumerate(bodies, 1)])
+            yield from block(
+                f'{name} is Simulation.DisableCollisionPair',
+                [f'group{order}: {groups[body]}' for order, body in enumerate(bodies, 1)],
+            )
 
     # --- joints ------------------------------------------------------------------------------
 
-    def _mate_of(
-        self, joint: JointDescription | ConstraintDescription, name: str
-    ) -> list[str]:
+    def _mate_of(self, joint: JointDescription | ConstraintDescription, name: str) -> list[str]:
         if isinstance(joint, JointDescription):
             along = Pose(rotation=axes(joint.axis))
-            ends = ((joint.parent, joint.origin @ along),
-                    (joint.child, joint.child_pose.inverse @ along))
+            ends = (
+                (joint.parent, joint.origin @ along),
+                (joint.child, joint.child_pose.inverse @ along),
+            )
         else:
             ends = self._loop_ends(joint)
         kind = _MATES[joint.type]
@@ -254,8 +335,9 @@ class _Writer:
             assert isinstance(joint, ConstraintDescription)
             apart = joint.distance
             if apart is None:
-                first, second = ((self._poses.get(link, Pose()) @ at).position
-                                 for link, at in ends)
+                first, second = (
+                    (self._poses.get(link, Pose()) @ at).position for link, at in ends
+                )
                 apart = math.dist(first, second)
             lines.append(f'initial_distance: {number(apart)}')
         if isinstance(joint, ConstraintDescription):
@@ -263,18 +345,21 @@ class _Writer:
             lines.append('enable_snap: false')
         acting: list[str] = []
         for order, (is_linear, limits, dynamics) in enumerate(_axes_of(joint, kind)):
-            member = 'friction' if kind != 'Cylindrical' else (
-                'friction_rotational', 'friction_translational')[is_linear]
+            member = (
+                'friction'
+                if kind != 'Cylindrical'
+                else ('friction_rotational', 'friction_translational')[is_linear]
+            )
             law, limits_of = _friction(dynamics)
             if limits_of:
                 lines += block(f'{member} becomes {_LAWS}Dissipation.{law}', limits_of)
-            acting += self._acting(name, f'{name}_turn' if order else name, is_linear, limits,
-                                   dynamics)
+            acting += self._acting(
+                name, f'{name}_turn' if order else name, is_linear, limits, dynamics
+            )
         return [*self._mate(name, joint.name, kind, ends, lines), *acting]
 
     def _mate(
-        self, name: str, source: str, kind: str, ends: Iterable[tuple[str, Pose]],
-        lines: list[str],
+        self, name: str, source: str, kind: str, ends: Iterable[tuple[str, Pose]], lines: list[str]
     ) -> list[str]:
         """Return a mate; its connectors are added to their bodies."""
         paths = []
@@ -294,8 +379,13 @@ class _Writer:
                 members.insert(0, f'position: {vector(pose.position)}')
             self._connectors[link] += block(f'{own} is {_I}MateConnector', members)
             paths.append(path)
-        return ['', *block(f'{name} is {_I}{kind}', [
-            *_original(source, name), f'connectors: [{", ".join(paths)}]', *lines])]
+        return [
+            '',
+            *block(
+                f'{name} is {_I}{kind}',
+                [*_original(source, name), f'connectors: [{", ".join(paths)}]', *lines],
+            ),
+        ]
 
     def _loop_ends(
         self, joint: ConstraintDescription
@@ -317,8 +407,9 @@ class _Writer:
         stop, spring, rest, motor = _ALONG[is_linear]
         found = []
         if math.isfinite(limits.lower) or math.isfinite(limits.upper):
-            found.append((stop, 'range', [
-                f'start: {number(limits.lower)}', f'end: {number(limits.upper)}']))
+            found.append(
+                (stop, 'range', [f'start: {number(limits.lower)}', f'end: {number(limits.upper)}'])
+            )
         if dynamics.damping or dynamics.stiffness:
             lines = [f'flexibility.stiffness: {number(dynamics.stiffness)}']
             if dynamics.reference:
@@ -326,15 +417,19 @@ class _Writer:
             if dynamics.damping:
                 lines += block(
                     f'dissipation becomes {_LAWS}Dissipation.MechanicalDamping',
-                    [f'damping_constant: {number(dynamics.damping)}'])
+                    [f'damping_constant: {number(dynamics.damping)}'],
+                )
             found.append((spring, 'spring', lines))
         if any(map(math.isfinite, limits.efforts)):
             least, most = limits.efforts
-            found.append((motor, 'motor', [
-                f'min_effort: {number(least)}', f'max_effort: {number(most)}']))
+            found.append(
+                (motor, 'motor', [f'min_effort: {number(least)}', f'max_effort: {number(most)}'])
+            )
         for model, suffix, lines in found:
-            yield from block(f'{self._name(f"{name}_{suffix}", suffix)} is {_I}{model}', [
-                f'connectors: {mate}.connectors', *lines])
+            yield from block(
+                f'{self._name(f"{name}_{suffix}", suffix)} is {_I}{model}',
+                [f'connectors: {mate}.connectors', *lines],
+            )
 
 
 def _friction(dynamics: JointDynamics) -> tuple[str, list[str]]:
@@ -342,7 +437,9 @@ def _friction(dynamics: JointDynamics) -> tuple[str, list[str]]:
     forwards, backwards = dynamics.frictions
     if forwards != backwards:
         return 'AsymmetricLimitFriction', [
-            f'positive_limit: {number(forwards)}', f'negative_limit: {number(-backwards)}']
+            f'positive_limit: {number(forwards)}',
+            f'negative_limit: {number(-backwards)}',
+        ]
     if dynamics.bearing:
         return 'DefaultDryFriction', [f'coefficient: {number(dynamics.bearing)}']
     return 'ConstantLimitFriction', [f'limit: {number(forwards)}'] if forwards else []
@@ -356,10 +453,14 @@ def _yielding(joint: JointDescription | ConstraintDescription, kind: str) -> lis
     elastic, damped = [], []
     for name, spring, damper in zip(names, *joint.compliance, strict=False):
         if name not in _LEFT_FREE.get(kind, ()) and math.isfinite(spring):
-            elastic += block(f'{name} becomes {_LAWS}Flexibility.LinearElastic', [
-                f'stiffness: {number(spring)}'])
-            damped += block(f'{name} becomes {_LAWS}Dissipation.MechanicalDamping', [
-                f'damping_constant: {number(damper)}'])
+            elastic += block(
+                f'{name} becomes {_LAWS}Flexibility.LinearElastic',
+                [f'stiffness: {number(spring)}'],
+            )
+            damped += block(
+                f'{name} becomes {_LAWS}Dissipation.MechanicalDamping',
+                [f'damping_constant: {number(damper)}'],
+            )
     return [*block('flexibility', elastic), *block('dissipation', damped)] if elastic else []
 
 

@@ -12,9 +12,14 @@ def load_box(box, i):
 @kernel
 def overlaps_row(one, box, j):
     """Return whether a loaded box overlaps row j; without branches, which are hard to predict."""
-    return ((one[0] <= box[j, 3]) & (box[j, 0] <= one[3])
-            & (one[1] <= box[j, 4]) & (box[j, 1] <= one[4])
-            & (one[2] <= box[j, 5]) & (box[j, 2] <= one[5]))
+    return (
+        (one[0] <= box[j, 3])
+        & (box[j, 0] <= one[3])
+        & (one[1] <= box[j, 4])
+        & (box[j, 1] <= one[4])
+        & (one[2] <= box[j, 5])
+        & (box[j, 2] <= one[5])
+    )
 
 
 @kernel
@@ -36,8 +41,9 @@ def scan(sorted_box, order, i, first, end, total, found_out):
     one, a = load_box(sorted_box, i), order[i]
     for j in range(first, end):
         b = order[j]
-        total = record_pair(overlaps_row(one, sorted_box, j), min(a, b), max(a, b), total,
-                            found_out)
+        total = record_pair(
+            overlaps_row(one, sorted_box, j), min(a, b), max(a, b), total, found_out
+        )
     return total
 
 

@@ -29,8 +29,14 @@ def pair_key(body, other):
 
 @kernel
 def may_collide(
-    body, shape, flags, group, mask, excluded,  # model
-    a, b,
+    body,
+    shape,
+    flags,
+    group,
+    mask,
+    excluded,  # model
+    a,
+    b,
 ):
     """
     Return whether two geometries may collide.

@@ -31,7 +31,7 @@ def grid_overlaps(box, scratch, found_out):
 
     # count the boxes in each cell, start[c + 2] for cell c; the large ones go to the end
     cells = nx * ny * nz
-    start[:cells + 2] = 0
+    start[: cells + 2] = 0
     usual = n
     for i in range(n):
         if extent(box, i) > least:

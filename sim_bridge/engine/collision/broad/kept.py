@@ -48,8 +48,9 @@ def find_pairs(geometry, pose, twist, root, h, margin, scratch_inout):
             return False
     else:
         for at in range(scratch_inout.counts[PairCount.PLACED]):
-            place_geometry(geometry, scratch_inout.placed[at], pose, twist, root, h, margin,
-                           scratch_inout)
+            place_geometry(
+                geometry, scratch_inout.placed[at], pose, twist, root, h, margin, scratch_inout
+            )
     select_pairs(geometry, scratch_inout)
     return True
 
@@ -78,8 +79,9 @@ def is_complete(pose, twist, root, h, margin, scratch):
         v, w = velocity_at_origin(pose, twist, root, body)
         # (a + b + c + d)² <= 4 (a² + b² + c² + d²); of a difference of rotations two singular
         # values are equal, the third is 0
-        square = (moved + 0.5 * arm * arm * turned + h * h * dot(v, v)
-                  + h * h * arm * arm * dot(w, w))
+        square = (
+            moved + 0.5 * arm * arm * turned + h * h * dot(v, v) + h * h * arm * arm * dot(w, w)
+        )
         if not 4.0 * square <= slack * slack:
             return False
     return True
@@ -138,7 +140,8 @@ def choose_slack(geometry, pose, twist, root, h, box, kept_inout):
         thin = kept_inout[body, KeptColumn.SLACK]
         # the bound of `is_complete` takes up to twice the way of this step
         kept_inout[body, KeptColumn.SLACK] = max(
-            2.0 * way, min(_SLACK * thin + _SLACK_STEPS * way, _MOST_SLACK * thin))
+            2.0 * way, min(_SLACK * thin + _SLACK_STEPS * way, _MOST_SLACK * thin)
+        )
         if not way <= _FARTHEST:
             kept_inout[body, KeptColumn.SLACK] = -1.0
 
@@ -175,8 +178,16 @@ def list_pairs(geometry, found, scratch_inout):
     pairs = 0
     for row in range(found):
         a, b = pair[row, 0], pair[row, 1]
-        if not may_collide(geometry.body, geometry.shape, geometry.flags, geometry.group,
-                           geometry.mask, geometry.excluded, a, b):
+        if not may_collide(
+            geometry.body,
+            geometry.shape,
+            geometry.flags,
+            geometry.group,
+            geometry.mask,
+            geometry.excluded,
+            a,
+            b,
+        ):
             continue
         if is_fixed_plane(geometry, a) and is_above(scratch_inout, scratch_inout.wide_box, a, b):
             continue
@@ -217,5 +228,6 @@ def select_pairs(geometry, scratch_inout):
     for row in range(scratch_inout.counts[PairCount.NEAR]):
         a, b = near[row, 0], near[row, 1]
         if overlaps_row(load_box(box, a), box, b) and not is_out_of_reach(
-                geometry, scratch_inout, a, b):
+            geometry, scratch_inout, a, b
+        ):
             add_pair(a, b, near[row, 2], scratch_inout)

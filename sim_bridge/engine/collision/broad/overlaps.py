@@ -60,7 +60,7 @@ def many_overlaps(box, scratch, found_out):
 @kernel
 def sort_column(pair, count, n, column, start_out, sorted_out):
     """Sort pairs of numbers below n by one column with a stable counting sort."""
-    start_out[:n + 1] = 0
+    start_out[: n + 1] = 0
     for row in range(count):
         start_out[pair[row, column] + 1] += 1
     for k in range(n):

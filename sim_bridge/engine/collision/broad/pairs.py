@@ -16,8 +16,15 @@ def classify_pairs(geometry, scratch_inout, count, is_filtered):
     for row in range(count):
         a, b = found[row, 0], found[row, 1]
         if is_filtered and not may_collide(
-                geometry.body, geometry.shape, geometry.flags, geometry.group, geometry.mask,
-                geometry.excluded, a, b):
+            geometry.body,
+            geometry.shape,
+            geometry.flags,
+            geometry.group,
+            geometry.mask,
+            geometry.excluded,
+            a,
+            b,
+        ):
             continue
         if not is_out_of_reach(geometry, scratch_inout, a, b):
             add_pair(a, b, class_of(geometry, a, b), scratch_inout)

@@ -49,8 +49,9 @@ def place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out):
 @kernel
 def bound_geometry(geometry, g, R, p, centre, reach, box_out):
     """Compute the box of a geometry at a pose; centre: of its bounds, reach: how much larger."""
-    half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
-                        load3(geometry.bounds, g, 3), R)
+    half = half_extents(
+        geometry.shape[g], load3(geometry.size, g, 0), load3(geometry.bounds, g, 3), R
+    )
     half = add(half, (reach, reach, reach))
     store3(box_out, g, 0, sub(centre, half))
     store3(box_out, g, 3, add(centre, half))
@@ -77,11 +78,17 @@ def half_extents(shape, size, half, R):
         r, s = size[0], size[1]
         return abs(R[0][2]) * s + r, abs(R[1][2]) * s + r, abs(R[2][2]) * s + r
     if shape == CYLINDER:
-        return (_along_cylinder(R[0][2], size), _along_cylinder(R[1][2], size),
-                _along_cylinder(R[2][2], size))
+        return (
+            _along_cylinder(R[0][2], size),
+            _along_cylinder(R[1][2], size),
+            _along_cylinder(R[2][2], size),
+        )
     if shape == ELLIPSOID:
-        return (_along_ellipsoid(R[0], size), _along_ellipsoid(R[1], size),
-                _along_ellipsoid(R[2], size))
+        return (
+            _along_ellipsoid(R[0], size),
+            _along_ellipsoid(R[1], size),
+            _along_ellipsoid(R[2], size),
+        )
     # PLANE, BOX, CONE and those with vertices or heights: of the box around them
     return spread_along(R[0], half), spread_along(R[1], half), spread_along(R[2], half)
 

@@ -17,8 +17,11 @@ from sim_bridge.engine.math.vec3 import dot
 @kernel
 def are_contacts_still(pose, twist, root, h, margin, scratch):
     """Return whether the contacts found last are those at these poses and twists."""
-    if (scratch.counts[PairCount.IS_STILL] == 0 or scratch.counts[PairCount.IS_KEPT] == 0
-            or scratch.kept_margin[0] != margin):
+    if (
+        scratch.counts[PairCount.IS_STILL] == 0
+        or scratch.counts[PairCount.IS_KEPT] == 0
+        or scratch.kept_margin[0] != margin
+    ):
         return False
     for body in range(scratch.still_pose.shape[0]):
         for k in range(12):

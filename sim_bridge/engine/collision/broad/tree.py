@@ -41,8 +41,9 @@ def tree_overlaps(box, scratch, found_out):
             else:
                 other = (node - first_leaf) * LEAF
                 for i in range(first, end):
-                    total = scan(sorted_box, order, i, other, min(usual, other + LEAF), total,
-                                 found_out)
+                    total = scan(
+                        sorted_box, order, i, other, min(usual, other + LEAF), total, found_out
+                    )
                 node = next_node(node)
     for i in range(usual, n):
         total = scan(sorted_box, order, i, 0, i, total, found_out)
@@ -104,7 +105,7 @@ def spread_bits(x):
 @kernel
 def sort_digit(key, order, count, shift, key_out, order_out, start_out):
     """Sort by the ten key bits from `shift` on, with a stable counting sort."""
-    start_out[:DIGITS + 1] = 0
+    start_out[: DIGITS + 1] = 0
     for i in range(count):
         start_out[(key[i] >> shift & (DIGITS - 1)) + 1] += 1
     for digit in range(DIGITS):
@@ -131,8 +132,10 @@ def build_tree(sorted_box, count, node_box_out):
             node_box_out[node, k], node_box_out[node, 3 + k] = low, high
     for node in range(leaves - 2, -1, -1):
         for k in range(3):
-            node_box_out[node, k] = min(node_box_out[2 * node + 1, k],
-                                        node_box_out[2 * node + 2, k])
-            node_box_out[node, 3 + k] = max(node_box_out[2 * node + 1, 3 + k],
-                                            node_box_out[2 * node + 2, 3 + k])
+            node_box_out[node, k] = min(
+                node_box_out[2 * node + 1, k], node_box_out[2 * node + 2, k]
+            )
+            node_box_out[node, 3 + k] = max(
+                node_box_out[2 * node + 1, 3 + k], node_box_out[2 * node + 2, 3 + k]
+            )
     return leaves - 1

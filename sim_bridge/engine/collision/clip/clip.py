@@ -48,9 +48,19 @@ def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, p
         if form_a > form_b:
             p, q, is_turned = FACE_B, FACE_A, True
             form_a, count_a, slope_a, form_b, count_b, slope_b = (
-                form_b, count_b, slope_b, form_a, count_a, slope_a)
-        found = _meet_forms((form_a, p, count_a, slope_a), (form_b, q, count_b, slope_b),
-                            (is_turned, size, limit, stride), polygon)
+                form_b,
+                count_b,
+                slope_b,
+                form_a,
+                count_a,
+                slope_a,
+            )
+        found = _meet_forms(
+            (form_a, p, count_a, slope_a),
+            (form_b, q, count_b, slope_b),
+            (is_turned, size, limit, stride),
+            polygon,
+        )
     elif nearest[0] == math.inf and form_b == POLYGON:
         found = drop_point(FACE_A, FACE_B, count_b, slope_b, (False, size, limit, stride), polygon)
     found = add_nearest(found, nearest[0], nearest[1], axes, limit, size, polygon)

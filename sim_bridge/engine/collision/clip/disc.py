@@ -61,7 +61,8 @@ def _pierce(row, after, q, slope_q, r_2, polygon):
 def cut_by_disc(p, q, slope_q, meeting, polygon):
     """Collect the end points of the segment p clipped by the disc q."""
     is_met, enter, leave = _pierce(
-        p, p + 1, q, slope_q, _radius_2(q, polygon) * (1.0 + INSIDE), polygon)
+        p, p + 1, q, slope_q, _radius_2(q, polygon) * (1.0 + INSIDE), polygon
+    )
     if not is_met or enter > 1.0 or leave < 0.0:
         return 0
     found = 0
@@ -72,8 +73,9 @@ def cut_by_disc(p, q, slope_q, meeting, polygon):
         if (end == 0 and enter < 0.0) or (end == 1 and leave > 1.0):
             along, kind, i = float(end), CORNER_OF_A, int(polygon[p + end, LABEL])
         u, v, _ = point_between(p, p + 1, along, polygon)
-        found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), (kind, i, 0),
-                                p, meeting, polygon)
+        found = note_on_segment(
+            found, along, height_at(u, v, q, slope_q, polygon), (kind, i, 0), p, meeting, polygon
+        )
     return found
 
 
@@ -87,23 +89,47 @@ def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
             u, v = polygon[row, U], polygon[row, V]
             if is_inside(u, v, p, count_p, sign, INSIDE * meeting[1], polygon):
                 name = (CORNER_OF_B, int(polygon[row, LABEL]), 0)
-                found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
-                                 polygon[row, H], name, meeting, polygon)
+                found = note_met(
+                    found,
+                    u,
+                    v,
+                    height_at(u, v, p, slope_p, polygon),
+                    polygon[row, H],
+                    name,
+                    meeting,
+                    polygon,
+                )
     r_2 = _radius_2(q, polygon)
     for k in range(count_p):
         row = p + k
         after = p if k + 1 == count_p else row + 1
         u, v, label = polygon[row, U], polygon[row, V], int(polygon[row, LABEL])
         if _off_centre(u, v, q, slope_q, polygon) <= r_2:
-            found = note_met(found, u, v, polygon[row, H], height_at(u, v, q, slope_q, polygon),
-                             (CORNER_OF_A, label, 0), meeting, polygon)
+            found = note_met(
+                found,
+                u,
+                v,
+                polygon[row, H],
+                height_at(u, v, q, slope_q, polygon),
+                (CORNER_OF_A, label, 0),
+                meeting,
+                polygon,
+            )
         is_met, enter, leave = _pierce(row, after, q, slope_q, r_2, polygon)
         for end in range(2):
             along = leave if end == 1 else enter
             if is_met and 0.0 <= along <= 1.0:
                 x, y, h_p = point_between(row, after, along, polygon)
-                found = note_met(found, x, y, h_p, height_at(x, y, q, slope_q, polygon),
-                                 (EDGES, label, end), meeting, polygon)
+                found = note_met(
+                    found,
+                    x,
+                    y,
+                    h_p,
+                    height_at(x, y, q, slope_q, polygon),
+                    (EDGES, label, end),
+                    meeting,
+                    polygon,
+                )
     return found
 
 
@@ -115,13 +141,29 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
     for k in range(1, 6):
         u, v = polygon[p + k, U], polygon[p + k, V]
         if _off_centre(u, v, q, slope_q, polygon) <= q_2 * (1.0 + SAME):
-            found = note_met(found, u, v, polygon[p + k, H], height_at(u, v, q, slope_q, polygon),
-                             (CORNER_OF_A, int(polygon[p + k, LABEL]), 0), meeting, polygon)
+            found = note_met(
+                found,
+                u,
+                v,
+                polygon[p + k, H],
+                height_at(u, v, q, slope_q, polygon),
+                (CORNER_OF_A, int(polygon[p + k, LABEL]), 0),
+                meeting,
+                polygon,
+            )
     for k in range(1, 6):
         u, v = polygon[q + k, U], polygon[q + k, V]
         if _off_centre(u, v, p, slope_p, polygon) <= p_2 * (1.0 + SAME):
-            found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon), polygon[q + k, H],
-                             (CORNER_OF_B, int(polygon[q + k, LABEL]), 0), meeting, polygon)
+            found = note_met(
+                found,
+                u,
+                v,
+                height_at(u, v, p, slope_p, polygon),
+                polygon[q + k, H],
+                (CORNER_OF_B, int(polygon[q + k, LABEL]), 0),
+                meeting,
+                polygon,
+            )
     # crossings of the rims, first taken for circles, as which only parallel discs are seen
     du, dv = polygon[q, U] - polygon[p, U], polygon[q, V] - polygon[p, V]
     d_2 = du * du + dv * dv
@@ -135,9 +177,16 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
                 v = polygon[p, V] + along * dv + across * du
                 u, v, is_on_both = _onto_rims(u, v, (p, slope_p, p_2), (q, slope_q, q_2), polygon)
                 if is_on_both:
-                    found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
-                                     height_at(u, v, q, slope_q, polygon), (EDGES, end, 0),
-                                     meeting, polygon)
+                    found = note_met(
+                        found,
+                        u,
+                        v,
+                        height_at(u, v, p, slope_p, polygon),
+                        height_at(u, v, q, slope_q, polygon),
+                        (EDGES, end, 0),
+                        meeting,
+                        polygon,
+                    )
                 across = -across
     return found
 

@@ -54,8 +54,9 @@ def point_between(row, after, along, polygon):
 @kernel
 def height_at(u, v, first, slope, polygon):
     """Return the height of a plane through the row `first`."""
-    return (polygon[first, H] + slope[0] * (u - polygon[first, U])
-            + slope[1] * (v - polygon[first, V]))
+    return (
+        polygon[first, H] + slope[0] * (u - polygon[first, U]) + slope[1] * (v - polygon[first, V])
+    )
 
 
 @kernel
@@ -64,8 +65,9 @@ def turning_of(first, count, polygon):
     area = 0.0
     u0, v0 = polygon[first, U], polygon[first, V]
     for row in range(first + 1, first + count - 1):
-        area += ((polygon[row, U] - u0) * (polygon[row + 1, V] - v0)
-                 - (polygon[row + 1, U] - u0) * (polygon[row, V] - v0))
+        area += (polygon[row, U] - u0) * (polygon[row + 1, V] - v0) - (
+            polygon[row + 1, U] - u0
+        ) * (polygon[row, V] - v0)
     return 1.0 if area >= 0.0 else -1.0
 
 

@@ -97,8 +97,12 @@ def _choose(end, most, polygon_inout):
         widest = max(widest, abs(polygon_inout[row, U]) + abs(polygon_inout[row, V]))
         polygon_inout[row, CHOICE] = math.inf
     for row in range(FIRST_FOUND + 1, end):
-        gain = (polygon_inout[deepest, ABOVE] - polygon_inout[deepest, BELOW]
-                - polygon_inout[row, ABOVE] + polygon_inout[row, BELOW])
+        gain = (
+            polygon_inout[deepest, ABOVE]
+            - polygon_inout[deepest, BELOW]
+            - polygon_inout[row, ABOVE]
+            + polygon_inout[row, BELOW]
+        )
         if gain > _ROUNDING * widest:
             deepest = row
     chosen = deepest

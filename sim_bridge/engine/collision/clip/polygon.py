@@ -57,8 +57,10 @@ def _extent(first, count, polygon):
     """Return the extent of the rows from `first` on along u and v."""
     extent = 0.0
     for row in range(first + 1, first + count):
-        extent = max(extent, abs(polygon[row, U] - polygon[first, U])
-                     + abs(polygon[row, V] - polygon[first, V]))
+        extent = max(
+            extent,
+            abs(polygon[row, U] - polygon[first, U]) + abs(polygon[row, V] - polygon[first, V]),
+        )
     return extent
 
 
@@ -80,8 +82,17 @@ def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
             return found
     t, s, n = axes
     above = dot(n, nearest)
-    return note(found, dot(t, nearest), dot(s, nearest), above, above - distance, limit, 0.0,
-                NEAREST, polygon_inout)
+    return note(
+        found,
+        dot(t, nearest),
+        dot(s, nearest),
+        above,
+        above - distance,
+        limit,
+        0.0,
+        NEAREST,
+        polygon_inout,
+    )
 
 
 @kernel
@@ -149,8 +160,16 @@ def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
     for row in range(source, source + count):
         u, v = polygon[row, U], polygon[row, V]
         name = (int(polygon[row, KIND]), int(polygon[row, NUMBER_P]), int(polygon[row, NUMBER_Q]))
-        found = note_met(found, u, v, polygon[row, H], height_at(u, v, q, slope_q, polygon), name,
-                         meeting, polygon)
+        found = note_met(
+            found,
+            u,
+            v,
+            polygon[row, H],
+            height_at(u, v, q, slope_q, polygon),
+            name,
+            meeting,
+            polygon,
+        )
     return found
 
 
@@ -180,8 +199,9 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
     found = 0
     for along, name in ((lower, lower_name), (upper, upper_name)):
         u, v, _ = point_between(p, p + 1, along, polygon)
-        found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), name, p,
-                                meeting, polygon)
+        found = note_on_segment(
+            found, along, height_at(u, v, q, slope_q, polygon), name, p, meeting, polygon
+        )
     return found
 
 

@@ -41,7 +41,7 @@ def polytope(vertices: np.ndarray, triangles: np.ndarray | None) -> Polytope:
 
 
 def _merged_faces(
-    vertices: np.ndarray, triangles: np.ndarray, size: float,
+    vertices: np.ndarray, triangles: np.ndarray, size: float
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Merge connected coplanar triangles by flood fill, starting from the largest."""
     inside = vertices[np.unique(triangles)].mean(axis=0)
@@ -87,8 +87,12 @@ def _triangles_across(triangles: np.ndarray) -> np.ndarray:
     """Return (m, 3) the neighbouring triangle across every edge k to k + 1, or -1."""
     following = triangles[:, [1, 2, 0]]
     count = int(triangles.max()) + 1
-    return _find_last((triangles * count + following).ravel(),
-                      (following * count + triangles).ravel()).reshape(-1, 3) // 3
+    return (
+        _find_last(
+            (triangles * count + following).ravel(), (following * count + triangles).ravel()
+        ).reshape(-1, 3)
+        // 3
+    )
 
 
 def _flood(seed: int, across: np.ndarray, may_join: np.ndarray) -> list[int]:
@@ -130,9 +134,7 @@ def _outline(triangles: np.ndarray) -> np.ndarray | None:
     return np.array(loop, np.int64)
 
 
-def _flat_faces(
-    vertices: np.ndarray, size: float,
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _flat_faces(vertices: np.ndarray, size: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Make the two faces of points in one plane, by Andrew's monotone chain."""
     centre = vertices.mean(axis=0)
     _, spread, axes = np.linalg.svd(vertices - centre, full_matrices=False)
@@ -152,8 +154,10 @@ def _flat_faces(
     loop = np.array(chain(order) + chain(order[::-1]), np.int64)
     normal = np.cross(axes[0], axes[1])
     offset = normal @ centre
-    return ([loop, loop[::-1].copy()],
-            [np.array([*normal, offset]), np.array([*-normal, -offset])])
+    return (
+        [loop, loop[::-1].copy()],
+        [np.array([*normal, offset]), np.array([*-normal, -offset])],
+    )
 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
@@ -161,9 +165,7 @@ def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
-def _assemble(
-    vertices: np.ndarray, loops: list[np.ndarray], planes: list[np.ndarray],
-) -> Polytope:
+def _assemble(vertices: np.ndarray, loops: list[np.ndarray], planes: list[np.ndarray]) -> Polytope:
     """Renumber the corners, and find the face across each edge."""
     corners = np.unique(np.concatenate(loops)) if loops else _line_ends(vertices)
     number = np.full(len(vertices), -1)
@@ -188,7 +190,8 @@ def _assemble(
         face_plane=np.array(planes).reshape(-1, 4),
         face_start=starts,
         face_vertex=begin,
-        face_across=np.append(face, -1)[edge])
+        face_across=np.append(face, -1)[edge],
+    )
 
 
 def _line_ends(vertices: np.ndarray) -> np.ndarray:

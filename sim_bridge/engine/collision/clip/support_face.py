@@ -134,8 +134,10 @@ def lay_box(size, R, p, m, axes, first, polygon_out):
     for row in range(4):
         # around the face: + +, - +, - -, + -
         plus_a, plus_b = row == 0 or row == 3, row < 2
-        corner = add(base, add(scale(half_a if plus_a else -half_a, a),
-                               scale(half_b if plus_b else -half_b, b)))
+        corner = add(
+            base,
+            add(scale(half_a if plus_a else -half_a, a), scale(half_b if plus_b else -half_b, b)),
+        )
         label = bit + (bit_a if plus_a else 0) + (bit_b if plus_b else 0)
         _lay(corner, label, axes, first + row, polygon_out)
     return _slope(f, axes)

@@ -65,8 +65,12 @@ def measure_slice(geometry, scratch, shape, hollow, R, angle, reach):
     gap, x, n = math.inf, ZERO, ZERO
     while tries < WIDENINGS:
         gap, x, _, n = measure_shapes(
-            geometry, scratch, shape, (SLICE, (spread, 0.0, 0.0), axes, ZERO, hollow, 0, 0, 0),
-            reach)
+            geometry,
+            scratch,
+            shape,
+            (SLICE, (spread, 0.0, 0.0), axes, ZERO, hollow, 0, 0, 0),
+            reach,
+        )
         spread *= 2.0
         tries = WIDENINGS if gap >= 0.0 or abs(dot(t, n)) < _ALONG else tries + 1
     x = onto_side(shape, n, x)
@@ -126,8 +130,7 @@ def least_near(geometry, scratch, shape, hollow, R, angle, step):
         return start, False
     for _ in range(STEPS):
         angle = (low * g - high * f) / (g - f)
-        _, _, _, here, _ = measure_slice(
-            geometry, scratch, shape, hollow, R, angle, math.inf)
+        _, _, _, here, _ = measure_slice(geometry, scratch, shape, hollow, R, angle, math.inf)
         if abs(here) <= enough:
             return angle, True
         if here * g < 0.0:
@@ -156,7 +159,8 @@ def line_of(geometry, hollow, axes):
 def line_gap(geometry, scratch, shape, hollow, R, angle):
     """Return the distance of a shape from the line of the bore at an angle."""
     gap, _, _, _ = measure_shapes(
-        geometry, scratch, shape, line_of(geometry, hollow, turned(R, angle)), math.inf)
+        geometry, scratch, shape, line_of(geometry, hollow, turned(R, angle)), math.inf
+    )
     return gap
 
 
@@ -184,7 +188,8 @@ def add_line(geometry, scratch_inout, shape, hollow, pose, angle, limit, feature
     """Append the contact of a convex shape with the line of the bore at an angle, if apart."""
     R, origin = pose
     gap, x, y, n = measure_shapes(
-        geometry, scratch_inout, shape, line_of(geometry, hollow, turned(R, angle)), limit)
+        geometry, scratch_inout, shape, line_of(geometry, hollow, turned(R, angle)), limit
+    )
     if not 0.0 < gap <= limit:
         return count
     scratch_inout.candidate_feature[count] = 0
@@ -195,9 +200,7 @@ def add_line(geometry, scratch_inout, shape, hollow, pose, angle, limit, feature
 
 
 @subroutine
-def add_slice(
-    geometry, scratch_inout, shape, hollow, pose, angle, limit, slack, feature, count,
-):
+def add_slice(geometry, scratch_inout, shape, hollow, pose, angle, limit, slack, feature, count):
     """
     Append the contacts of a convex shape with a slice of the bore; return their number.
 
@@ -205,7 +208,8 @@ def add_slice(
     """
     R, origin = pose
     gap, x, n, aside, outwards = measure_slice(
-        geometry, scratch_inout, shape, hollow, R, angle, limit)
+        geometry, scratch_inout, shape, hollow, R, angle, limit
+    )
     if not (gap <= limit and (outwards < _INWARD or slack == math.inf)):
         return count
     axes = turned(R, angle)
@@ -214,15 +218,24 @@ def add_slice(
     if aside * aside > 2.0 * radius * max(slack, _OF_RADIUS * radius):
         return count
     line = line_of(geometry, hollow, axes)
-    end = count + clip_faces(geometry, scratch_inout, shape, line, n, limit, (gap, x), origin,
-                             candidates_from(scratch_inout, count))
+    end = count + clip_faces(
+        geometry,
+        scratch_inout,
+        shape,
+        line,
+        n,
+        limit,
+        (gap, x),
+        origin,
+        candidates_from(scratch_inout, count),
+    )
     label(count, end, feature, n, scratch_inout)
     return end
 
 
 @subroutine
 def collide_bore(
-    geometry, scratch_inout, shape, hollow, pose, limit, slack, is_whole, feature, count,
+    geometry, scratch_inout, shape, hollow, pose, limit, slack, is_whole, feature, count
 ):
     """
     Append the contacts of a convex shape with the bore of a hollow one; normals point to it.
@@ -234,7 +247,8 @@ def collide_bore(
     R, first, pierced = pose[0], count, -1
     if limit < math.inf:
         gap, _, _, _ = measure_shapes(
-            geometry, scratch_inout, shape, bore_of(geometry, hollow, R), limit)
+            geometry, scratch_inout, shape, bore_of(geometry, hollow, R), limit
+        )
         if gap > limit:
             return count
     tolerance, step = _ROUNDING * width_of(geometry, hollow), 2.0 * math.pi / SLICES
@@ -251,24 +265,54 @@ def collide_bore(
                 name = feature + SLICE_FEATURE * (ANCHORS + 1 + minima)
                 minima += 1
                 least, is_found = least_near(
-                    geometry, scratch_inout, shape, hollow, R, angle, step)
+                    geometry, scratch_inout, shape, hollow, R, angle, step
+                )
                 if is_found:
-                    count = add_slice(geometry, scratch_inout, shape, hollow, pose, least, limit,
-                                      slack, name, count)
+                    count = add_slice(
+                        geometry,
+                        scratch_inout,
+                        shape,
+                        hollow,
+                        pose,
+                        least,
+                        limit,
+                        slack,
+                        name,
+                        count,
+                    )
                 elif here > 0.0:
-                    least = nearest_line(
-                        geometry, scratch_inout, shape, hollow, R, angle, step)
-                    count = add_line(geometry, scratch_inout, shape, hollow, pose, least, limit,
-                                     name, count)
+                    least = nearest_line(geometry, scratch_inout, shape, hollow, R, angle, step)
+                    count = add_line(
+                        geometry, scratch_inout, shape, hollow, pose, least, limit, name, count
+                    )
             elif k % (SLICES // ANCHORS) == 0:
                 count = add_slice(
-                    geometry, scratch_inout, shape, hollow, pose, angle, limit, slack,
-                    feature + SLICE_FEATURE * (1 + k // (SLICES // ANCHORS)), count)
+                    geometry,
+                    scratch_inout,
+                    shape,
+                    hollow,
+                    pose,
+                    angle,
+                    limit,
+                    slack,
+                    feature + SLICE_FEATURE * (1 + k // (SLICES // ANCHORS)),
+                    count,
+                )
         before, here = here, after
     for k in range(first, count):
         if scratch_inout.candidate_gap[k] < 0.5 * deepest:
             pierced = -1
     if is_whole and pierced >= 0:
-        count = add_slice(geometry, scratch_inout, shape, hollow, pose, pierced * step, limit,
-                          math.inf, feature, count)
+        count = add_slice(
+            geometry,
+            scratch_inout,
+            shape,
+            hollow,
+            pose,
+            pierced * step,
+            limit,
+            math.inf,
+            feature,
+            count,
+        )
     return count

@@ -138,10 +138,28 @@ def collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit):
     """Collect the contacts of two linked shapes; normals point to the upper one."""
     offset, count = sub(pose[1], pose_l[1]), 0
     for rim in range(4):
-        count = collide_rim(geometry, scratch_inout, upper, rim, lower,
-                            (pose[0], offset, pose_l[0], ZERO), (pose_l[1], 1.0), limit, count)
-        count = collide_rim(geometry, scratch_inout, lower, rim, upper,
-                            (pose_l[0], ZERO, pose[0], offset), (pose_l[1], -1.0), limit, count)
+        count = collide_rim(
+            geometry,
+            scratch_inout,
+            upper,
+            rim,
+            lower,
+            (pose[0], offset, pose_l[0], ZERO),
+            (pose_l[1], 1.0),
+            limit,
+            count,
+        )
+        count = collide_rim(
+            geometry,
+            scratch_inout,
+            lower,
+            rim,
+            upper,
+            (pose_l[0], ZERO, pose[0], offset),
+            (pose_l[1], -1.0),
+            limit,
+            count,
+        )
     return count
 
 
@@ -163,8 +181,13 @@ def collide_rim(geometry, scratch_inout, hollow, rim, wall, poses, world, limit,
                 scratch_inout.candidate_feature[count] = k
                 scratch_inout.candidate_gap[count] = gap
                 store3(scratch_inout.candidate_point, count, 0, point)
-                label(count, count + 1, POINTS * (2 * rim + int(world[1] > 0.0)),
-                      scale(world[1], n), scratch_inout)
+                label(
+                    count,
+                    count + 1,
+                    POINTS * (2 * rim + int(world[1] > 0.0)),
+                    scale(world[1], n),
+                    scratch_inout,
+                )
                 count += 1
         before, here = here, after
     return count
@@ -175,7 +198,6 @@ def is_new(point, gap, same, count, scratch):
     """Return whether no candidate is at a point with about a gap: rims meet rims at one place."""
     for k in range(count):
         apart = sub(point, load3(scratch.candidate_point, k, 0))
-        if (dot(apart, apart) < same * same
-                and abs(gap - scratch.candidate_gap[k]) < same):
+        if dot(apart, apart) < same * same and abs(gap - scratch.candidate_gap[k]) < same:
             return False
     return True

@@ -26,7 +26,9 @@ _FLUSH = 1e-9
 @kernel
 def measure_any(
     geometry,  # model
-    a, b, pose,  # state (read)
+    a,
+    b,
+    pose,  # state (read)
     scratch_inout,
 ):
     """Measure two geometries, hollow ones or others, as `query.measure`."""
@@ -45,23 +47,25 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
     if geometry.shape[other] == PLANE:
         return distance(geometry, scratch_inout, other, hollow, pose, pose_h)
     if geometry.shape[other] == HOLLOW and are_linked(geometry, other, hollow, pose, pose_h):
-        count = collide_linked(
-            geometry, scratch_inout, other, hollow, pose, pose_h, math.inf)
+        count = collide_linked(geometry, scratch_inout, other, hollow, pose, pose_h, math.inf)
         # rings of no size may be said to be linked where they only touch
         if count > 0:
             return nearest_candidate(0, count, scratch_inout)
     if geometry.shape[other] == HOLLOW:
         gap, x, y, n = measure_solid(
-            geometry, scratch_inout, shape_of(geometry, other, pose, pose_h[1]), hollow, pose_h)
+            geometry, scratch_inout, shape_of(geometry, other, pose, pose_h[1]), hollow, pose_h
+        )
         far, v, u, m = measure_solid(
-            geometry, scratch_inout, shape_of(geometry, hollow, pose_h, pose[1]), other, pose)
+            geometry, scratch_inout, shape_of(geometry, hollow, pose_h, pose[1]), other, pose
+        )
         # both are lower bounds
         if far > gap:
             return far, u, v, scale(-1.0, m)
         return gap, x, y, n
     if geometry.shape[other] < MESH:
         return measure_solid(
-            geometry, scratch_inout, shape_of(geometry, other, pose, pose_h[1]), hollow, pose_h)
+            geometry, scratch_inout, shape_of(geometry, other, pose, pose_h[1]), hollow, pose_h
+        )
     gap, y, x, n = measure_convex(geometry, hollow, other, pose_h, pose, scratch_inout)
     if is_on_wall(geometry, hollow, pose_h[0], sub(y, pose_h[1]), sub(x, pose_h[1])):
         return gap, x, y, scale(-1.0, n)
@@ -72,7 +76,8 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
     while t >= 0:
         x0, x1, x2 = corners_in_world(geometry, other, pose, t)
         gap, p, q, m = measure_solid(
-            geometry, scratch_inout, triangle_of(x0, x1, x2, pose_h[1]), hollow, pose_h)
+            geometry, scratch_inout, triangle_of(x0, x1, x2, pose_h[1]), hollow, pose_h
+        )
         if gap < best:
             best, x, y, n = gap, p, q, m
         t, cursor = next_triangle_near(geometry, other, low, high, best, cursor)
@@ -102,7 +107,8 @@ def measure_solid(geometry, scratch_inout, shape, hollow, pose):
     """
     R, origin = pose
     gap, x, y, n = measure_shapes(
-        geometry, scratch_inout, shape, cone_of(geometry, hollow, R), math.inf)
+        geometry, scratch_inout, shape, cone_of(geometry, hollow, R), math.inf
+    )
     is_found = is_on_wall(geometry, hollow, R, y, x)
     x, y = add(origin, x), add(origin, y)
     if is_found and gap > 0.0:
@@ -112,11 +118,11 @@ def measure_solid(geometry, scratch_inout, shape, hollow, pose):
     if not is_found:
         size = geometry.size[hollow, 0] + geometry.size[hollow, 1] + geometry.size[hollow, 2]
         flush = gap + _FLUSH * size
-        count, _ = collide_outside(
-            geometry, scratch_inout, shape, hollow, pose, flush, 0, 0)
+        count, _ = collide_outside(geometry, scratch_inout, shape, hollow, pose, flush, 0, 0)
     first = count
-    count = collide_bore(geometry, scratch_inout, shape, hollow, pose, math.inf, 0.0,
-                         not is_found, 0, first)
+    count = collide_bore(
+        geometry, scratch_inout, shape, hollow, pose, math.inf, 0.0, not is_found, 0, first
+    )
     near, u, v, m = nearest_candidate(0, count, scratch_inout)
     if near < best:
         best, x, y, n = near, u, v, m

@@ -108,8 +108,17 @@ def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature
     gap, x, _, n = measure_shapes(geometry, scratch_inout, shape, cone, limit)
     if gap > limit:
         return count, False
-    end = count + clip_faces(geometry, scratch_inout, shape, cone, n, limit, (gap, x), origin,
-                             candidates_from(scratch_inout, count))
+    end = count + clip_faces(
+        geometry,
+        scratch_inout,
+        shape,
+        cone,
+        n,
+        limit,
+        (gap, x),
+        origin,
+        candidates_from(scratch_inout, count),
+    )
     label(count, end, feature, n, scratch_inout)
     along = dot(column(R, 2), n)
     bore = geometry.bore[hollow, 1 if along > 0.0 else 0]
@@ -117,7 +126,16 @@ def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature
         # an end: its inner rim is one, too
         disc = (CYLINDER, (bore, geometry.size[hollow, 1], 0.0), R, ZERO, 0, 0, 0, 0)
         rim = end
-        end += clip_faces(geometry, scratch_inout, shape, disc, n, limit, (math.inf, n), origin,
-                          candidates_from(scratch_inout, rim))
+        end += clip_faces(
+            geometry,
+            scratch_inout,
+            shape,
+            disc,
+            n,
+            limit,
+            (math.inf, n),
+            origin,
+            candidates_from(scratch_inout, rim),
+        )
         label(rim, end, feature + RIM, n, scratch_inout)
     return keep_on_wall(geometry, hollow, pose, False, count, end, scratch_inout), True

@@ -40,7 +40,8 @@ _OTHER = 1 << 39
 @kernel
 def collide_hollow_pairs(
     geometry,  # model
-    scratch_inout, contacts_inout,
+    scratch_inout,
+    contacts_inout,
 ):
     """Find the contact points of the pairs of class HOLLOW."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
@@ -53,8 +54,7 @@ def collide_hollow_pairs(
         if is_lower(geometry, a, b):
             upper, lower, sign = b, a, -1.0
         count = collide_hollow(geometry, upper, lower, limit, scratch_inout)
-        count = keep_candidates(
-            geometry, a, b, count, scratch_inout.most_points[0], scratch_inout)
+        count = keep_candidates(geometry, a, b, count, scratch_inout.most_points[0], scratch_inout)
         write_candidates(row, first, count, sign, scratch_inout, contacts_inout)
 
 
@@ -72,7 +72,9 @@ def is_lower(geometry, a, b):
 @subroutine
 def collide_hollow(
     geometry,  # model
-    upper, lower, limit,
+    upper,
+    lower,
+    limit,
     scratch_inout,
 ):
     """
@@ -86,8 +88,15 @@ def collide_hollow(
     if geometry.shape[lower] == PLANE:
         n = column(pose_l[0], 2)
         count = collide_with_plane(
-            geometry, scratch_inout, shape_of(geometry, upper, pose, pose[1]), n,
-            dot(n, sub(pose_l[1], pose[1])), limit, pose[1], candidates_from(scratch_inout, 0))
+            geometry,
+            scratch_inout,
+            shape_of(geometry, upper, pose, pose[1]),
+            n,
+            dot(n, sub(pose_l[1], pose[1])),
+            limit,
+            pose[1],
+            candidates_from(scratch_inout, 0),
+        )
         for k in range(count):
             store3(scratch_inout.candidate_normal, k, 0, n)
         return count
@@ -98,20 +107,25 @@ def collide_hollow(
     if is_pair and are_linked(geometry, upper, lower, pose, pose_l):
         return collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit)
     shape = shape_of(geometry, upper, pose, pose_l[1])
-    count, is_near = collide_outside(
-        geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
+    count, is_near = collide_outside(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
     if is_near:
         count = collide_bore(
-            geometry, scratch_inout, shape, lower, pose_l, limit, slack, count == 0, 0, count)
+            geometry, scratch_inout, shape, lower, pose_l, limit, slack, count == 0, 0, count
+        )
     if is_pair:
         count = keep_on_wall(geometry, upper, pose, True, 0, count, scratch_inout)
         other = shape_of(geometry, lower, pose_l, pose[1])
         first = count
         count = collide_bore(
-            geometry, scratch_inout, other, upper, pose, limit, slack, False, _OTHER, first)
+            geometry, scratch_inout, other, upper, pose, limit, slack, False, _OTHER, first
+        )
         for k in range(first, count):
-            store3(scratch_inout.candidate_normal, k, 0,
-                   scale(-1.0, load3(scratch_inout.candidate_normal, k, 0)))
+            store3(
+                scratch_inout.candidate_normal,
+                k,
+                0,
+                scale(-1.0, load3(scratch_inout.candidate_normal, k, 0)),
+            )
         count = keep_on_wall(geometry, lower, pose_l, False, first, count, scratch_inout)
     return count
 
@@ -119,7 +133,9 @@ def collide_hollow(
 @subroutine
 def collide_hollow_surface(
     geometry,  # model
-    hollow, surface, limit,
+    hollow,
+    surface,
+    limit,
     scratch_inout,
 ):
     """Collect the contacts of a hollow shape with a surface, as `collide_hollow`."""
@@ -135,8 +151,17 @@ def collide_hollow_surface(
         x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
         count = make_room(geometry, hollow, surface, count, scratch_inout)
         end = collide_bore(
-            geometry, scratch_inout, triangle_of(x0, x1, x2, pose[1]), hollow, pose, limit,
-            SLACK * limit, False, _OTHER + (triangle_number(geometry, surface, t) << 45), count)
+            geometry,
+            scratch_inout,
+            triangle_of(x0, x1, x2, pose[1]),
+            hollow,
+            pose,
+            limit,
+            SLACK * limit,
+            False,
+            _OTHER + (triangle_number(geometry, surface, t) << 45),
+            count,
+        )
         for k in range(count, end):
             n = scale(-1.0, load3(scratch_inout.candidate_normal, k, 0))
             if has_normal(geometry, surface, t, mul_tv(pose_s[0], n)):

@@ -75,8 +75,12 @@ def _top(geometry, g, row, column):
     """Return the greatest height of a cell."""
     columns = geometry.grid[g, 2]
     at = geometry.grid[g, 0] + row * columns + column
-    return max(geometry.height[at], geometry.height[at + 1],
-               geometry.height[at + columns], geometry.height[at + columns + 1])
+    return max(
+        geometry.height[at],
+        geometry.height[at + 1],
+        geometry.height[at + columns],
+        geometry.height[at + columns + 1],
+    )
 
 
 @kernel

@@ -20,9 +20,11 @@ SLACK = 1e-3
 @kernel
 def mesh_corners(geometry, t):
     """Return a triangle's corners, in the mesh's frame."""
-    return (load3(geometry.vertex, geometry.triangle[t, 0], 0),
-            load3(geometry.vertex, geometry.triangle[t, 1], 0),
-            load3(geometry.vertex, geometry.triangle[t, 2], 0))
+    return (
+        load3(geometry.vertex, geometry.triangle[t, 0], 0),
+        load3(geometry.vertex, geometry.triangle[t, 1], 0),
+        load3(geometry.vertex, geometry.triangle[t, 2], 0),
+    )
 
 
 @kernel
@@ -61,8 +63,7 @@ def leaf_triangles(geometry, g, node):
     depth = geometry.tree[g, 1]
     first, end = geometry.triangle_range[g, 0], geometry.triangle_range[g, 1]
     leaf = node - (1 << depth) + 1
-    return (first + (leaf * (end - first) >> depth),
-            first + ((leaf + 1) * (end - first) >> depth))
+    return (first + (leaf * (end - first) >> depth), first + ((leaf + 1) * (end - first) >> depth))
 
 
 @kernel
@@ -74,9 +75,14 @@ def node_after(node):
 
 @kernel
 def _overlaps(box, row, low, high):
-    return ((box[row, 0] <= high[0]) & (low[0] <= box[row, 3])
-            & (box[row, 1] <= high[1]) & (low[1] <= box[row, 4])
-            & (box[row, 2] <= high[2]) & (low[2] <= box[row, 5]))
+    return (
+        (box[row, 0] <= high[0])
+        & (low[0] <= box[row, 3])
+        & (box[row, 1] <= high[1])
+        & (low[1] <= box[row, 4])
+        & (box[row, 2] <= high[2])
+        & (low[2] <= box[row, 5])
+    )
 
 
 @kernel
@@ -109,8 +115,11 @@ def mesh_has_normal(geometry, g, t, n):
     if is_far0 and is_far1 and is_far2:
         return True
     corners = geometry.triangle[t]
-    for k, is_edge in ((0, is_far0 and is_far1), (1, is_far1 and is_far2),
-                       (2, is_far2 and is_far0)):
+    for k, is_edge in (
+        (0, is_far0 and is_far1),
+        (1, is_far1 and is_far2),
+        (2, is_far2 and is_far0),
+    ):
         if is_edge:
             return not _rises(geometry, corners[k], geometry.triangle_opposite[t, k], n)
     corner = corners[0] if is_far0 else (corners[1] if is_far1 else corners[2])

@@ -15,7 +15,10 @@ KEPT = 64
 @subroutine
 def collide_plane_mesh(
     geometry,  # model
-    mesh, pose, plane_pose, limit,
+    mesh,
+    pose,
+    plane_pose,
+    limit,
     scratch_inout,
 ):
     """
@@ -44,11 +47,13 @@ def collide_plane_mesh(
                         continue
                     if count == CANDIDATES:
                         count = reduce_candidates(
-                            half[0] + half[1] + half[2], KEPT, count, scratch_inout)
+                            half[0] + half[1] + half[2], KEPT, count, scratch_inout
+                        )
                     at = add(pose[1], mul_mv(pose[0], x))
                     scratch_inout.candidate_feature[count] = feature
-                    store3(scratch_inout.candidate_point, count, 0,
-                           sub(at, scale(0.5 * height, n)))
+                    store3(
+                        scratch_inout.candidate_point, count, 0, sub(at, scale(0.5 * height, n))
+                    )
                     store3(scratch_inout.candidate_normal, count, 0, n)
                     scratch_inout.candidate_gap[count] = height
                     count += 1

@@ -74,8 +74,11 @@ def way_up(geometry, surface, pose_s):
 @subroutine
 def push_out(
     geometry,  # model
-    convex, surface, face,
-    count, scratch_inout,
+    convex,
+    surface,
+    face,
+    count,
+    scratch_inout,
 ):
     """
     Append the contacts of a convex shape that has sunk into a surface.
@@ -91,8 +94,15 @@ def push_out(
     number = triangle_number(geometry, surface, face) << 20
     point, gap = scratch_inout.candidate_point, scratch_inout.candidate_gap
     found = collide_with_plane(
-        geometry, scratch_inout, shape_of(geometry, convex, pose, x0), n, 0.0, 0.0, x0,
-        (count, scratch_inout.candidate_feature, point, scratch_inout.candidate_normal, gap))
+        geometry,
+        scratch_inout,
+        shape_of(geometry, convex, pose, x0),
+        n,
+        0.0,
+        0.0,
+        x0,
+        (count, scratch_inout.candidate_feature, point, scratch_inout.candidate_normal, gap),
+    )
     kept = count
     for k in range(count, count + found):
         x = add(load3(point, k, 0), scale(0.5 * gap[k], n))
@@ -107,7 +117,8 @@ def push_out(
         store3(scratch_inout.candidate_normal, kept, 0, n)
         gap[kept] = -depth
         scratch_inout.candidate_feature[kept] = (
-            number + FACE - 1 - scratch_inout.candidate_feature[k])
+            number + FACE - 1 - scratch_inout.candidate_feature[k]
+        )
         kept += 1
     return kept
 
@@ -115,8 +126,12 @@ def push_out(
 @subroutine
 def push_mesh_out(
     geometry,  # model
-    mesh, ground, deepest, sign,
-    count, scratch_inout,
+    mesh,
+    ground,
+    deepest,
+    sign,
+    count,
+    scratch_inout,
 ):
     """
     Replace the contacts of a mesh with ground that it has sunk into, if they are not deep enough.

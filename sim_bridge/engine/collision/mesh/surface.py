@@ -64,7 +64,8 @@ DEFLECTIONS, SWEEPS = 4, 8
 @kernel
 def collide_surface_pairs(
     geometry,  # model
-    scratch_inout, contacts_inout,
+    scratch_inout,
+    contacts_inout,
 ):
     """
     Find the contact points of the pairs of class SURFACE.
@@ -84,8 +85,13 @@ def collide_surface_pairs(
         if geometry.shape[other] == PLANE:
             if geometry.shape[surface] == MESH:
                 count = collide_plane_mesh(
-                    geometry, surface, geometry_pose(scratch_inout, surface),
-                    geometry_pose(scratch_inout, other), limit, scratch_inout)
+                    geometry,
+                    surface,
+                    geometry_pose(scratch_inout, surface),
+                    geometry_pose(scratch_inout, other),
+                    limit,
+                    scratch_inout,
+                )
             sign = -sign
         elif geometry.shape[other] == MESH:
             count = collide_surfaces(geometry, surface, other, limit, scratch_inout)
@@ -100,7 +106,9 @@ def collide_surface_pairs(
 @subroutine
 def collide_convex_surface(
     geometry,  # model
-    convex, surface, limit,
+    convex,
+    surface,
+    limit,
     scratch_inout,
 ):
     """Collect contact points, normals from a surface to a convex shape; return their number."""
@@ -122,8 +130,15 @@ def collide_convex_surface(
         number = triangle_number(geometry, surface, t) << 20
         if has_normal(geometry, surface, t, mul_tv(pose_s[0], n)):
             added = triangle_contacts(
-                geometry, scratch_inout, convex, pose, (x0, x1, x2), n, limit,
-                candidates_from(scratch_inout, count))
+                geometry,
+                scratch_inout,
+                convex,
+                pose,
+                (x0, x1, x2),
+                n,
+                limit,
+                candidates_from(scratch_inout, count),
+            )
             count = label_candidates(count, added, number, n, scratch_inout)
             deepest = min(deepest, gap)
             continue
@@ -143,7 +158,8 @@ def collide_convex_surface(
     if is_ground(geometry, surface) and deepest == 0.0 and way_out < 0:
         # perhaps it is below the surface altogether
         t, _ = triangle_beyond(
-            geometry, surface, pose_s, centre, way_up(geometry, surface, pose_s))
+            geometry, surface, pose_s, centre, way_up(geometry, surface, pose_s)
+        )
         if t >= 0:
             sunk, way_out = -math.inf, t
     if way_out >= 0 and sunk < MUCH_DEEPER * deepest:
@@ -155,8 +171,13 @@ def collide_convex_surface(
 @subroutine
 def add_faces_ahead(
     geometry,  # model
-    convex, surface, motion, low, high,
-    count, scratch_inout,
+    convex,
+    surface,
+    motion,
+    low,
+    high,
+    count,
+    scratch_inout,
 ):
     """
     Append the faces that a fast shape would cross once its contacts have deflected it.
@@ -179,16 +200,17 @@ def add_faces_ahead(
             height = dot(face, sub(foremost, x0))
             number = triangle_number(geometry, surface, t) << 20
             # at a ridge the foremost point for either face may pass beside it
-            goes_in = (passes(foremost, way, face, height, x0, x1, x2)
-                       or passes(centre, way, face, dot(face, sub(centre, x0)), x0, x1, x2))
+            goes_in = passes(foremost, way, face, height, x0, x1, x2) or passes(
+                centre, way, face, dot(face, sub(centre, x0)), x0, x1, x2
+            )
             if not goes_in and height > 0.0 and dot(face, way) < 0.0:
-                gap, _, _, _ = triangle_distance(geometry, scratch_inout, convex,
-                                                 (pose[0], add(pose[1], way)), (x0, x1, x2))
+                gap, _, _, _ = triangle_distance(
+                    geometry, scratch_inout, convex, (pose[0], add(pose[1], way)), (x0, x1, x2)
+                )
                 goes_in = gap < 0.0 and height < -dot(face, way)
             is_new = not is_listed(number + FACE, count, scratch_inout)
             if goes_in and count < CANDIDATES and is_new:
-                count = add_face(
-                    foremost, face, max(height, 0.0), number, count, scratch_inout)
+                count = add_face(foremost, face, max(height, 0.0), number, count, scratch_inout)
         if count == before:
             break
     return count
@@ -249,7 +271,9 @@ def label_candidates(count, added, number, n, scratch_inout):
 @subroutine
 def collide_surfaces(
     geometry,  # model
-    surface, other, limit,
+    surface,
+    other,
+    limit,
     scratch_inout,
 ):
     """Collect contact points with normals from a surface to a mesh; return their number."""
@@ -268,20 +292,28 @@ def collide_surfaces(
             if t < 0:
                 break
             x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
-            gap, _, _, n = triangles_distance(
-                geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
+            gap, _, _, n = triangles_distance(geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
             if gap > limit:
                 continue
             opposite = scale(-1.0, n)
-            if not (has_normal(geometry, surface, t, mul_tv(pose_s[0], n))
-                    and has_normal(geometry, other, s, mul_tv(pose_o[0], opposite))):
+            if not (
+                has_normal(geometry, surface, t, mul_tv(pose_s[0], n))
+                and has_normal(geometry, other, s, mul_tv(pose_o[0], opposite))
+            ):
                 continue
             count = make_room(geometry, surface, other, count, scratch_inout)
             added = triangles_contacts(
-                geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2), n, limit,
-                candidates_from(scratch_inout, count))
-            number = (triangle_number(geometry, surface, t) << 20
-                      | triangle_number(geometry, other, s))
+                geometry,
+                scratch_inout,
+                (y0, y1, y2),
+                (x0, x1, x2),
+                n,
+                limit,
+                candidates_from(scratch_inout, count),
+            )
+            number = triangle_number(geometry, surface, t) << 20 | triangle_number(
+                geometry, other, s
+            )
             count = label_candidates(count, added, number << 20, n, scratch_inout)
             deepest = min(deepest, gap)
     if is_ground(geometry, surface) and not is_ground(geometry, other):
@@ -294,8 +326,13 @@ def collide_surfaces(
 @kernel
 def candidates_from(scratch, first_row):
     """Return the destination of a triangle's contact points, for `narrow.collide_pair`."""
-    return (first_row, scratch.candidate_feature, scratch.candidate_point,
-            scratch.candidate_normal, scratch.candidate_gap)
+    return (
+        first_row,
+        scratch.candidate_feature,
+        scratch.candidate_point,
+        scratch.candidate_normal,
+        scratch.candidate_gap,
+    )
 
 
 @kernel
@@ -313,8 +350,12 @@ def write_candidates(row, first, count, sign, scratch_inout, contacts_inout):
     for k in range(count):
         contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
         store3(contacts_inout.point, first + k, 0, load3(scratch_inout.candidate_point, k, 0))
-        store3(contacts_inout.normal, first + k, 0,
-               scale(sign, load3(scratch_inout.candidate_normal, k, 0)))
+        store3(
+            contacts_inout.normal,
+            first + k,
+            0,
+            scale(sign, load3(scratch_inout.candidate_normal, k, 0)),
+        )
         contacts_inout.gap[first + k] = scratch_inout.candidate_gap[k]
     keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
 
@@ -324,5 +365,4 @@ def keep_candidates(geometry, a, b, count, most, scratch_inout):
     """Reduce the candidates to `most`; lengths are relative to the smaller geometry's size."""
     half_a, half_b = load3(geometry.bounds, a, 3), load3(geometry.bounds, b, 3)
     size = math.sqrt(min(dot(half_a, half_a), dot(half_b, half_b)))
-    return reduce_candidates(
-        size, most, count, scratch_inout)
+    return reduce_candidates(size, most, count, scratch_inout)

@@ -21,7 +21,7 @@ class SurfaceMesh(NamedTuple):
 
 
 def surface_mesh(
-    vertices: np.ndarray, triangles: np.ndarray, is_terrain: bool = False,
+    vertices: np.ndarray, triangles: np.ndarray, is_terrain: bool = False
 ) -> SurfaceMesh:
     """
     Weld equal vertices, find neighbours and build the tree.
@@ -49,8 +49,16 @@ def surface_mesh(
     used, flat = np.unique(triangle, return_inverse=True)
     vertex, triangle = vertex[used], np.reshape(flat, triangle.shape).astype(np.int64)
     ring_start, ring = _rings(triangle, len(vertex))
-    return SurfaceMesh(vertex, ring_start, ring, triangle, _opposites(triangle),
-                       _tree_boxes(vertex[triangle], depth), depth, is_solid)
+    return SurfaceMesh(
+        vertex,
+        ring_start,
+        ring,
+        triangle,
+        _opposites(triangle),
+        _tree_boxes(vertex[triangle], depth),
+        depth,
+        is_solid,
+    )
 
 
 def _without_folded(triangle: np.ndarray) -> np.ndarray:
@@ -119,8 +127,9 @@ def _tree_order(corners: np.ndarray) -> tuple[np.ndarray, int]:
     for level in range(depth):
         starts = _node_starts(count, level)
         ordered = centres[order]
-        extent = (np.maximum.reduceat(ordered, starts[:-1])
-                  - np.minimum.reduceat(ordered, starts[:-1]))
+        extent = np.maximum.reduceat(ordered, starts[:-1]) - np.minimum.reduceat(
+            ordered, starts[:-1]
+        )
         node = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         along = ordered[np.arange(count), np.argmax(extent, axis=1)[node]]
         order = order[np.lexsort((along, node))]
@@ -134,11 +143,11 @@ def _node_starts(count: int, level: int) -> np.ndarray:
 def _tree_boxes(corners: np.ndarray, depth: int) -> np.ndarray:
     """Compute the boxes of leaves, then parents; node k has the children 2 k + 1 and 2 k + 2."""
     starts = _node_starts(len(corners), depth)[:-1]
-    box = np.zeros((2**(depth + 1) - 1, 6))
-    box[2**depth - 1:, :3] = np.minimum.reduceat(corners.min(axis=1), starts)
-    box[2**depth - 1:, 3:] = np.maximum.reduceat(corners.max(axis=1), starts)
+    box = np.zeros((2 ** (depth + 1) - 1, 6))
+    box[2**depth - 1 :, :3] = np.minimum.reduceat(corners.min(axis=1), starts)
+    box[2**depth - 1 :, 3:] = np.maximum.reduceat(corners.max(axis=1), starts)
     for level in range(depth - 1, -1, -1):
-        children = box[2**(level + 1) - 1:2**(level + 2) - 1].reshape(-1, 2, 6)
-        box[2**level - 1:2**(level + 1) - 1, :3] = children[:, :, :3].min(axis=1)
-        box[2**level - 1:2**(level + 1) - 1, 3:] = children[:, :, 3:].max(axis=1)
+        children = box[2 ** (level + 1) - 1 : 2 ** (level + 2) - 1].reshape(-1, 2, 6)
+        box[2**level - 1 : 2 ** (level + 1) - 1, :3] = children[:, :, :3].min(axis=1)
+        box[2**level - 1 : 2 ** (level + 1) - 1, 3:] = children[:, :, 3:].max(axis=1)
     return box

@@ -97,8 +97,12 @@ def box_in_frame(geometry, g, pose, frame, limit):
     R, p = pose
     axes = transposed(frame[0])
     centre = mul_mv(axes, sub(add(p, mul_mv(R, load3(geometry.bounds, g, 0))), frame[1]))
-    half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
-                        load3(geometry.bounds, g, 3), mul_mm(axes, R))
+    half = half_extents(
+        geometry.shape[g],
+        load3(geometry.size, g, 0),
+        load3(geometry.bounds, g, 3),
+        mul_mm(axes, R),
+    )
     half = add(half, (limit, limit, limit))
     return sub(centre, half), add(centre, half)
 
@@ -108,10 +112,18 @@ def triangle_box(x0, x1, x2, frame, limit):
     """Return the corners of a triangle's bounding box in a frame, enlarged by `limit`."""
     R, p = frame
     a, b, c = mul_tv(R, sub(x0, p)), mul_tv(R, sub(x1, p)), mul_tv(R, sub(x2, p))
-    return ((min(a[0], b[0], c[0]) - limit, min(a[1], b[1], c[1]) - limit,
-             min(a[2], b[2], c[2]) - limit),
-            (max(a[0], b[0], c[0]) + limit, max(a[1], b[1], c[1]) + limit,
-             max(a[2], b[2], c[2]) + limit))
+    return (
+        (
+            min(a[0], b[0], c[0]) - limit,
+            min(a[1], b[1], c[1]) - limit,
+            min(a[2], b[2], c[2]) - limit,
+        ),
+        (
+            max(a[0], b[0], c[0]) + limit,
+            max(a[1], b[1], c[1]) + limit,
+            max(a[2], b[2], c[2]) + limit,
+        ),
+    )
 
 
 @kernel
@@ -119,8 +131,10 @@ def is_outer(geometry, a, b):
     """Return whether geometry a of a pair is treated as the surface, and b as the other shape."""
     if geometry.shape[a] != geometry.shape[b]:
         return geometry.shape[a] > geometry.shape[b]
-    return (geometry.triangle_range[a, 1] - geometry.triangle_range[a, 0]
-            > geometry.triangle_range[b, 1] - geometry.triangle_range[b, 0])
+    return (
+        geometry.triangle_range[a, 1] - geometry.triangle_range[a, 0]
+        > geometry.triangle_range[b, 1] - geometry.triangle_range[b, 0]
+    )
 
 
 @subroutine

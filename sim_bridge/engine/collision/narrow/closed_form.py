@@ -177,13 +177,29 @@ def touch_capsules(size, p, z, other_size, w, limit, origin, sign, points_out):
             between = norm(x)
             if is_between and between - margin <= limit:
                 m = scale(1.0 / between, x) if between > 0.0 else n
-                store_point(count, end, sub(add(p, scale(s_end, z)), scale(size[0], m)), m,
-                            between - margin, origin, sign, points_out)
+                store_point(
+                    count,
+                    end,
+                    sub(add(p, scale(s_end, z)), scale(size[0], m)),
+                    m,
+                    between - margin,
+                    origin,
+                    sign,
+                    points_out,
+                )
                 nearest_end = min(nearest_end, between)
                 count += 1
     if distance < nearest_end - _SAME * margin:
-        store_point(count, 4, sub(add(p, scale(s, z)), scale(size[0], n)), n, distance - margin,
-                    origin, sign, points_out)
+        store_point(
+            count,
+            4,
+            sub(add(p, scale(s, z)), scale(size[0], n)),
+            n,
+            distance - margin,
+            origin,
+            sign,
+            points_out,
+        )
         count += 1
     return count
 
@@ -216,8 +232,9 @@ def touch_boxes(scratch, low, high, limit, origin, sign, points_out):
     else:
         slope_low = lay_box(size, R, p, down, axes, FACE_A, polygon)
         extent = common_size(4, 4, polygon)
-        found = meet_polygons(FACE_A, 4, slope_low, FACE_B, 4, slope, (False, extent, limit, WIDE),
-                              polygon)
+        found = meet_polygons(
+            FACE_A, 4, slope_low, FACE_B, 4, slope, (False, extent, limit, WIDE), polygon
+        )
     count = store_points(found, axes, origin, scratch, points_out)
     store_normal(count, scale(sign, n), points_out)
     return count

@@ -23,15 +23,17 @@ def measure_shapes(geometry, scratch, shape_a, shape_b, reach):
     """
     margin_a, margin_b = margin_of(shape_a), margin_of(shape_b)
     margin = margin_a + margin_b
-    outcome, count, distance, n, extent, hint_a, hint_b = gjk(geometry, shape_a, shape_b,
-                                                              reach + margin, scratch.expand_point)
+    outcome, count, distance, n, extent, hint_a, hint_b = gjk(
+        geometry, shape_a, shape_b, reach + margin, scratch.expand_point
+    )
     if outcome == FAR:
         return distance - margin, shape_a[3], shape_b[3], n
     if outcome == APART:
         a = weigh_points(count, scratch.expand_point)
     else:
-        distance, n, a = penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a,
-                                   hint_b)
+        distance, n, a = penetrate(
+            geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
+        )
     n, distance = refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n)
     a, b = _settle(geometry, shape_a, shape_b, hint_a, hint_b, n, distance, a)
     return (distance - margin, sub(a, scale(margin_a, n)), add(b, scale(margin_b, n)), n)

@@ -162,8 +162,9 @@ def _nearest_on_tetrahedron(p0, p1, p2, p3):
     """Return the weights of the four corners, and the point nearest to the origin."""
     least = math.inf
     weights, nearest = (0.25, 0.25, 0.25, 0.25), ZERO
-    for face, (p, q, r, opposite) in enumerate((
-            (p0, p1, p2, p3), (p0, p1, p3, p2), (p0, p2, p3, p1), (p1, p2, p3, p0))):
+    for face, (p, q, r, opposite) in enumerate(
+        ((p0, p1, p2, p3), (p0, p1, p3, p2), (p0, p2, p3, p1), (p1, p2, p3, p0))
+    ):
         if _lies_beyond(p, q, r, opposite):
             (s, t, u), x = nearest_on_triangle(p, q, r)
             if dot(x, x) < least:

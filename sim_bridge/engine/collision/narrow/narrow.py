@@ -36,24 +36,54 @@ def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
     count = 0
     if kind_low == PLANE:
         n = column(R, 2)
-        count = collide_with_plane(geometry, scratch, shape_of(geometry, high, pose_high, origin),
-                                   n, dot(n, p), limit, origin, points_out)
+        count = collide_with_plane(
+            geometry,
+            scratch,
+            shape_of(geometry, high, pose_high, origin),
+            n,
+            dot(n, p),
+            limit,
+            origin,
+            points_out,
+        )
         store_normal(count, scale(-sign, n), points_out)
     elif kind_low == SPHERE:
         if kind_high == SPHERE:
             count = touch_balls(
-                size[0], p, geometry.size[high, 0], limit, origin, sign, points_out)
+                size[0], p, geometry.size[high, 0], limit, origin, sign, points_out
+            )
         else:
-            count = touch_ball(size[0], p, shape_of(geometry, high, pose_high, origin), limit,
-                               origin, sign, points_out)
+            count = touch_ball(
+                size[0],
+                p,
+                shape_of(geometry, high, pose_high, origin),
+                limit,
+                origin,
+                sign,
+                points_out,
+            )
     elif kind_high == CAPSULE:  # the low one is CAPSULE, too
         count = touch_capsules(
-            size, p, column(R, 2), load3(geometry.size, high, 0), column(pose_high[0], 2),
-            limit, origin, sign, points_out)
+            size,
+            p,
+            column(R, 2),
+            load3(geometry.size, high, 0),
+            column(pose_high[0], 2),
+            limit,
+            origin,
+            sign,
+            points_out,
+        )
     else:  # a CAPSULE or BOX and a BOX
         count = touch_boxes(
-            scratch, shape_of(geometry, low, pose_low, origin),
-            shape_of(geometry, high, pose_high, origin), limit, origin, sign, points_out)
+            scratch,
+            shape_of(geometry, low, pose_low, origin),
+            shape_of(geometry, high, pose_high, origin),
+            limit,
+            origin,
+            sign,
+            points_out,
+        )
     return count
 
 
@@ -70,8 +100,9 @@ def collide_pair(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
     gap, nearest, _, n = measure_shapes(geometry, scratch, shape_a, shape_b, limit)
     if gap > limit:
         return 0
-    count = clip_faces(geometry, scratch, shape_a, shape_b, n, limit, (gap, nearest), origin,
-                       points_out)
+    count = clip_faces(
+        geometry, scratch, shape_a, shape_b, n, limit, (gap, nearest), origin, points_out
+    )
     store_normal(count, n, points_out)
     return count
 
@@ -88,8 +119,12 @@ def distance(geometry, scratch, a, b, pose_a, pose_b):
     if geometry.shape[a] == PLANE or geometry.shape[b] == PLANE:
         return _plane_distance(geometry, a, b, pose_a, pose_b)
     gap, x, y, n = measure_shapes(
-        geometry, scratch, shape_of(geometry, a, pose_a, origin),
-        shape_of(geometry, b, pose_b, origin), math.inf)
+        geometry,
+        scratch,
+        shape_of(geometry, a, pose_a, origin),
+        shape_of(geometry, b, pose_b, origin),
+        math.inf,
+    )
     return gap, add(origin, x), add(origin, y), n
 
 
@@ -116,8 +151,8 @@ def triangle_distance(geometry, scratch, a, pose_a, triangle):
     """Measure a convex geometry a and a triangle b in the world, as `distance`."""
     t0, t1, t2 = triangle
     gap, x, y, n = measure_shapes(
-        geometry, scratch, shape_of(geometry, a, pose_a, t0), triangle_of(t0, t1, t2, t0),
-        math.inf)
+        geometry, scratch, shape_of(geometry, a, pose_a, t0), triangle_of(t0, t1, t2, t0), math.inf
+    )
     return gap, add(t0, x), add(t0, y), n
 
 
@@ -133,8 +168,12 @@ def column_distance(geometry, scratch, a, pose_a, half, pose_b, low, high):
     origin = add(pose_b[1], mul_mv(pose_b[0], (0.0, 0.0, 0.5 * (low[2] + high[2]))))
     length = half[0] + half[1] + (high[0] - low[0]) + (high[1] - low[1]) + (high[2] - low[2])
     gap, x, y, n = measure_shapes(
-        geometry, scratch, shape_of(geometry, a, pose_a, origin),
-        (BOX, (half[0], half[1], length), pose_b[0], ZERO, 0, 0, 0, 0), math.inf)
+        geometry,
+        scratch,
+        shape_of(geometry, a, pose_a, origin),
+        (BOX, (half[0], half[1], length), pose_b[0], ZERO, 0, 0, 0, 0),
+        math.inf,
+    )
     return gap, add(origin, x), add(origin, y), n
 
 
@@ -149,8 +188,16 @@ def triangle_contacts(geometry, scratch, a, pose_a, triangle, n, limit, points_o
     """
     t0, t1, t2 = triangle
     return clip_faces(
-        geometry, scratch, shape_of(geometry, a, pose_a, t0), triangle_of(t0, t1, t2, t0), n,
-        limit, (math.inf, n), t0, points_out)
+        geometry,
+        scratch,
+        shape_of(geometry, a, pose_a, t0),
+        triangle_of(t0, t1, t2, t0),
+        n,
+        limit,
+        (math.inf, n),
+        t0,
+        points_out,
+    )
 
 
 @subroutine
@@ -159,7 +206,8 @@ def triangles_distance(geometry, scratch, first, second):
     s0, s1, s2 = first
     t0, t1, t2 = second
     gap, x, y, n = measure_shapes(
-        geometry, scratch, triangle_of(s0, s1, s2, t0), triangle_of(t0, t1, t2, t0), math.inf)
+        geometry, scratch, triangle_of(s0, s1, s2, t0), triangle_of(t0, t1, t2, t0), math.inf
+    )
     return gap, add(t0, x), add(t0, y), n
 
 
@@ -169,5 +217,13 @@ def triangles_contacts(geometry, scratch, first, second, n, limit, points_out):
     s0, s1, s2 = first
     t0, t1, t2 = second
     return clip_faces(
-        geometry, scratch, triangle_of(s0, s1, s2, t0), triangle_of(t0, t1, t2, t0), n, limit,
-        (math.inf, n), t0, points_out)
+        geometry,
+        scratch,
+        triangle_of(s0, s1, s2, t0),
+        triangle_of(t0, t1, t2, t0),
+        n,
+        limit,
+        (math.inf, n),
+        t0,
+        points_out,
+    )

@@ -21,8 +21,11 @@ def from_box(half, x):
     distance = math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
     if distance > 0.0:
         s = 1.0 / distance
-        return distance, (math.copysign(s * e[0], x[0]), math.copysign(s * e[1], x[1]),
-                          math.copysign(s * e[2], x[2]))
+        return distance, (
+            math.copysign(s * e[0], x[0]),
+            math.copysign(s * e[1], x[1]),
+            math.copysign(s * e[2], x[2]),
+        )
     if q[0] >= q[1] and q[0] >= q[2]:
         return q[0], (math.copysign(1.0, x[0]), 0.0, 0.0)
     if q[1] >= q[2]:

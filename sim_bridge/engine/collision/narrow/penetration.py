@@ -46,8 +46,9 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
     the cores only touch.
     """
     points, planes, faces_of = scratch.expand_point, scratch.expand_plane, scratch.expand_face
-    count, extent, flat_normal = _make_tetrahedron(geometry, shape_a, shape_b, count, extent,
-                                                   hint_a, hint_b, points)
+    count, extent, flat_normal = _make_tetrahedron(
+        geometry, shape_a, shape_b, count, extent, hint_a, hint_b, points
+    )
     if count < 4:
         # flat differences have a surface on both sides of their plane
         here, a, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, flat_normal)
@@ -80,8 +81,7 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
         store3(points, count, 0, sub(a, b))
         store3(points, count, 3, a)
         count += 1
-        grown = _grow(
-            count - 1, nearest, faces, _COPLANAR * extent, points, planes, faces_of)
+        grown = _grow(count - 1, nearest, faces, _COPLANAR * extent, points, planes, faces_of)
         if grown == 0:
             break
         faces = grown
@@ -93,8 +93,10 @@ def _point_on_face(f, face, point):
     """Return the point of a that corresponds to the face's point nearest to the origin."""
     i, j, k = load3(face, f, _CORNER)
     (r, s, t), _ = nearest_on_triangle(load3(point, i, 0), load3(point, j, 0), load3(point, k, 0))
-    return add(scale(r, load3(point, i, 3)),
-               add(scale(s, load3(point, j, 3)), scale(t, load3(point, k, 3))))
+    return add(
+        scale(r, load3(point, i, 3)),
+        add(scale(s, load3(point, j, 3)), scale(t, load3(point, k, 3))),
+    )
 
 
 @subroutine
@@ -107,8 +109,12 @@ def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b,
     """
     # a tetrahedron without volume is a triangle, a triangle without area a segment
     if count == 4:
-        p, q, r, s = (load3(point_inout, 0, 0), load3(point_inout, 1, 0),
-                      load3(point_inout, 2, 0), load3(point_inout, 3, 0))
+        p, q, r, s = (
+            load3(point_inout, 0, 0),
+            load3(point_inout, 1, 0),
+            load3(point_inout, 2, 0),
+            load3(point_inout, 3, 0),
+        )
         n = cross(sub(q, p), sub(r, p))
         if abs(dot(n, sub(s, p))) <= _FLAT * extent * norm(n):
             count = 3
@@ -143,8 +149,9 @@ def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b,
             direction = (normal, u, v)[attempt // 2]
             if attempt % 2 == 1:
                 direction = scale(-1.0, direction)
-            _, a, b, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b,
-                                                 direction)
+            _, a, b, hint_a, hint_b = separation(
+                geometry, shape_a, shape_b, hint_a, hint_b, direction
+            )
             w = sub(a, b)
             extent = max(extent, norm(w))
             off = abs(dot(direction, sub(w, p)))
@@ -183,8 +190,9 @@ def _open_tetrahedron(point_inout, plane_out, face_out):
             kept = point_inout[1, column]
             point_inout[1, column] = point_inout[2, column]
             point_inout[2, column] = kept
-    for f, (i, j, k, x, y, z) in enumerate((
-            (0, 1, 2, 1, 2, 3), (0, 3, 1, 3, 2, 0), (1, 3, 2, 1, 3, 0), (0, 2, 3, 0, 2, 1))):
+    for f, (i, j, k, x, y, z) in enumerate(
+        ((0, 1, 2, 1, 2, 3), (0, 3, 1, 3, 2, 0), (1, 3, 2, 1, 3, 0), (0, 2, 3, 0, 2, 1))
+    ):
         _write_face(f, i, j, k, point_inout, plane_out, face_out)
         store3(face_out, f, _ACROSS, (x, y, z))
 

@@ -30,10 +30,14 @@ def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, point
         if height - abs(dx) - abs(dy) - abs(dz) > limit:
             return 0
         for corner in range(8):
-            spot = (size[0] if corner & 1 else -size[0], size[1] if corner & 2 else -size[1],
-                    size[2] if corner & 4 else -size[2])
-            count = _put(count, corner, spot, height - dot(c, spot), shape, n, limit, origin,
-                         points_out)
+            spot = (
+                size[0] if corner & 1 else -size[0],
+                size[1] if corner & 2 else -size[1],
+                size[2] if corner & 4 else -size[2],
+            )
+            count = _put(
+                count, corner, spot, height - dot(c, spot), shape, n, limit, origin, points_out
+            )
     elif kind == CAPSULE:
         for end in range(2):
             z = size[1] if end else -size[1]
@@ -56,20 +60,39 @@ def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, point
                     # the anchors at x, y, -x and -y
                     side = r if k < 3 else -r
                     spot = (side, 0.0, z) if k % 2 == 1 else (0.0, side, z)
-                count = _put(count, 8 * cap + k, spot, height - dot(c, spot), shape, n, limit,
-                             origin, points_out)
+                count = _put(
+                    count,
+                    8 * cap + k,
+                    spot,
+                    height - dot(c, spot),
+                    shape,
+                    n,
+                    limit,
+                    origin,
+                    points_out,
+                )
         if caps == 1:
             spot = (0.0, 0.0, size[1])
-            count = _put(count, 8, spot, height - dot(c, spot), shape, n, limit, origin,
-                         points_out)
+            count = _put(
+                count, 8, spot, height - dot(c, spot), shape, n, limit, origin, points_out
+            )
     elif kind == HULL:
         count = _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out)
     else:  # SPHERE, ELLIPSOID
         lowest, _ = support(geometry, shape, shape[4], (-n[0], -n[1], -n[2]))
         if kind == SPHERE:
             lowest = sub(lowest, scale(size[0], n))
-        count = _put(0, 0, mul_tv(R, sub(lowest, p)), dot(n, lowest) - offset, shape, n, limit,
-                     origin, points_out)
+        count = _put(
+            0,
+            0,
+            mul_tv(R, sub(lowest, p)),
+            dot(n, lowest) - offset,
+            shape,
+            n,
+            limit,
+            origin,
+            points_out,
+        )
     return count
 
 
@@ -97,12 +120,30 @@ def _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out):
     if dot(n, lowest) - offset > limit:
         return 0
     # the lowest first, so that there is always room for it
-    found = note(0, dot(t, lowest), dot(s, lowest), dot(n, lowest), offset, limit, 0.0,
-                 4 * (row - shape[4]), scratch.polygon)
+    found = note(
+        0,
+        dot(t, lowest),
+        dot(s, lowest),
+        dot(n, lowest),
+        offset,
+        limit,
+        0.0,
+        4 * (row - shape[4]),
+        scratch.polygon,
+    )
     for k in range(shape[4], shape[5]):
         if k == row or found == MAX_FOUND:
             continue
         x = add(p, mul_mv(R, load3(geometry.vertex, k, 0)))
-        found = note(found, dot(t, x), dot(s, x), dot(n, x), offset, limit, 0.0,
-                     4 * (k - shape[4]), scratch.polygon)
+        found = note(
+            found,
+            dot(t, x),
+            dot(s, x),
+            dot(n, x),
+            offset,
+            limit,
+            0.0,
+            4 * (k - shape[4]),
+            scratch.polygon,
+        )
     return store_points(found, (t, s, n), origin, scratch, points_out)

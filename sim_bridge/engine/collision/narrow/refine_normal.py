@@ -230,8 +230,9 @@ def _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n):
             step = dot(w, t) / bend
             if not (bend > 0.0 and abs(step) < 0.1):
                 break
-            n = add(scale(c, e), scale(rho, add(scale(math.cos(step), u),
-                                                scale(math.sin(step), t))))
+            n = add(
+                scale(c, e), scale(rho, add(scale(math.cos(step), u), scale(math.sin(step), t)))
+            )
         else:
             s = perpendicular(n)
             t = cross(n, s)
@@ -271,8 +272,12 @@ def _curve(shape, m, s, t):
         if r == 0.0 or radial == 0.0:
             return 0.0
         ls, lt = mul_tv(R, s), mul_tv(R, t)
-        return (r / (radial * radial * radial)
-                * (c[0] * ls[1] - c[1] * ls[0]) * (c[0] * lt[1] - c[1] * lt[0]))
+        return (
+            r
+            / (radial * radial * radial)
+            * (c[0] * ls[1] - c[1] * ls[0])
+            * (c[0] * lt[1] - c[1] * lt[0])
+        )
     if kind == ELLIPSOID:
         c, ls, lt = mul_tv(R, m), mul_tv(R, s), mul_tv(R, t)
         y = (size[0] * c[0], size[1] * c[1], size[2] * c[2])

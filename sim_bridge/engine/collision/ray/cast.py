@@ -39,9 +39,18 @@ FARTHEST = 1e100
 
 @entry
 def cast_nearest(
-    table: Table, start: FloatMatrix, end: FloatMatrix, allowed: IntVector, options: int,
-    kept_inout: IntVector, place_inout: FloatVector, struck_out: IntVector, point_out: FloatMatrix,
-    normal_out: FloatMatrix, distance_out: FloatVector, depth_out: FloatVector
+    table: Table,
+    start: FloatMatrix,
+    end: FloatMatrix,
+    allowed: IntVector,
+    options: int,
+    kept_inout: IntVector,
+    place_inout: FloatVector,
+    struck_out: IntVector,
+    point_out: FloatMatrix,
+    normal_out: FloatMatrix,
+    distance_out: FloatVector,
+    depth_out: FloatVector,
 ):
     """
     Find the nearest geometry on each segment.
@@ -73,8 +82,14 @@ def cast_nearest(
 
 @entry
 def cast_all(
-    table: Table, segment: FloatMatrix, allowed: IntVector, options: int, kept_inout: IntVector,
-    place_inout: FloatVector, struck_out: IntMatrix, hit_out: FloatMatrix
+    table: Table,
+    segment: FloatMatrix,
+    allowed: IntVector,
+    options: int,
+    kept_inout: IntVector,
+    place_inout: FloatVector,
+    struck_out: IntMatrix,
+    hit_out: FloatMatrix,
 ):
     """
     Find all geometries on each segment, each where the segment first crosses its surface.
@@ -88,8 +103,9 @@ def cast_all(
     total = 0
     for row in range(segment.shape[0]):
         start, way = load3(segment, row, 0), load3(segment, row, 3)
-        total = every(geometry, scratch, scene, start, way, allowed, options, row, total,
-                      struck_out, hit_out)
+        total = every(
+            geometry, scratch, scene, start, way, allowed, options, row, total, struck_out, hit_out
+        )
     return total
 
 
@@ -100,8 +116,9 @@ def are_near(point):
     for row in range(point.shape[0]):
         x, y, z = load3(point, row, 0)
         # without a branch for each; also of what is no number
-        far += int(not abs(x) <= FARTHEST) | int(not abs(y) <= FARTHEST) | int(
-            not abs(z) <= FARTHEST)
+        far += (
+            int(not abs(x) <= FARTHEST) | int(not abs(y) <= FARTHEST) | int(not abs(z) <= FARTHEST)
+        )
     return far == 0
 
 
@@ -132,8 +149,7 @@ def plant_changed(table, kept_inout, place_inout):
             place_inout[FIRST_Q + k] = state.q[k]
         for body in range(model.parent.shape[0]):
             place_body(model, state.q, ws, body)
-        endless, top, groups, size = plant(
-            world.geometry(table), ws.pose, world.collision(table))
+        endless, top, groups, size = plant(world.geometry(table), ws.pose, world.collision(table))
         kept_inout[IS_PLANTED], kept_inout[ENDLESS] = 1, endless
         kept_inout[TOP], kept_inout[GROUPS] = top, groups
         place_inout[SIZE] = size
@@ -188,7 +204,8 @@ def nearest(geometry, scratch, scene, start, way, allowed, options):
         other = scratch.order[at]
         if may_be_hit(geometry, other, allowed, options):
             t, its_face = strike(
-                geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
+                geometry, other, geometry_pose(scratch, other), start, way, share, is_culled
+            )
             if is_nearer(t, other, share, g):
                 g, share, face = other, t, its_face
     slabs = slabs_of(start, way, size)
@@ -200,7 +217,8 @@ def nearest(geometry, scratch, scene, start, way, allowed, options):
         other = scratch.order[at]
         if may_be_hit(geometry, other, allowed, options):
             t, its_face = strike(
-                geometry, other, geometry_pose(scratch, other), start, way, share, is_culled)
+                geometry, other, geometry_pose(scratch, other), start, way, share, is_culled
+            )
             if is_nearer(t, other, share, g):
                 g, share, face = other, t, its_face
 
@@ -212,36 +230,55 @@ def is_nearer(t, other, share, g):
 
 
 @subroutine
-def every(
-    geometry, scratch, scene, start, way, allowed, options, row, total, struck_out, hit_out
-):
+def every(geometry, scratch, scene, start, way, allowed, options, row, total, struck_out, hit_out):
     """Append all geometries on a segment; return the new total."""
     endless, top, groups, size = scene
     square = dot(way, way)
     if not 0.0 < square < math.inf:
         return total
     for at in range(endless, geometry.body.shape[0]):
-        total = append(geometry, scratch, scratch.order[at], start, way, allowed, options, row,
-                       total, struck_out, hit_out)
+        total = append(
+            geometry,
+            scratch,
+            scratch.order[at],
+            start,
+            way,
+            allowed,
+            options,
+            row,
+            total,
+            struck_out,
+            hit_out,
+        )
     slabs = slabs_of(start, way, size)
     group, level = 0, top + 1
     while True:
         at, group, level = next_item(scratch, top, groups, slabs, 1.0, group, level)
         if at < 0:
             return total
-        total = append(geometry, scratch, scratch.order[at], start, way, allowed, options, row,
-                       total, struck_out, hit_out)
+        total = append(
+            geometry,
+            scratch,
+            scratch.order[at],
+            start,
+            way,
+            allowed,
+            options,
+            row,
+            total,
+            struck_out,
+            hit_out,
+        )
 
 
 @kernel
-def append(
-    geometry, scratch, g, start, way, allowed, options, row, total, struck_out, hit_out
-):
+def append(geometry, scratch, g, start, way, allowed, options, row, total, struck_out, hit_out):
     """Append a geometry if it is on a segment; return the new total."""
     if not may_be_hit(geometry, g, allowed, options):
         return total
     share, face = strike(
-        geometry, g, geometry_pose(scratch, g), start, way, 1.0, options & CULLED != 0)
+        geometry, g, geometry_pose(scratch, g), start, way, 1.0, options & CULLED != 0
+    )
     if share > 1.0:
         return total
     if total < struck_out.shape[0]:

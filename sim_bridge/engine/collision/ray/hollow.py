@@ -50,6 +50,7 @@ def hollow_normal(geometry, g, face, x):
     """Return the outward unit normal of a hollow shape at a point of a face, own frame."""
     size = load3(geometry.size, g, 0)
     if face == BORE:
-        return scale(-1.0, tapered_normal(
-            geometry.bore[g, 0], size[1], geometry.bore[g, 1], SIDE, x))
+        return scale(
+            -1.0, tapered_normal(geometry.bore[g, 0], size[1], geometry.bore[g, 1], SIDE, x)
+        )
     return tapered_normal(size[0], size[1], size[2], face, x)

@@ -162,14 +162,28 @@ def _enter(box, at, level, slabs, high, entry_out):
     near = (at + LANES * i, at + LANES * j, at + LANES * k)
     far = (at + LANES * (3 - i), at + LANES * (5 - j), at + LANES * (7 - k))
     line = (inverse, begin, end, high)
-    t = (_lane_entry(box, near, far, 0, line), _lane_entry(box, near, far, 1, line),
-         _lane_entry(box, near, far, 2, line), _lane_entry(box, near, far, 3, line),
-         _lane_entry(box, near, far, 4, line), _lane_entry(box, near, far, 5, line),
-         _lane_entry(box, near, far, 6, line), _lane_entry(box, near, far, 7, line))
+    t = (
+        _lane_entry(box, near, far, 0, line),
+        _lane_entry(box, near, far, 1, line),
+        _lane_entry(box, near, far, 2, line),
+        _lane_entry(box, near, far, 3, line),
+        _lane_entry(box, near, far, 4, line),
+        _lane_entry(box, near, far, 5, line),
+        _lane_entry(box, near, far, 6, line),
+        _lane_entry(box, near, far, 7, line),
+    )
     for lane in range(LANES):
         entry_out[LANES * level + lane] = t[lane]
-    return ((t[0] < math.inf) | (t[1] < math.inf) | (t[2] < math.inf) | (t[3] < math.inf)
-            | (t[4] < math.inf) | (t[5] < math.inf) | (t[6] < math.inf) | (t[7] < math.inf))
+    return (
+        (t[0] < math.inf)
+        | (t[1] < math.inf)
+        | (t[2] < math.inf)
+        | (t[3] < math.inf)
+        | (t[4] < math.inf)
+        | (t[5] < math.inf)
+        | (t[6] < math.inf)
+        | (t[7] < math.inf)
+    )
 
 
 @kernel
@@ -178,7 +192,12 @@ def _lane_entry(box, near, far, lane, line):
     return slab_entry(
         (box[near[0] + lane], box[near[1] + lane], box[near[2] + lane]),
         (box[far[0] + lane], box[far[1] + lane], box[far[2] + lane]),
-        inverse, begin, end, 0.0, high)
+        inverse,
+        begin,
+        end,
+        0.0,
+        high,
+    )
 
 
 @kernel

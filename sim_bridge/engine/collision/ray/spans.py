@@ -52,8 +52,7 @@ def convex_normal(geometry, g, face, x):
     shape, size = geometry.shape[g], load3(geometry.size, g, 0)
     if shape == BOX:
         sign, axis = 2.0 * (face & 1) - 1.0, face >> 1
-        return (sign if axis == 0 else 0.0, sign if axis == 1 else 0.0,
-                sign if axis == 2 else 0.0)
+        return (sign if axis == 0 else 0.0, sign if axis == 1 else 0.0, sign if axis == 2 else 0.0)
     if shape == SPHERE:
         n = x
     elif shape == CAPSULE:

@@ -73,8 +73,11 @@ def _triangle_crossing(x0, x1, x2, o, d, dd, across, is_culled):
 @kernel
 def _mesh_crossing(geometry, g, o, d, dd, low, high, is_culled):
     root, depth = geometry.tree[g, 0], geometry.tree[g, 1]
-    size = geometry.radius[g] + abs(geometry.bounds[g, 0]) + (
-        abs(geometry.bounds[g, 1]) + abs(geometry.bounds[g, 2]))
+    size = (
+        geometry.radius[g]
+        + abs(geometry.bounds[g, 0])
+        + (abs(geometry.bounds[g, 1]) + abs(geometry.bounds[g, 2]))
+    )
     slabs, across = slabs_of(o, d, size), _axes_across(d, dd)
     best, nearest = math.inf, 0
     node, trail = next_leaf(geometry.tree_box, root, depth, slabs, low, high, -1, 0)
@@ -85,8 +88,7 @@ def _mesh_crossing(geometry, g, o, d, dd, low, high, is_culled):
             t = _triangle_crossing(x0, x1, x2, o, d, dd, across, is_culled)
             if low <= t <= high and t < best:
                 best, nearest, high = t, k, t
-        node, trail = next_leaf(
-            geometry.tree_box, root, depth, slabs, low, high, node, trail)
+        node, trail = next_leaf(geometry.tree_box, root, depth, slabs, low, high, node, trail)
     return best, nearest
 
 
@@ -112,8 +114,7 @@ def _field_crossing(geometry, g, o, d, dd, low, high, is_culled):
     first, last = _cells_between(at[along], rate[along], low, high, cells[along])
     for k in range(last - first + 1):
         strip = first + k if rate[along] > 0.0 else last - k
-        begin, end = _within(
-            at[along], rate[along], float(strip), strip + 1.0, low, high)
+        begin, end = _within(at[along], rate[along], float(strip), strip + 1.0, low, high)
         begin, end = max(low, begin), min(high, end)
         near, far = _cells_between(at[aside], rate[aside], begin, end, cells[aside])
         under, over = o[2] + begin * d[2], o[2] + end * d[2]

@@ -27,9 +27,12 @@ def slabs_of(o, d, size):
     pad = _PAD * (abs(o[0]) + abs(o[1]) + abs(o[2]) + size)
     x, y, z = _inverse(d[0]), _inverse(d[1]), _inverse(d[2])
     near = (0 if x > 0.0 else 3, 1 if y > 0.0 else 4, 2 if z > 0.0 else 5)
-    return (near, (x, y, z),
-            (-o[0] * x - pad * abs(x), -o[1] * y - pad * abs(y), -o[2] * z - pad * abs(z)),
-            (-o[0] * x + pad * abs(x), -o[1] * y + pad * abs(y), -o[2] * z + pad * abs(z)))
+    return (
+        near,
+        (x, y, z),
+        (-o[0] * x - pad * abs(x), -o[1] * y - pad * abs(y), -o[2] * z - pad * abs(z)),
+        (-o[0] * x + pad * abs(x), -o[1] * y + pad * abs(y), -o[2] * z + pad * abs(z)),
+    )
 
 
 @kernel
@@ -41,19 +44,29 @@ def _inverse(rate):
 def box_entry(box, row, slabs, low, high):
     """Return where a line comes into a box, from low to high; infinite where it does not."""
     (i, j, k), inverse, begin, end = slabs
-    return slab_entry((box[row, i], box[row, j], box[row, k]),
-                      (box[row, 3 - i], box[row, 5 - j], box[row, 7 - k]),
-                      inverse, begin, end, low, high)
+    return slab_entry(
+        (box[row, i], box[row, j], box[row, k]),
+        (box[row, 3 - i], box[row, 5 - j], box[row, 7 - k]),
+        inverse,
+        begin,
+        end,
+        low,
+        high,
+    )
 
 
 @kernel
 def slab_entry(near, far, inverse, begin, end, low, high):
     """Return the same of the nearer and the farther sides of a box."""
     # two at a time, so that neither waits for the other
-    first = max(max(low, near[0] * inverse[0] + begin[0]),
-                max(near[1] * inverse[1] + begin[1], near[2] * inverse[2] + begin[2]))
-    last = min(min(high, far[0] * inverse[0] + end[0]),
-               min(far[1] * inverse[1] + end[1], far[2] * inverse[2] + end[2]))
+    first = max(
+        max(low, near[0] * inverse[0] + begin[0]),
+        max(near[1] * inverse[1] + begin[1], near[2] * inverse[2] + begin[2]),
+    )
+    last = min(
+        min(high, far[0] * inverse[0] + end[0]),
+        min(far[1] * inverse[1] + end[1], far[2] * inverse[2] + end[2]),
+    )
     return first if first <= last else math.inf
 
 

@@ -39,9 +39,7 @@ _CATEGORIES = {
 class EntityServices:
     """GetEntities, GetEntitiesStates, GetEntityState, SetEntityState and entity descriptions."""
 
-    def __init__(
-        self, interfaces: Interfaces, entities: Entities, simulator: Simulator
-    ) -> None:
+    def __init__(self, interfaces: Interfaces, entities: Entities, simulator: Simulator) -> None:
         """Prepare."""
         self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
 
@@ -83,10 +81,12 @@ class EntityServices:
         frame = state.header.frame_id
         # before 2.1 all of it was to be set
         sets_pose, sets_twist = (
-            getattr(request, f'set_{what}', True) for what in ('pose', 'twist'))
+            getattr(request, f'set_{what}', True) for what in ('pose', 'twist')
+        )
         try:
             pose = self._entities.pose_in_world(
-                frame, _vector(state.pose.position), _quaternion(state.pose.orientation))
+                frame, _vector(state.pose.position), _quaternion(state.pose.orientation)
+            )
         except InvalidValueError as err:
             if sets_pose:
                 answer(say(response, INVALID_POSE, str(err)))
@@ -94,31 +94,48 @@ class EntityServices:
         twist = self._twist_in_world(frame, state, pose[0] if sets_pose else robot.root_link.p)
         moves = robot.motion != 'static' and robot.blueprint.mount is None
         if sets_twist and not moves and np.any(twist):
-            answer(say(
-                response, OPERATION_FAILED,
-                f'twist = {np.concatenate(twist).tolist()} of {robot.name!r}: expected zero for '
-                'what cannot move by itself'))
+            answer(
+                say(
+                    response,
+                    OPERATION_FAILED,
+                    f'twist = {np.concatenate(twist).tolist()} of {robot.name!r}: expected '
+                    'zero for '
+                    'what cannot move by itself',
+                )
+            )
             return
         self._simulator.move(
-            robot.name, pose if sets_pose else None, twist if sets_twist and moves else None)
+            robot.name, pose if sets_pose else None, twist if sets_twist and moves else None
+        )
         self._simulator.publish_state()
         answer(agree(response))
 
     def _get_info(self, request: Any, response: Any, answer: Answer) -> None:
         robot = self._entities.get(request.entity)
         response.info.category.category = self._category(robot)
-        parts = ', '.join(counted(len(each), thing) for each, thing in (
-            (robot.links, 'link'), (robot.joint_names, 'joint'), (robot.devices(), 'sensor')))
+        parts = ', '.join(
+            counted(len(each), thing)
+            for each, thing in (
+                (robot.links, 'link'),
+                (robot.joint_names, 'joint'),
+                (robot.devices(), 'sensor'),
+            )
+        )
         response.info.description = (
-            f'{robot.motion}, {parts}, {robot.mass:g} kg, from {robot.description.source}')
+            f'{robot.motion}, {parts}, {robot.mass:g} kg, from {robot.description.source}'
+        )
         answer(agree(response))
 
     def _get_bounds(self, request: Any, response: Any, answer: Answer) -> None:
         robot = self._entities.get(request.entity)
         box = box_around(robot)
         fill_bounds(response.bounds, box)
-        answer(agree(response, f'{robot.name!r} has no geometry, or one without end'
-                     if box is None else ''))
+        answer(
+            agree(
+                response,
+                f'{robot.name!r} has no geometry, or one without end' if box is None else '',
+            )
+        )
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -129,9 +146,12 @@ class EntityServices:
         Raises InvalidValueError for another invalid filter.
         """
         if filters.tags.tags:
-            say(response, FEATURE_UNSUPPORTED,
+            say(
+                response,
+                FEATURE_UNSUPPORTED,
                 f'filter tags = {list(filters.tags.tags)}: entities have no tags here; filter by '
-                'name, category or bounds')
+                'name, category or bounds',
+            )
             return None
         # in bounded time, since all robots stand still meanwhile
         by_name = NameFilter(filters.filter)
@@ -141,10 +161,12 @@ class EntityServices:
             inside = {g.link.robot.name for g in world.overlaps(shape, position)}
         categories = {each.category for each in filters.categories}
         return [
-            name for name, robot in world.robots.items()
+            name
+            for name, robot in world.robots.items()
             if by_name.matches(name)
             and (not categories or self._category(robot) in categories)
-            and (inside is None or name in inside)]
+            and (inside is None or name in inside)
+        ]
 
     def _category(self, robot: sb.Robot) -> int:
         is_robot = self._entities.is_robot(robot.name)
@@ -158,8 +180,11 @@ class EntityServices:
         state.header.stamp = unpack_stamp(pack_stamp(self._simulator.time_ns))
         pose, twist, acceleration = state.pose, state.twist, state.acceleration
         for message, vector in (
-            (pose.position, link.p), (twist.linear, link.v), (twist.angular, link.w),
-            (acceleration.linear, link.dv), (acceleration.angular, link.dw),
+            (pose.position, link.p),
+            (twist.linear, link.v),
+            (twist.angular, link.w),
+            (acceleration.linear, link.dv),
+            (acceleration.angular, link.dw),
         ):
             message.x, message.y, message.z = vector.tolist()
         q = pose.orientation
@@ -173,8 +198,10 @@ class EntityServices:
 
         Raises InvalidValueError for values that are not finite, before anything is moved.
         """
-        v, w = (finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3, 'state')
-                for part in ('linear', 'angular'))
+        v, w = (
+            finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3, 'state')
+            for part in ('linear', 'angular')
+        )
         link = self._entities.frame(frame)
         if link is None:
             return v, w
@@ -193,8 +220,11 @@ def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:
     if bounds.type == bounds.TYPE_CONVEX_HULL and len(points) >= 4:
         return sb.ConvexHull(points), np.zeros(3)
     raise InvalidValueError(
-        'points', points.tolist(),
-        'two for a box (1) or a sphere (3), at least four for a convex hull (2)', place)
+        'points',
+        points.tolist(),
+        'two for a box (1) or a sphere (3), at least four for a convex hull (2)',
+        place,
+    )
 
 
 def _vector(message: Any) -> np.ndarray:
@@ -203,4 +233,3 @@ def _vector(message: Any) -> np.ndarray:
 
 def _quaternion(message: Any) -> np.ndarray:
     return np.array([message.x, message.y, message.z, message.w], dtype=float)
-

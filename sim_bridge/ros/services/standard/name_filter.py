@@ -96,7 +96,8 @@ class NameFilter:
         """Return the states after a symbol."""
         if symbol not in self._accepting:
             self._accepting[symbol] = sum(
-                1 << state for state, accepts in enumerate(self._accepts) if accepts(symbol))
+                1 << state for state, accepts in enumerate(self._accepts) if accepts(symbol)
+            )
         accepting = self._accepting[symbol]
         # a match may begin anywhere
         found = (self._reach(states) | self._whole.first) & accepting
@@ -121,8 +122,10 @@ class NameFilter:
         while self._take('|'):
             one = self._sequence()
             whole = _Piece(
-                whole.first | one.first, whole.last | one.last,
-                whole.is_optional or one.is_optional)
+                whole.first | one.first,
+                whole.last | one.last,
+                whole.is_optional or one.is_optional,
+            )
         return whole
 
     def _sequence(self) -> _Piece:
@@ -140,7 +143,8 @@ class NameFilter:
                 if most is None and number == copies - 1:
                     self._connect(one, one)
                 whole = self._joined(
-                    whole, one._replace(is_optional=one.is_optional or number >= least))
+                    whole, one._replace(is_optional=one.is_optional or number >= least)
+                )
             self._at = after
         return whole
 
@@ -181,10 +185,17 @@ class NameFilter:
             if end is not None and end < int(least):
                 raise self._error(f'the bounds {bounds[0]!r}')
         else:
-            found = next((times for symbol, times in (
-                ('*', (0, None)), ('+', (1, None)), ('?', (0, 1))) if self._take(symbol)), None)
+            found = next(
+                (
+                    times
+                    for symbol, times in (('*', (0, None)), ('+', (1, None)), ('?', (0, 1)))
+                    if self._take(symbol)
+                ),
+                None,
+            )
         if self._text[self._at : self._at + 1] in ('*', '+', '?', '{') and (
-                found is not None or self._text[self._at] == '{'):
+            found is not None or self._text[self._at] == '{'
+        ):
             raise self._error('a second repetition, or one that is none of * + ? {m} {m,} {m,n}')
         return found or (1, 1)
 
@@ -230,8 +241,11 @@ class NameFilter:
 
     def _error(self, what: str) -> InvalidValueError:
         return InvalidValueError(
-            'filter', self._text, f'a POSIX extended regular expression, not {what}',
-            f'character {min(self._at, len(self._text))}')
+            'filter',
+            self._text,
+            f'a POSIX extended regular expression, not {what}',
+            f'character {min(self._at, len(self._text))}',
+        )
 
     # --- building --------------------------------------------------------------------------------
 
@@ -246,7 +260,8 @@ class NameFilter:
         return _Piece(
             one.first | (other.first if one.is_optional else 0),
             other.last | (one.last if other.is_optional else 0),
-            one.is_optional and other.is_optional)
+            one.is_optional and other.is_optional,
+        )
 
     def _connect(self, one: _Piece, other: _Piece) -> None:
         for state in _bits(one.last):

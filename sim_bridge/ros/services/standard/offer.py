@@ -36,8 +36,11 @@ FEATURES = {
     'GetEntityInfo': ('ENTITY_INFO_GETTING',),
     'GetEntityBounds': ('ENTITY_BOUNDS',),
     'ResetSimulation': (
-        'SIMULATION_RESET', 'SIMULATION_RESET_TIME', 'SIMULATION_RESET_STATE',
-        'SIMULATION_RESET_SPAWNED'),
+        'SIMULATION_RESET',
+        'SIMULATION_RESET_TIME',
+        'SIMULATION_RESET_STATE',
+        'SIMULATION_RESET_SPAWNED',
+    ),
     'GetSimulationState': ('SIMULATION_STATE_GETTING',),
     'SetSimulationState': ('SIMULATION_STATE_SETTING', 'SIMULATION_STATE_PAUSE'),
     'StepSimulation': ('STEP_SIMULATION_SINGLE', 'STEP_SIMULATION_MULTIPLE'),
@@ -75,7 +78,8 @@ def offer_standard_services(
     if interfaces is None:
         node.get_logger().info(
             'optional: no services of simulation_interfaces, since '
-            + absence('simulation_interfaces'))
+            + absence('simulation_interfaces')
+        )
         return
     for kind, handler in handlers_of(interfaces, control, entities, simulator).items():
         for name in names_of(kind):
@@ -83,21 +87,26 @@ def offer_standard_services(
     if hasattr(interfaces.action, STEPPING):
         for name in names_of(STEPPING):
             SteppingAction(
-                node, getattr(interfaces.action, STEPPING), name, services, control, calls)
+                node, getattr(interfaces.action, STEPPING), name, services, control, calls
+            )
 
 
 def _tell_features(interfaces: Interfaces, names: list[str]) -> Handler:
     known = interfaces.msg.SimulatorFeatures
     features = sorted(
         getattr(known, feature)
-        for name in names for feature in FEATURES[name] if hasattr(known, feature))
+        for name in names
+        for feature in FEATURES[name]
+        if hasattr(known, feature)
+    )
 
     def tell(request: Any, response: Any, answer: Answer) -> None:
         response.features.features = features
         response.features.spawn_formats = list(SPAWN_FORMATS)
         response.features.custom_info = (
             f'sim_bridge {__version__}; services are named after their types, in the namespace of '
-            'the node and below the node; a reset of the time sets /clock back')
+            'the node and below the node; a reset of the time sets /clock back'
+        )
         answer(response)
 
     return tell

@@ -57,13 +57,16 @@ class SimulationServices:
         phases = {state: phase for phase, state in self._states.items()}
         if wanted not in phases:
             raise InvalidValueError(
-                'state', wanted, ', '.join(
-                    f'{state} ({phase.value})' for state, phase in phases.items())
-                + f' or {self._quitting} (quitting)')
+                'state',
+                wanted,
+                ', '.join(f'{state} ({phase.value})' for state, phase in phases.items())
+                + f' or {self._quitting} (quitting)',
+            )
         phase = phases[wanted]
         if phase is control.phase:
-            answer(say(
-                response, ALREADY_IN_TARGET_STATE, f'the simulation is {phase.value} already'))
+            answer(
+                say(response, ALREADY_IN_TARGET_STATE, f'the simulation is {phase.value} already')
+            )
             return
         change = {
             Phase.STOPPED: control.stop,
@@ -91,10 +94,14 @@ class SimulationServices:
         if given in (_SCOPE_DEFAULT, _SCOPE_ALL):
             given = Scope.ALL.value
         if given & ~Scope.ALL.value:
-            answer(say(
-                response, FEATURE_UNSUPPORTED,
-                f'scope = {given}: expected 0 or 255 for all, or a sum of 1 (time), 2 (state) '
-                'and 4 (spawned)'))
+            answer(
+                say(
+                    response,
+                    FEATURE_UNSUPPORTED,
+                    f'scope = {given}: expected 0 or 255 for all, or a sum of 1 (time), 2 (state) '
+                    'and 4 (spawned)',
+                )
+            )
             return
         # to the standard, time that begins again is /clock
         self._control.reset(Scope(given), bool(given & Scope.TIME.value))

@@ -35,9 +35,7 @@ INVALID_POSE, ENTITIES_SPAWN_FAILED = 109, 150
 class SpawnServices:
     """SpawnEntity, SpawnEntities, DeleteEntity and GetSpawnables."""
 
-    def __init__(
-        self, interfaces: Interfaces, entities: Entities, simulator: Simulator
-    ) -> None:
+    def __init__(self, interfaces: Interfaces, entities: Entities, simulator: Simulator) -> None:
         """Prepare."""
         self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
 
@@ -68,8 +66,11 @@ class SpawnServices:
             response.results = results
             failed = [each for each in results if each.result.error_message]
             if failed:
-                say(response, ENTITIES_SPAWN_FAILED,
-                    f'{len(failed)} of {len(results)} were not spawned; see results')
+                say(
+                    response,
+                    ENTITIES_SPAWN_FAILED,
+                    f'{len(failed)} of {len(results)} were not spawned; see results',
+                )
             else:
                 agree(response)
             answer(response)
@@ -86,9 +87,16 @@ class SpawnServices:
         # so that it is seen, even while the simulation stands still
         self._simulator.publish_state()
         parts = self._entities.parts(outcome)
-        return agree(response, '' if parts in ([], [outcome]) else (
-            f'{outcome!r} is a scene of the entities {", ".join(parts)}; DeleteEntity removes all '
-            'of them by its name'))
+        return agree(
+            response,
+            ''
+            if parts in ([], [outcome])
+            else (
+                f'{outcome!r} is a scene of the entities {", ".join(parts)}; DeleteEntity '
+                'removes all '
+                'of them by its name'
+            ),
+        )
 
     def _delete(self, request: Any, response: Any, answer: Answer) -> None:
         self._entities.remove(request.entity)
@@ -107,12 +115,21 @@ class SpawnServices:
                 getattr(spawnable, 'entity_resource', spawnable).uri = name
                 fill_bounds(spawnable.spawn_bounds, box)
                 response.spawnables.append(spawnable)
-            answer(agree(response, (
-                f'sources that are not searched: {", ".join(sources)}' if sources else '')))
+            answer(
+                agree(
+                    response,
+                    (f'sources that are not searched: {", ".join(sources)}' if sources else ''),
+                )
+            )
 
-        self._entities.measure({
-            name: file for name, file in shipped_robots().items()
-            if file.suffix != OPENPLX_SUFFIX or has_bundles()}, on_done)
+        self._entities.measure(
+            {
+                name: file
+                for name, file in shipped_robots().items()
+                if file.suffix != OPENPLX_SUFFIX or has_bundles()
+            },
+            on_done,
+        )
 
 
 _CODES = {

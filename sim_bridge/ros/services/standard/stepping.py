@@ -39,7 +39,8 @@ class SteppingAction:
         self._goals: list[_Goal] = []
         # a goal that is to be cancelled is asked for that after each step
         self._server = DeferredActionServer(
-            node, kind, name, lambda goal: True, self._start, lambda goal: None)
+            node, kind, name, lambda goal: True, self._start, lambda goal: None
+        )
         services.on_close.append(self._close)
 
     # --- on the executor's thread ----------------------------------------------------------------
@@ -71,8 +72,9 @@ class SteppingAction:
         handle, steps = goal.handle, goal.handle.request.steps
 
         def on_tick(remaining: int) -> bool:
-            handle.publish_feedback(self._kind.Feedback(
-                completed_steps=steps - remaining, remaining_steps=remaining))
+            handle.publish_feedback(
+                self._kind.Feedback(completed_steps=steps - remaining, remaining_steps=remaining)
+            )
             return not handle.is_cancel_requested
 
         def on_done(error: Exception | None) -> None:
