@@ -138,7 +138,7 @@ def test_nothing_names_this_machine(repository):
     """Commit no absolute path of a developer's machine and no host packages are fetched from."""
     # built from parts, so that this file does not match itself
     homes = '|'.join(['root', 'home/[a-z]', 'work', 'Users/[A-Z]', 'opt/pypi'])
-    registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index-url', 'find-links'])
+    registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index[-]url', 'find[-]links'])
     pattern = re.compile(rf'(?<![\w.<}}])/(?:{homes})(?:/|\b)|{registries}')
     wrong = []
     for path in tracked_files(repository):
