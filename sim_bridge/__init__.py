@@ -9,15 +9,28 @@ offers is imported when it is first used, so that commands which need no simulat
 from __future__ import annotations
 
 import os
+import sys
 
 with open(os.path.join(__path__[0], '__init__.pyi'), encoding='utf-8') as _names:
     _MODULE_OF = {line.split()[-1]: line.split()[1] for line in _names if line.startswith('from ')}
 
 __all__ = [*_MODULE_OF]  # noqa: PLE0604 — the names are texts
 
+# deprecated names, and those that replace them
+_RENAMED = {'MadeContact': 'UserContact', 'contact': 'contact_problems'}
+
 
 def __getattr__(name: str) -> object:
     """Import a public name at its first use."""
+    if name in _RENAMED:
+        import warnings
+
+        warnings.warn(
+            f'{__name__}.{name} is now called {__name__}.{_RENAMED[name]}',
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(sys.modules[__name__], _RENAMED[name])
     if name not in _MODULE_OF:
         from sim_bridge.foundation.errors import close_match
 

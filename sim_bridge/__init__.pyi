@@ -1,6 +1,6 @@
 """The public names, one a line; `__init__.py` reads them here."""
 
-from sim_bridge import contact as contact
+from sim_bridge import contact_problems as contact_problems
 from sim_bridge import laws as laws
 from sim_bridge import ode as ode
 from sim_bridge import view as view
@@ -86,10 +86,14 @@ from sim_bridge.world.contact_points import ContactPoints as ContactPoints
 from sim_bridge.world.contact_problem import ContactProblem as ContactProblem
 from sim_bridge.world.contacts import Contact as Contact
 from sim_bridge.world.contacts import Contacts as Contacts
-from sim_bridge.world.made_contacts import MadeContact as MadeContact
 from sim_bridge.world.queries import Distance as Distance
 from sim_bridge.world.queries import distance as distance
 from sim_bridge.world.queries import OverlapContact as OverlapContact
 from sim_bridge.world.rays import RayHit as RayHit
 from sim_bridge.world.rays import RayHits as RayHits
+from sim_bridge.world.user_contacts import UserContact as UserContact
 from sim_bridge.world.world import World as World
+
+# deprecated
+contact = contact_problems
+MadeContact = UserContact

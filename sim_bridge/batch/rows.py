@@ -48,7 +48,12 @@ def parameter_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     """Return the arrays that users may change and steps only read."""
     simulation.refresh()
     found: dict[str, np.ndarray] = {}
-    for part in (simulation.model, simulation.geometry, simulation.surfaces, simulation.loops):
+    for part in (
+        simulation.model,
+        simulation.geometry,
+        simulation.contact_materials,
+        simulation.loops,
+    ):
         found |= {f'{type(part).__name__}.{name}': each for name, each in part._asdict().items()}
     for number, fields in enumerate(simulation.all_field_arrays):
         found |= {

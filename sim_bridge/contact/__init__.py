@@ -1,27 +1,22 @@
-"""
-Solvers of contact problems, grasps, and moving apart what overlaps: `sb.contact`.
+"""Former name of `sim_bridge.contact_problems`; deprecated."""
 
-`World.contact_problem` builds the problems. Imports `world`, `simulation`, `engine` and
-`foundation`; nothing of ROS.
-"""
+from importlib import import_module
+from pkgutil import iter_modules
+import sys
+import warnings
 
-from sim_bridge.contact.engine_solver import next_step, NextStep, solve
-from sim_bridge.contact.frictionless import solve_dual, solve_primal
-from sim_bridge.contact.grasp import Effort, least_effort
-from sim_bridge.contact.reference import solve_reference
-from sim_bridge.contact.separation import separate
-from sim_bridge.contact.solution import ContactSolution, Residuals
+from sim_bridge import contact_problems
+from sim_bridge.contact_problems import *  # noqa: F403
 
-__all__ = [
-    'ContactSolution',
-    'Effort',
-    'NextStep',
-    'Residuals',
-    'least_effort',
-    'next_step',
-    'separate',
-    'solve',
-    'solve_dual',
-    'solve_primal',
-    'solve_reference',
-]
+__all__ = contact_problems.__all__
+
+warnings.warn(
+    'sim_bridge.contact is now called sim_bridge.contact_problems',
+    DeprecationWarning,
+    stacklevel=2,
+)
+# the same modules, not copies, whose classes would be others
+for _module in iter_modules(contact_problems.__path__):
+    sys.modules[f'{__name__}.{_module.name}'] = globals()[_module.name] = import_module(
+        f'{contact_problems.__name__}.{_module.name}'
+    )

@@ -11,8 +11,8 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ode import constants as ode
 from sim_bridge.ode.contact import Contact
+from sim_bridge.ode.contact_rows import ContactRow
 from sim_bridge.ode.joints import Joint, JointGroup
-from sim_bridge.ode.made import ContactRow
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.world import World
 

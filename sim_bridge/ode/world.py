@@ -9,8 +9,8 @@ import weakref
 from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, number_from
+from sim_bridge.ode.contact_rows import ContactRow, forces_of, user_contact_arrays
 from sim_bridge.ode.damping import Damping, WithDamping
-from sim_bridge.ode.made import ContactRow, forces_of, made_of
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.resting import AutoDisable
 from sim_bridge.shapes.placed import Placed
@@ -162,7 +162,7 @@ class World(AutoDisable, WithDamping):
         bodies = list(self._bodies.values())
         for body in bodies:
             body.push()
-        engine.step(1, made_of(engine.simulation, contacts))
+        engine.step(1, user_contact_arrays(engine.simulation, contacts))
         self._tell_feedback(joints, contacts)
         for body in bodies:
             body.damp()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import math
 from typing import Any
 
-from sim_bridge.engine.data import surfaces as law
+from sim_bridge.engine.data import contact_materials as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import one_of, truth, whole_number
 from sim_bridge.shapes.friction_direction import direction_of, DirectionLike, FrictionDirection

@@ -26,7 +26,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sim_bridge.engine.data import surfaces as law
+from sim_bridge.engine.data import contact_materials as law
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import ByName, counted, free_name
@@ -54,7 +54,7 @@ _OF_PAIRS = {
     'reduce': law.REDUCED,
     'contact_area': law.SPREADS,
 }
-_NO_LAWS = np.zeros((0, law.SURFACE_LAW_SIZE))
+_NO_LAWS = np.zeros((0, law.MATERIAL_LAW_SIZE))
 # of contact reduction, and of the contact area approach [m]
 _BINS, _REST_LENGTHS = 3, (0.0005, 0.05)
 # the acceleration of gravity that box friction takes, whatever that of the world is [m/s²]
@@ -143,7 +143,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         'number',
         'restore',
         'save',
-        'surfaces',
+        'pair_laws',
         'take',
         'take_back',
         'under_free_name',
@@ -340,7 +340,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     @property
     def friction_functions(self) -> Mapping[int, FrictionFunction]:
-        """What decides friction in Python, by the row of the law in the last `surfaces`."""
+        """What decides friction in Python, by the row of the law in the last `pair_laws`."""
         return self._functions
 
     def forget_frames(self, robot: str) -> None:
@@ -350,7 +350,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
                 self._explicit[pair] = replace(contact, direction=None)
                 self._on_change()
 
-    def surfaces(self, more: np.ndarray = _NO_LAWS) -> law.Surfaces:
+    def pair_laws(self, more: np.ndarray = _NO_LAWS) -> law.ContactMaterials:
         """Return the table the engine reads; more: laws of no materials, put at its end."""
         names = list(self._materials)
         pair = np.zeros((len(names), len(names)), np.int64)
@@ -380,7 +380,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             if contact.direction is not None:
                 body[row], axis = self._locate(_direction(contact))
                 refined[row, law.AXIS : law.AXIS + 3] = axis
-        table = law.Surfaces(
+        table = law.ContactMaterials(
             pair,
             np.array([_law_row(contact) for contact, _ in rows]),
             np.array([_refinements(contact) for contact, _ in rows], np.int64),
@@ -390,7 +390,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         )
         if len(more) == 0:
             return table
-        return law.Surfaces(
+        return law.ContactMaterials(
             pair,
             np.concatenate([table.law, more]),
             np.concatenate([table.refine, np.zeros(len(more), np.int64)]),
@@ -425,7 +425,7 @@ def _direction(contact: ContactMaterial) -> FrictionDirection:
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:
     """Return the engine's row of a complete contact material."""
-    row = np.zeros(law.SURFACE_LAW_SIZE)
+    row = np.zeros(law.MATERIAL_LAW_SIZE)
     # where a function decides, the cone is what holds without its answer
     name = contact.friction_model if isinstance(contact.friction_model, str) else 'cone'
     row[law.MODEL] = FRICTION_MODELS[name]

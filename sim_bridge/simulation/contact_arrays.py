@@ -9,35 +9,35 @@ import numpy as np
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.data import geometry as columns
 from sim_bridge.engine.data.collision_scratch import CollisionScratch, PairCount
+from sim_bridge.engine.data.contact_materials import ContactMaterials
 from sim_bridge.engine.data.contact_points import Contacts
 from sim_bridge.engine.data.fields import Fields
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.model import Options
-from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation.contact_listeners import ContactListeners
 from sim_bridge.simulation.exclusions import Exclusions
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, make_contact_handles
-from sim_bridge.simulation.made_contacts import MadeRoom
 from sim_bridge.simulation.robot_arrays import RobotArrays
 from sim_bridge.simulation.slots import GeometrySlot, RobotSlot
+from sim_bridge.simulation.user_contacts import UserContactBuffer
 
 
 class ContactArrays:
     """
     What finding and solving contacts takes.
 
-    geometry, surfaces: as the engine has them. handles: for contact queries, with the reports of
-    solvers. made: room for contacts that users make. kept_pairs: (1,) whether steps keep the pairs
-    of geometries that they look at.
+    geometry, contact_materials: as the engine has them. handles: for contact queries, with the
+    reports of solvers. user_contacts: buffer of the contacts that users add. kept_pairs: (1,)
+    whether steps keep the pairs of geometries that they look at.
     """
 
     def __init__(self) -> None:
         """Begin without arrays."""
-        self.made = MadeRoom()
+        self.user_contacts = UserContactBuffer()
         self.geometry: Geometry
-        self.surfaces: Surfaces
+        self.contact_materials: ContactMaterials
         self.handles: ContactHandles
         self.kept_pairs = np.zeros(1, np.int64)
 
@@ -65,9 +65,9 @@ class ContactArrays:
         for row, geometry in enumerate(geometries):
             self.geometry.group[row], self.geometry.mask[row] = bits[geometry.groups]
 
-    def renew_surfaces(self, materials: MaterialTable) -> None:
+    def renew_contact_materials(self, materials: MaterialTable) -> None:
         """Build the table of contact laws."""
-        self.surfaces = materials.surfaces(self.made.laws)
+        self.contact_materials = materials.pair_laws(self.user_contacts.laws)
 
     def connect(
         self,
@@ -84,11 +84,11 @@ class ContactArrays:
             options,
             state,
             self.geometry,
-            self.surfaces,
+            self.contact_materials,
             robots.loops,
             fields,
             listeners.part(geometries, len(state.contact_gap)),
-            self.made.contacts,
+            self.user_contacts.contacts,
         )
         counts = self.handles.probe.part(CollisionScratch).counts
         self.kept_pairs = counts[PairCount.IS_KEPT : PairCount.IS_KEPT + 1]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sim_bridge.engine.data.collision_scratch import MOST_POINTS
+from sim_bridge.engine.data.contact_materials import CFM, ContactMaterials, STIFFNESS
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import make_problem
 from sim_bridge.engine.data.model import Model, Options
-from sim_bridge.engine.data.surfaces import CFM, STIFFNESS, Surfaces
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.pipeline.stored_energy import contact_energy
 from sim_bridge.simulation.handles import ContactHandles
@@ -15,7 +15,7 @@ from sim_bridge.simulation.handles import ContactHandles
 def energy_in_contacts(handles: ContactHandles) -> float:
     """Return the energy of what yields where geometries touch now, without a step [J]."""
     probe = handles.probe
-    law = probe.part(Surfaces).law
+    law = probe.part(ContactMaterials).law
     if not (law[:, [CFM, STIFFNESS]] > 0.0).any():
         return 0.0
     # as many of a pair as steps have, each with a spring of its own

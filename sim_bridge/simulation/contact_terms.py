@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.constraints.present import constraint_rows
-from sim_bridge.engine.contact.present import (
+from sim_bridge.engine.constraints.current_rows import constraint_rows
+from sim_bridge.engine.contact.current_terms import (
+    current_dynamics,
+    current_efforts,
+    current_laws,
+    current_response,
     force_rows,
-    present_dynamics,
-    present_efforts,
-    present_laws,
-    present_response,
 )
+from sim_bridge.engine.data.contact_materials import CONE, ContactMaterials
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import Bound, Laws, make_problem, NO_LAW, Row
 from sim_bridge.engine.data.fields import Fields, START
@@ -33,10 +34,9 @@ from sim_bridge.engine.data.model import (
     WELD,
 )
 from sim_bridge.engine.data.state import BY_EFFORT, State
-from sim_bridge.engine.data.surfaces import CONE, Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
+from sim_bridge.engine.dynamics.current_joint_laws import current_joint_laws
 from sim_bridge.engine.dynamics.mimic import mimic_row
-from sim_bridge.engine.dynamics.present_joint_laws import present_joint_laws
 from sim_bridge.simulation.handles import refining_stages, with_stages
 from sim_bridge.simulation.joint_law_rows import joint_law_rows, JointLaws
 from sim_bridge.simulation.simulation import Simulation
@@ -62,7 +62,7 @@ class ContactLaws(NamedTuple):
 
     is_pushing: (n,) False for those that only report. axes: (n, 3, 3) columns x, y, z. targets:
     (n, 3) wanted relative velocities, along z the least [m/s]. softness: (n, 3) [1/kg]. friction:
-    (n, 2) coefficients, or impulses [N s] of the model CONSTANT. model: (n,) of `data.surfaces`.
+    (n, 2) coefficients, or impulses [N s] of CONSTANT. model: (n,) of `data.contact_materials`.
     pull: (n,) impulse of adhesion [N s]. turning: (n, 2) rolling and spinning friction [m].
     """
 
@@ -119,22 +119,22 @@ class ContactTerms:
             time_step=time_step, custom=0 if self._friction is None else self._friction.address
         )
         self._handle = probe.replaced(
-            with_stages(options, refining_stages(probe.part(Surfaces))),
+            with_stages(options, refining_stages(probe.part(ContactMaterials))),
             make_workspace(self._model, bool(len(self._loops.kind))),
             contacts,
             *make_problem(self._model, count, 0),
             make_loop_work(self._model, self._loops),
         )
         self.mass, unforced, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
-        present_dynamics(self._handle, self.mass, unforced)
+        current_dynamics(self._handle, self.mass, unforced)
         self.bias = -self.mass @ unforced
         probe.part(Fields).time[START] = simulation.step_count * simulation.time_step
-        present_efforts(self._handle, self.effort)
+        current_efforts(self._handle, self.effort)
         simulation.calls.raise_error()
         limits = self._model.limits
         self.applied = np.clip(self._state.u, limits[:, LOWER_EFFORT], limits[:, EFFORT])
         added = np.zeros(nv)
-        present_response(self._handle, self.applied + self.effort, added)
+        current_response(self._handle, self.applied + self.effort, added)
         self.acceleration = unforced + added
         self.velocity = self._state.v.copy()
         self.is_free = np.ones(nv, bool)
@@ -145,7 +145,7 @@ class ContactTerms:
         """Return the laws of the contacts, for a velocity (nv,) without contacts."""
         if self._friction is not None:
             self._friction.bind(self._handle)
-        present_laws(self._handle, free_velocity)
+        current_laws(self._handle, free_velocity)
         self._calls.raise_error()
         laws = self._handle.part(Laws)
         z, x, second = laws.frame.reshape(-1, 3, 3).transpose(1, 0, 2)
@@ -222,7 +222,7 @@ class ContactTerms:
 
     def joint_laws(self, names: list[str]) -> JointLaws:
         """Return the laws of joints in trees; names: (nv) of coordinates. To be called last."""
-        present_joint_laws(self._handle, self.applied)
+        current_joint_laws(self._handle, self.applied)
         model, work = self._model, self._handle.part(Workspace)
         has_axis = np.zeros(len(names), bool)
         has_axis[model.v_index[(model.kind > WELD) & (model.kind < FREE)]] = True

@@ -14,7 +14,7 @@ class Dirty(IntFlag):
     """The model's media: that of a link was changed."""
     GEOMETRY = auto()
     """The arrays of geometries: some were added or removed, or other pairs are excluded."""
-    SURFACES = auto()
+    CONTACT_MATERIALS = auto()
     """The table of materials."""
     CONTACTS = auto()
     """The handle for contacts: arrays are others."""
@@ -37,14 +37,14 @@ class Dirty(IntFlag):
 
 
 # Plain integers, since operations on flags are slow.
-PARTS, MEDIUM, GEOMETRY, SURFACES, CONTACTS, OBSERVER, STEPPER = (
+PARTS, MEDIUM, GEOMETRY, CONTACT_MATERIALS, CONTACTS, OBSERVER, STEPPER = (
     each.value for each in list(Dirty)[:7]
 )
 JOINT_VELOCITIES, OBSERVATION, INITIAL, LOOP_FORCES, PUSHES, APPLIED = (
     each.value for each in list(Dirty)[7:]
 )
 ROBOT_ARRAYS = PARTS | MEDIUM
-ALL_ARRAYS = ROBOT_ARRAYS | GEOMETRY | SURFACES | CONTACTS
+ALL_ARRAYS = ROBOT_ARRAYS | GEOMETRY | CONTACT_MATERIALS | CONTACTS
 TO_OBSERVE = ROBOT_ARRAYS | OBSERVER | OBSERVATION
 TO_STEP = ALL_ARRAYS | STEPPER | JOINT_VELOCITIES
 AT_FIRST = sum(

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.engine.data.contact_points import Contacts, COUNT
-from sim_bridge.engine.data.contact_problem import Bound, Laws, NO_LAW, Response, Row
-from sim_bridge.engine.data.geometry import Geometry
-from sim_bridge.engine.data.model import Model, Options
-from sim_bridge.engine.data.state import LINEAR_IMPULSE, State
-from sim_bridge.engine.data.surfaces import (
+from sim_bridge.engine.data.contact_materials import (
     CONE,
     CONSTANT,
+    ContactMaterials,
     CUSTOM,
     MU,
     MU2,
     PYRAMID,
     SIDE,
     SLIP2,
-    Surfaces,
 )
+from sim_bridge.engine.data.contact_points import Contacts, COUNT
+from sim_bridge.engine.data.contact_problem import Bound, Laws, NO_LAW, Response, Row
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.state import LINEAR_IMPULSE, State
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, ORIGIN
@@ -52,8 +52,8 @@ class FrictionCalls:
         """
         Keep the functions.
 
-        functions: by row of Surfaces.law. names: of robot, link and geometry, by the engine's
-        number.
+        functions: by row of ContactMaterials.law. names: of robot, link and geometry, by the
+        engine's number.
         """
         self._functions, self._names = functions, names
         # kept alive as long as its address is used
@@ -63,7 +63,10 @@ class FrictionCalls:
     def bind(self, handle: Handle) -> None:
         """Take the arrays of the handle that it will be called with."""
         self._contacts, self._laws = handle.part(Contacts), handle.part(Laws)
-        self._surfaces, self._geometry = handle.part(Surfaces), handle.part(Geometry)
+        self._contact_materials, self._geometry = (
+            handle.part(ContactMaterials),
+            handle.part(Geometry),
+        )
         self._state, self._pose = handle.part(State), handle.part(Workspace).pose
         self._root, self._twist = handle.part(Model).root, handle.part(Response).twist
         self._time_step = handle.part(Options).time_step
@@ -72,7 +75,7 @@ class FrictionCalls:
         """Ask for the friction of each pair of geometries that touches, and set its laws."""
         count = int(self._contacts.size[COUNT])
         law, pairs = self._laws.law[:count], self._contacts.geometry[:count]
-        is_custom = (law != NO_LAW) & (self._surfaces.refine[law] & CUSTOM != 0)
+        is_custom = (law != NO_LAW) & (self._contact_materials.refine[law] & CUSTOM != 0)
         ends = np.flatnonzero((np.diff(pairs, axis=0) != 0).any(axis=1)) + 1
         for rows in np.split(np.arange(count), ends):
             rows = rows[is_custom[rows]]
@@ -90,9 +93,9 @@ class FrictionCalls:
         velocities = self._velocities(one, points) - self._velocities(other, points)
         velocities -= self._belts(rows)
         a, b = (self._names[number] for number in numbers)
-        if self._surfaces.refined[law, SIDE] < 0.0:
+        if self._contact_materials.refined[law, SIDE] < 0.0:
             a, b, normals, velocities = b, a, -normals, -velocities
-        mu, mu2 = self._surfaces.law[law, [MU, MU2]].tolist()
+        mu, mu2 = self._contact_materials.law[law, [MU, MU2]].tolist()
         return TouchingPair(
             a,
             b,
@@ -168,7 +171,7 @@ class FrictionCalls:
         laws.frame[rows] = np.stack([normal, first, second], axis=1).reshape(-1, 9)
         laws.target[rows, Row.TANGENT] = (belts * first).sum(axis=1)
         laws.target[rows, Row.TANGENT2] = (belts * second).sum(axis=1)
-        slip = self._surfaces.law[laws.law[rows[0]], SLIP2]
+        slip = self._contact_materials.law[laws.law[rows[0]], SLIP2]
         laws.softness[rows, Row.TANGENT2] = slip / self._time_step
 
 

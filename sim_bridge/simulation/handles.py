@@ -28,23 +28,24 @@ from sim_bridge.engine.collision.stage import (
     DETECT_SURFACE,
     NARROW,
 )
-from sim_bridge.engine.constraints.present import constraint_rows
+from sim_bridge.engine.constraints.current_rows import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.budget import MOST_WORK
+from sim_bridge.engine.contact.current_terms import (
+    current_dynamics,
+    current_efforts,
+    current_laws,
+    current_response,
+    force_rows,
+)
 from sim_bridge.engine.contact.given import solve_given
 from sim_bridge.engine.contact.hybrid import HYBRID
 from sim_bridge.engine.contact.listen import LISTEN
-from sim_bridge.engine.contact.made import MADE_CONTACTS
-from sim_bridge.engine.contact.present import (
-    force_rows,
-    present_dynamics,
-    present_efforts,
-    present_laws,
-    present_response,
-)
 from sim_bridge.engine.contact.refine import REFINE
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
+from sim_bridge.engine.contact.user_contacts import USER_CONTACTS
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
+from sim_bridge.engine.data.contact_materials import ContactMaterials, DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.contact_points import make_contacts
 from sim_bridge.engine.data.contact_problem import ContactProblem, make_problem
 from sim_bridge.engine.data.fields import Fields, no_fields, STAGE
@@ -58,11 +59,10 @@ from sim_bridge.engine.data.loops import (
     make_loops,
     RIGID_ROWS,
 )
-from sim_bridge.engine.data.made_contacts import MadeContacts, make_made_contacts
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT, Surfaces
+from sim_bridge.engine.data.user_contacts import make_user_contacts, UserContacts
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
@@ -86,7 +86,7 @@ _NEWTON_ROWS = 150  # of an island of robots and some objects, not of a pile
 _SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
 _TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
 _TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
-_NO_SURFACES = make(Surfaces, {'materials': 0, 'laws': 0})
+_NO_CONTACT_MATERIALS = make(ContactMaterials, {'materials': 0, 'laws': 0})
 
 
 class Observer(NamedTuple):
@@ -156,7 +156,7 @@ def make_options(
         refine=0,
         custom=0,
         hybrid=0,
-        made=0,
+        user_contacts=0,
         newton=0,
         share=0,
         loops=0,
@@ -167,17 +167,21 @@ def make_options(
 
 
 def needed_stages(
-    options: Options, geometry: Geometry, surfaces: Surfaces, loops: Loops, made: MadeContacts
+    options: Options,
+    geometry: Geometry,
+    contact_materials: ContactMaterials,
+    loops: Loops,
+    user_contacts: UserContacts,
 ) -> dict[str, Stage]:
     """Return the stages that these parts need, by the option that holds the address."""
     needs = find_needs(geometry)
-    is_made = len(made.law) > 0
-    can_touch, has_types = needs.any or is_made, (surfaces.solver >= 0).any()
+    has_user_contacts = len(user_contacts.law) > 0
+    can_touch, has_types = needs.any or has_user_contacts, (contact_materials.solver >= 0).any()
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
     stages |= {'momentum': MOMENTUM} if options.keeps_momentum != 0 else {}
     stages |= {'detect': DETECT, 'narrow': NARROW, 'contact': CONTACT} if can_touch else {}
-    stages |= refining_stages(surfaces) if can_touch else {}
-    stages |= {'made': MADE_CONTACTS} if is_made else {}
+    stages |= refining_stages(contact_materials) if can_touch else {}
+    stages |= {'user_contacts': USER_CONTACTS} if has_user_contacts else {}
     stages |= {'hybrid': HYBRID} if can_touch and has_types else {}
     stages |= {'newton': NEWTON} if can_touch else {}
     stages |= {'share': SHARE} if can_touch and (options.solver != ITERATIVE or has_types) else {}
@@ -188,9 +192,9 @@ def needed_stages(
     return stages
 
 
-def refining_stages(surfaces: Surfaces) -> dict[str, Stage]:
+def refining_stages(contact_materials: ContactMaterials) -> dict[str, Stage]:
     """Return the stages that complete contact laws, if there are laws that need them."""
-    return {'refine': REFINE} if surfaces.refine.any() else {}
+    return {'refine': REFINE} if contact_materials.refine.any() else {}
 
 
 def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
@@ -218,7 +222,7 @@ def all_units() -> list[Unit]:
         SHARE,
         REFINE,
         HYBRID,
-        MADE_CONTACTS,
+        USER_CONTACTS,
         MOMENTUM,
         FIELDS,
         LISTEN,
@@ -244,10 +248,10 @@ def all_units() -> list[Unit]:
         search_pairs,
         mark_collidable,
         constraint_rows,
-        present_dynamics,
-        present_laws,
-        present_response,
-        present_efforts,
+        current_dynamics,
+        current_laws,
+        current_response,
+        current_efforts,
         force_rows,
         cast_nearest,
         cast_all,
@@ -273,7 +277,7 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
         state,
         make_workspace(model),
         geometry,
-        _NO_SURFACES,
+        _NO_CONTACT_MATERIALS,
         scratch,
         make_contacts(room),
         *make_problem(model, room, 0),
@@ -281,7 +285,7 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
         make_loop_work(model, loops),
         no_fields(),
         no_listening(),
-        make_made_contacts(0),
+        make_user_contacts(0),
     )
     return Probe(handle, scratch.pose)
 
@@ -291,9 +295,11 @@ def make_observer(
 ) -> Observer:
     """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
-    nothing = make_made_contacts(0)
+    nothing = make_user_contacts(0)
     options = options._replace(keeps_momentum=0)  # of steps alone
-    options = with_stages(options, needed_stages(options, geometry, _NO_SURFACES, loops, nothing))
+    options = with_stages(
+        options, needed_stages(options, geometry, _NO_CONTACT_MATERIALS, loops, nothing)
+    )
     work = make_loop_work(model, loops)
     handle = Handle(
         model,
@@ -301,7 +307,7 @@ def make_observer(
         state,
         workspace,
         geometry,
-        _NO_SURFACES,
+        _NO_CONTACT_MATERIALS,
         make_collision_scratch(geometry, 0, 0),
         make_contacts(0),
         *make_problem(model, 0, 0),
@@ -319,11 +325,11 @@ def make_contact_handles(
     options: Options,
     state: State,
     geometry: Geometry,
-    surfaces: Surfaces,
+    contact_materials: ContactMaterials,
     loops: Loops,
     fields: Fields,
     listening: Listening,
-    made: MadeContacts,
+    user_contacts: UserContacts,
 ) -> ContactHandles:
     """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
     room = len(state.contact_gap)
@@ -339,7 +345,7 @@ def make_contact_handles(
         state,
         workspace,
         geometry,
-        surfaces,
+        contact_materials,
         scratch,
         contacts,
         *problem,
@@ -347,7 +353,7 @@ def make_contact_handles(
         make_loop_work(model, loops),
         fields,
         listening,
-        made,
+        user_contacts,
     )
     return ContactHandles(probe, problem, ContactSearch(probe), RaySearch(probe))
 
@@ -357,9 +363,9 @@ def stages_of(probe: Handle) -> dict[str, Stage]:
     return needed_stages(
         probe.part(Options),
         probe.part(Geometry),
-        probe.part(Surfaces),
+        probe.part(ContactMaterials),
         probe.part(Loops),
-        probe.part(MadeContacts),
+        probe.part(UserContacts),
     )
 
 

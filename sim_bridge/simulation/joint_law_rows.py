@@ -119,7 +119,7 @@ def joint_law_rows(
     """
     Return the rows of the laws of joints in a step of h seconds.
 
-    law, mode: (nv, …) as `present_joint_laws` writes them. passive: of the model. velocity: (nv,)
+    law, mode: (nv, …) as `current_joint_laws` writes them. passive: of the model. velocity: (nv,)
     at the start. names: (nv) of the coordinates, '' for those that have no laws.
     """
     has_law = np.array([bool(name) for name in names], bool)

@@ -60,5 +60,5 @@ def close_units(stages: Mapping[str, Stage], handle: Handle) -> list[Unit]:
 def _groups(stages: Mapping[str, Stage]) -> Iterator[tuple[PairCount, dict[str, Stage]]]:
     for count, names in _GROUPS.items():
         # contacts that users make come without pairs
-        if count != PairCount.PAIRS or 'made' not in stages:
+        if count != PairCount.PAIRS or 'user_contacts' not in stages:
             yield count, {name: stages[name] for name in names if name in stages}

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sim_bridge.engine.contact.budget import MOST_WORK
-from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT
+from sim_bridge.engine.data.contact_materials import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import number_from, one_of, truth, whole_number
 from sim_bridge.simulation.records import Sleep

@@ -17,12 +17,12 @@ from sim_bridge.description.gravity import AnyGravity, gravity_row
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.collision_scratch import ABSENT
+from sim_bridge.engine.data.contact_materials import ContactMaterials
 from sim_bridge.engine.data.fields import Fields, START
 from sim_bridge.engine.data.loops import Loops
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import LOOSE, State
-from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.observe import observe
@@ -55,6 +55,7 @@ from sim_bridge.simulation.dirty import (
     ALL_ARRAYS,
     APPLIED,
     AT_FIRST,
+    CONTACT_MATERIALS,
     CONTACTS,
     Dirty,
     GEOMETRY,
@@ -68,7 +69,6 @@ from sim_bridge.simulation.dirty import (
     PUSHES,
     ROBOT_ARRAYS,
     STEPPER,
-    SURFACES,
     TO_OBSERVE,
     TO_STEP,
 )
@@ -78,7 +78,6 @@ from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.late_stages import close_units, early_stages, standing_stages
-from sim_bridge.simulation.made_contacts import Made
 from sim_bridge.simulation.observation import Observation
 from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.records import Energy, Momentum, StepReport, Worst
@@ -88,6 +87,7 @@ from sim_bridge.simulation.slots import body_of_direction, GeometrySlot, LinkSlo
 from sim_bridge.simulation.step_hooks import StepHooks
 from sim_bridge.simulation.stepper import Stepper
 from sim_bridge.simulation.thread_guard import ThreadGuard
+from sim_bridge.simulation.user_contacts import UserContactArrays
 
 _Value = TypeVar('_Value')
 # error of a joint that counts as open [m, 1]
@@ -167,7 +167,7 @@ class Simulation:
         self.constraints: dict[str, Constraint] = {}
         self.exclusions = Exclusions()
         self.materials = MaterialTable(
-            lambda: self.mark(Dirty.SURFACES),
+            lambda: self.mark(Dirty.CONTACT_MATERIALS),
             partial(body_of_direction, self.slots),
             lambda: (self.settings.erp, self.settings.cfm),
         )
@@ -258,7 +258,7 @@ class Simulation:
         self.settings, self.options = settings, _options_of(settings)
         self.time_step_ns = settings.time_step_ns
         self.time_step = settings.time_step_ns * 1e-9
-        self._dirty |= SURFACES
+        self._dirty |= CONTACT_MATERIALS
         self.renew_sleep(is_renewed=True)
 
     def renew_sleep(self, *, is_renewed: bool = False) -> None:
@@ -311,8 +311,8 @@ class Simulation:
         '_contacts.geometry',
         'The arrays of all geometries; replaced after an addition or exclusion.',
     )
-    surfaces = UpToDate[Surfaces](
-        ALL_ARRAYS, '_contacts.surfaces', 'The contact laws of pairs of materials.'
+    contact_materials = UpToDate[ContactMaterials](
+        ALL_ARRAYS, '_contacts.contact_materials', 'The contact laws of pairs of materials.'
     )
     handles = UpToDate[ContactHandles](
         ALL_ARRAYS,
@@ -375,7 +375,7 @@ class Simulation:
             self.is_guarded
             or bool(self.listeners.listeners)
             or bool(self.materials.friction_functions)
-            or bool(self._dirty & SURFACES)
+            or bool(self._dirty & CONTACT_MATERIALS)
         )
 
     # --- keeping up to date ----------------------------------------------------------------------
@@ -439,7 +439,7 @@ class Simulation:
             self._join()
         elif self._dirty & wanted & MEDIUM:
             self._renew_media()
-        if self._dirty & wanted & (GEOMETRY | SURFACES):
+        if self._dirty & wanted & (GEOMETRY | CONTACT_MATERIALS):
             self._build_contacts()
         if self._dirty & wanted & CONTACTS:
             self._connect_contacts()
@@ -600,7 +600,7 @@ class Simulation:
         self._observation.push(body, force, torque, point)
         self._dirty |= PUSHES
 
-    def step(self, n: int = 1, made: Made | None = None) -> None:
+    def step(self, n: int = 1, contacts: UserContactArrays | None = None) -> None:
         """
         Advance by n steps, with more contacts in the first of them.
 
@@ -608,21 +608,21 @@ class Simulation:
         """
         if type(n) is not int or n < 0:
             n = whole_number('n', n)
-        thread, guard, made_room = get_ident(), self.thread_guard, self._contacts.made
+        thread, guard, user_buffer = get_ident(), self.thread_guard, self._contacts.user_contacts
         before = guard.holder
         if before:
             guard.check()
         guard.holder = thread
         try:
-            if made is not None and made_room.grow(made):
+            if contacts is not None and user_buffer.grow(contacts):
                 self.settle_contact()
-                # not as SURFACES, which wake who sleeps
-                self._contacts.renew_surfaces(self.materials)
+                # not as CONTACT_MATERIALS, which wake who sleeps
+                self._contacts.renew_contact_materials(self.materials)
                 self._dirty |= CONTACTS
             if self._dirty & TO_STEP:
                 self.refresh(TO_STEP)
-            if made is not None:
-                made_room.fill(made, self._contacts.surfaces)
+            if contacts is not None:
+                user_buffer.fill(contacts, self._contacts.contact_materials)
                 self._dirty |= PUSHES
             is_pushed = n and self._dirty & PUSHES
             part, unconverged = 1 if is_pushed else n, self.worst[0]
@@ -644,8 +644,8 @@ class Simulation:
                         self.calls.raise_error()
         finally:
             guard.holder = before
-            if made is not None:
-                made_room.clear()
+            if contacts is not None:
+                user_buffer.clear()
 
     def warm_up(self) -> None:
         """Compile or load every kernel that a running simulation uses; nothing else changes."""
@@ -758,11 +758,11 @@ class Simulation:
         """Build the arrays of geometries and materials that are not up to date."""
         if self._dirty & GEOMETRY:
             self._contacts.build_geometry(self.slots, self.exclusions, self.materials, self.groups)
-        if self._dirty & SURFACES or self.materials.are_directed:
+        if self._dirty & CONTACT_MATERIALS or self.materials.are_directed:
             # bodies have other numbers where robots were added or removed
-            self._contacts.renew_surfaces(self.materials)
+            self._contacts.renew_contact_materials(self.materials)
         self._robots.wake()
-        self._dirty = self._dirty & ~(GEOMETRY | SURFACES) | CONTACTS
+        self._dirty = self._dirty & ~(GEOMETRY | CONTACT_MATERIALS) | CONTACTS
 
     def _connect_contacts(self) -> None:
         """Pass all arrays to the engine."""
@@ -855,7 +855,7 @@ class Simulation:
     def _drop_pushes(self) -> None:
         """Clear the wrenches that `add_wrench` has added, and the contacts that were made."""
         self._robots.state.wrench[:] = 0.0
-        self._contacts.made.clear()
+        self._contacts.user_contacts.clear()
         self._dirty &= ~PUSHES
 
     def _stop_crawlers(self) -> None:

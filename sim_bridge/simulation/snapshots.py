@@ -131,10 +131,12 @@ def state_hash(simulation: Simulation) -> str:
     simulation.check_thread()
     simulation.settle_contact()
     digest, model = hashlib.sha256(), simulation.model
-    surfaces = simulation.surfaces
-    laws = surfaces.law[surfaces.pair]
-    is_plain = not surfaces.refine.any() and (surfaces.solver < 0).all()
-    refined = [] if is_plain else [array[surfaces.pair] for array in surfaces[2:]]
+    contact_materials = simulation.contact_materials
+    laws = contact_materials.law[contact_materials.pair]
+    is_plain = not contact_materials.refine.any() and (contact_materials.solver < 0).all()
+    refined = (
+        [] if is_plain else [array[contact_materials.pair] for array in contact_materials[2:]]
+    )
     # Whether any body may rest follows from the others. Addresses of stages are all 0 here; those
     # that came later are left out, since bags hold hashes.
     options = simulation.options._replace(sleeps=0)._asdict()

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sim_bridge.engine.data import surfaces
+from sim_bridge.engine.data import contact_materials
 from sim_bridge.engine.data.model import velocity_count
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.names import counted
@@ -23,9 +23,9 @@ from sim_bridge.world.contact_points import ContactPoint, ContactPoints
 from sim_bridge.world.sparse import gram_product, inverse_factor, least_squares, null_space
 
 FRICTION_MODELS = {
-    surfaces.CONE: 'cone',
-    surfaces.PYRAMID: 'pyramid',
-    surfaces.CONSTANT: 'constant',
+    contact_materials.CONE: 'cone',
+    contact_materials.PYRAMID: 'pyramid',
+    contact_materials.CONSTANT: 'constant',
 }
 _TOUCHING = 1e-6  # gap of contacts that count as touching [m]
 

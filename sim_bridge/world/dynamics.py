@@ -30,7 +30,7 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.robot_dynamics import RobotDynamics
-from sim_bridge.world.manifold import (
+from sim_bridge.world.configurations import (
     configuration,
     difference,
     integrate,

@@ -12,7 +12,7 @@ from sim_bridge.robots.owners import World
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.step_hooks import AFTER, BEFORE
-from sim_bridge.world.made_contacts import made_of, MadeContact
+from sim_bridge.world.user_contacts import user_contact_arrays, UserContact
 
 
 class HookRecord(NamedTuple):
@@ -48,7 +48,7 @@ class HookedSteps:
                 robot = self._world.robots[name]
                 self._simulation.hooks.add(when, function, robot, robot.slot)
 
-    def take(self, n: int, contacts: Iterable[MadeContact]) -> None:
+    def take(self, n: int, contacts: Iterable[UserContact]) -> None:
         """
         Take n steps with the hooks, one after the other; the first with the contacts given.
 
@@ -68,16 +68,16 @@ class HookedSteps:
         finally:
             self._is_running = False
 
-    def _take_one(self, contacts: Iterable[MadeContact]) -> None:
+    def _take_one(self, contacts: Iterable[UserContact]) -> None:
         simulation = self._simulation
         if not simulation.hooks.present and not simulation.has_functions:
-            simulation.step(1, made_of(simulation, contacts))
+            simulation.step(1, user_contact_arrays(simulation, contacts))
             return
         start = snapshots.save(simulation)
         try:
             simulation.hooks.call(BEFORE)
             # hooks may have changed who is in the world
-            simulation.step(1, made_of(simulation, contacts))
+            simulation.step(1, user_contact_arrays(simulation, contacts))
             simulation.hooks.call(AFTER)
         except BaseException:
             # of another structure there is no way back

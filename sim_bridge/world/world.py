@@ -64,7 +64,6 @@ from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.force_fields import WorldFields
 from sim_bridge.world.joint_groups import JointGroups
 from sim_bridge.world.joints import WorldJoints
-from sim_bridge.world.made_contacts import made_of, MadeContact
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
 from sim_bridge.world.queries import Distance, GeometryQueries, OverlapContact
 from sim_bridge.world.rays import RayHit, RayHits, RayQueries
@@ -72,6 +71,7 @@ from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import HookedSteps
+from sim_bridge.world.user_contacts import user_contact_arrays, UserContact
 from sim_bridge.world.viewing import WorldViewer
 from sim_bridge.world.world_record import (
     check_picklable,
@@ -903,8 +903,8 @@ class World(DeclaredAttributes):
             contacts are soft that of ERP or spring.
         joint_laws: False leaves out stops, friction, motors and holds of joints.
 
-        `sb.contact` has its solvers. Raises InvalidValueError for what are no contacts of this
-        world, and for invalid numbers; StateError if the mass matrix is singular.
+        `sb.contact_problems` has its solvers. Raises InvalidValueError for what are no contacts of
+        this world, and for invalid numbers; StateError if the mass matrix is singular.
         """
         with self.simulation.alone():
             return contact_problem(
@@ -1025,7 +1025,7 @@ class World(DeclaredAttributes):
         self.simulation.step_count = whole_number('step_count', value)
         self.simulation.forget_observations()
 
-    def step(self, n: int = 1, contacts: Iterable[MadeContact] = ()) -> None:
+    def step(self, n: int = 1, contacts: Iterable[UserContact] = ()) -> None:
         """
         Advance by n steps under the present efforts, as n calls with one step each do.
 
@@ -1043,7 +1043,7 @@ class World(DeclaredAttributes):
             if simulation.is_guarded:
                 self._hooked.take(n, contacts)
             else:
-                simulation.step(n, made_of(simulation, contacts))
+                simulation.step(n, user_contact_arrays(simulation, contacts))
         except DivergenceError as err:
             raise self._failed(
                 SimulationError(

@@ -31,7 +31,7 @@ MUTABLE = {
     'polygon',
     'elements',
 }
-CONSTANT = {'model', 'options', 'surfaces', 'loops'}
+CONSTANT = {'model', 'options', 'contact_materials', 'loops'}
 
 # where kernels are, and their compiler
 _OF_KERNELS = (

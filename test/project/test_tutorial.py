@@ -155,7 +155,7 @@ def test_separation(run):
     assert len(page['overlapping'].patches()) > 10
     jar = page['jar']
     sb.dynamics.set_configuration(jar, sb.dynamics.random_configuration(jar, seed=2))
-    sb.contact.separate(jar, gap=0.01)
+    sb.contact_problems.separate(jar, gap=0.01)
     pills = [robot.geometries[0] for robot in jar.robots.values() if robot.name != 'jar']
     solids = [coal_solid(geometry) for geometry in pills]
     for number, first in enumerate(solids):

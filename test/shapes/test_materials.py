@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.engine.data import surfaces as law
+from sim_bridge.engine.data import contact_materials as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.shapes.material_table import combine, MaterialTable
 
@@ -44,8 +44,8 @@ RUBBER = sb.Material(
 
 def row(table: MaterialTable, a: str, b: str) -> np.ndarray:
     """Return the engine's law for two materials."""
-    surfaces = table.surfaces()
-    return surfaces.law[surfaces.pair[table.number(a), table.number(b)]]
+    contact_materials = table.pair_laws()
+    return contact_materials.law[contact_materials.pair[table.number(a), table.number(b)]]
 
 
 def test_implicit_rules_are_agxs():
@@ -163,7 +163,7 @@ def test_engine_gets_every_parameter():
         law.STIFFNESS: 1e5,
         law.DAMPING: 40.0,
     }
-    assert sorted(expected) == list(range(law.SURFACE_LAW_SIZE))
+    assert sorted(expected) == list(range(law.MATERIAL_LAW_SIZE))
     for a, b in (('steel', 'rubber'), ('rubber', 'steel')):
         values = row(table, a, b)
         assert {column: values[column] for column in expected} == expected

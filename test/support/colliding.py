@@ -17,16 +17,16 @@ from sim_bridge.engine.collision.stage import (
     NARROW,
 )
 from sim_bridge.engine.data.collision_scratch import ABSENT, make_collision_scratch
+from sim_bridge.engine.data.contact_materials import ContactMaterials
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts, OVERFLOW
 from sim_bridge.engine.data.contact_problem import make_problem
 from sim_bridge.engine.data.fields import no_fields
 from sim_bridge.engine.data.listening import no_listening
 from sim_bridge.engine.data.loops import make_loop_work, make_loops
-from sim_bridge.engine.data.made_contacts import make_made_contacts
 from sim_bridge.engine.data.model import FREE_SINGLE, Model
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import make_state
-from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.data.user_contacts import make_user_contacts
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.join import join_models
@@ -90,7 +90,7 @@ class Bodies:
             self._state,
             self._workspace,
             self.geometry,
-            make(Surfaces, {'materials': 0, 'laws': 0}),
+            make(ContactMaterials, {'materials': 0, 'laws': 0}),
             make_collision_scratch(self.geometry, room),
             self.contacts,
             *make_problem(model, room, 0),
@@ -98,7 +98,7 @@ class Bodies:
             make_loop_work(model, loops),
             no_fields(),
             no_listening(),
-            make_made_contacts(0),
+            make_user_contacts(0),
         )
 
     def collide(self, *poses, velocity=None):

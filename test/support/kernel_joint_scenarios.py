@@ -290,7 +290,7 @@ def problems(watch):
         world.find_distances(cart, anchor)
         problem = world.contact_problem(contacts)
         for solver in ('direct', 'iterative', 'split'):
-            sb.contact.solve(problem, solver)
+            sb.contact_problems.solve(problem, solver)
 
 
 ALL_SCENARIOS = [

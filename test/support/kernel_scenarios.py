@@ -735,7 +735,7 @@ def made(watch):
     law = sb.ContactMaterial(friction=0.5, motion=0.1)
     pairs = [(ground, block), (ground, ball), (roll, ground), (ball, roll)]
     contacts = [
-        sb.MadeContact(
+        sb.UserContact(
             each.geometry_a,
             each.geometry_b,
             each.position,

@@ -65,7 +65,11 @@ def things():
             {'w', 'dv', 'memory', 'noises', 'prepare', 'retire', 'save'},
         ),
         ('imu', {'w', 'dv', 'orientation', 'gyro', 'accelerometer'}, {'f', 'tau', 'kind'}),
-        ('materials', {'add', 'contact_material', 'keys'}, {'number', 'take', 'save', 'surfaces'}),
+        (
+            'materials',
+            {'add', 'contact_material', 'keys'},
+            {'number', 'take', 'save', 'pair_laws'},
+        ),
         ('contacts', {'positions', 'forces', 'force_on'}, set()),
     ],
 )

@@ -37,7 +37,7 @@ def detect(table, phase):
     h, margin = options.time_step, options.contact_margin
     find_twists(model, model.kind, ws, state.v, twist)
     # what is made, and listeners, change the contacts that were found
-    may_stay = options.made == 0 and world.listening(table).call[STAGE] == 0
+    may_stay = options.user_contacts == 0 and world.listening(table).call[STAGE] == 0
     if may_stay and are_contacts_still(ws.pose, twist, model.root, h, margin, scratch):
         return contacts.size[COUNT]
     scratch.counts[PairCount.IS_STILL] = 0

@@ -12,7 +12,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.body_pairs import bits_of, REACH
 from sim_bridge.engine.contact.prepare import any_tangent, to_world
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Row
@@ -26,7 +26,11 @@ _AHEAD = 1e-12  # of a product of two lengths, relative to these, that is roundi
 @subroutine
 def share_areas(table):
     """Scale the compliance of contacts by rest length over area."""
-    surfaces, laws, contacts = world.surfaces(table), world.laws(table), world.contacts(table)
+    contact_materials, laws, contacts = (
+        world.contact_materials(table),
+        world.laws(table),
+        world.contacts(table),
+    )
     first, count = 0, contacts.size[COUNT]
     while first < count:
         a, b = contacts.geometry[first, 0], contacts.geometry[first, 1]
@@ -35,41 +39,45 @@ def share_areas(table):
             end += 1
         points = 0
         for contact in range(first, end):
-            if is_spread(surfaces, contacts, laws, contact):
+            if is_spread(contact_materials, contacts, laws, contact):
                 points += 1
         if points > 0:
             scaling = share_of_each(table, first, end, points)
             for contact in range(first, end):
-                if bits_of(surfaces, laws, contact) & surface.SPREADS != 0:
+                if bits_of(contact_materials, laws, contact) & material.SPREADS != 0:
                     laws.softness[contact, Row.NORMAL] *= scaling
         first = end
 
 
 @kernel
-def is_spread(surfaces, contacts, laws, contact):
+def is_spread(contact_materials, contacts, laws, contact):
     """Return whether a point counts among those that span its area."""
     is_near = contacts.gap[contact] < REACH
-    return is_near and bits_of(surfaces, laws, contact) & surface.SPREADS != 0
+    return is_near and bits_of(contact_materials, laws, contact) & material.SPREADS != 0
 
 
 @kernel
 def share_of_each(table, first, end, points):
     """Return rest length over area of each of some points of two geometries [1/m]."""
-    surfaces, laws, contacts = world.surfaces(table), world.laws(table), world.contacts(table)
+    contact_materials, laws, contacts = (
+        world.contact_materials(table),
+        world.laws(table),
+        world.contacts(table),
+    )
     ws, geometry = world.workspace(table), world.geometry(table)
     start, depth = first, 0.0
     for contact in range(end - 1, first - 1, -1):
-        if is_spread(surfaces, contacts, laws, contact):
+        if is_spread(contact_materials, contacts, laws, contact):
             start, depth = contact, max(depth, -contacts.gap[contact])
     a, b = contacts.geometry[start, 0], contacts.geometry[start, 1]
-    law, normal = surfaces.refined[laws.law[start]], load3(contacts.normal, start, 0)
+    law, normal = contact_materials.refined[laws.law[start]], load3(contacts.normal, start, 0)
     length = min(thickness(ws, geometry, a, normal), thickness(ws, geometry, b, normal))
-    length = min(max(length, law[surface.LEAST_LENGTH]), law[surface.MOST_LENGTH])
-    area, perimeter = hull_of(surfaces, contacts, laws, first, end, start)
+    length = min(max(length, law[material.LEAST_LENGTH]), law[material.MOST_LENGTH])
+    area, perimeter = hull_of(contact_materials, contacts, laws, first, end, start)
     if area <= _FLAT * perimeter * perimeter:
         curvature = curvature_of(geometry, a) + curvature_of(geometry, b)
         reach = math.sqrt(2.0 * depth / curvature) if curvature > 0.0 else 0.0
-        reach = max(reach, max(depth, law[surface.LEAST_LENGTH]))
+        reach = max(reach, max(depth, law[material.LEAST_LENGTH]))
         area = 2.0 / 3.0 * perimeter * reach + 0.5 * math.pi * reach * reach
     return length * points / area
 
@@ -95,7 +103,7 @@ def curvature_of(geometry, number):
 
 
 @kernel
-def hull_of(surfaces, contacts, laws, first, end, start):
+def hull_of(contact_materials, contacts, laws, first, end, start):
     """Return area [m²] and perimeter [m] of the points' convex hull along the surface."""
     n = load3(contacts.normal, start, 0)
     t = any_tangent(n)
@@ -103,7 +111,7 @@ def hull_of(surfaces, contacts, laws, first, end, start):
     # a corner of the hull: the last along s of those that are last along t
     corner, along, across = start, -math.inf, -math.inf
     for contact in range(first, end):
-        if is_spread(surfaces, contacts, laws, contact):
+        if is_spread(contact_materials, contacts, laws, contact):
             arm = sub(load3(contacts.point, contact, 0), load3(contacts.point, start, 0))
             u, v = dot(arm, t), dot(arm, s)
             if u > along or (u == along and v > across):
@@ -113,7 +121,7 @@ def hull_of(surfaces, contacts, laws, first, end, start):
         # the next corner has all others on its left
         following, u, v = -1, 0.0, 0.0
         for contact in range(first, end):
-            if contact == at or not is_spread(surfaces, contacts, laws, contact):
+            if contact == at or not is_spread(contact_materials, contacts, laws, contact):
                 continue
             arm = sub(load3(contacts.point, contact, 0), load3(contacts.point, at, 0))
             x, y = dot(arm, t), dot(arm, s)

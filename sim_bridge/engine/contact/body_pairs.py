@@ -12,9 +12,9 @@ REACH = 1e-4
 
 
 @kernel
-def bits_of(surfaces, laws, contact):
-    """Return the bits of Surfaces.refine of a contact's law."""
-    return surfaces.refine[laws.law[contact]] if laws.law[contact] != NO_LAW else 0
+def bits_of(contact_materials, laws, contact):
+    """Return the bits of ContactMaterials.refine of a contact's law."""
+    return contact_materials.refine[laws.law[contact]] if laws.law[contact] != NO_LAW else 0
 
 
 @kernel
@@ -27,13 +27,17 @@ def sorted_bodies(geometry, contacts, contact):
 @subroutine
 def count_points(table, bit, reach):
     """Count the points of each pair of bodies, those within reach whose laws have a bit."""
-    geometry, surfaces, laws = world.geometry(table), world.surfaces(table), world.laws(table)
+    geometry, contact_materials, laws = (
+        world.geometry(table),
+        world.contact_materials(table),
+        world.laws(table),
+    )
     contacts, kind = world.contacts(table), world.workspace(table).kind
     pairs = world.body_pairs(table)
     pairs.last[:] = -1
     for contact in range(contacts.size[COUNT]):
         pairs.first[contact] = -1
-        is_one = bits_of(surfaces, laws, contact) & bit != 0
+        is_one = bits_of(contact_materials, laws, contact) & bit != 0
         if not is_one or contacts.gap[contact] >= reach:
             continue
         a, b = sorted_bodies(geometry, contacts, contact)

@@ -7,7 +7,7 @@ impulses within the bounds of their laws, from which the next step of time goes 
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.surfaces import SPLIT
+from sim_bridge.engine.data.contact_materials import SPLIT
 
 MOST_WORK = 100_000_000
 """Multiplications that nothing exceeds, whatever its budget: about a tenth of a second."""

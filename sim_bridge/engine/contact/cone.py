@@ -10,7 +10,7 @@ for each direction instead.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.math.vec3 import ZERO
 
 _MAX_TURNS = 12
@@ -27,7 +27,7 @@ def clamp(value, bound):
 @kernel
 def per_bound(model, normal):
     """Return the factor of a friction bound; constant limits hold wherever a contact presses."""
-    if model == surface.CONSTANT:
+    if model == material.CONSTANT:
         return 1.0 if normal > 0.0 else 0.0
     return normal
 

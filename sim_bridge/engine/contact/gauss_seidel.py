@@ -8,7 +8,7 @@ Matrix-free: the impulses act on the whitened velocity z.
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk, solve_cone
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Block, Bound, Row
 from sim_bridge.engine.math.vec3 import load_v, store_v, sub, ZERO
 
@@ -154,7 +154,7 @@ def update_friction(laws, rows, solution, contact):
     radius = laws.radius[contact]
     u, old = linear_velocities(laws, rows, solution, contact), load_v(impulse, Row.NORMAL)
     q = sub(u, mul_block(block, old))
-    if laws.model[contact] == surface.CONE:
+    if laws.model[contact] == material.CONE:
         # most contacts stick as they did
         new = sub(old, mul_block(inverse, u))
         bound = radius[Bound.TANGENT] * new[0]
@@ -215,7 +215,7 @@ def update_tangent(laws, rows, solution, contact):
     stiff = max(block[Block.D11], block[Block.D22])
     if stiff == 0.0:
         return 0.0
-    if laws.model[contact] == surface.CONE:
+    if laws.model[contact] == material.CONE:
         x_1, x_2 = project_disk(
             t - u_1 / stiff, s - u_2 / stiff, radius[Bound.TANGENT] * impulse[Row.NORMAL]
         )

@@ -14,10 +14,10 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.gauss_seidel import sweep, update_contact, update_sliding
 from sim_bridge.engine.contact.islands import affordable_sweeps
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_materials import DIRECT, DIRECT_AND_ITERATIVE, ITERATIVE, SPLIT
 from sim_bridge.engine.data.contact_problem import Block, Bound, NEWTONS, NO_LAW, Row, SWEEPS
-from sim_bridge.engine.data.surfaces import DIRECT, DIRECT_AND_ITERATIVE, ITERATIVE, SPLIT
 
 _DIRECTLY = 1 << DIRECT | 1 << SPLIT  # as bits, the types that take part in a direct solution
 _TWICE = 1 << DIRECT_AND_ITERATIVE
@@ -73,7 +73,7 @@ def hybrid(table, island):
 def type_of(table, contact):
     """Return the solve type of a contact; elements of joints have that of the world."""
     law = world.laws(table).law[contact]
-    own = world.surfaces(table).solver[law] if law != NO_LAW else -1
+    own = world.contact_materials(table).solver[law] if law != NO_LAW else -1
     return own if own >= 0 else world.options(table).solver
 
 
@@ -148,23 +148,23 @@ def fix_friction(table, island, sticks):
         t, s = impulse[Row.TANGENT], impulse[Row.TANGENT2]
         if sticks:
             first, second = _STICKS, _STICKS
-        elif laws.model[contact] != surface.CONSTANT:
+        elif laws.model[contact] != material.CONSTANT:
             first, second = first * impulse[Row.NORMAL], second * impulse[Row.NORMAL]
-            if laws.model[contact] == surface.CONE and math.sqrt(t * t + s * s) > _EDGE * first:
+            if laws.model[contact] == material.CONE and math.sqrt(t * t + s * s) > _EDGE * first:
                 first, second = abs(t), abs(s)
         radius[Bound.TANGENT], radius[Bound.TANGENT2] = first, second
-        laws.model[contact] = surface.CONSTANT
+        laws.model[contact] = material.CONSTANT
 
 
 @subroutine
 def free_friction(table, island):
     """Undo `fix_friction`."""
     laws, islands, direct = world.laws(table), world.islands(table), world.direct(table)
-    surface_law = world.surfaces(table).law
+    material_law = world.contact_materials(table).law
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if type_of(table, contact) == DIRECT_AND_ITERATIVE and laws.rows[contact] > 1:
-            laws.model[contact] = int(surface_law[laws.law[contact], surface.MODEL])
+            laws.model[contact] = int(material_law[laws.law[contact], material.MODEL])
             laws.radius[contact, Bound.TANGENT] = direct.bound[contact, 0]
             laws.radius[contact, Bound.TANGENT2] = direct.bound[contact, 1]
 

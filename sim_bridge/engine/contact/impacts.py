@@ -16,7 +16,7 @@ apart from friction, is the motion after the last round.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_problem import Block, ISLANDS, Row
 
@@ -33,17 +33,17 @@ def propagate_impacts(table):
     """Set the velocities that contacts have to reach after impacts, in islands that have any."""
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution, options = world.solution(table), world.options(table)
-    surface_law = world.surfaces(table).law
+    material_law = world.contact_materials(table).law
     for island in range(solution.effort[ISLANDS]):
-        fastest = fastest_impact(laws, islands, solution, surface_law, options.time_step, island)
+        fastest = fastest_impact(laws, islands, solution, material_law, options.time_step, island)
         if fastest > 0.0:
             solution.z[:] = 0.0
-            propagate(laws, islands, rows, solution, surface_law, options, island, fastest)
+            propagate(laws, islands, rows, solution, material_law, options, island, fastest)
     return 0
 
 
 @kernel
-def fastest_impact(laws, islands, solution, surface_law, h, island):
+def fastest_impact(laws, islands, solution, material_law, h, island):
     """Return the greatest speed of an impact with restitution in an island, 0 without any."""
     fastest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
@@ -53,7 +53,7 @@ def fastest_impact(laws, islands, solution, surface_law, h, island):
         if (
             laws.law[contact] >= 0
             and laws.gap[contact] + 0.5 * h * end <= 0.0
-            and restitution(surface_law[laws.law[contact]], approach) > 0.0
+            and restitution(material_law[laws.law[contact]], approach) > 0.0
         ):
             fastest = max(fastest, -approach)
     return fastest
@@ -62,7 +62,7 @@ def fastest_impact(laws, islands, solution, surface_law, h, island):
 @kernel
 def restitution(law, approach):
     """Return the restitution at a velocity along the normal, 0 at which it does not bounce."""
-    return law[surface.RESTITUTION] if -approach > law[surface.BOUNCE_VELOCITY] else 0.0
+    return law[material.RESTITUTION] if -approach > law[material.BOUNCE_VELOCITY] else 0.0
 
 
 @kernel
@@ -74,11 +74,11 @@ def unbounced_velocity(gap, h, touching):
 @kernel
 def is_soft(law):
     """Return whether contacts of a law yield, which impacts do not go through at once."""
-    return law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0
+    return law[material.CFM] > 0.0 or law[material.STIFFNESS] > 0.0
 
 
 @kernel
-def propagate(laws, islands, rows, solution, surface_law, options, island, fastest):
+def propagate(laws, islands, rows, solution, material_law, options, island, fastest):
     """
     Take all rounds of an island, and set what its contacts have to reach.
 
@@ -89,7 +89,7 @@ def propagate(laws, islands, rows, solution, surface_law, options, island, faste
     rounds = 0
     for _ in range(_ROUNDS):
         if not begin_round(
-            laws, islands, rows, solution, surface_law, options, island, _APPROACHES * fastest
+            laws, islands, rows, solution, material_law, options, island, _APPROACHES * fastest
         ):
             break
         for _ in range(_SWEEPS):
@@ -100,7 +100,7 @@ def propagate(laws, islands, rows, solution, surface_law, options, island, faste
         return
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if laws.law[contact] < 0 or is_soft(surface_law[laws.law[contact]]):
+        if laws.law[contact] < 0 or is_soft(material_law[laws.law[contact]]):
             continue
         # of those that were not hit, another impact may have ended the approach
         wanted = laws.target[contact, Row.NORMAL] + unbounced_velocity(
@@ -114,7 +114,7 @@ def propagate(laws, islands, rows, solution, surface_law, options, island, faste
 
 
 @kernel
-def begin_round(laws, islands, rows, solution, surface_law, options, island, least):
+def begin_round(laws, islands, rows, solution, material_law, options, island, least):
     """Find the contacts that approach, and the velocities they aim at; return whether any do."""
     is_any = False
     for place in range(islands.first[island], islands.first[island + 1]):
@@ -123,7 +123,7 @@ def begin_round(laws, islands, rows, solution, surface_law, options, island, lea
         own[_IS_HIT] = 0.0
         if laws.law[contact] < 0 or rows.block[contact, Block.NN] == 0.0:
             continue
-        law = surface_law[laws.law[contact]]
+        law = material_law[laws.law[contact]]
         u = normal_velocity(laws, rows, solution, contact)
         is_closed = laws.gap[contact] + 0.5 * options.time_step * u <= options.touching
         if u < -least and is_closed and not is_soft(law):

@@ -17,7 +17,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.contact.islands import find_leader
 from sim_bridge.engine.contact.mimic_rows import respect_bonds
 from sim_bridge.engine.contact.rows import fill_block, invert_block
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import (
     Bound,
     ELEMENTS,
@@ -170,7 +170,7 @@ def set_element_law(laws, solution, elements, element, contact, law, h):
     An impulse with one bound is that of a normal. One with two is friction of a constant bound, of
     a contact whose normal moves nothing and has an impulse of 1.
     """
-    laws.law[contact], laws.model[contact] = NO_LAW, surface.CONSTANT
+    laws.law[contact], laws.model[contact] = NO_LAW, material.CONSTANT
     laws.pull[contact] = laws.approach[contact] = laws.wanted[contact] = laws.gap[contact] = 0.0
     laws.softness[contact, :] = 0.0
     laws.radius[contact, :] = 0.0

@@ -12,7 +12,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_linear
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Block, Bound, NO_LAW, Row
 from sim_bridge.engine.math.vec3 import add, load3, load_v, scale, store_v, sub, ZERO
 
@@ -98,7 +98,7 @@ def takes_part(laws, rows, solution, contact):
         return False
     if laws.rows[contact] == 1:
         return softness[Row.NORMAL] == 0.0
-    if laws.rows[contact] > 3 or laws.model[contact] != surface.CONE:
+    if laws.rows[contact] > 3 or laws.model[contact] != material.CONE:
         return False
     bound = _STICKS * laws.radius[contact, Bound.TANGENT] * n
     return load_v(softness, Row.NORMAL) == ZERO and t * t + s * s < bound * bound

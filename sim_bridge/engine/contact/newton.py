@@ -15,7 +15,7 @@ from sim_bridge.engine.contact.cone import slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities, push
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.contact.velocity_newton import solve_for_velocities
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import (
     Block,
     Bound,
@@ -203,7 +203,7 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
     at += 1
     pressing = max(impulse[Row.NORMAL], 0.0)
     model = laws.model[contact]
-    if model == surface.CONE and is_pair(unknown, at, size, contact, Row.TANGENT, Row.TANGENT2):
+    if model == material.CONE and is_pair(unknown, at, size, contact, Row.TANGENT, Row.TANGENT2):
         set_disk_equations(
             direct,
             at,
@@ -225,7 +225,7 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
             size,
             pressing,
             radius[row - Row.TANGENT],
-            model == surface.CONSTANT,
+            model == material.CONSTANT,
             impulse[row],
             u_1 if row == Row.TANGENT else u_2,
         )

@@ -18,11 +18,11 @@ from sim_bridge.engine.contact.islands import affordable_sweeps
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.respond import add_push
 from sim_bridge.engine.contact.solve import normals_alone
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_materials import ITERATIVE
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Block, ISLANDS, Row
-from sim_bridge.engine.data.surfaces import ITERATIVE
 from sim_bridge.engine.math.vec3 import scale, ZERO
 
 _FEW_SWEEPS = 12  # before Newton steps
@@ -31,7 +31,7 @@ _OF_NORMAL, _OF_SOFTNESS = 6, 7
 
 
 @subroutine
-def find_missing(options, surfaces, contacts, laws, rows, solution):
+def find_missing(options, contact_materials, contacts, laws, rows, solution):
     """
     Convert the normal bias to missing displacements; return whether there are any.
 
@@ -45,16 +45,19 @@ def find_missing(options, surfaces, contacts, laws, rows, solution):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] == 0:
             continue
-        law, softness = surfaces.law[laws.law[contact]], laws.softness[contact, Row.NORMAL]
+        law, softness = (
+            contact_materials.law[laws.law[contact]],
+            laws.softness[contact, Row.NORMAL],
+        )
         u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
         velocity = u_n - softness * solution.impulse[contact, Row.NORMAL] + laws.wanted[contact]
         start = laws.gap[contact] - 0.5 * h * laws.approach[contact]
         end = laws.gap[contact] + 0.5 * h * velocity
-        depth = -law[surface.LAYER] - start
+        depth = -law[material.LAYER] - start
         wanted = min(start, 0.0)
         if depth > 0.0:
-            wanted = start + min(law[surface.ERP] * depth, h * law[surface.MAX_VELOCITY])
-        if law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0:
+            wanted = start + min(law[material.ERP] * depth, h * law[material.MAX_VELOCITY])
+        if law[material.CFM] > 0.0 or law[material.STIFFNESS] > 0.0:
             wanted = min(wanted, end)
         solution.shift[contact] = 0.0
         solution.bias[contact, Row.NORMAL] = 2.0 * (end - wanted)

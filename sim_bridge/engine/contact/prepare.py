@@ -3,7 +3,7 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Bound, NO_LAW, Row
 from sim_bridge.engine.data.geometry import SENSOR, TRACK_SPEED
 from sim_bridge.engine.dynamics.twists import relative_velocity
@@ -28,7 +28,7 @@ _TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no dir
 
 
 @subroutine
-def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
+def set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws):
     """Fill the laws of all contacts; twist: at the start of the step."""
     for contact in range(contacts.size[0]):
         a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
@@ -40,10 +40,10 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
         laws.gap[contact], laws.pull[contact] = contacts.gap[contact], 0.0
         if (geometry.flags[a] | geometry.flags[b]) & SENSOR != 0:
             continue
-        laws.law[contact] = surfaces.pair[geometry.material[a], geometry.material[b]]
-        law = surfaces.law[laws.law[contact]]
+        laws.law[contact] = contact_materials.pair[geometry.material[a], geometry.material[b]]
+        law = contact_materials.law[laws.law[contact]]
         wanted, belt = relative_surface_motion(
-            ws, geometry, surfaces, a, b, load3(contacts.normal, contact, 0)
+            ws, geometry, contact_materials, a, b, load3(contacts.normal, contact, 0)
         )
         set_law(
             model,
@@ -53,7 +53,7 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
             twist,
             h,
             law,
-            (law[surface.MOTION], law[surface.MOTION2]),
+            (law[material.MOTION], law[material.MOTION2]),
             wanted,
             belt,
             contact,
@@ -64,7 +64,7 @@ def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
 @kernel
 def set_law(model, ws, geometry, contacts, twist, h, law, motion, wanted, belt, contact, laws):
     """Fill what a law demands of a contact; motion, wanted, belt: as of `set_frame`."""
-    laws.model[contact] = int(law[surface.MODEL])
+    laws.model[contact] = int(law[material.MODEL])
     normal = load3(contacts.normal, contact, 0)
     set_frame(law, motion, normal, wanted, belt, laws.frame[contact], laws.target[contact])
     set_bounds(law, h, laws.radius[contact])
@@ -119,9 +119,9 @@ def copy_law(model, ws, geometry, contacts, twist, contact, laws):
 @kernel
 def rows_of_law(law):
     """Return the number of rows that a law needs."""
-    if law[surface.ROLLING] > 0.0 or law[surface.SPINNING] > 0.0:
+    if law[material.ROLLING] > 0.0 or law[material.SPINNING] > 0.0:
         return 6
-    return 1 if law[surface.MU] == 0.0 and law[surface.MU2] == 0.0 else 3
+    return 1 if law[material.MU] == 0.0 and law[material.MU2] == 0.0 else 3
 
 
 @kernel
@@ -133,7 +133,7 @@ def to_world(ws, geometry, number, vector):
 
 
 @subroutine
-def relative_surface_motion(ws, geometry, surfaces, a, b, normal):
+def relative_surface_motion(ws, geometry, contact_materials, a, b, normal):
     """
     Return the friction direction of two geometries, and the velocity of b's surface less a's.
 
@@ -149,7 +149,10 @@ def relative_surface_motion(ws, geometry, surfaces, a, b, normal):
         wanted = other
     elif other != ZERO:
         own, its = along_surface(wanted, normal), along_surface(other, normal)
-        mu, its_mu = own_friction(surfaces, geometry, a), own_friction(surfaces, geometry, b)
+        mu, its_mu = (
+            own_friction(contact_materials, geometry, a),
+            own_friction(contact_materials, geometry, b),
+        )
         if own == ZERO or (its != ZERO and its_mu < mu):
             wanted = its
         elif its != ZERO and its_mu == mu:
@@ -173,10 +176,10 @@ def along_surface(vector, normal):
 
 
 @kernel
-def own_friction(surfaces, geometry, number):
+def own_friction(contact_materials, geometry, number):
     """Return the first friction coefficient of a geometry's material against itself."""
-    material = geometry.material[number]
-    return surfaces.law[surfaces.pair[material, material], surface.MU]
+    own = geometry.material[number]
+    return contact_materials.law[contact_materials.pair[own, own], material.MU]
 
 
 @subroutine
@@ -228,13 +231,13 @@ def set_frame(law, motion, n, wanted, belt, frame_out, target_out):
     if length > _ALONG:
         first = scale(1.0 / length, wanted)
     second = cross(n, first)
-    mu, mu2, ratio = law[surface.MU], law[surface.MU2], 1.0
-    if law[surface.MODEL] == surface.CONE and mu != mu2 and 0.0 < mu < math.inf:
+    mu, mu2, ratio = law[material.MU], law[material.MU2], 1.0
+    if law[material.MODEL] == material.CONE and mu != mu2 and 0.0 < mu < math.inf:
         ratio = mu2 / mu
     store_v(frame_out, 3 * Row.NORMAL, n)
     store_v(frame_out, 3 * Row.TANGENT, first)
     store_v(frame_out, 3 * Row.TANGENT2, scale(ratio, second))
-    target_out[Row.NORMAL] = law[surface.MOTION_N]
+    target_out[Row.NORMAL] = law[material.MOTION_N]
     target_out[Row.TANGENT] = motion[0] + dot(belt, first)
     target_out[Row.TANGENT2] = ratio * (motion[1] + dot(belt, second))
 
@@ -242,22 +245,26 @@ def set_frame(law, motion, n, wanted, belt, frame_out, target_out):
 @kernel
 def set_bounds(law, h, radius_out):
     """Set the friction bounds; those of constant limits are impulses."""
-    model = law[surface.MODEL]
-    share = h if model == surface.CONSTANT else 1.0
-    radius_out[Bound.TANGENT] = share * law[surface.MU]
-    radius_out[Bound.TANGENT2] = share * law[surface.MU if model == surface.CONE else surface.MU2]
-    radius_out[Bound.ROLL], radius_out[Bound.SPIN] = law[surface.ROLLING], law[surface.SPINNING]
+    model = law[material.MODEL]
+    share = h if model == material.CONSTANT else 1.0
+    radius_out[Bound.TANGENT] = share * law[material.MU]
+    radius_out[Bound.TANGENT2] = (
+        share * law[material.MU if model == material.CONE else material.MU2]
+    )
+    radius_out[Bound.ROLL], radius_out[Bound.SPIN] = law[material.ROLLING], law[material.SPINNING]
 
 
 @kernel
 def set_softness(law, h, frame, softness_out):
     """Set the compliance of rows; h k and d of a spring and a damper act like ODE's CFM."""
-    softness_out[Row.NORMAL] = law[surface.CFM] / h
-    if law[surface.STIFFNESS] > 0.0:
-        softness_out[Row.NORMAL] = 1.0 / (h * (h * law[surface.STIFFNESS] + law[surface.DAMPING]))
-    softness_out[Row.TANGENT] = law[surface.SLIP] / h
+    softness_out[Row.NORMAL] = law[material.CFM] / h
+    if law[material.STIFFNESS] > 0.0:
+        softness_out[Row.NORMAL] = 1.0 / (
+            h * (h * law[material.STIFFNESS] + law[material.DAMPING])
+        )
+    softness_out[Row.TANGENT] = law[material.SLIP] / h
     second = load_v(frame, 3 * Row.TANGENT2)
-    softness_out[Row.TANGENT2] = law[surface.SLIP2] / h * dot(second, second)
+    softness_out[Row.TANGENT2] = law[material.SLIP2] / h * dot(second, second)
     softness_out[Row.SPIN] = softness_out[Row.ROLL] = softness_out[Row.ROLL2] = 0.0
 
 

@@ -10,7 +10,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.body_pairs import count_points
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import NO_LAW
@@ -20,16 +20,20 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, norm, scale, store3, 
 @subroutine
 def reduce_points(table):
     """Leave no law to the points that are not needed."""
-    surfaces, laws, pairs = world.surfaces(table), world.laws(table), world.body_pairs(table)
+    contact_materials, laws, pairs = (
+        world.contact_materials(table),
+        world.laws(table),
+        world.body_pairs(table),
+    )
     contacts, touching = world.contacts(table), world.options(table).touching
-    count_points(table, surface.REDUCED, math.inf)
+    count_points(table, material.REDUCED, math.inf)
     find_extents(table)
     for contact in range(contacts.size[COUNT]):
         first = pairs.first[contact]
         if first < 0:
             continue
-        law = surfaces.refined[laws.law[contact]]
-        key = bin_of(contacts, pairs, contact, first, law[surface.BINS])
+        law = contact_materials.refined[laws.law[contact]]
+        key = bin_of(contacts, pairs, contact, first, law[material.BINS])
         at = pairs.last_bin[first]
         while at >= 0 and pairs.bin[at] != key:
             at = pairs.next_bin[at]

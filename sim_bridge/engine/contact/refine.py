@@ -14,7 +14,7 @@ from sim_bridge.engine.contact.body_pairs import bits_of, count_points, REACH
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.contact.prepare import along_surface, relative_surface_motion, set_frame
 from sim_bridge.engine.contact.reduce import reduce_points
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Bound
@@ -27,27 +27,31 @@ from sim_bridge.engine.math.vec3 import load3, ZERO
 
 def refine(table, phase):
     """Complete the laws of the contacts found; return -1 where a function in Python has failed."""
-    geometry, surfaces, laws = world.geometry(table), world.surfaces(table), world.laws(table)
+    geometry, contact_materials, laws = (
+        world.geometry(table),
+        world.contact_materials(table),
+        world.laws(table),
+    )
     ws, contacts = world.workspace(table), world.contacts(table)
     present = 0
     for contact in range(contacts.size[COUNT]):
-        present |= bits_of(surfaces, laws, contact)
-    if present & surface.REDUCED != 0:
+        present |= bits_of(contact_materials, laws, contact)
+    if present & material.REDUCED != 0:
         reduce_points(table)
     for contact in range(contacts.size[COUNT]):
-        wanted = bits_of(surfaces, laws, contact)
-        if wanted & (surface.MOVES | surface.DIRECTED) != 0:
-            set_directions(ws, geometry, surfaces, contacts, laws, contact)
-        if wanted & surface.DEEP != 0:
-            factor = surfaces.refined[laws.law[contact], surface.DEPTH_FACTOR]
+        wanted = bits_of(contact_materials, laws, contact)
+        if wanted & (material.MOVES | material.DIRECTED) != 0:
+            set_directions(ws, geometry, contact_materials, contacts, laws, contact)
+        if wanted & material.DEEP != 0:
+            factor = contact_materials.refined[laws.law[contact], material.DEPTH_FACTOR]
             scale_friction(laws, contact, factor * max(-contacts.gap[contact], 0.0))
-    if present & surface.ADHERES != 0:
+    if present & material.ADHERES != 0:
         adhere(table)
-    if present & surface.WEIGHED != 0:
+    if present & material.WEIGHED != 0:
         weigh(table)
-    if present & surface.SPREADS != 0:
+    if present & material.SPREADS != 0:
         share_areas(table)
-    if present & surface.CUSTOM != 0:
+    if present & material.CUSTOM != 0:
         return call_stage(world.options(table).custom, table, phase)
     return 0
 
@@ -55,26 +59,36 @@ def refine(table, phase):
 @subroutine
 def adhere(table):
     """Set gap and pull of adhesive surfaces: two bodies hold together up to ADHESION."""
-    surfaces, laws, pairs = world.surfaces(table), world.laws(table), world.body_pairs(table)
+    contact_materials, laws, pairs = (
+        world.contact_materials(table),
+        world.laws(table),
+        world.body_pairs(table),
+    )
     h = world.options(table).time_step
-    count_points(table, surface.ADHERES, REACH)
+    count_points(table, material.ADHERES, REACH)
     for contact in range(world.contacts(table).size[COUNT]):
-        if bits_of(surfaces, laws, contact) & surface.ADHERES != 0:
+        if bits_of(contact_materials, laws, contact) & material.ADHERES != 0:
             row, first = laws.law[contact], pairs.first[contact]
-            laws.gap[contact] += surfaces.refined[row, surface.OVERLAP]
+            laws.gap[contact] += contact_materials.refined[row, material.OVERLAP]
             if first >= 0:
-                laws.pull[contact] = h * surfaces.law[row, surface.ADHESION] / pairs.points[first]
+                laws.pull[contact] = (
+                    h * contact_materials.law[row, material.ADHESION] / pairs.points[first]
+                )
 
 
 @subroutine
 def weigh(table):
     """Bound the friction of two bodies by their masses, whatever presses them together."""
     model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
-    surfaces, laws, pairs = world.surfaces(table), world.laws(table), world.body_pairs(table)
+    contact_materials, laws, pairs = (
+        world.contact_materials(table),
+        world.laws(table),
+        world.body_pairs(table),
+    )
     kind = world.workspace(table).kind
-    count_points(table, surface.WEIGHED, REACH)
+    count_points(table, material.WEIGHED, REACH)
     for contact in range(contacts.size[COUNT]):
-        if bits_of(surfaces, laws, contact) & surface.WEIGHED != 0:
+        if bits_of(contact_materials, laws, contact) & material.WEIGHED != 0:
             a, b = bodies_of(geometry, contacts.geometry, contact)
             mass = moved_mass(model, kind, a) + moved_mass(model, kind, b)
             first = pairs.first[contact]
@@ -95,23 +109,26 @@ def scale_friction(laws, contact, factor):
 
 
 @kernel
-def set_directions(ws, geometry, surfaces, contacts, laws, contact):
+def set_directions(ws, geometry, contact_materials, contacts, laws, contact):
     """Set frame and targets of surfaces that move, or whose friction has an axis."""
     a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
     row, normal = laws.law[contact], load3(contacts.normal, contact, 0)
-    law, side = surfaces.law[row], surfaces.refined[row, surface.SIDE]
+    law, side = contact_materials.law[row], contact_materials.refined[row, material.SIDE]
     if side == 0.0:
         first, second = geometry.flags[a] & STATIC, geometry.flags[b] & STATIC
         side = float(second - first) / STATIC
-    wanted, belt = relative_surface_motion(ws, geometry, surfaces, a, b, normal)
-    if surfaces.refine[row] & surface.DIRECTED != 0:
-        body, wanted = surfaces.direction_body[row], load3(surfaces.refined, row, surface.AXIS)
+    wanted, belt = relative_surface_motion(ws, geometry, contact_materials, a, b, normal)
+    if contact_materials.refine[row] & material.DIRECTED != 0:
+        body, wanted = (
+            contact_materials.direction_body[row],
+            load3(contact_materials.refined, row, material.AXIS),
+        )
         if body >= 0:
             wanted = mul_mv(load_m(ws.pose, body, ROTATION), wanted)
     if along_surface(wanted, normal) == ZERO:
         wanted = (1.0, 0.0, 0.0) if abs(normal[0]) < 0.7 else (0.0, 1.0, 0.0)
     # the second direction, normal × first, turns with the order, as the relative velocity does
-    motion = (side * law[surface.MOTION], abs(side) * law[surface.MOTION2])
+    motion = (side * law[material.MOTION], abs(side) * law[material.MOTION2])
     set_frame(law, motion, normal, wanted, belt, laws.frame[contact], laws.target[contact])
 
 

@@ -10,7 +10,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Block, Bound, Row
 
 
@@ -47,7 +47,7 @@ def friction_residual(block, model, radius, impulse, u_1, u_2):
     """Return a contact's friction residual [m/s]."""
     t, s = impulse[Row.TANGENT], impulse[Row.TANGENT2]
     a_1, a_2 = block[Block.D11], block[Block.D22]
-    if model == surface.CONE:
+    if model == material.CONE:
         stiff = max(a_1, a_2)
         return disk_residual(t, s, u_1, u_2, stiff, radius[Bound.TANGENT] * impulse[Row.NORMAL])
     bound = per_bound(model, impulse[Row.NORMAL])

@@ -11,7 +11,7 @@ What is disabled rests likewise, but is woken by touch and by joints only, and k
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.islands import bodies_of
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ISLANDS, Row
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
@@ -148,7 +148,9 @@ def is_stirring(model, state, tree, is_static):
 
 
 @subroutine
-def fall_asleep(model, options, state, ws, geometry, surfaces, contacts, laws, islands, solution):
+def fall_asleep(
+    model, options, state, ws, geometry, contact_materials, contacts, laws, islands, solution
+):
     """
     Count how long trees have been slow, and put islands to sleep that are slow long enough.
 
@@ -172,7 +174,7 @@ def fall_asleep(model, options, state, ws, geometry, surfaces, contacts, laws, i
         is_carried = laws.rows[contact] > 1 and (
             target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0
         )
-        speed = separation_speed(options, surfaces, contacts, laws, contact)
+        speed = separation_speed(options, contact_materials, contacts, laws, contact)
         for side in range(2):
             body = geometry.body[contacts.geometry[contact, side]]
             if (
@@ -201,14 +203,14 @@ def fall_asleep(model, options, state, ws, geometry, surfaces, contacts, laws, i
 
 
 @kernel
-def separation_speed(options, surfaces, contacts, laws, contact):
+def separation_speed(options, contact_materials, contacts, laws, contact):
     """Return the speed at which the position correction separates a hard contact [m/s]."""
     if laws.rows[contact] == 0:
         return 0.0
-    law = surfaces.law[laws.law[contact]]
-    is_soft = law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0
-    depth = -law[surface.LAYER] - contacts.gap[contact]
-    speed = min(law[surface.ERP] * depth / options.time_step, law[surface.MAX_VELOCITY])
+    law = contact_materials.law[laws.law[contact]]
+    is_soft = law[material.CFM] > 0.0 or law[material.STIFFNESS] > 0.0
+    depth = -law[material.LAYER] - contacts.gap[contact]
+    speed = min(law[material.ERP] * depth / options.time_step, law[material.MAX_VELOCITY])
     return 0.0 if is_soft else speed
 
 

@@ -18,8 +18,9 @@ from sim_bridge.engine.contact.law_rows import push_elements
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.warm_start import estimate_new_pairs
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_materials import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
@@ -30,7 +31,6 @@ from sim_bridge.engine.data.contact_problem import (
     Row,
     SWEEPS,
 )
-from sim_bridge.engine.data.surfaces import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
@@ -65,7 +65,7 @@ def set_biases(table):
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
     geometry, contacts = world.geometry(table), world.contacts(table)
-    surface_law = world.surfaces(table).law
+    material_law = world.contact_materials(table).law
     laws, twist, bias = world.laws(table), world.response(table).twist, world.solution(table).bias
     for contact in range(contacts.size[0]):
         if laws.rows[contact] == 0:
@@ -77,7 +77,7 @@ def set_biases(table):
         u_n = dot(n, relative)
         target = laws.target[contact]
         laws.wanted[contact] = target[Row.NORMAL] + least_velocity(
-            surface_law[laws.law[contact]],
+            material_law[laws.law[contact]],
             laws.gap[contact],
             laws.approach[contact],
             u_n,
@@ -111,9 +111,9 @@ def least_velocity(law, gap, approach, u_n, h, touching):
         wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
     else:
         wanted = unbounced_velocity(gap, h, touching)
-    bounces = -approach > max(law[surface.BOUNCE_VELOCITY], _IMPACT)
+    bounces = -approach > max(law[material.BOUNCE_VELOCITY], _IMPACT)
     if bounces and gap + 0.5 * h * u_n <= 0.0:
-        wanted = max(wanted, -law[surface.RESTITUTION] * approach)
+        wanted = max(wanted, -law[material.RESTITUTION] * approach)
     return wanted
 
 
@@ -125,12 +125,14 @@ def soft_velocity(law, gap, h):
     As in ODE: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
     damper determine both (ODE manual, 3.8.2), and are not limited.
     """
-    depth = -gap - law[surface.LAYER]
+    depth = -gap - law[material.LAYER]
     if depth < 0.0:
         return -gap / h if gap > 0.0 else 0.0
-    if law[surface.STIFFNESS] > 0.0:
-        return law[surface.STIFFNESS] * depth / (h * law[surface.STIFFNESS] + law[surface.DAMPING])
-    return min(law[surface.ERP] * depth / h, law[surface.MAX_VELOCITY])
+    if law[material.STIFFNESS] > 0.0:
+        return (
+            law[material.STIFFNESS] * depth / (h * law[material.STIFFNESS] + law[material.DAMPING])
+        )
+    return min(law[material.ERP] * depth / h, law[material.MAX_VELOCITY])
 
 
 @kernel

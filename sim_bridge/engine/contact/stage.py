@@ -48,7 +48,7 @@ from sim_bridge.engine.data.contact_problem import (
     PENETRATION,
 )
 from sim_bridge.engine.data.loops import RANK
-from sim_bridge.engine.data.phases import ContactPhase, MadePhase
+from sim_bridge.engine.data.phases import ContactPhase, UserContactPhase
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
@@ -97,15 +97,15 @@ def prepare(table):
         model,
         ws,
         geometry,
-        world.surfaces(table),
+        world.contact_materials(table),
         contacts,
         world.response(table).twist,
         world.options(table).time_step,
         laws,
     )
-    making, refining = world.options(table).made, world.options(table).refine
+    making, refining = world.options(table).user_contacts, world.options(table).refine
     if making != 0:
-        call_stage(making, table, MadePhase.SET_LAWS)
+        call_stage(making, table, UserContactPhase.SET_LAWS)
     if refining != 0 and call_stage(refining, table, 0) < 0:
         return -1
     find_islands(
@@ -191,7 +191,7 @@ def project_positions(table):
     take_stock(contacts, h, laws, islands, rows, solution)
     for body in range(response.origin.shape[0]):
         store3(response.origin, body, 0, load3(ws.pose, body, ORIGIN))
-    if not find_missing(options, world.surfaces(table), contacts, laws, rows, solution):
+    if not find_missing(options, world.contact_materials(table), contacts, laws, rows, solution):
         return 0
     solve_positions(table)
     gather_shifts(ws, world.geometry(table), contacts, laws, solution, h, response)
@@ -231,7 +231,7 @@ def keep(table):
             state,
             ws,
             world.geometry(table),
-            world.surfaces(table),
+            world.contact_materials(table),
             contacts,
             laws,
             world.islands(table),

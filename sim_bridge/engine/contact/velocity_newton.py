@@ -21,7 +21,7 @@ from sim_bridge.engine.contact.budget import OF_ENTRY_PAIR
 from sim_bridge.engine.contact.cone import slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import (
     Bound,
     IN_ORDER,
@@ -209,7 +209,7 @@ def linearize(laws, rows, solution, direct, at, end):
     is_symmetric, i = True, 1
     while i < width:
         row = unknown[at + i, OF_ROW]
-        is_cone = laws.model[contact] == surface.CONE or row >= Row.SPIN
+        is_cone = laws.model[contact] == material.CONE or row >= Row.SPIN
         is_disk = (
             is_cone
             and (row == Row.TANGENT or row == Row.ROLL)
@@ -234,7 +234,7 @@ def linearize(laws, rows, solution, direct, at, end):
             )
             i += 2
             continue
-        is_fixed = row < Row.SPIN and laws.model[contact] == surface.CONSTANT
+        is_fixed = row < Row.SPIN and laws.model[contact] == material.CONSTANT
         share = (
             radius[row - Row.TANGENT]
             if row < Row.SPIN

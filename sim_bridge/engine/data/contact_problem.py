@@ -76,9 +76,9 @@ class Laws(NamedTuple):
     """The contact laws: what they demand of each contact."""
 
     law: Annotated[IntVector, Dims('bounds', points_at='laws')]
-    """Row of Surfaces.law, or NO_LAW."""
+    """Row of ContactMaterials.law, or NO_LAW."""
     model: Annotated[IntVector, Dims('bounds')]
-    """surfaces.CONE, PYRAMID or CONSTANT."""
+    """contact_materials.CONE, PYRAMID or CONSTANT."""
     rows: Annotated[IntVector, Dims('bounds')]
     """How many rows the contact has: 0, 1, 3 or 6."""
     frame: Annotated[FloatMatrix, Dims('bounds', 9, unit='1')]

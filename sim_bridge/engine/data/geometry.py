@@ -73,7 +73,7 @@ class Geometry(NamedTuple):
     flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
     """ENABLED, SENSOR, SOLID, STATIC, TERRAIN, KINEMATIC, LINE."""
     material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
-    """Row and column of Surfaces.pair."""
+    """Row and column of ContactMaterials.pair."""
     group: Annotated[IntVector, Dims('ng', is_parameter=True)]
     """Bits of the collision groups it belongs to."""
     mask: Annotated[IntVector, Dims('ng', is_parameter=True)]

@@ -165,7 +165,7 @@ class Options(NamedTuple):
     max_pivots: int
     """Changes of the set of locked joints per step before the step gives up."""
     solver: int
-    """Solve type of the contacts: surfaces.DIRECT, ITERATIVE or SPLIT."""
+    """Solve type of the contacts: contact_materials.DIRECT, ITERATIVE or SPLIT."""
     touching: float
     """Gap that counts as none [m], so that bodies at rest do not chase what is left open."""
     contact_tolerance: float
@@ -203,7 +203,7 @@ class Options(NamedTuple):
     """Address of the function that it calls for friction which Python decides, or 0."""
     hybrid: int
     """Address of the stage that it calls where pairs of materials have solve types, or 0."""
-    made: int
+    user_contacts: int
     """Address of the stage of contacts that users make, 0 where nobody does."""
     newton: int
     """Address of the stage that it calls for what sweeps do not solve."""

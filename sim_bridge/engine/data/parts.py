@@ -62,7 +62,7 @@ DIMENSIONS = {
     'carriers': 'bodies up to the last that carries a geometry',
     'materials': 'materials',
     'laws': 'surface laws',
-    'made': 'contacts made by the user that there is room for',
+    'user_contacts': 'contacts made by the user that there is room for',
     'bounds': 'contact points and elements of joints that there is room for',
     'law_rows': 'elements of joints: friction, motors and stops',
     'owners': 'velocity coordinates, then axes of joints that close loops',

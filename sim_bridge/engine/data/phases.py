@@ -20,7 +20,7 @@ class ContactPhase(IntEnum):
     KEEP = 6
 
 
-class MadePhase(IntEnum):
+class UserContactPhase(IntEnum):
     """Phases of the stage of contacts that users make."""
 
     ADD = 0

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from sim_bridge.compiler.table import openers_of, tabulate
 from sim_bridge.engine.data.collision_scratch import CollisionScratch
+from sim_bridge.engine.data.contact_materials import ContactMaterials
 from sim_bridge.engine.data.contact_points import Contacts
 from sim_bridge.engine.data.contact_problem import (
     BodyPairs,
@@ -25,11 +26,10 @@ from sim_bridge.engine.data.fields import Fields
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.listening import Listening
 from sim_bridge.engine.data.loops import Loops, LoopWork
-from sim_bridge.engine.data.made_contacts import MadeContacts
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import P
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.data.user_contacts import UserContacts
 from sim_bridge.engine.data.workspace import Workspace
 
 PARTS: tuple[type[tuple[Any, ...]], ...] = (
@@ -38,7 +38,7 @@ PARTS: tuple[type[tuple[Any, ...]], ...] = (
     State,
     Workspace,
     Geometry,
-    Surfaces,
+    ContactMaterials,
     CollisionScratch,
     Contacts,
     Laws,
@@ -53,7 +53,7 @@ PARTS: tuple[type[tuple[Any, ...]], ...] = (
     LoopWork,
     Fields,
     Listening,
-    MadeContacts,
+    UserContacts,
 )
 
 (
@@ -62,7 +62,7 @@ PARTS: tuple[type[tuple[Any, ...]], ...] = (
     state,
     workspace,
     geometry,
-    surfaces,
+    contact_materials,
     collision,
     contacts,
     laws,
@@ -77,7 +77,7 @@ PARTS: tuple[type[tuple[Any, ...]], ...] = (
     loop_work,
     fields,
     listening,
-    made_contacts,
+    user_contacts,
 ) = openers_of(PARTS)
 
 

@@ -6,12 +6,12 @@ from sim_bridge.compiler.arrays import FloatCube, FloatMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.data.model import Model
 from sim_bridge.engine.data.workspace import Workspace
-from sim_bridge.engine.dynamics.integrator import drift
-from sim_bridge.engine.dynamics.manifold import (
+from sim_bridge.engine.dynamics.configurations import (
     copy_normalized,
     differentiate_integration,
     subtract,
 )
+from sim_bridge.engine.dynamics.integrator import drift
 from sim_bridge.engine.pipeline.rigid_body import are_configurations, are_finite, row_of
 
 

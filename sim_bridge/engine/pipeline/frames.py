@@ -22,8 +22,8 @@ from sim_bridge.engine.dynamics.composite import (
     set_axis,
     set_axis_rates,
 )
+from sim_bridge.engine.dynamics.configurations import copy_normalized
 from sim_bridge.engine.dynamics.kinematics import place_body, place_moments
-from sim_bridge.engine.dynamics.manifold import copy_normalized
 from sim_bridge.engine.dynamics.twists import find_twists, point_velocity
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import carried, load_pose, load_spatial, ORIGIN

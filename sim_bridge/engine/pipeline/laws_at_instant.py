@@ -74,7 +74,7 @@ _INFINITY = float('inf')
 
 
 @kernel
-def set_present_laws(model, state, ws, h):
+def set_current_laws(model, state, ws, h):
     """
     Set the laws of the joints' accelerations and guess the modes.
 
@@ -130,7 +130,7 @@ def set_present_laws(model, state, ws, h):
                 if forwards
                 else model.passive[joint, BACK_FRICTION]
             )
-        ws.mode[joint] = guess_present_mode(law, state.hold[joint], ws.v[joint])
+        ws.mode[joint] = guess_current_mode(law, state.hold[joint], ws.v[joint])
 
 
 @kernel
@@ -176,7 +176,7 @@ def last_mean_velocity(state, joint, v, h):
 
 
 @kernel
-def guess_present_mode(law, hold, v):
+def guess_current_mode(law, hold, v):
     """Guess the piece of its law that a joint's acceleration is on."""
     if law[MOTOR] == HARD and (law[MOST] == _INFINITY or law[LEAST] == -_INFINITY):
         return AT_TARGET
@@ -192,7 +192,7 @@ def guess_present_mode(law, hold, v):
 
 
 @kernel
-def set_present_efforts(ws):
+def set_current_efforts(ws):
     """Set each joint's present effort, or its acceleration if it is locked."""
     for joint in range(ws.mode.shape[0]):
         law, mode = ws.law[joint], ws.mode[joint]
@@ -203,7 +203,7 @@ def set_present_efforts(ws):
 
 
 @kernel
-def update_present_active_set(model, ws, only_first):
+def update_current_active_set(model, ws, only_first):
     """Change the modes that are wrong; return how many were changed."""
     changed = 0
     for body in range(model.kind.shape[0]):

@@ -38,9 +38,9 @@ from sim_bridge.engine.math.spatial import (
 from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, store3, sub
 from sim_bridge.engine.pipeline.last_step import keep_accelerations
 from sim_bridge.engine.pipeline.laws_at_instant import (
-    set_present_efforts,
-    set_present_laws,
-    update_present_active_set,
+    set_current_efforts,
+    set_current_laws,
+    update_current_active_set,
 )
 from sim_bridge.engine.pipeline.smooth import may_be_smooth
 
@@ -128,16 +128,16 @@ def find_accelerations(model, options, state, ws, table):
     ):
         # steps of fifth order resolve what they take
         h = 0.0
-    set_present_laws(model, state, ws, options.time_step)
+    set_current_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):
         factorize_trees(model, ws, h, True)
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.BUILD_PRESENT)
-        set_present_efforts(ws)
+        set_current_efforts(ws)
         accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, ws.ddq)
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.OBEY_PRESENT)
-        changed = update_present_active_set(model, ws, 2 * pivots > _MAX_PIVOTS)
+        changed = update_current_active_set(model, ws, 2 * pivots > _MAX_PIVOTS)
         if changed == 0:
             break
 

@@ -40,6 +40,7 @@ from sim_bridge.engine.dynamics.composite import (
     set_shift_rates,
     store_rate,
 )
+from sim_bridge.engine.dynamics.configurations import copy_normalized, is_configuration
 from sim_bridge.engine.dynamics.evaluate import to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import (
     add_up_forces,
@@ -48,7 +49,6 @@ from sim_bridge.engine.dynamics.kinematics import (
     place_moments,
     spread_accelerations,
 )
-from sim_bridge.engine.dynamics.manifold import copy_normalized, is_configuration
 from sim_bridge.engine.dynamics.pull import add_pulls, pull_potential
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.mat3 import mul_mv

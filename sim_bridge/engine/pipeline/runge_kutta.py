@@ -71,8 +71,10 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     for done in range(n):
         if options.detect != 0:
             place(model, state.q, ws)
-            is_made = options.made != 0 and world.made_contacts(table).size[COUNT] > 0
-            if is_made or call_stage(options.detect, table, 0) != 0:
+            has_user_contacts = (
+                options.user_contacts != 0 and world.user_contacts(table).size[COUNT] > 0
+            )
+            if has_user_contacts or call_stage(options.detect, table, 0) != 0:
                 return done
         for stage in range(STAGES):
             combine(state.q, ws.q_slopes, tableau, stage, h, ws.q)

@@ -15,7 +15,7 @@ from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
-from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MadePhase, MomentumPhase
+from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MomentumPhase, UserContactPhase
 from sim_bridge.engine.data.state import BY_SERVO, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
@@ -163,8 +163,8 @@ def find_contacts(options, table):
     if options.detect == 0:
         return 0
     found = call_stage(options.detect, table, 0)
-    if options.made != 0 and found >= 0:
-        found = call_stage(options.made, table, MadePhase.ADD)
+    if options.user_contacts != 0 and found >= 0:
+        found = call_stage(options.user_contacts, table, UserContactPhase.ADD)
     if found > 0 and options.contact == 0:
         return ABSENT
     listening = world.listening(table)

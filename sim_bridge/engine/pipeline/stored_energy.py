@@ -16,7 +16,7 @@ from sim_bridge.engine.contact.body_pairs import bits_of
 from sim_bridge.engine.contact.prepare import set_laws
 from sim_bridge.engine.contact.reduce import reduce_points
 from sim_bridge.engine.contact.refine import adhere
-from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Row
@@ -33,26 +33,26 @@ def contact_energy(table: Table):
     Of contacts that adhere, only that of their springs: what holds them together ends at once.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    geometry, surfaces = world.geometry(table), world.surfaces(table)
+    geometry, contact_materials = world.geometry(table), world.contact_materials(table)
     contacts, laws = world.contacts(table), world.laws(table)
     twist, h = world.response(table).twist, world.options(table).time_step
     place(model, state.q, ws)
     twist[:, :] = 0.0
-    set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws)
+    set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws)
     present = 0
     for contact in range(contacts.size[COUNT]):
-        present |= bits_of(surfaces, laws, contact)
-    if present & surface.REDUCED != 0:
+        present |= bits_of(contact_materials, laws, contact)
+    if present & material.REDUCED != 0:
         reduce_points(table)
-    if present & surface.ADHERES != 0:
+    if present & material.ADHERES != 0:
         adhere(table)
-    if present & surface.SPREADS != 0:
+    if present & material.SPREADS != 0:
         share_areas(table)
     total = 0.0
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             total += spring_energy(
-                surfaces.law[laws.law[contact]],
+                contact_materials.law[laws.law[contact]],
                 -laws.gap[contact],
                 laws.softness[contact, Row.NORMAL],
                 h,
@@ -67,17 +67,17 @@ def spring_energy(law, depth, softness, h):
 
     softness: velocity per impulse, which the law's is but for the contact's share of an area.
     """
-    depth -= law[surface.LAYER]
+    depth -= law[material.LAYER]
     if depth <= 0.0 or softness <= 0.0:
         return 0.0
-    if law[surface.STIFFNESS] > 0.0:
-        damped = h * law[surface.STIFFNESS] + law[surface.DAMPING]
-        return 0.5 * law[surface.STIFFNESS] / damped / (h * softness) * depth * depth
-    rate = law[surface.ERP] / h
+    if law[material.STIFFNESS] > 0.0:
+        damped = h * law[material.STIFFNESS] + law[material.DAMPING]
+        return 0.5 * law[material.STIFFNESS] / damped / (h * softness) * depth * depth
+    rate = law[material.ERP] / h
     if rate == 0.0:
         return 0.0
     # beyond this depth the force grows no more
-    linear = min(depth, law[surface.MAX_VELOCITY] / rate)
+    linear = min(depth, law[material.MAX_VELOCITY] / rate)
     return rate / (h * softness) * linear * (depth - 0.5 * linear)
 
 

@@ -9,9 +9,9 @@ dropped. Shape a lies above, where n points to, b below.
 import math
 
 from sim_bridge.compiler.kernel import subroutine
+from sim_bridge.engine.collision.clip.contact_manifold import NARROW, store_points, WIDE
 from sim_bridge.engine.collision.clip.disc import cut_by_disc, meet_discs, put_disc
 from sim_bridge.engine.collision.clip.feature_clip import STEEP
-from sim_bridge.engine.collision.clip.manifold import NARROW, store_points, WIDE
 from sim_bridge.engine.collision.clip.polygon import (
     add_nearest,
     common_size,

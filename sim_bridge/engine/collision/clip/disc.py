@@ -3,6 +3,7 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.clip.contact_manifold import CORNER_OF_A, CORNER_OF_B, EDGES
 from sim_bridge.engine.collision.clip.feature_clip import (
     height_at,
     INSIDE,
@@ -14,7 +15,6 @@ from sim_bridge.engine.collision.clip.feature_clip import (
     STEEP,
     turning_of,
 )
-from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES
 from sim_bridge.engine.data.collision_scratch import H, LABEL, U, V
 from sim_bridge.engine.math.vec3 import dot, load3, sub
 

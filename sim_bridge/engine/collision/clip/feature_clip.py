@@ -10,7 +10,7 @@ v, and the cosine between the face's normal and the contact normal.
 import math
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES, note
+from sim_bridge.engine.collision.clip.contact_manifold import CORNER_OF_A, CORNER_OF_B, EDGES, note
 from sim_bridge.engine.data.collision_scratch import H, U, V
 from sim_bridge.engine.math.vec3 import add, load3, scale, sub
 

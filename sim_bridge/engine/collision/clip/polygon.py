@@ -3,6 +3,13 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.clip.contact_manifold import (
+    CORNER_OF_A,
+    CORNER_OF_B,
+    EDGES,
+    NEAREST,
+    note,
+)
 from sim_bridge.engine.collision.clip.feature_clip import (
     edge_line,
     height_at,
@@ -14,13 +21,6 @@ from sim_bridge.engine.collision.clip.feature_clip import (
     SAME,
     STEEP,
     turning_of,
-)
-from sim_bridge.engine.collision.clip.manifold import (
-    CORNER_OF_A,
-    CORNER_OF_B,
-    EDGES,
-    NEAREST,
-    note,
 )
 from sim_bridge.engine.data.collision_scratch import (
     ABOVE,

@@ -9,7 +9,7 @@ first row, and arrays of features, points, normals and gaps.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.clip.manifold import store_points, WIDE
+from sim_bridge.engine.collision.clip.contact_manifold import store_points, WIDE
 from sim_bridge.engine.collision.clip.polygon import (
     add_nearest,
     common_size,

@@ -1,7 +1,7 @@
 """Contact points of convex shapes with a half-space, in closed form."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.clip.manifold import MAX_FOUND, note, store_points
+from sim_bridge.engine.collision.clip.contact_manifold import MAX_FOUND, note, store_points
 from sim_bridge.engine.collision.clip.support_face import lean
 from sim_bridge.engine.collision.support import support
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE

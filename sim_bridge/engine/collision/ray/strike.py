@@ -4,8 +4,8 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.ray.hollow import hollow_crossing, hollow_normal, span_crossing
+from sim_bridge.engine.collision.ray.meshes import surface_crossing, surface_normal
 from sim_bridge.engine.collision.ray.spans import convex_normal, convex_span
-from sim_bridge.engine.collision.ray.surfaces import surface_crossing, surface_normal
 from sim_bridge.engine.data.geometry import HOLLOW, MESH
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, dot, scale, sub

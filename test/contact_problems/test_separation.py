@@ -14,7 +14,7 @@ def test_two_balls_part_by_their_masses():
     light = world.add_body(sb.Sphere(0.5), mass=1.0, position=(0.0, 0.0, 0.0))
     heavy = world.add_body(sb.Sphere(0.5), mass=3.0, position=(0.4, 0.0, 0.0))
     world.step_count = 7
-    sb.contact.separate(world, gap=0.2)
+    sb.contact_problems.separate(world, gap=0.2)
     np.testing.assert_allclose(light.root_link.p, [-0.6, 0.0, 0.0], atol=1e-8)
     np.testing.assert_allclose(heavy.root_link.p, [0.6, 0.0, 0.0], atol=1e-8)
     assert world.step_count == 7
@@ -27,7 +27,7 @@ def test_what_has_room_stays_to_the_bit():
     world.add_ground()
     world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(0.0, 0.0, 0.2))
     before = world.state_hash()
-    sb.contact.separate(world, gap=0.1)
+    sb.contact_problems.separate(world, gap=0.1)
     assert world.state_hash() == before
 
 
@@ -40,7 +40,7 @@ def test_sensors_and_what_nothing_moves_do_not_count():
     for x in (0.0, 0.05):
         world.add_body(sb.Sphere(0.1), motion='kinematic', position=(x, 0.0, 0.5))
     before = world.state_hash()
-    sb.contact.separate(world)
+    sb.contact_problems.separate(world)
     assert world.state_hash() == before
 
 
@@ -53,7 +53,7 @@ def test_joints_move_within_their_limits():
     world.add_body(sb.Box((0.2, 0.2, 0.2)), 'block', motion='static', position=arm.link('tool0').p)
     before = arm.q.copy()
     assert len(world.find_contacts(margin=0.0, a=arm, b=world.robots['block']))
-    sb.contact.separate(world, gap=0.01)
+    sb.contact_problems.separate(world, gap=0.01)
     assert not world.find_contacts(margin=0.01 - 1e-9)
     assert ((arm.lower <= arm.q) & (arm.q <= arm.upper)).all()
     assert 0.0 < np.abs(arm.q - before).max() < 1.0
@@ -71,7 +71,7 @@ def test_a_jar_without_room_is_refused_and_left_alone():
     world.add_joint('slider', None, slide, axis=(1.0, 0.0, 0.0))
     before = world.state_hash()
     with pytest.raises(sb.InfeasibleError, match='walls.*block|block.*walls'):
-        sb.contact.separate(world)
+        sb.contact_problems.separate(world)
     assert world.state_hash() == before
 
 
@@ -79,6 +79,6 @@ def test_a_jar_without_room_is_refused_and_left_alone():
 def test_a_wrong_gap_is_named(gap, words):
     """Refuse what is no length."""
     with pytest.raises(sb.InvalidValueError, match=words):
-        sb.contact.separate(sb.World(), gap)
+        sb.contact_problems.separate(sb.World(), gap)
     with pytest.raises(sb.InvalidValueError, match='a World'):
-        sb.contact.separate(None)
+        sb.contact_problems.separate(None)

@@ -49,7 +49,7 @@ def test_a_box_is_not_held_without_friction(recipe):
     _, problem, _, _ = recipe['box']
     assert (problem.friction == 0.8).all()
     with pytest.raises(sb.InfeasibleError, match="robot 'object' lacks a force"):
-        sb.contact.least_effort(problem, 0.3)
+        sb.contact_problems.least_effort(problem, 0.3)
 
 
 def test_a_hand_of_others_lifts_a_box_by_friction(example_robots):
@@ -72,7 +72,7 @@ def test_a_hand_of_others_lifts_a_box_by_friction(example_robots):
         hand.q = hand.q - nearest.gaps / approach @ rates
     contacts = world.find_contacts(margin=1e-6, a=hand, b=body)
     assert len(contacts) == 4
-    effort = sb.contact.least_effort(world.contact_problem(contacts), 2.0, friction=True)
+    effort = sb.contact_problems.least_effort(world.contact_problem(contacts), 2.0, friction=True)
     target, hand.u = hand.q.copy(), effort.u[hand]
     for name in hand.joint_names:
         joint = hand.joint(name)

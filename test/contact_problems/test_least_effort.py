@@ -65,7 +65,7 @@ def test_a_frictionless_hold_is_quadprogs():
     world, robot, ball = hand(offset=0.05, lift=np.sqrt(0.07**2 - 0.05**2))
     problem = problem_of(world, ball, robot)
     assert len(problem.gap) == 4
-    effort = sb.contact.least_effort(problem, epsilon=0.3)
+    effort = sb.contact_problems.least_effort(problem, epsilon=0.3)
     assert_balanced(problem, effort, 0.3)
     place = problem.coordinates[robot]
     A, a = problem.J.T[place], problem.bias_forces[place]
@@ -89,14 +89,16 @@ def test_a_frictionless_hold_is_quadprogs():
     # the efforts hold both in the next steps
     robot.u = effort.u[robot]
     now = world.contact_problem(problem.contacts)
-    np.testing.assert_allclose(sb.contact.solve(now, friction=False).velocity, 0.0, atol=1e-8)
+    np.testing.assert_allclose(
+        sb.contact_problems.solve(now, friction=False).velocity, 0.0, atol=1e-8
+    )
 
 
 def test_friction_holds_from_the_sides():
     """Lift a ball by friction, with the least torques that SciPy finds."""
     world, robot, ball = hand(fingers=3, turn=0.3)
     problem = problem_of(world, ball, robot)
-    effort = sb.contact.least_effort(problem, epsilon=0.1, friction=True)
+    effort = sb.contact_problems.least_effort(problem, epsilon=0.1, friction=True)
     assert_balanced(problem, effort, 0.1)
     slide = np.linalg.norm(effort.forces[:, :2], axis=1)
     assert (slide <= problem.friction[:, 0] * effort.forces[:, 2] + 1e-9).all()
@@ -119,7 +121,7 @@ def test_friction_holds_from_the_sides():
     )
     assert np.sum(effort.u[robot] ** 2) == pytest.approx(best.fun, rel=1e-6)
     world.robots['gripper'].u = effort.u[robot]
-    held = sb.contact.solve(world.contact_problem(problem.contacts))
+    held = sb.contact_problems.solve(world.contact_problem(problem.contacts))
     np.testing.assert_allclose(held.velocity[own], 0.0, atol=1e-8)
 
 
@@ -128,14 +130,14 @@ def test_what_is_missing_is_named():
     world, robot, ball = hand()
     problem = problem_of(world, ball, robot)
     with pytest.raises(sb.InfeasibleError) as raised:
-        sb.contact.least_effort(problem, epsilon=0.1)
+        sb.contact_problems.least_effort(problem, epsilon=0.1)
     message = str(raised.value)
     assert "robot 'ball' lacks a force of (" in message
     assert ', 4.9' in message
     assert 'epsilon' not in message
     # with one finger even sideways forces do not balance
     with pytest.raises(sb.InfeasibleError, match="robot 'ball' lacks"):
-        sb.contact.least_effort(
+        sb.contact_problems.least_effort(
             world.contact_problem(problem.contacts[:1]), epsilon=0.1, friction=True
         )
 
@@ -145,7 +147,7 @@ def test_too_great_an_epsilon_is_named():
     world, robot, ball = hand(offset=0.05, lift=np.sqrt(0.07**2 - 0.05**2))
     problem = problem_of(world, ball, robot)
     with pytest.raises(sb.InfeasibleError, match='With an epsilon of 0 there are such forces'):
-        sb.contact.least_effort(problem, epsilon=[3.0, 0.1, 3.0, 3.0])
+        sb.contact_problems.least_effort(problem, epsilon=[3.0, 0.1, 3.0, 3.0])
 
 
 def test_joints_can_be_chosen():
@@ -154,9 +156,9 @@ def test_joints_can_be_chosen():
     problem = problem_of(world, ball, robot)
     names = robot.joint_names
     with pytest.raises(sb.InfeasibleError, match=f"an effort of .* at joint '{names[2]}'"):
-        sb.contact.least_effort(problem, 1.0, friction=True, joints={robot: names[:2]})
+        sb.contact_problems.least_effort(problem, 1.0, friction=True, joints={robot: names[:2]})
     with pytest.raises(sb.UnknownNameError, match="joint 'thumb'"):
-        sb.contact.least_effort(problem, joints={robot: ['thumb']})
+        sb.contact_problems.least_effort(problem, joints={robot: ['thumb']})
 
 
 @pytest.mark.parametrize('epsilon', [-1.0, [1.0, 2.0], float('nan'), 'much'])
@@ -164,7 +166,7 @@ def test_wrong_epsilons_are_refused(epsilon):
     """Take one least force, or as many as there are contacts."""
     world, robot, ball = hand()
     with pytest.raises(sb.InvalidValueError, match='epsilon = .*at least 0, or 4 of them'):
-        sb.contact.least_effort(problem_of(world, ball, robot), epsilon)
+        sb.contact_problems.least_effort(problem_of(world, ball, robot), epsilon)
 
 
 def test_a_margin_keeps_forces_off_the_edges():
@@ -173,16 +175,18 @@ def test_a_margin_keeps_forces_off_the_edges():
     problem = problem_of(world, ball, robot)
     steepest = []
     for margin in (0.0, 0.3):
-        effort = sb.contact.least_effort(problem, 0.1, friction=True, friction_margin=margin)
+        effort = sb.contact_problems.least_effort(
+            problem, 0.1, friction=True, friction_margin=margin
+        )
         assert_balanced(problem, effort, 0.1)
         slide = np.linalg.norm(effort.forces[:, :2], axis=1) / effort.forces[:, 2]
         steepest.append(float((slide / problem.friction[:, 0]).max()))
     np.testing.assert_allclose(steepest, [1.0, 0.7], atol=1e-6)
     for wrong in (1.0, -0.1, 'much'):
         with pytest.raises(sb.InvalidValueError, match='friction_margin = .* a share from 0'):
-            sb.contact.least_effort(problem, friction=True, friction_margin=wrong)
+            sb.contact_problems.least_effort(problem, friction=True, friction_margin=wrong)
     with pytest.raises(sb.InvalidValueError, match='friction_margin = 0.3.*without friction'):
-        sb.contact.least_effort(problem, friction_margin=0.3)
+        sb.contact_problems.least_effort(problem, friction_margin=0.3)
 
 
 def test_contacts_outside_the_problem_are_named():
@@ -191,7 +195,7 @@ def test_contacts_outside_the_problem_are_named():
     every = world.find_contacts(a=ball, b=robot)
     assert (
         len(
-            sb.contact.least_effort(
+            sb.contact_problems.least_effort(
                 world.contact_problem(every), 0.1, friction=True
             ).other_contacts
         )

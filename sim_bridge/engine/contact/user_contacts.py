@@ -12,8 +12,8 @@ from sim_bridge.engine.contact.prepare import set_law, to_world
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.geometry import CAPSULE, CYLINDER, SPHERE
-from sim_bridge.engine.data.made_contacts import MADE
-from sim_bridge.engine.data.phases import MadePhase
+from sim_bridge.engine.data.phases import UserContactPhase
+from sim_bridge.engine.data.user_contacts import USER_CONTACT
 from sim_bridge.engine.dynamics.articulated import is_immobile
 from sim_bridge.engine.dynamics.twists import point_velocity
 from sim_bridge.engine.math.spatial import LINEAR
@@ -22,17 +22,17 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub, ZER
 _LYING = 0.5  # cosine of the angle of a cylinder's axis to the normal below which it rolls
 
 
-def made(table, phase):
+def add_or_prepare(table, phase):
     """Run one phase; ADD returns the number of contacts, -1 without room."""
-    if phase == MadePhase.ADD:
-        return add_made(table)
-    return set_made_laws(table)
+    if phase == UserContactPhase.ADD:
+        return add_user_contacts(table)
+    return set_user_contact_laws(table)
 
 
 @subroutine
-def add_made(table):
+def add_user_contacts(table):
     """Merge the contacts that are made into those found, both in order of their geometries."""
-    contacts, given = world.contacts(table), world.made_contacts(table)
+    contacts, given = world.contacts(table), world.user_contacts(table)
     found, count = contacts.size[COUNT], given.size[COUNT]
     if found + count > contacts.gap.shape[0]:
         return -1
@@ -69,7 +69,7 @@ def is_behind(geometry, row, other, other_row):
 def advance_point(table, row, at):
     """Write point and gap of a made contact in the middle of the step."""
     model, ws, geometry = world.model(table), world.workspace(table), world.geometry(table)
-    contacts, given = world.contacts(table), world.made_contacts(table)
+    contacts, given = world.contacts(table), world.user_contacts(table)
     twist, half = world.response(table).twist, 0.5 * world.options(table).time_step
     a, b = given.geometry[row, 0], given.geometry[row, 1]
     point, normal = load3(given.point, row, 0), load3(given.normal, row, 0)
@@ -126,18 +126,18 @@ def radius(ws, geometry, number, normal):
 
 
 @subroutine
-def set_made_laws(table):
+def set_user_contact_laws(table):
     """
     Fill the laws of the contacts that are made; they push between sensors too.
 
     Listeners may have removed some; the others are in the order in which they were given.
     """
     model, ws, geometry = world.model(table), world.workspace(table), world.geometry(table)
-    contacts, given, laws = world.contacts(table), world.made_contacts(table), world.laws(table)
-    surfaces, h = world.surfaces(table), world.options(table).time_step
+    contacts, given, laws = world.contacts(table), world.user_contacts(table), world.laws(table)
+    contact_materials, h = world.contact_materials(table), world.options(table).time_step
     twist, row = world.response(table).twist, 0
     for contact in range(contacts.size[COUNT]):
-        if contacts.feature[contact] >= MADE:
+        if contacts.feature[contact] >= USER_CONTACT:
             while not is_given(contacts, contact, given, row):
                 row += 1
             laws.law[contact] = given.law[row]
@@ -148,7 +148,7 @@ def set_made_laws(table):
                 contacts,
                 twist,
                 h,
-                surfaces.law[given.law[row]],
+                contact_materials.law[given.law[row]],
                 (given.motion[row, 0], given.motion[row, 1]),
                 load3(given.direction, row, 0),
                 ZERO,
@@ -169,4 +169,4 @@ def is_given(contacts, contact, given, row):
     )
 
 
-MADE_CONTACTS = Stage(made)
+USER_CONTACTS = Stage(add_or_prepare)

@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.engine.data.contact_materials import ContactMaterials, MATERIAL_LAW_SIZE
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.made_contacts import MADE, MadeContacts, make_made_contacts
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.data.surfaces import SURFACE_LAW_SIZE, Surfaces
+from sim_bridge.engine.data.user_contacts import make_user_contacts, USER_CONTACT, UserContacts
 from sim_bridge.foundation.arrays import FloatArray
 
 
-class Made(NamedTuple):
+class UserContactArrays(NamedTuple):
     """
     m contacts that are made, in any order, and their laws.
 
     geometry: (m, 2) numbers. point: (m, 3) [m]. normal: (m, 3) unit, the way the first is pushed.
     gap: (m,) [m]. direction: (m, 3) first direction of friction, zero for any. motion: (m, 2)
     wanted velocities of the first surface [m/s]. law: (m,) rows of laws. laws: (k, 19) as
-    Surfaces.law. Vectors are in world axes.
+    ContactMaterials.law. Vectors are in world axes.
     """
 
     geometry: np.ndarray
@@ -35,36 +35,39 @@ class Made(NamedTuple):
     laws: np.ndarray
 
 
-class MadeRoom:
+class UserContactBuffer:
     """The engine's room for contacts that are made: none until the first."""
 
     def __init__(self) -> None:
         """Begin without any."""
-        self.contacts: MadeContacts = make_made_contacts(0)
-        self.laws = np.zeros((0, SURFACE_LAW_SIZE))
-        """The last rows of Surfaces.law, which are kept for them."""
+        self.contacts: UserContacts = make_user_contacts(0)
+        self.laws = np.zeros((0, MATERIAL_LAW_SIZE))
+        """The last rows of ContactMaterials.law, which are kept for them."""
 
-    def grow(self, made: Made) -> bool:
+    def grow(self, contacts: UserContactArrays) -> bool:
         """Make room for these; return whether arrays are others now."""
-        few, short = len(self.contacts.law) < len(made.law), len(self.laws) < len(made.laws)
+        few, short = (
+            len(self.contacts.law) < len(contacts.law),
+            len(self.laws) < len(contacts.laws),
+        )
         if few:
-            self.contacts = make_made_contacts(2 * len(made.law))
+            self.contacts = make_user_contacts(2 * len(contacts.law))
         if short:
-            self.laws = np.zeros((2 * len(made.laws), SURFACE_LAW_SIZE))
+            self.laws = np.zeros((2 * len(contacts.laws), MATERIAL_LAW_SIZE))
         return few or short
 
     def clear(self) -> None:
         """Drop the contacts."""
         self.contacts.size[COUNT] = 0
 
-    def fill(self, made: Made, surfaces: Surfaces) -> None:
+    def fill(self, contacts: UserContactArrays, contact_materials: ContactMaterials) -> None:
         """Write the contacts, in the engine's order, and their laws; there is room."""
-        first = len(surfaces.law) - len(self.laws)
-        self.laws[: len(made.laws)] = made.laws
-        surfaces.law[first:] = self.laws
-        is_turned = made.geometry[:, 0] > made.geometry[:, 1]
+        first = len(contact_materials.law) - len(self.laws)
+        self.laws[: len(contacts.laws)] = contacts.laws
+        contact_materials.law[first:] = self.laws
+        is_turned = contacts.geometry[:, 0] > contacts.geometry[:, 1]
         sign = np.where(is_turned, -1.0, 1.0)[:, None]
-        pair = np.sort(made.geometry, axis=1)
+        pair = np.sort(contacts.geometry, axis=1)
         order = np.lexsort((pair[:, 1], pair[:, 0]))
         count, own = len(order), self.contacts
         own.size[COUNT] = count
@@ -72,20 +75,20 @@ class MadeRoom:
         is_first = np.ones(count, bool)
         is_first[1:] = (pair[1:] != pair[:-1]).any(axis=1)
         own.feature[:count] = (
-            MADE
+            USER_CONTACT
             + np.arange(count)
             - np.maximum.accumulate(np.where(is_first, np.arange(count), 0))
         )
-        own.law[:count] = first + made.law[order]
-        own.point[:count], own.gap[:count] = made.point[order], made.gap[order]
+        own.law[:count] = first + contacts.law[order]
+        own.point[:count], own.gap[:count] = contacts.point[order], contacts.gap[order]
         # the second direction, normal × first, stays, and the velocity along it turns around
-        own.normal[:count] = (sign * made.normal)[order]
-        own.direction[:count] = (sign * made.direction)[order]
-        own.motion[:count, 0] = made.motion[order, 0]
-        own.motion[:count, 1] = (sign[:, 0] * made.motion[:, 1])[order]
+        own.normal[:count] = (sign * contacts.normal)[order]
+        own.direction[:count] = (sign * contacts.direction)[order]
+        own.motion[:count, 0] = contacts.motion[order, 0]
+        own.motion[:count, 1] = (sign[:, 0] * contacts.motion[:, 1])[order]
 
 
-def made_impulses(state: State, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+def user_contact_impulses(state: State, pairs: Sequence[tuple[int, int]]) -> FloatArray:
     """
     Return (m, 6) what contacts that were made for the last step gave their first geometries.
 
@@ -106,7 +109,7 @@ def made_impulses(state: State, pairs: Sequence[tuple[int, int]]) -> FloatArray:
     impulses, ranks = np.zeros((len(pairs), 6)), Counter[tuple[int, int]]()
     for number, (a, b) in enumerate(pairs):
         pair = min(a, b), max(a, b)
-        place = places.get((*pair, MADE + ranks[pair]))
+        place = places.get((*pair, USER_CONTACT + ranks[pair]))
         ranks[pair] += 1
         if place is not None:
             impulses[number] = (1.0 if a <= b else -1.0) * state.contact_impulse[place]

@@ -14,7 +14,7 @@ from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 
 
 @entry
-def present_joint_laws(table: Table, applied: FloatVector):
+def current_joint_laws(table: Table, applied: FloatVector):
     """
     Write the laws of one-axis joints into ws.law, and the modes guessed for them into ws.mode.
 

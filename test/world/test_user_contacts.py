@@ -20,7 +20,7 @@ def slab(**velocity):
 def made(world, a, b, material, direction=None):
     """Return contacts at what touches, pushed in the order a, b."""
     return [
-        sb.MadeContact(
+        sb.UserContact(
             each.geometry_a,
             each.geometry_b,
             each.position,
@@ -112,18 +112,18 @@ def test_bad_contacts_are_named():
     own, below = cube.root_link.geometries[0], ground.root_link.geometries[0]
     point, up = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
     with pytest.raises(sb.InvalidValueError, match='normal'):
-        sb.MadeContact(own, below, point, (0.0, 0.0, 2.0), 0.0)
+        sb.UserContact(own, below, point, (0.0, 0.0, 2.0), 0.0)
     with pytest.raises(sb.InvalidValueError, match='depth'):
-        sb.MadeContact(own, below, point, up, np.nan)
+        sb.UserContact(own, below, point, up, np.nan)
     with pytest.raises(sb.InvalidValueError, match='a geometry of this world'):
-        world.step(1, [sb.MadeContact(own, strange, point, up, 0.0)])
+        world.step(1, [sb.UserContact(own, strange, point, up, 0.0)])
     with pytest.raises(sb.InvalidValueError, match='another body'):
-        world.step(1, [sb.MadeContact(own, own, point, up, 0.0)])
+        world.step(1, [sb.UserContact(own, own, point, up, 0.0)])
     with pytest.raises(sb.InvalidValueError, match='adhesion'):
         world.step(
             1,
             [
-                sb.MadeContact(
+                sb.UserContact(
                     own,
                     below,
                     point,
@@ -135,7 +135,7 @@ def test_bad_contacts_are_named():
         )
     with pytest.raises(sb.InvalidValueError, match="solver = 'iterative'"):
         world.step(
-            1, [sb.MadeContact(own, below, point, up, 0.0, sb.ContactMaterial(solver='iterative'))]
+            1, [sb.UserContact(own, below, point, up, 0.0, sb.ContactMaterial(solver='iterative'))]
         )
     with pytest.raises(sb.InvalidValueError, match='contacts'):
         world.step(1, [own])

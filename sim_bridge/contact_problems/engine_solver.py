@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from sim_bridge.contact.solution import (
+from sim_bridge.contact_problems.solution import (
     checked_problem,
     ContactSolution,
     reduce_problem,
@@ -18,6 +18,7 @@ from sim_bridge.contact.solution import (
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.contact.given import solve_given
 from sim_bridge.engine.contact.stage import NEWTON, SHARE
+from sim_bridge.engine.data.contact_materials import CONSTANT, DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import (
     Bound,
@@ -31,7 +32,6 @@ from sim_bridge.engine.data.contact_problem import (
 from sim_bridge.engine.data.contact_problem import ContactProblem as EngineProblem
 from sim_bridge.engine.data.model import Options
 from sim_bridge.engine.data.state import make_state
-from sim_bridge.engine.data.surfaces import CONSTANT, DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import instance_of, one_of, truth

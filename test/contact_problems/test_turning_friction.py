@@ -47,8 +47,8 @@ def test_solutions_are_the_next_step(case):
     problem = world.contact_problem(world.find_contacts())
     assert problem.left_out == []
     np.testing.assert_array_equal(problem.turning, [0, 1])
-    step = sb.contact.next_step(problem)
-    for solve in (sb.contact.solve, sb.contact.solve_reference):
+    step = sb.contact_problems.next_step(problem)
+    for solve in (sb.contact_problems.solve, sb.contact_problems.solve_reference):
         solved = solve(problem)
         residuals = solved.residuals
         assert max(residuals.momentum, residuals.natural, residuals.complementarity) < 1e-9
@@ -62,7 +62,7 @@ def test_solutions_are_the_next_step(case):
             problem.J3.T @ solved.impulses.ravel() + problem.J_turn.T @ tau.ravel(),
             atol=1e-12,
         )
-    frictionless = sb.contact.solve(problem, friction=False)
+    frictionless = sb.contact_problems.solve(problem, friction=False)
     assert not frictionless.turning_impulses.any()
 
 
@@ -73,7 +73,9 @@ def test_rolling_friction_changes_what_balls_do():
         for law in ({}, {'rolling_friction': 0.0, 'spinning_friction': 0.0})
     )
     speeds = [
-        np.abs(sb.contact.solve(world.contact_problem(world.find_contacts())).velocity).max()
+        np.abs(
+            sb.contact_problems.solve(world.contact_problem(world.find_contacts())).velocity
+        ).max()
         for world in (held, free)
     ]
     assert speeds[0] < 1e-9 < 1e-7 < speeds[1]

@@ -15,7 +15,7 @@ from sim_bridge.engine.data.parts import Dims
 
 CONE, PYRAMID, CONSTANT = range(3)
 
-# columns of Surfaces.law
+# columns of ContactMaterials.law
 (
     MODEL,  # CONE, PYRAMID or CONSTANT
     MU,
@@ -37,12 +37,12 @@ CONE, PYRAMID, CONSTANT = range(3)
     STIFFNESS,  # [N/m] per contact point, 0: from ERP and CFM (Young's modulus, AGX)
     DAMPING,  # [N s/m] goes with STIFFNESS
 ) = range(19)
-SURFACE_LAW_SIZE = 19
+MATERIAL_LAW_SIZE = 19
 
 # solve types: of a world, Options.solver, and of a pair of materials
 DIRECT, ITERATIVE, SPLIT, DIRECT_AND_ITERATIVE = range(4)
 
-# bits of Surfaces.refine
+# bits of ContactMaterials.refine
 MOVES = 1  # surfaces that move relative to each other, in the author's order
 ADHERES = 2  # ADHESION is that of two bodies, which their contact points share
 DIRECTED = 4  # the first direction of friction is an axis of a body
@@ -52,13 +52,13 @@ REDUCED = 32  # of many points between two bodies few take part
 SPREADS = 64  # STIFFNESS and DAMPING are per area of the points, and times their rest length
 CUSTOM = 128  # a Python function decides friction
 
-# columns of Surfaces.refined
+# columns of ContactMaterials.refined
 (
     SIDE,  # 1: the pair's first material is the author's first; -1: the second; 0: they are one
     OVERLAP,  # [m] that adhesive surfaces rest with
     AXIS,
     _,
-    _,  # first direction of friction, in the axes of Surfaces.direction_body
+    _,  # first direction of friction, in the axes of ContactMaterials.direction_body
     DEPTH_FACTOR,  # [1/m] of MU and MU2
     BINS,  # along each dimension of the space in which points are reduced
     LEAST_LENGTH,
@@ -67,12 +67,12 @@ CUSTOM = 128  # a Python function decides friction
 REFINED_SIZE = 9
 
 
-class Surfaces(NamedTuple):
+class ContactMaterials(NamedTuple):
     """The contact laws of all pairs of materials."""
 
     pair: Annotated[IntMatrix, Dims('materials', 'materials', points_at='laws')]
     """Row of `law` for two materials; symmetric, unless the order of the two matters."""
-    law: Annotated[FloatMatrix, Dims('laws', SURFACE_LAW_SIZE, unit='SI')]
+    law: Annotated[FloatMatrix, Dims('laws', MATERIAL_LAW_SIZE, unit='SI')]
     """The laws: MODEL … DAMPING."""
     refine: Annotated[IntVector, Dims('laws')]
     """What of a law takes more than materials and normals, as bits: MOVES …; 0 for most laws."""

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import lsq_linear, nnls
 
-from sim_bridge.contact.reference import solve_reference
-from sim_bridge.contact.solution import (
+from sim_bridge.contact_problems.reference import solve_reference
+from sim_bridge.contact_problems.solution import (
     ContactSolution,
     reduce_problem,
     ReducedProblem,

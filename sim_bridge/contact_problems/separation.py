@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.contact.frictionless import least_distance
+from sim_bridge.contact_problems.frictionless import least_distance
 from sim_bridge.foundation.errors import InfeasibleError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import instance_of, number_from

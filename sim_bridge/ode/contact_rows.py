@@ -9,14 +9,14 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.ode.mass import Triple
 from sim_bridge.shapes.material import ContactMaterial
-from sim_bridge.simulation.made_contacts import Made, made_impulses
+from sim_bridge.simulation.user_contacts import user_contact_impulses, UserContactArrays
 
 _ANY = (0.0, 0.0, 0.0)
 
 
 class ContactRow(NamedTuple):
     """
-    A valid contact: both geometries' numbers, and what a `MadeContact` says.
+    A valid contact: both geometries' numbers, and what a `UserContact` says.
 
     That is checked where a contact joint is made: a world may have thousands in each step.
     """
@@ -30,7 +30,7 @@ class ContactRow(NamedTuple):
     material: ContactMaterial
 
 
-def made_of(simulation: Any, rows: list[ContactRow]) -> Any:
+def user_contact_arrays(simulation: Any, rows: list[ContactRow]) -> Any:
     """Return what `World.step` takes as contacts that have been checked."""
     if not rows:
         return ()
@@ -42,7 +42,7 @@ def made_of(simulation: Any, rows: list[ContactRow]) -> Any:
             known[id(row.material)] = numbers.setdefault(row.material, len(numbers))
     motions = np.array([(each.motion or 0.0, each.motion2 or 0.0) for each in numbers])
     law = np.array([known[id(row.material)] for row in rows])
-    return Made(
+    return UserContactArrays(
         np.array([(row.a, row.b) for row in rows], np.int64),
         np.array([row.point for row in rows]),
         np.array([row.normal for row in rows]),
@@ -57,4 +57,4 @@ def made_of(simulation: Any, rows: list[ContactRow]) -> Any:
 def forces_of(simulation: Any, rows: list[ContactRow]) -> FloatArray:
     """Return (m, 6) force on the first geometry [N], torque about the point, of the last step."""
     pairs = [(row.a, row.b) for row in rows]
-    return made_impulses(simulation.state, pairs) / simulation.time_step
+    return user_contact_impulses(simulation.state, pairs) / simulation.time_step

@@ -11,7 +11,7 @@ import pytest
 import quadprog
 
 import sim_bridge as sb
-from sim_bridge.contact import frictionless
+from sim_bridge.contact_problems import frictionless
 
 
 def by_quadprog(problem, M, J, v_free):
@@ -97,14 +97,14 @@ def test_frictionless_solutions_are_quadprogs(make, bias):
     )
     velocity, _ = by_quadprog(single, single.M, single.J, single.v_free)
     scale = max(1.0, np.abs(velocity).max())
-    for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
+    for solve in (sb.contact_problems.solve_primal, sb.contact_problems.solve_dual):
         solved = solve(problem)
         np.testing.assert_allclose(solved.velocity, velocity, atol=1e-9 * scale)
         assert (problem.J @ solved.velocity - problem.bias).min() > -1e-9
         assert solved.normal_impulses.min() >= 0.0
         assert max(solved.residuals) < 1e-9
     np.testing.assert_allclose(by_proxqp(single)[0], velocity, atol=1e-7 * scale)
-    engine = sb.contact.solve(problem, friction=False)
+    engine = sb.contact_problems.solve(problem, friction=False)
     np.testing.assert_allclose(engine.velocity, velocity, atol=1e-8 * scale)
     assert engine.residuals.natural < 1e-9
 
@@ -117,7 +117,7 @@ def test_impulses_are_those_of_pinocchio_and_quadprog():
     twin = ContactTwin(world, problem, {})
     velocity, impulses = by_quadprog(problem, twin.M, twin.J3[2::3], twin.v_free)
     np.testing.assert_allclose(-by_proxqp(problem)[1], -impulses, atol=1e-9)
-    for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
+    for solve in (sb.contact_problems.solve_primal, sb.contact_problems.solve_dual):
         solved = solve(problem)
         np.testing.assert_allclose(solved.normal_impulses, impulses, atol=1e-9)
         np.testing.assert_allclose(solved.velocity, velocity, atol=1e-9)
@@ -133,7 +133,10 @@ def test_engine_and_reference_agree_on_friction(make):
     """Obey Coulomb's law by both solvers, to the same velocities."""
     world = make()
     problem = world.contact_problem(world.find_contacts())
-    engine, reference = sb.contact.solve(problem), sb.contact.solve_reference(problem)
+    engine, reference = (
+        sb.contact_problems.solve(problem),
+        sb.contact_problems.solve_reference(problem),
+    )
     for solved in (engine, reference):
         residuals = solved.residuals
         assert max(residuals.impulse_distance, residuals.velocity_distance) < 1e-9
@@ -163,9 +166,9 @@ def test_solutions_are_what_the_engine_does_next():
         body.root_link.add_force((4.0, 2.0, 0.0))
     before = world.state_hash()
     problem = world.contact_problem(world.find_contacts())
-    step = sb.contact.next_step(problem)
+    step = sb.contact_problems.next_step(problem)
     assert world.state_hash() == before
-    solved = sb.contact.solve(problem)
+    solved = sb.contact_problems.solve(problem)
     np.testing.assert_allclose(solved.velocity, step.velocity, atol=1e-9)
     np.testing.assert_allclose(
         problem.J3.T @ solved.impulses.ravel(), problem.J3.T @ step.impulses.ravel(), atol=1e-9
@@ -190,8 +193,10 @@ def test_moving_bodies_step_nearly_as_the_problem_says():
             angular_velocity=(3.0, 2.0, 1.0),
         )
         problem = world.contact_problem(world.find_contacts())
-        step = sb.contact.next_step(problem)
-        differences.append(np.abs(step.velocity - sb.contact.solve(problem).velocity).max())
+        step = sb.contact_problems.next_step(problem)
+        differences.append(
+            np.abs(step.velocity - sb.contact_problems.solve(problem).velocity).max()
+        )
     assert differences[0] < 5e-3
     assert differences[1] < 0.2 * differences[0] + 1e-9
 
@@ -201,7 +206,7 @@ def test_next_step_needs_the_worlds_time_step():
     world = cubes()
     problem = world.contact_problem(world.find_contacts(), time_step=0.5)
     with pytest.raises(sb.InvalidValueError, match="time_step = 0.5: expected the world's"):
-        sb.contact.next_step(problem)
+        sb.contact_problems.next_step(problem)
 
 
 def test_contradictions_are_refused():
@@ -211,7 +216,7 @@ def test_contradictions_are_refused():
         world.add_body(sb.Box((1, 1, 1)), motion='static', position=(0, 0, 0.6 * sign))
     world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0)
     problem = world.contact_problem(world.find_contacts(), bias=0.1)
-    for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
+    for solve in (sb.contact_problems.solve_primal, sb.contact_problems.solve_dual):
         with pytest.raises(sb.InfeasibleError, match='no velocity obeys all contacts'):
             solve(problem)
 
@@ -242,13 +247,13 @@ def test_laws_of_contact_materials_hold(law, kinds):
     )
     box.root_link.add_force((9.0, 4.0, 0.0))
     problem = world.contact_problem(world.find_contacts(a=box, b=ground))
-    solved = [sb.contact.solve(problem)]
+    solved = [sb.contact_problems.solve(problem)]
     if 'reference' in kinds:
-        solved.append(sb.contact.solve_reference(problem))
+        solved.append(sb.contact_problems.solve_reference(problem))
     else:
         with pytest.raises(sb.InvalidValueError, match="friction_models = .*'cone'"):
-            sb.contact.solve_reference(problem)
-    step = sb.contact.next_step(problem)
+            sb.contact_problems.solve_reference(problem)
+    step = sb.contact_problems.next_step(problem)
     for each in solved:
         assert each.residuals.natural < 1e-8
         # what is left of a velocity counts by the greatest friction
@@ -279,21 +284,24 @@ def test_directions_of_pairs_are_axes_of_the_problem(frame):
     along = (np.cos(angle), np.sin(angle), 0.0) if frame == 'box' else (1.0, 0.0, 0.0)
     np.testing.assert_allclose(problem.axes[:, 0], np.tile(along, (4, 1)), atol=1e-15)
     assert (problem.friction == (0.4, 0.1)).all()
-    step = sb.contact.next_step(problem)
-    for solution in sb.contact.solve(problem), sb.contact.solve_reference(problem):
+    step = sb.contact_problems.next_step(problem)
+    for solution in (
+        sb.contact_problems.solve(problem),
+        sb.contact_problems.solve_reference(problem),
+    ):
         np.testing.assert_allclose(solution.velocity, step.velocity, atol=1e-8)
 
 
 def test_solvers_show_their_residuals():
     """Solve to each solver's tolerance, and say how well."""
     world = cubes()
-    assert sb.contact.solve(world.contact_problem([]), 'iterative').iterations == 0
+    assert sb.contact_problems.solve(world.contact_problem([]), 'iterative').iterations == 0
     problem = world.contact_problem(world.find_contacts())
-    rough, exact = (sb.contact.solve(problem, kind) for kind in ('iterative', 'direct'))
+    rough, exact = (sb.contact_problems.solve(problem, kind) for kind in ('iterative', 'direct'))
     assert exact.residuals.natural < 1e-9
     assert rough.residuals.natural < 1e-6
     with pytest.raises(sb.InvalidValueError, match="solver = 'exact': expected 'direct'"):
-        sb.contact.solve(problem, 'exact')
+        sb.contact_problems.solve(problem, 'exact')
 
 
 def test_least_squares_are_exact_where_scipys_stop_early(monkeypatch):
@@ -323,7 +331,10 @@ def test_primal_and_dual_agree_on_stacks_of_dependent_corners():
             world.add_body(sb.Box((size,) * 3), mass=1.0, position=(*at, height + 0.5 * size))
             height += size
         problem = world.contact_problem(world.find_contacts(margin=1e-3), bias=0.0)
-        primal, dual = sb.contact.solve_primal(problem), sb.contact.solve_dual(problem)
+        primal, dual = (
+            sb.contact_problems.solve_primal(problem),
+            sb.contact_problems.solve_dual(problem),
+        )
         np.testing.assert_allclose(primal.velocity, dual.velocity, atol=1e-12)
         best = quadprog.solve_qp(
             problem.M, problem.M @ problem.v_free, problem.J.T, np.zeros(len(problem.J))

@@ -89,7 +89,7 @@ def test_kinematic_bodies_move_the_target():
     of_tray = np.array([0.1, 0.0, 0.5]) + np.cross((0, 0, 2.0), contacts.points_b)
     expected = np.einsum('nji,nj->ni', problem.axes, of_tray)
     np.testing.assert_allclose(problem.target.reshape(-1, 3), expected, atol=1e-14)
-    solved = sb.contact.solve(problem)
+    solved = sb.contact_problems.solve(problem)
     np.testing.assert_allclose(solved.velocity[2], 0.5, atol=1e-9)
 
 
@@ -109,8 +109,10 @@ def test_bias_is_the_engines():
     # the mean of both velocities closes the gap
     np.testing.assert_allclose(0.5e-3 * (still.bias - 0.05), -1e-4, atol=2e-9)
     np.testing.assert_array_equal(world.contact_problem(contacts, bias=[0.3]).bias, 0.3)
-    after = sb.contact.next_step(problem)
-    assert after.velocity[2] == pytest.approx(sb.contact.solve(problem).velocity[2], abs=1e-9)
+    after = sb.contact_problems.next_step(problem)
+    assert after.velocity[2] == pytest.approx(
+        sb.contact_problems.solve(problem).velocity[2], abs=1e-9
+    )
 
 
 def test_pushes_springs_and_dampers_are_efforts():
@@ -172,7 +174,9 @@ def test_joints_between_robots_couple_their_coordinates():
     bodies[2].root_link.add_force((0.0, 30.0, 0.0))
     still = world.contact_problem(world.find_contacts())
     np.testing.assert_allclose(
-        sb.contact.solve(still).velocity, sb.contact.next_step(still).velocity, atol=1e-7
+        sb.contact_problems.solve(still).velocity,
+        sb.contact_problems.next_step(still).velocity,
+        atol=1e-7,
     )
 
 
@@ -200,10 +204,10 @@ def test_loops_are_rows_of_joints():
     )
     assert np.linalg.matrix_rank(problem.response, tol=1e-9) == len(problem.v) - rank
     for solve in (
-        sb.contact.solve_primal,
-        sb.contact.solve_dual,
-        sb.contact.solve,
-        sb.contact.solve_reference,
+        sb.contact_problems.solve_primal,
+        sb.contact_problems.solve_dual,
+        sb.contact_problems.solve,
+        sb.contact_problems.solve_reference,
     ):
         solved = solve(problem)
         assert max(solved.residuals) < 1e-9
@@ -228,13 +232,13 @@ def test_soft_loops_and_contacts_yield():
     )
     problem = world.contact_problem(world.find_contacts())
     assert (problem.joint_softness > 0.0).all()
-    solved = sb.contact.solve(problem)
+    solved = sb.contact_problems.solve(problem)
     assert solved.residuals.joints < 1e-12
     assert solved.residuals.momentum < 1e-12
     assert solved.residuals.natural < 1e-9
     assert (problem.softness[2::3] > 0.0).all()
     np.testing.assert_allclose(
-        sb.contact.solve_reference(problem).velocity, solved.velocity, atol=1e-9
+        sb.contact_problems.solve_reference(problem).velocity, solved.velocity, atol=1e-9
     )
 
 
@@ -268,7 +272,7 @@ def test_sensors_do_not_push():
     world.robots['cube1'].geometries[0].sensor = True
     problem = world.contact_problem(world.find_contacts())
     assert 0 < problem.pushes.sum() < len(problem.pushes)
-    solved = sb.contact.solve(problem)
+    solved = sb.contact_problems.solve(problem)
     assert not solved.impulses[~problem.pushes].any()
     assert solved.normal_impulses[problem.pushes].sum() == pytest.approx(
         (problem.M[0, 0]) * 9.81e-3, rel=1e-9
@@ -304,12 +308,12 @@ def test_wrong_problems_and_impulses_are_named():
     world = cubes()
     problem = world.contact_problem(world.find_contacts())
     for call in (
-        sb.contact.solve,
-        sb.contact.solve_primal,
-        sb.contact.solve_dual,
-        sb.contact.solve_reference,
-        sb.contact.next_step,
-        sb.contact.least_effort,
+        sb.contact_problems.solve,
+        sb.contact_problems.solve_primal,
+        sb.contact_problems.solve_dual,
+        sb.contact_problems.solve_reference,
+        sb.contact_problems.next_step,
+        sb.contact_problems.least_effort,
     ):
         with pytest.raises(InvalidValueError, match='problem = .*World.contact_problem'):
             call(world)
@@ -319,7 +323,7 @@ def test_wrong_problems_and_impulses_are_named():
     with pytest.raises(InvalidValueError, match='shape of law_impulses'):
         problem.velocity(np.zeros((count, 3)), np.zeros(4))
     with pytest.raises(InvalidValueError, match='joints = .*with names of joints'):
-        sb.contact.least_effort(problem, joints=['x'])
+        sb.contact_problems.least_effort(problem, joints=['x'])
 
 
 def test_contacts_found_before_other_robots_went_are_of_the_same_bodies():
@@ -355,7 +359,7 @@ def test_many_bodies_are_the_dense_problem():
     close(problem.response, inverse, 1e-12)
     close(problem.delassus3, problem.J3 @ inverse @ problem.J3.T, 1e-12)
     assert not np.tril(problem.factor, -1).any()
-    solved = sb.contact.solve(problem)
+    solved = sb.contact_problems.solve(problem)
     assert max(solved.residuals.momentum, solved.residuals.natural) < 1e-9
     points = [*problem.contacts[:3]]
     close(world.contact_problem(points).J3, problem.J3[:9], 1e-15)
@@ -386,7 +390,7 @@ def test_rows_of_many_robots_are_solved_by_blocks():
         problem.response,
         inverse - inverse @ problem.K.T @ np.linalg.solve(own, problem.K @ inverse),
     )
-    solved = sb.contact.solve(problem)
+    solved = sb.contact_problems.solve(problem)
     assert max(solved.residuals) < 1e-9
     assert problem.null_space().shape[1] == len(problem.v) - np.linalg.matrix_rank(
         np.concatenate([problem.J, problem.K]), tol=1e-9

@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from sim_bridge.contact.admm import minimise
-from sim_bridge.contact.solution import (
+from sim_bridge.contact_problems.admm import minimise
+from sim_bridge.contact_problems.solution import (
     ContactSolution,
     law_residuals,
     reduce_problem,
@@ -47,7 +47,7 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
         raise InvalidValueError(
             'friction_models',
             problem.friction_models[number],
-            "'cone'; sb.contact.solve takes the others",
+            "'cone'; sb.contact_problems.solve takes the others",
             f'contact {number}',
         )
     if not len(reduced.g):

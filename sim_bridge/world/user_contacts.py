@@ -13,14 +13,14 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_number, finite_vector, instance_of, items_of
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.shapes.material import ContactMaterial
-from sim_bridge.simulation.made_contacts import Made
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.user_contacts import UserContactArrays
 
 _SLACK = 1e-6  # of the length of unit vectors
 
 
 @dataclass(frozen=True, eq=False)
-class MadeContact:
+class UserContact:
     """
     A contact for the next step of `World.step`, whatever touches.
 
@@ -63,18 +63,20 @@ class MadeContact:
             )
 
 
-def made_of(simulation: Simulation, contacts: Iterable[MadeContact] | Made) -> Made | None:
+def user_contact_arrays(
+    simulation: Simulation, contacts: Iterable[UserContact] | UserContactArrays
+) -> UserContactArrays | None:
     """
     Return contacts as a step of the simulation as it is now takes them; None for none.
 
-    `Made` ones have been checked. Raises InvalidValueError for what is no contact between two
-    bodies of this world.
+    `UserContactArrays` have been checked. Raises InvalidValueError for what is no contact between
+    two bodies of this world.
     """
-    if isinstance(contacts, Made):
+    if isinstance(contacts, UserContactArrays):
         return contacts
     if isinstance(contacts, tuple) and not contacts:
         return None
-    given: list[MadeContact] = list(items_of('contacts', contacts, MadeContact, 'MadeContacts'))
+    given: list[UserContact] = list(items_of('contacts', contacts, UserContact, 'UserContacts'))
     if not given:
         return None
     law_of: dict[Any, int] = {}
@@ -94,7 +96,7 @@ def made_of(simulation: Simulation, contacts: Iterable[MadeContact] | Made) -> M
             'b', given[row].b, f'a geometry of another body than {given[row].a!r}', 'contact'
         )
     materials = [each.material for each in given]
-    return Made(
+    return UserContactArrays(
         geometry,
         np.array([each.point for each in given]),
         np.array([each.normal for each in given]),

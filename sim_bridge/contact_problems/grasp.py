@@ -8,9 +8,9 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from sim_bridge.contact.admm import minimise
-from sim_bridge.contact.reference import project_cones
-from sim_bridge.contact.solution import checked_problem
+from sim_bridge.contact_problems.admm import minimise
+from sim_bridge.contact_problems.reference import project_cones
+from sim_bridge.contact_problems.solution import checked_problem
 from sim_bridge.foundation.errors import InfeasibleError, InvalidValueError
 from sim_bridge.foundation.validation import finite_number, instance_of, real_array, truth
 from sim_bridge.robots.robot import Robot

@@ -28,7 +28,7 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, sub, ZERO
 
 
 @entry
-def present_dynamics(table: Table, mass_out: FloatMatrix, ddq_out: FloatVector):
+def current_dynamics(table: Table, mass_out: FloatMatrix, ddq_out: FloatVector):
     """
     Compute the mass matrix of all coordinates, and their accelerations without any efforts.
 
@@ -69,9 +69,9 @@ def present_dynamics(table: Table, mass_out: FloatMatrix, ddq_out: FloatVector):
 
 
 @entry
-def present_efforts(table: Table, effort_out: FloatVector):
+def current_efforts(table: Table, effort_out: FloatVector):
     """
-    Compute the efforts beside the applied ones [N, N m], after `present_dynamics`.
+    Compute the efforts beside the applied ones [N, N m], after `current_dynamics`.
 
     They are those of pushes, of fields of force and gravity towards a point, of the joints'
     springs and dampers, and of the medium: drag, and the support of links without gravity.
@@ -101,8 +101,8 @@ def present_efforts(table: Table, effort_out: FloatVector):
 
 
 @entry
-def present_response(table: Table, effort: FloatVector, ddq_out: FloatVector):
-    """Compute the accelerations that efforts add, after `present_dynamics`."""
+def current_response(table: Table, effort: FloatVector, ddq_out: FloatVector):
+    """Compute the accelerations that efforts add, after `current_dynamics`."""
     model, ws = world.model(table), world.workspace(table)
     ws.force[:, :] = 0.0
     ws.rhs[:] = effort
@@ -151,18 +151,18 @@ def add_generalized_force(model, ws, body, torque, force, effort_inout):
 
 
 @entry
-def present_laws(table: Table, velocity: FloatVector):
+def current_laws(table: Table, velocity: FloatVector):
     """
     Fill the laws of the handle's contacts, whose gaps are those of the present state.
 
     velocity: (nv,) at the end of the step without contacts.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    geometry, surfaces = world.geometry(table), world.surfaces(table)
+    geometry, contact_materials = world.geometry(table), world.contact_materials(table)
     contacts, laws, options = world.contacts(table), world.laws(table), world.options(table)
     twist, h = world.response(table).twist, options.time_step
     find_twists(model, model.kind, ws, state.v, twist)
-    set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws)
+    set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws)
     if options.refine != 0:
         call_stage(options.refine, table, 0)
     find_twists(model, model.kind, ws, velocity, twist)
@@ -172,7 +172,7 @@ def present_laws(table: Table, velocity: FloatVector):
             relative = relative_velocity(model, ws, twist, a, b, load3(contacts.point, contact, 0))
             middle = laws.gap[contact] + 0.5 * h * laws.approach[contact]
             laws.wanted[contact] = laws.target[contact, Row.NORMAL] + least_velocity(
-                surfaces.law[laws.law[contact]],
+                contact_materials.law[laws.law[contact]],
                 middle,
                 laws.approach[contact],
                 dot(directions(laws, contact)[Row.NORMAL], relative),

@@ -220,10 +220,10 @@ def test_solutions_are_the_next_step(make, kind):
     world = make()
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
     assert problem.left_out == []
-    step = sb.contact.next_step(problem)
+    step = sb.contact_problems.next_step(problem)
     assert step.left_out == 0.0
     laws = problem.joint_laws
-    for solve in (sb.contact.solve_reference, sb.contact.solve):
+    for solve in (sb.contact_problems.solve_reference, sb.contact_problems.solve):
         solved = solve(problem)
         np.testing.assert_allclose(solved.velocity, step.velocity, atol=1e-9)
         assert max(solved.residuals.momentum, solved.residuals.natural) < 1e-9
@@ -243,7 +243,7 @@ def test_solutions_are_the_next_step(make, kind):
     # and without the laws it is something else
     plain = world.contact_problem(problem.contacts, joint_laws=False)
     assert any(text.startswith(kind) for text in plain.left_out)
-    other = sb.contact.solve(plain)
+    other = sb.contact_problems.solve(plain)
     assert np.abs(other.velocity - step.velocity).max() > 1e-6
 
 
@@ -251,26 +251,30 @@ def test_a_stop_only_pushes():
     """Let a joint leave its stop as the engine does."""
     world = at_a_stop(5.0, -0.3)
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
-    solved = sb.contact.solve_reference(problem)
+    solved = sb.contact_problems.solve_reference(problem)
     np.testing.assert_allclose(solved.law_impulses, 0.0, atol=1e-18)
     assert solved.velocity[1] < -1e-6
-    np.testing.assert_allclose(solved.velocity, sb.contact.next_step(problem).velocity, atol=1e-9)
+    np.testing.assert_allclose(
+        solved.velocity, sb.contact_problems.next_step(problem).velocity, atol=1e-9
+    )
 
 
 def test_stops_are_in_the_primal_and_the_dual():
     """Solve contacts and stops without friction by least squares, as the reference does."""
     world = at_a_stop()
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
-    reference = sb.contact.solve_reference(problem, friction=False)
-    for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
+    reference = sb.contact_problems.solve_reference(problem, friction=False)
+    for solve in (sb.contact_problems.solve_primal, sb.contact_problems.solve_dual):
         solved = solve(problem)
         np.testing.assert_allclose(solved.velocity, reference.velocity, atol=1e-12)
         assert solved.law_impulses.max() > 1e-6
     # two bounds are no problem of least squares
     world = with_slipping_friction()
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
-    reference = sb.contact.solve_reference(problem, friction=False)
-    np.testing.assert_array_equal(sb.contact.solve_primal(problem).velocity, reference.velocity)
+    reference = sb.contact_problems.solve_reference(problem, friction=False)
+    np.testing.assert_array_equal(
+        sb.contact_problems.solve_primal(problem).velocity, reference.velocity
+    )
 
 
 def test_held_joints_and_joints_without_bounds_are_equations():
@@ -285,13 +289,19 @@ def test_held_joints_and_joints_without_bounds_are_equations():
     (row,) = [k for k, kind in enumerate(laws.types) if kind == 'motor']
     assert laws.names[row] == 'arm/elbow'
     assert not laws.is_bounded[row]
-    for solve in (sb.contact.solve, sb.contact.solve_dual, sb.contact.solve_reference):
+    for solve in (
+        sb.contact_problems.solve,
+        sb.contact_problems.solve_dual,
+        sb.contact_problems.solve_reference,
+    ):
         solved = solve(problem)
         assert solved.velocity[1] == pytest.approx(1e-3, abs=1e-15)
         assert abs(solved.law_impulses[row]) > 1e-6
         assert max(solved.residuals) < 1e-9
     np.testing.assert_allclose(
-        sb.contact.solve(problem).velocity, sb.contact.next_step(problem).velocity, atol=1e-9
+        sb.contact_problems.solve(problem).velocity,
+        sb.contact_problems.next_step(problem).velocity,
+        atol=1e-9,
     )
 
 
@@ -338,7 +348,7 @@ def test_laws_of_mimic_joints_are_those_of_steps(effort):
     robot.joint('to_left').friction, robot.joint('to_right').friction = 0.5, 0.7
     robot.u = [effort, 0.0]
     problem = world.contact_problem([])
-    step = sb.contact.next_step(problem)
+    step = sb.contact_problems.next_step(problem)
     assert bool(step.velocity.any()) == (effort > 2.0)
-    for solve in (sb.contact.solve, sb.contact.solve_reference):
+    for solve in (sb.contact_problems.solve, sb.contact_problems.solve_reference):
         np.testing.assert_allclose(solve(problem).velocity, step.velocity, atol=1e-15)

@@ -1,0 +1,35 @@
+"""Names that have changed can still be used, with a warning."""
+
+from importlib import import_module
+import sys
+
+import pytest
+import sim_bridge as sb
+from sim_bridge.contact_problems import grasp
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'), [('contact', 'contact_problems'), ('MadeContact', 'UserContact')]
+)
+def test_old_names_warn_and_give_the_new_ones(old, new):
+    """Warn of the new name at each use of the old one, which is not listed any more."""
+    with pytest.warns(
+        DeprecationWarning, match=f'sim_bridge.{old} is now called sim_bridge.{new}'
+    ):
+        found = getattr(sb, old)
+    assert found is getattr(sb, new)
+    assert old not in dir(sb)
+
+
+def test_the_old_package_has_the_modules_of_the_new_one(monkeypatch):
+    """Import the old package and its modules with one warning; classes are the same objects."""
+    for name in [name for name in sys.modules if f'{name}.'.startswith('sim_bridge.contact.')]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sb, 'contact', None, raising=False)
+    with pytest.warns(
+        DeprecationWarning, match='now called sim_bridge.contact_problems'
+    ) as caught:
+        old = import_module('sim_bridge.contact.grasp')
+    assert len(caught) == 1
+    assert old is grasp
+    assert import_module('sim_bridge.contact').least_effort is grasp.least_effort
