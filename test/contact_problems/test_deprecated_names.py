@@ -4,6 +4,7 @@ from importlib import import_module
 import sys
 
 import pytest
+
 import sim_bridge as sb
 from sim_bridge.contact_problems import grasp
 
@@ -13,9 +14,7 @@ from sim_bridge.contact_problems import grasp
 )
 def test_old_names_warn_and_give_the_new_ones(old, new):
     """Warn of the new name at each use of the old one, which is not listed any more."""
-    with pytest.warns(
-        DeprecationWarning, match=f'sim_bridge.{old} is now called sim_bridge.{new}'
-    ):
+    with pytest.warns(DeprecationWarning, match=f'sim_bridge.{old} is now called .*{new}'):
         found = getattr(sb, old)
     assert found is getattr(sb, new)
     assert old not in dir(sb)
@@ -25,10 +24,8 @@ def test_the_old_package_has_the_modules_of_the_new_one(monkeypatch):
     """Import the old package and its modules with one warning; classes are the same objects."""
     for name in [name for name in sys.modules if f'{name}.'.startswith('sim_bridge.contact.')]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(sb, 'contact', None, raising=False)
-    with pytest.warns(
-        DeprecationWarning, match='now called sim_bridge.contact_problems'
-    ) as caught:
+    monkeypatch.setitem(vars(sb), 'contact', None)
+    with pytest.warns(DeprecationWarning, match='now called .*contact_problems') as caught:
         old = import_module('sim_bridge.contact.grasp')
     assert len(caught) == 1
     assert old is grasp
