@@ -1,6 +1,7 @@
 """
-A compiler for kernels: functions in a small, strict subset of Python, made into machine code.
+Compiler for kernels: translates functions in a small, strict subset of Python to machine code.
 
-It imports numpy, llvmlite and nothing else of this project. Kernels import `kernel`, `entry`,
-`stage`, `arrays` and `table`; docs/kernels.md describes the subset and what every operation means.
+It imports numpy and llvmlite, and nothing else from this project. Kernels import `kernel`,
+`entry`, `stage`, `arrays` and `table`; docs/kernels.md describes the subset and defines every
+operation.
 """

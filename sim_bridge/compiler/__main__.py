@@ -1,7 +1,7 @@
 """
-Compile units in a process of their own: `python -m sim_bridge.compiler MODULE:KERNEL …`.
+Compile units in a separate process: `python -m sim_bridge.compiler MODULE:KERNEL …`.
 
-Entries are compiled for the kinds of argument that their annotations say.
+Entries are compiled for the argument kinds in their annotations.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 
-# whatever else goes on is more urgent
+# low priority: everything else on the machine is more urgent
 _NICENESS = 10
 
 
 def find(name: str) -> Unit:
-    """Return the unit of an entry or a stage, by its module and the name of its function."""
+    """Return the unit of an entry or a stage; name: MODULE:FUNCTION."""
     module, _, kernel = name.partition(':')
     for each in vars(import_module(module)).values():
         if isinstance(each, (Entry, Stage)) and each.__qualname__ == kernel:
@@ -29,7 +29,7 @@ def find(name: str) -> Unit:
 
 
 if __name__ == '__main__':
-    # the thread that waits for this may be one that goes before all others
+    # the parent's waiting thread may have real-time priority, which this process inherits
     os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     os.nice(_NICENESS)
     build(map(find, sys.argv[1:]))

@@ -1,9 +1,9 @@
 """
 Arithmetic and comparisons, as docs/kernels.md defines them.
 
-Floats follow IEEE 754 and nothing is reordered. A product that is an operand of a sum or a
-difference is not rounded before: `a * b + c` is one fused multiply-add. Of two products the right
-one is fused. So the source alone decides every bit.
+Floats follow IEEE 754 and nothing is reordered. A product used as an operand in a sum or a
+difference is not rounded first: `a * b + c` is one fused multiply-add. With two products, the
+right one is fused. The source alone therefore decides every bit.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _floating(f: Function, node: ast.AST, kind: type, a: Value, b: Value) -> Val
     if kind not in _FLOATING:
         f.fail(
             node,
-            f'{ast.unparse(node)}: floats know + - * / only; write x * x for x ** 2, '
+            f'{ast.unparse(node)}: floats support only + - * /; write x * x for x ** 2, '
             'math.pow(x, y) for other powers',
         )
     if kind is ast.Mult:
@@ -96,7 +96,7 @@ def _fused(f: Function, a: str, b: str, c: str) -> Value:
 
 
 def rounded(f: Function, value: Value) -> Value:
-    """Return a number rounded: a sum it is an operand of does not fuse it."""
+    """Return a number rounded, so that a later sum does not fuse it."""
     (leaf,) = value.leaves
     if leaf not in f.products:
         return value
@@ -118,18 +118,18 @@ def _integral(f: Function, node: ast.AST, kind: type, a: Value, b: Value) -> Val
         return Value(INT, (f.instruct(f'{"shl" if kind is ast.LShift else "ashr"} i64 {x}, {y}'),))
     if is_division:
         return _divide(f, kind, x, y, right)
-    f.fail(node, f'{ast.unparse(node)}: integers know + - * / // % << >> & | ^ only')
+    f.fail(node, f'{ast.unparse(node)}: integers support only + - * / // % << >> & | ^')
 
 
 def _divide(f: Function, kind: type, x: str, y: str, divisor: int | None) -> Value:
-    """Divide, rounded towards minus infinity; return 0 for a divisor of 0, which would trap."""
+    """Divide, rounding towards minus infinity; return 0 for divisor 0, which would trap."""
     if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
         if kind is ast.Mod:
             return Value(INT, (f.instruct(f'and i64 {x}, {divisor - 1}'),))
         return Value(INT, (f.instruct(f'ashr i64 {x}, {divisor.bit_length() - 1}'),))
     by = y
     if divisor is None or divisor in (0, -1):
-        # the quotient of the least integer and -1 overflows, too: negate instead
+        # the least integer divided by -1 would overflow: negate instead
         is_zero = f.instruct(f'icmp eq i64 {y}, 0')
         is_minus = f.instruct(f'icmp eq i64 {y}, -1')
         is_special = f.instruct(f'or i1 {is_zero}, {is_minus}')
@@ -140,7 +140,7 @@ def _divide(f: Function, kind: type, x: str, y: str, divisor: int | None) -> Val
     differ = f.instruct(f'icmp slt i64 {signs}, 0')
     is_over = f.instruct(f'and i1 {has_rest}, {differ}')
     if kind is ast.Mod:
-        # the remainder of 1, the substitute for 0 and -1, is 0
+        # 0 and -1 are replaced by 1, whose remainder is 0
         shifted = f.instruct(f'add i64 {rest}, {by}')
         return Value(INT, (f.instruct(f'select i1 {is_over}, i64 {shifted}, i64 {rest}'),))
     quotient = f.instruct(f'sdiv i64 {x}, {by}')
@@ -162,13 +162,13 @@ def negate(f: Function, node: ast.AST, a: Value) -> Value:
     a = f.convert(node, a, INT)
     number = literal(a)
     if number is not None:
-        # the least integer is its own negative, as docs/kernels.md says
+        # the least integer is its own negative, see docs/kernels.md
         return a if number == -(2**63) else f.constant(node, -number)
     return Value(INT, (f.instruct(f'sub i64 0, {a.leaves[0]}'),))
 
 
 def compare(f: Function, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> str:
-    """Compare two numbers, or two tuples of them for (in)equality; return an i1."""
+    """Compare two numbers, or two tuples for (in)equality; return an i1."""
     if type(op) not in _COMPARED:
         f.fail(node, f'{ast.unparse(node)}: kernels compare by == != < <= > >= only')
     if isinstance(a.kind, Tuple) and isinstance(b.kind, Tuple):
@@ -189,7 +189,7 @@ def compare(f: Function, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> st
 
 
 def select(f: Function, condition: str, a: Value, b: Value) -> Value:
-    """Return a where the i1 is true, else b; both are computed and of the same kind."""
+    """Return a if the i1 is true, else b. Both are computed and have the same kind."""
     return Value(
         a.kind,
         tuple(

@@ -1,7 +1,7 @@
 """
-The kinds of array that kernels take, as annotations.
+Array kinds accepted by kernels, as annotations.
 
-The fields of a part (see `table`) and the parameters of an entry are annotated with these names.
+Part fields (see `table`) and entry parameters are annotated with these names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Layout(NamedTuple):
-    """Item type and number of dimensions of an array, which must be C-contiguous."""
+    """Item type and number of dimensions; the array must be C-contiguous."""
 
     dtype: np.dtype
     dimensions: int

@@ -1,9 +1,9 @@
 """
 Parallel compilation of units.
 
-This process reads the kernels and writes LLVM's text; worker processes compile it to machine code,
-one per processor. Several processes that start at once share the work: each waits for what another
-one is compiling.
+This process reads the kernels and writes LLVM text. Worker processes, one per processor, compile
+it to machine code. Processes started at the same time share the work: each waits for the units
+another one is compiling.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from sim_bridge.compiler.progress import Progress, show
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-# Processes import from where this one does. They end in silence on Ctrl-C.
+# Workers use this process's import path. On Ctrl-C they exit without a traceback.
 _BEGIN = (
     'import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); '
     'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); '
 )
 _WORKER = f'{_BEGIN}runpy.run_path({llvm.__file__!r}, run_name="__main__")'
 _APART = f'{_BEGIN}runpy.run_module("sim_bridge.compiler", run_name="__main__")'
-# signals of a crash: compiling the same text here would crash this process
+# crash signals: the same text would crash this process, too
 _CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV}
 _PACKAGES = Path(__file__).parents[2]
-# first estimate of the seconds to compile a line of LLVM's text
+# first estimate [seconds per line of LLVM text]
 _SECONDS_PER_LINE = 1.2e-4
 
 
 class Text(NamedTuple):
     """
-    A unit as LLVM's text.
+    LLVM text for one unit.
 
-    facts: stored with the object, as JSON: the kind of the result, and the source lines that its
-    index checks report.
+    facts: JSON stored with the object: the result's kind, and the source lines reported by index
+    checks.
     """
 
     llvm: str
@@ -52,7 +52,7 @@ class Text(NamedTuple):
 
 
 class Compilable(Protocol):
-    """Interface of `unit.Unit` that compilation needs."""
+    """Interface of `unit.Unit` for compilation."""
 
     @property
     def name(self) -> str:
@@ -60,18 +60,18 @@ class Compilable(Protocol):
 
     @property
     def place(self) -> str:
-        """Module and name of its kernel, MODULE:KERNEL."""
+        """Module and kernel name, MODULE:KERNEL."""
 
     @property
     def key(self) -> str:
-        """Digest of everything that the object depends on."""
+        """Digest of all inputs to the object."""
 
     @property
     def size(self) -> int:
-        """An estimate of how long it takes to compile, beside others."""
+        """Relative estimate of the compile time."""
 
     def emit(self) -> Text:
-        """Read the kernels; raises KernelError where one is outside the subset."""
+        """Read the kernels; raises KernelError if one is outside the subset."""
 
 
 AnyUnit = TypeVar('AnyUnit', bound=Compilable)
@@ -82,7 +82,7 @@ _listeners: list[Report] = [show]
 
 @contextlib.contextmanager
 def listening(report: Report) -> Iterator[None]:
-    """Report progress to a function within a block, in addition to the terminal."""
+    """Report progress to a function during a block, in addition to the terminal."""
     _listeners.append(report)
     try:
         yield
@@ -91,15 +91,15 @@ def listening(report: Report) -> Iterator[None]:
 
 
 def missing(units: Iterable[AnyUnit]) -> list[AnyUnit]:
-    """Return the units that are not compiled yet."""
+    """Return the units not compiled yet."""
     return [unit for unit in dict.fromkeys(units) if objects.find(unit.key) is None]
 
 
 def build(units: Iterable[Compilable]) -> None:
     """
-    Compile the missing units; returns when all units can be loaded.
+    Compile the missing units; return when all units can be loaded.
 
-    Raises KernelError where a kernel is outside the subset.
+    Raises KernelError if a kernel is outside the subset.
     """
     wanted = missing(units)
     if not wanted:
@@ -109,7 +109,7 @@ def build(units: Iterable[Compilable]) -> None:
         ours = [
             unit for unit in wanted if locks.enter_context(objects.alone(unit.key, wait=False))
         ]
-        # another process may have finished some meanwhile
+        # another process may have finished some of them meanwhile
         _compile(missing(ours))
     others = [unit for unit in wanted if unit not in ours]
     if others:
@@ -117,7 +117,7 @@ def build(units: Iterable[Compilable]) -> None:
 
 
 def _await(units: Sequence[Compilable]) -> None:
-    """Wait for units that other processes compile; compile those that they did not finish."""
+    """Wait for units compiled by other processes; compile those left unfinished."""
     track = _Track(len(units), time.perf_counter())
     track.report('')
     for unit in units:
@@ -129,10 +129,11 @@ def _await(units: Sequence[Compilable]) -> None:
 
 def build_apart(units: Iterable[Compilable]) -> None:
     """
-    Compile the missing units in a separate process, at a low priority.
+    Compile the missing units in a separate process, at low priority.
 
-    The threads of this process keep running: `build` would hold the interpreter's lock. Units that
-    fail to compile are compiled when they are needed; a warning gives the reason.
+    The threads of this process keep running, whereas `build` would hold the global interpreter
+    lock. Units failing to compile are compiled again when they are needed; a warning gives the
+    reason.
     """
     wanted = missing(units)
     if not wanted:
@@ -143,7 +144,7 @@ def build_apart(units: Iterable[Compilable]) -> None:
     names = [unit.place for unit in wanted]
     track = _Track(len(wanted), time.perf_counter())
     track.report('')
-    # imported here, and below, because most processes find all units compiled
+    # imported late, here and below: most processes find all units compiled
     import subprocess
 
     paths = [str(_PACKAGES), *sys.path]
@@ -167,7 +168,7 @@ def build_apart(units: Iterable[Compilable]) -> None:
     track.close()
     if problem:
         warnings.warn(
-            f'a process that was to compile kernels {problem}; they are compiled here '
+            f'the process compiling kernels {problem}; they are compiled here '
             'when they are needed',
             RuntimeWarning,
             stacklevel=2,
@@ -175,7 +176,7 @@ def build_apart(units: Iterable[Compilable]) -> None:
 
 
 def _way_of_ending(code: int) -> str:
-    """Describe how a process ended: by which signal, or with which exit code."""
+    """Describe how a process ended: its signal or exit code."""
     if code >= 0:
         return f'with exit code {code}'
     try:
@@ -193,7 +194,7 @@ def _compile(units: Sequence[Compilable]) -> None:
     # a single unit is compiled here: starting a process takes longer
     with _Workers(count if count > 1 and sys.executable else 0) as workers:
         jobs = []
-        # the longest first: begun last, it would keep all others waiting at the end
+        # longest first: started last, it would keep all others waiting at the end
         for unit in sorted(units, key=lambda unit: unit.size, reverse=True):
             text = unit.emit()
             track.announce(text.llvm)
@@ -243,7 +244,7 @@ class _Track:
 
 
 class _Worker:
-    """A process that compiles texts one by one; if it has ended, this process does."""
+    """Process compiling texts one by one; if it has ended, this process compiles them."""
 
     def __init__(self) -> None:
         import subprocess
@@ -258,7 +259,7 @@ class _Worker:
         self._source, self._target = self._process.stdin, self._process.stdout
 
     def compile(self, text: str) -> bytes:
-        """Return the object file; raises RuntimeError where it fails."""
+        """Return the object file; raises RuntimeError if the compilation fails."""
         encoded = text.encode()
         try:
             self._source.write(len(encoded).to_bytes(8, 'little') + encoded)
@@ -274,14 +275,14 @@ class _Worker:
         return code
 
     def _compile_here(self, text: str) -> bytes:
-        """Compile in this process if the worker was killed, for instance for lack of memory."""
+        """Compile in this process if the worker was killed, for instance when memory ran out."""
         code = self._process.wait()
         if self._is_unwanted or -code in _CRASHES:
             raise RuntimeError(f'a process that compiles kernels ended {_way_of_ending(code)}')
         return llvm.compile_text(text)
 
     def kill(self) -> None:
-        """Kill the process, whatever its state."""
+        """Kill the process in any state."""
         self._is_unwanted = True
         self._process.kill()
 
@@ -294,13 +295,13 @@ class _Worker:
 
 
 class _Workers:
-    """Worker processes with a waiting thread each; without processes, one compiling thread."""
+    """Worker processes, each with a waiting thread; without processes, one compiling thread."""
 
     def __init__(self, count: int):
         from concurrent.futures import ThreadPoolExecutor
 
         self._workers: list[_Worker] = []
-        with contextlib.suppress(OSError):  # no process can be started: compile in a thread
+        with contextlib.suppress(OSError):  # if no process can be started, compile in a thread
             self._workers += (_Worker() for _ in range(count))
         compilers = [worker.compile for worker in self._workers] or [llvm.compile_text]
         self._free: queue.SimpleQueue[Callable[[str], bytes]] = queue.SimpleQueue()

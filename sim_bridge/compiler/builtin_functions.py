@@ -1,4 +1,4 @@
-"""The functions of Python and of `math` that kernels may call."""
+"""Functions from Python and `math` available to kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Emit = Callable[[Function, ast.Call, list[Value]], Value]
 
 
 def find(target: Any) -> Emit | None:
-    """Return the function that emits a call of a Python function, None if there is none."""
+    """Return the function emitting calls to a Python function, None if it is not supported."""
     try:
         return _EMITTERS.get(target)
     except TypeError:
@@ -34,7 +34,7 @@ def find(target: Any) -> Emit | None:
 
 
 def _extremum(op: ast.cmpop, f: Function, node: ast.Call, arguments: list[Value]) -> Value:
-    """Emit min or max: the first is kept unless a later one is less (greater), also a nan."""
+    """Emit min or max: keep the first unless a later one is less (greater), also with nan."""
     if len(arguments) == 1 and isinstance(arguments[0].kind, Tuple):
         arguments = list(items_of(arguments[0]))
     elif len(arguments) == 1:
@@ -69,7 +69,7 @@ def _number(kind: Number, f: Function, node: ast.Call, arguments: list[Value]) -
 
 
 def _to_integer(f: Function, operand: str) -> Value:
-    """Round towards 0; a value out of range becomes the nearest integer, nan becomes 0."""
+    """Round towards 0; values out of range become the nearest integer, nan becomes 0."""
     return Value(INT, (f.call('llvm.fptosi.sat.i64.f64', 'i64', [('double', operand)]),))
 
 
@@ -97,10 +97,10 @@ def _is_nan(f: Function, node: ast.Call, arguments: list[Value]) -> Value:
 
 
 def _floats(name: str, count: int, f: Function, node: ast.Call, arguments: list[Value]) -> Value:
-    """Call a function of floats: an LLVM intrinsic or a function of the C library."""
+    """Call an LLVM intrinsic or a C library function on floats."""
     values = _numbers(f, node, arguments, count)
     operands = [('double', f.convert(node, each, FLOAT).leaves[0]) for each in values]
-    # LLVM would replace pow(x, 2.0) by x * x, which differs; it may join calls of sin and cos
+    # LLVM would replace pow(x, 2.0) by x * x, with another result; it may join sin and cos calls
     attributes = '' if name.startswith('llvm.') or name in ('sin', 'cos') else 'nobuiltin'
     return Value(FLOAT, (f.call(name, 'double', operands, attributes),))
 
@@ -112,7 +112,7 @@ def _numbers(f: Function, node: ast.Call, arguments: list[Value], count: int) ->
     return arguments
 
 
-# names of LLVM intrinsics, or of functions of the C library
+# names of LLVM intrinsics or C library functions
 _OF_FLOATS: dict[Callable[..., float], tuple[str, int]] = {
     math.sqrt: ('llvm.sqrt.f64', 1),
     math.fabs: ('llvm.fabs.f64', 1),

@@ -1,10 +1,10 @@
 """
-Calls of compiled entries from Python.
+Calls from Python to compiled entries.
 
-Arguments and results are words of one block of memory, whose address is the only argument of the
-machine code: converting twenty arguments at each call would cost more than a step of a small
-robot. The interpreter's lock is released while an entry runs, except for calls known to be short:
-another thread could keep the lock for much longer than these take.
+Arguments and results are words in one memory block. Its address is the only argument passed to the
+machine code: converting twenty arguments in each call would cost more than one step of a small
+robot. The global interpreter lock is released while an entry runs, except in calls known to be
+short: another thread could hold the lock for much longer than the call takes.
 """
 
 from __future__ import annotations
@@ -44,45 +44,45 @@ _ShortFunction = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Compiled:
-    """An entry for arguments of certain kinds."""
+    """Entry compiled for given argument kinds."""
 
     def __init__(self, entry: Kernel, kinds: tuple[Kind, ...]):
-        """Prepare for calls; nothing is compiled before the first, unless it is built before."""
+        """Prepare for calls; compile at the first one, unless the unit is built earlier."""
         self.entry, self.kinds = entry, kinds
         self.unit = Unit(entry, kinds)
         *self.starts, self.words = accumulate((len(kind.leaves) for kind in kinds), initial=0)
-        """Where the words of each argument begin, and how many there are."""
+        """First word of each argument, and the total number of words."""
 
     @cached_property
     def run(self) -> Any:
-        """C function that takes the address of a block."""
+        """C function taking the address of a block."""
         return _Function(self.unit.address)
 
     @cached_property
     def run_short(self) -> Any:
-        """The same function, called without releasing the interpreter's lock."""
+        """The same function, called with the global interpreter lock held."""
         return _ShortFunction(self.unit.address)
 
     @cached_property
     def result(self) -> Kind:
-        """Kind of the result."""
+        """Result kind."""
         return self.unit.result
 
     @cached_property
     def results(self) -> Struct:
-        """Layout of the result, which follows the arguments in the block."""
+        """Layout of the result, stored behind the arguments in the block."""
         return Struct('=' + ''.join(_formats(self.result)))
 
     @property
     def size(self) -> int:
-        """Size of a block [bytes]."""
+        """Block size [bytes]."""
         return 8 * self.words + self.results.size
 
     def words_of(self, arguments: Sequence[Any], alive: list[Any]) -> list[int]:
         """
-        Return the words of the arguments; append to `alive` the objects they point to.
+        Return the argument words; append the objects they point to to `alive`.
 
-        Raises TypeError, naming the argument that is wrong.
+        Raises TypeError naming the wrong argument.
         """
         names = self.entry.function.__code__.co_varnames
         if len(arguments) != len(self.kinds):
@@ -119,16 +119,16 @@ class Compiled:
 
 
 class Call:
-    """One call of an entry, prepared to be repeated."""
+    """Prepared call to an entry, for repeated use."""
 
     def __init__(self, compiled: Compiled, arguments: Sequence[Any], *, is_short: bool = False):
-        """Fill the block; is_short: keep the interpreter's lock."""
-        # arrays are used in place; tables of parts are created for the call
+        """Fill the block; is_short: hold the global interpreter lock during calls."""
+        # arrays are used in place; part tables are created for the call
         self._alive: list[Any] = list(arguments)
         self._compiled = compiled
         words = compiled.words_of(arguments, self._alive)
         self.words = (ctypes.c_int64 * (compiled.size // 8))(*words)
-        """The words of the arguments, then of the result; integers may be written in place."""
+        """Argument words, then result words; integers may be written in place."""
         self._address = ctypes.addressof(self.words)
         self._run = compiled.run_short if is_short else compiled.run
         self._unpack = compiled.results.unpack_from
@@ -138,13 +138,13 @@ class Call:
         self._is_flat = len(items) > 0 and all(map(is_number, items))
 
     def word_of(self, number: int) -> int:
-        """Return where the words of an argument begin; numbers there may be replaced."""
+        """Return the index of an argument's first word; numbers there may be replaced."""
         return self._compiled.starts[number]
 
     def replace(self, number: int, array: np.ndarray) -> None:
-        """Use another array of the same kind as an argument; raises TypeError for any other."""
+        """Use another array of the same kind as an argument; raises TypeError for other kinds."""
         kind, at = self._compiled.kinds[number], self._compiled.starts[number]
-        # the usual case, in a tenth of the time of the checks for all others
+        # usual case: takes a tenth of the time of the full check below
         if (
             type(array) is np.ndarray
             and isinstance(kind, Array)
@@ -159,7 +159,7 @@ class Call:
         self._alive[number] = array
 
     def address_of_word(self, number: int) -> int:
-        """Return the address of the first word of an argument."""
+        """Return the address of an argument's first word."""
         return self._address + 8 * self.word_of(number)
 
     @property
@@ -169,12 +169,12 @@ class Call:
 
     @property
     def argument_words(self) -> int:
-        """Number of words of the arguments; the result follows them."""
+        """Number of argument words; the result follows them."""
         return self._compiled.words
 
     @property
     def place(self) -> tuple[int, int]:
-        """Addresses of the function and of the block, for `memory.run_call`."""
+        """Addresses of the function and the block, for `memory.run_call`."""
         return self._compiled.unit.address, self._address
 
     def __call__(self) -> Any:
@@ -188,7 +188,7 @@ class Call:
 
 
 def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
-    """Return an argument's 64-bit words; raises TypeError with the kind found."""
+    """Return an argument's 64-bit words; raises TypeError stating the kind found."""
     if kind is TABLE:
         table = getattr(argument, 'table', None)
         if not isinstance(table, np.ndarray):
@@ -228,7 +228,7 @@ def _check_writable(array: np.ndarray) -> None:
         raise TypeError('an array that must not be written')
 
 
-# endings of the names of written parameters
+# suffixes of output parameter names
 _WRITTEN = ('_out', '_inout')
 _BITS, _DOUBLE = Struct('=q'), Struct('=d')
 

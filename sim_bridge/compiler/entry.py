@@ -1,4 +1,4 @@
-"""Entries: kernels that Python calls."""
+"""Entries: kernels callable from Python."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sim_bridge.compiler.unit import Unit
 
 class Entry(Kernel):
     """
-    A kernel that Python calls: compiled at its first call, or before by `build.build`.
+    Kernel callable from Python: compiled at its first call, or earlier by `build.build`.
 
-    Its parameters are annotated with their kinds; without annotations (all or none) the kinds are
-    those of each call's arguments.
+    Annotations give the parameter kinds. Without annotations (all or none), each call's arguments
+    give them.
     """
 
     def __init__(self, function: Callable[..., Any]):
@@ -27,21 +27,21 @@ class Entry(Kernel):
         self._by_kinds: dict[tuple[Kind, ...], Compiled] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run compiled; raises TypeError for arguments of other kinds than it takes."""
+        """Run the compiled code; raises TypeError for arguments with wrong kinds."""
         return self._compiled(arguments).call(arguments)
 
     def prepare(self, *arguments: Any, is_short: bool = False) -> Call:
         """
-        Return a call with these arguments, to be repeated at little cost.
+        Return a call with these arguments, cheap to repeat.
 
-        The arrays are used in place and kept alive. is_short: keep the interpreter's lock, for
-        calls of a few microseconds.
+        The arrays are used in place and kept alive. is_short: hold the global interpreter lock,
+        for calls lasting a few microseconds.
         """
         return Call(self._compiled(arguments), arguments, is_short=is_short)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...] | None:
-        """Kinds of the parameters by their annotations; None without annotations."""
+        """Parameter kinds by annotation; None without annotations."""
         hints = get_type_hints(self.function, include_extras=True)
         names = list(inspect.signature(self.function).parameters)
         if not all(name in hints for name in names):
@@ -50,7 +50,7 @@ class Entry(Kernel):
 
     @property
     def unit(self) -> Unit:
-        """Its unit; raises TypeError if the parameters are not annotated."""
+        """Unit for the annotated kinds; raises TypeError if the parameters are not annotated."""
         if self._own is None:
             raise TypeError(f'{self!r}: annotate the parameters, or call it')
         return self._own.unit
@@ -70,5 +70,5 @@ class Entry(Kernel):
 
 
 def entry(function: Callable[..., Any]) -> Entry:
-    """Make a function a kernel that Python can call, too."""
+    """Make a function a kernel, also callable from Python."""
     return Entry(function)

@@ -1,4 +1,4 @@
-"""Expressions: code generation for each node of the syntax tree, operands from left to right."""
+"""Expressions: code generation per syntax tree node, operands from left to right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_bridge.compiler.table import emit_field
 
 
 def emit_expression(f: Function, node: ast.expr) -> Value:
-    """Emit an expression; raises KernelError for one outside the subset."""
+    """Emit an expression; raises KernelError if it is outside the subset."""
     emit = _EMITTERS.get(type(node))
     if emit is None:
         f.fail(node, f'{ast.unparse(node)}: kernels have no {type(node).__name__} expressions')
@@ -79,9 +79,9 @@ def _name(f: Function, node: ast.Name) -> Value:
 
 def look_up(f: Function, node: ast.expr) -> Any:
     """
-    Return what a global name, or an attribute of a module or an enum, is.
+    Return the value of a global name, or of an attribute of a module or enum.
 
-    Fails for a name that means nothing, and for attributes of other objects.
+    Fails for undefined names, and for attributes of other objects.
     """
     if isinstance(node, ast.Name):
         names = f.scope.kernel.function.__globals__
@@ -100,17 +100,17 @@ def look_up(f: Function, node: ast.expr) -> Any:
         owner = look_up(f, node.value)
         is_enum = isinstance(owner, type) and issubclass(owner, Enum)
         found = getattr(owner, node.attr, None)
-        # modules of modules are not supported: `unit` does not look into them
+        # submodules are not supported: `unit` does not look into them
         if (isinstance(owner, ModuleType) or is_enum) and not isinstance(
             found, (ModuleType, NoneType)
         ):
             return found
-        f.fail(node, f'{ast.unparse(node)}: nothing that kernels know')
+        f.fail(node, f'{ast.unparse(node)}: not available in kernels')
     f.fail(node, f'{ast.unparse(node)} cannot be called: kernels call other kernels by name')
 
 
 def _is_global(f: Function, node: ast.expr) -> bool:
-    """Return whether a chain of attributes begins at a global name."""
+    """Return whether an attribute chain begins at a global name."""
     while isinstance(node, ast.Attribute):
         node = node.value
     if not isinstance(node, ast.Name) or node.id in f.scope.names:
@@ -186,19 +186,19 @@ def _binary(f: Function, node: ast.BinOp) -> Value:
 
 
 def _boolean(f: Function, node: ast.expr) -> Value:
-    """Compute a comparison or a combination of conditions as a bool."""
+    """Compute a comparison or combined conditions as a bool."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         left = emit_expression(f, node.left)
         right = emit_expression(f, node.comparators[0])
         return Value(BOOL, (compare(f, node, node.ops[0], left, right),))
     if isinstance(node, ast.BoolOp):
-        # Python returns the deciding operand instead of a bool
+        # in Python the result is the deciding operand; here it is a bool
         return _decide(f, node)
     return _choose(f, node, node, lambda: Value(BOOL, ('true',)), lambda: Value(BOOL, ('false',)))
 
 
 def _decide(f: Function, node: ast.BoolOp) -> Value:
-    """Compute `and` or `or` of bools, from left to right until it is decided."""
+    """Compute `and` or `or` between bools, from left to right until decided."""
     end, chosen = f.label(), f.allocate(BOOL)
     for number, each in enumerate(node.values, 1):
         value = emit_expression(f, each)
@@ -236,7 +236,7 @@ def _choose(
     if_true: Callable[[], Value],
     if_false: Callable[[], Value],
 ) -> Value:
-    """Emit both values in branches; only the chosen one is computed."""
+    """Emit both values in branches; only the chosen one is computed at run time."""
     yes, no, end = f.label(), f.label(), f.label()
     emit_condition(f, test, yes, no)
     f.begin(yes)
@@ -272,7 +272,7 @@ def _call(f: Function, node: ast.Call) -> Value:
     if emit is None:
         f.fail(
             node,
-            f'{ast.unparse(node.func)} is no kernel; decorate it with @kernel, or use '
+            f'{ast.unparse(node.func)} is not a kernel; decorate it with @kernel, or use '
             f'one of {", ".join(builtin_functions.NAMES)}',
         )
     return emit(f, node, arguments)
@@ -288,7 +288,7 @@ def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Va
         )
     expression = expression_of(kernel.tree) if kernel.is_inlined else None
     if expression is not None and has_plain_parameters(kernel.tree):
-        # part of this expression: its products and sums are fused with those of the caller
+        # inlined as part of this expression: its products and sums fuse with the caller's
         if kernel in f.module.under_way:
             f.fail(node, f'{kernel.__name__!r} calls itself')
         before = f.scope
@@ -305,8 +305,8 @@ def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Va
         for each in arguments
         for llvm, leaf in zip(each.kind.leaves, each.leaves, strict=True)
     )
-    # Processors of the x86 family return the floats behind the first three on their old stack of
-    # eight. A call as a jump, which LLVM makes of a last one, would leave there what is not used.
+    # x86 processors return floats beyond the third on the x87 register stack, which has eight
+    # entries. LLVM can turn the last call into a jump; unused results would then stay there.
     call = 'call' if kernel.is_inlined else 'notail call'
     if not result.leaves:
         f.emit(f'{call} void @{symbol}({operands})')
@@ -322,7 +322,7 @@ def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Va
 
 
 def struct_of(kind: Any) -> str:
-    """Return the LLVM type of a function's result of a kind."""
+    """Return the LLVM type for a function's result kind."""
     return f'{{ {", ".join(kind.leaves)} }}' if kind.leaves else 'void'
 
 

@@ -1,4 +1,4 @@
-"""A function under construction: instructions, labels, variables and the meaning of names."""
+"""Function under construction: instructions, labels, variables and name lookup."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from sim_bridge.compiler.source import has_plain_parameters
 
 class Surroundings(Protocol):
     """
-    Interface of `module.Module` that a function under construction needs.
+    Interface of `module.Module` for a function under construction.
 
-    under_way: the kernels being compiled or inlined.
+    under_way: kernels being compiled or inlined.
     """
 
     under_way: list[Kernel]
 
     def declare(self, declaration: str) -> None:
-        """Declare a function outside the module."""
+        """Declare a function defined outside the module."""
 
     def function(
         self, caller: Function, node: ast.AST, kernel: Kernel, arguments: tuple[Kind, ...]
     ) -> tuple[str, Kind]:
-        """Return name and result of a kernel's function for these arguments."""
+        """Return name and result kind of the function compiled from a kernel for arguments."""
 
     def check_index(self, f: Function, node: ast.expr, index: str, extent: str) -> None:
-        """With checks enabled, end the process with a message for an index out of bounds."""
+        """With checks enabled, end the process with a message if an index is out of bounds."""
 
     def check_extent(self, f: Function, node: ast.expr, extent: str, other: str) -> None:
-        """With checks enabled, end the process with a message for arrays of different size."""
+        """With checks enabled, end the process with a message if array sizes differ."""
 
 
 class Scope(NamedTuple):
-    """The kernel whose names are looked up; names: values of its parameters."""
+    """Kernel for name lookup; names: values of its parameters."""
 
     kernel: Kernel
     names: Mapping[str, Value]
 
 
 class Variable(NamedTuple):
-    """A local variable: its kind, and a stack slot for each leaf (LLVM uses registers)."""
+    """Local variable: its kind, and a stack slot per leaf (LLVM turns slots into registers)."""
 
     kind: Kind
     slots: tuple[str, ...]
 
 
 class Loop(NamedTuple):
-    """Labels that `continue` and `break` branch to."""
+    """Branch targets for `continue` and `break`."""
 
     next: str
     end: str
@@ -61,14 +61,14 @@ class Loop(NamedTuple):
 
 class Function:
     """
-    A function under construction.
+    Function under construction.
 
-    products: the operands that are products; a sum with one is rounded once (see
+    products: factors of each product by operand name; a sum with a product is rounded once (see
     `arithmetic`).
     """
 
     def __init__(self, module: Surroundings, kernel: Kernel, arguments: tuple[Kind, ...]):
-        """Begin the function of a kernel for arguments of these kinds."""
+        """Begin a kernel's function for these argument kinds."""
         self.module, self.kernel = module, kernel
         self.result: Kind | None = None
         self.lines: list[str] = []
@@ -76,7 +76,7 @@ class Function:
         self.variables: dict[str, Variable] = {}
         self.loops: list[Loop] = []
         self.products: dict[str, tuple[str, str]] = {}
-        # whether the current block is open: nothing is emitted after a return or a break
+        # whether the current block is open: after a return or a break, nothing is emitted
         self.is_open = True
         self._count = 0
         tree = kernel.tree
@@ -85,7 +85,7 @@ class Function:
         if not has_plain_parameters(tree):
             self.fail(tree, 'kernels have plain parameters, without defaults, * and **')
         if '_' in given:
-            self.fail(tree, "a parameter is not called '_', which is for what nobody reads")
+            self.fail(tree, "a parameter cannot be named '_', the name for unread values")
         if len(given) != len(arguments):
             self.fail(tree, f'takes {len(given)} arguments, not {len(arguments)}')
         leaves = (f'%a{number}' for number in range(sum(len(k.leaves) for k in arguments)))
@@ -110,7 +110,7 @@ class Function:
         self.lines.append(line)
 
     def instruct(self, operation: str) -> str:
-        """Append an instruction; return the name of its result."""
+        """Append an instruction; return its result's name."""
         self._count += 1
         name = f'%v{self._count}'
         self.lines.append(f'{name} = {operation}')
@@ -119,7 +119,7 @@ class Function:
     def call(
         self, name: str, result: str, operands: Iterable[tuple[str, str]], attributes: str = ''
     ) -> str:
-        """Call a function outside the module, without side effects, on (type, operand) pairs."""
+        """Call an external function without side effects on (type, operand) pairs."""
         operands = list(operands)
         types = ', '.join(llvm for llvm, _ in operands)
         self.module.declare(
@@ -131,7 +131,7 @@ class Function:
     # --- blocks ----------------------------------------------------------------------------------
 
     def label(self) -> str:
-        """Make a label for a block to come."""
+        """Make a label for a later block."""
         self._count += 1
         return f'b{self._count}'
 
@@ -141,7 +141,7 @@ class Function:
         self.is_open = True
 
     def branch(self, label: str) -> None:
-        """End the block, if it is open, with a branch."""
+        """End the block with a branch if it is open."""
         if self.is_open:
             self.emit(f'br label %{label}')
         self.is_open = False
@@ -154,7 +154,7 @@ class Function:
     # --- variables -------------------------------------------------------------------------------
 
     def allocate(self, kind: Kind) -> Variable:
-        """Allocate stack slots with the value 0, so that unset variables are deterministic."""
+        """Allocate stack slots initialized to 0, so that unset variables are deterministic."""
         slots = []
         for llvm in kind.leaves:
             self._count += 1
@@ -164,13 +164,13 @@ class Function:
         return Variable(kind, tuple(slots))
 
     def store(self, variable: Variable, value: Value) -> None:
-        """Set a variable to a value of its kind."""
+        """Set a variable to a value with its kind."""
         types = variable.kind.leaves
         for llvm, leaf, slot in zip(types, value.leaves, variable.slots, strict=True):
             self.emit(f'store {llvm} {leaf}, ptr {slot}')
 
     def load(self, variable: Variable) -> Value:
-        """Return the value of a variable."""
+        """Return a variable's value."""
         return Value(
             variable.kind,
             tuple(
@@ -180,7 +180,7 @@ class Function:
         )
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
-        """Set a local variable; its first value determines its kind."""
+        """Set a local variable; the first value determines the kind."""
         variable = self.variables.get(name)
         if variable is None:
             variable = self.variables[name] = self.allocate(value.kind)
@@ -210,10 +210,10 @@ class Function:
             if number is not None:
                 return Value(FLOAT, (float_text(float(number)),))
             return Value(FLOAT, (self.instruct(f'sitofp i64 {leaf} to double'),))
-        self.fail(node, f'{ast.unparse(node)} is {value.kind} where {kind} is wanted')
+        self.fail(node, f'{ast.unparse(node)} is {value.kind} where {kind} is expected')
 
     def constant(self, node: ast.AST, value: Any) -> Value:
-        """Return a number, a bool, an enum's member or a tuple of them as a value."""
+        """Return a constant (number, bool, enum member or tuple) as a value."""
         if isinstance(value, bool):
             return Value(BOOL, ('true' if value else 'false',))
         if isinstance(value, int):
@@ -230,12 +230,12 @@ class Function:
             )
         self.fail(
             node,
-            f'{ast.unparse(node)} is {type(value).__name__}: kernels know numbers, '
-            'bools and tuples of them as constants',
+            f'{ast.unparse(node)} is {type(value).__name__}: constants in '
+            'kernels are numbers, bools and tuples of them',
         )
 
     def fail(self, node: ast.AST, problem: str) -> NoReturn:
-        """Raise KernelError at a node of the kernel whose names are looked up."""
+        """Raise KernelError at a node in the kernel used for name lookup."""
         kernel = self.scope.kernel
         path = kernel.function.__code__.co_filename
         place = getattr(node, 'lineno', 0), getattr(node, 'col_offset', 0)
@@ -252,14 +252,14 @@ _TRUTHS = ('true', 'false')
 
 
 def literal(value: Value) -> int | None:
-    """Return the integer of a constant value, None for any other."""
+    """Return a constant value's integer, None for other values."""
     if value.kind is not INT or value.leaves[0].startswith('%'):
         return None
     return int(value.leaves[0])
 
 
 def float_text(value: float) -> str:
-    """Return a float as text that LLVM reads exactly."""
+    """Return a float as text without loss, in LLVM's syntax."""
     return f'0x{struct.unpack(">Q", struct.pack(">d", value))[0]:016X}'
 
 

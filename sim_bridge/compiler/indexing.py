@@ -1,7 +1,7 @@
 """
-Items of arrays and tuples, rows and ranges of arrays, and writing into them.
+Array and tuple items, rows and ranges: reading and writing.
 
-Indices are values that have been computed, or ranges of them.
+Indices are computed values, or ranges between them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sim_bridge.compiler.kinds import Array, INT, is_number, items_of, Tuple, Va
 
 
 class Range(NamedTuple):
-    """`lower:upper` along an axis; None where it goes to the end."""
+    """Range `lower:upper` along an axis; None for an open end."""
 
     lower: Value | None
     upper: Value | None
@@ -31,7 +31,7 @@ _ALIAS = {'double': '!tbaa !3', 'i64': '!tbaa !5'}
 def read_item(
     f: Function, node: ast.Subscript, whole: Value, indices: Sequence[Value | Range]
 ) -> Value:
-    """Return `whole[indices]`: a number, a row, a range, or an item of a tuple."""
+    """Return `whole[indices]`: a number, a row, a range, or a tuple item."""
     if isinstance(whole.kind, Tuple):
         return _item_of_tuple(f, node, whole, indices)
     place = locate(f, node, whole, indices)
@@ -39,7 +39,7 @@ def read_item(
 
 
 def load_number(f: Function, place: Value) -> Value:
-    """Return the number at a place; its kind is the number's, its leaf the address."""
+    """Return the number at a place; place: its kind is the number's, its leaf the address."""
     (llvm,) = place.kind.leaves
     return Value(place.kind, (f.instruct(f'load {llvm}, ptr {place.leaves[0]}, {_ALIAS[llvm]}'),))
 
@@ -51,7 +51,7 @@ def store_number(f: Function, place: Value, number: str) -> None:
 
 
 def write(f: Function, node: ast.Subscript, place: Value, value: Value) -> None:
-    """Write a number to a place; fill a range with a number, or copy an array to it."""
+    """Write a number to a place; fill a range with a number, or copy an array into it."""
     if not isinstance(place.kind, Array):
         store_number(f, place, f.convert(node, value, place.kind).leaves[0])
     elif isinstance(value.kind, Array):
@@ -89,7 +89,7 @@ def _item_of_tuple(
 def locate(
     f: Function, node: ast.Subscript, array: Value, indices: Sequence[Value | Range]
 ) -> Value:
-    """Return the place of a number (kind: the number's), or the array that rows or a range are."""
+    """Return a number's place (with the number's kind), or the array for rows or a range."""
     if not isinstance(array.kind, Array):
         f.fail(node, f'{ast.unparse(node.value)} is {array.kind}: only arrays have such items')
     address, *extents = array.leaves
@@ -101,7 +101,7 @@ def locate(
         if isinstance(index, Range):
             if any(behind != _ALL for behind in indices[axis + 1 :]):
                 f.fail(
-                    node, f'{ast.unparse(node)}: behind a range come whole axes only; write a loop'
+                    node, f'{ast.unparse(node)}: only whole axes may follow a range; write a loop'
                 )
             first, count = _range(f, node, index, extent)
             kept.append(count)
@@ -126,8 +126,8 @@ def _index(f: Function, node: ast.Subscript, value: Value, extent: str) -> str:
     """
     Return an index along an axis.
 
-    Only a literal one may count from the end: testing the sign of every index would cost a sixth
-    of the time of a step with contacts.
+    Only literal indices may count from the end: testing the sign of every index would cost a sixth
+    of the time for a step with contacts.
     """
     if value.kind is not INT:
         f.fail(node, f'{ast.unparse(node)}: an index is an integer, not {value.kind}')
@@ -140,7 +140,7 @@ def _index(f: Function, node: ast.Subscript, value: Value, extent: str) -> str:
 
 
 def _range(f: Function, node: ast.Subscript, given: Range, extent: str) -> tuple[str, str]:
-    """Return where a range begins, and how many it has; bounds are clipped, as Python does."""
+    """Return a range's first index and length; bounds are clipped, as in Python."""
     first = '0' if given.lower is None else _bound(f, node, given.lower, extent)
     end = extent if given.upper is None else _bound(f, node, given.upper, extent)
     if first == '0':
@@ -170,7 +170,7 @@ def _plus(f: Function, a: str, b: str) -> str:
 
 
 def count_items(f: Function, array: Value) -> str:
-    """Return the number of items of an array."""
+    """Return the number of items in an array."""
     total, *others = array.leaves[1:]
     for extent in others:
         total = f.instruct(f'mul nsw i64 {total}, {extent}')
@@ -178,7 +178,7 @@ def count_items(f: Function, array: Value) -> str:
 
 
 def _copy(f: Function, node: ast.Subscript, source: Value, target: Value) -> None:
-    """Copy an array of the same extents; the arrays may overlap."""
+    """Copy an array with equal extents; the arrays may overlap."""
     if source.kind != target.kind:
         f.fail(node, f'{ast.unparse(node)} is {target.kind} and cannot be set to {source.kind}')
     for extent, other in zip(source.leaves[1:], target.leaves[1:], strict=True):
@@ -192,7 +192,7 @@ def _copy(f: Function, node: ast.Subscript, source: Value, target: Value) -> Non
 
 
 def _fill(f: Function, number: str, target: Value) -> None:
-    """Set all items of an array to a number."""
+    """Set all array items to a number."""
     total = count_items(f, target)
     at = f.allocate(INT)
     head, body, end = f.label(), f.label(), f.label()

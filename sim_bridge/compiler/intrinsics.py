@@ -1,4 +1,4 @@
-"""Intrinsics: functions that kernels can call and that emit their own code."""
+"""Intrinsics: functions callable from kernels that emit their own code."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class Intrinsic(ABC):
-    """A function for kernels: callable from Python, and able to emit its own instructions."""
+    """Function for kernels: callable from Python, and able to emit its own instructions."""
 
     @abstractmethod
     def __call__(self, *arguments: Any) -> Any:
-        """Perform in Python the operation of the emitted instructions."""
+        """Do in Python the same as the emitted instructions."""
 
     @abstractmethod
     def emit(self, function: Function, arguments: list[Value]) -> Value:
@@ -24,4 +24,4 @@ class Intrinsic(ABC):
     @property
     @abstractmethod
     def content(self) -> str:
-        """Description of the instructions, apart from the compiler, for the digest of a unit."""
+        """Description of the instructions, for the unit digest; excludes the compiler."""

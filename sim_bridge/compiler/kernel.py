@@ -1,12 +1,12 @@
 """
-Kernels: functions of the subset of Python that docs/kernels.md describes.
+Kernels: functions in the subset of Python described in docs/kernels.md.
 
-`kernel` is inlined where it is called, and its sums and products become part of the calling
-expression where it is nothing but `return expression`; `subroutine` is called: for what is large
-and used in several places. `entry.entry` can be called from Python too, and a `stage.Stage` is
-compiled on its own. `lanes` is a kernel that computes the same for several items, in straight
-lines of code: units that hold one compute such things side by side in vectors. Called from Python,
-kernels and subroutines run as the Python functions that they are.
+A `kernel` is inlined into its callers. If its body is only `return expression`, its sums and
+products become part of the calling expression. A `subroutine` is called, not inlined: use it for
+large code with several callers. Python can also call an `entry.entry`. A `stage.Stage` is compiled
+separately. A `lanes` kernel computes the same for several items in straight-line code: units
+containing one compute equal operations side by side as vectors. Called from Python, kernels and
+subroutines run as plain Python functions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from sim_bridge.compiler.source import tree_of
 
 
 class Kernel:
-    """A function of the subset, compiled when it is first needed."""
+    """Function in the subset, compiled at first use."""
 
-    # of the wrapped function
+    # copied from the wrapped function
     __name__: str
     __qualname__: str
 
@@ -40,25 +40,25 @@ class Kernel:
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
-        """Its syntax tree."""
+        """Syntax tree."""
         return tree_of(self.function)
 
     @cached_property
     def local_names(self) -> frozenset[str]:
-        """Its parameters and variables."""
+        """Parameters and variables."""
         return frozenset(self.function.__code__.co_varnames)
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
-    """Make a function a kernel that is inlined into those that call it."""
+    """Make a function a kernel inlined into its callers."""
     return Kernel(function, is_inlined=True)
 
 
 def lanes(function: Callable[..., Any]) -> Kernel:
-    """Make a function a kernel that is inlined, and its unit one that computes in vectors."""
+    """Make a function an inlined kernel whose unit computes with vectors."""
     return Kernel(function, is_inlined=True, has_lanes=True)
 
 
 def subroutine(function: Callable[..., Any]) -> Kernel:
-    """Make a function a kernel that is called, not inlined."""
+    """Make a function a kernel called by its callers, not inlined."""
     return Kernel(function, is_inlined=False)

@@ -1,8 +1,8 @@
 """
-The kinds of value that kernels compute with, and how LLVM holds them.
+Value kinds in kernels, and their representation in LLVM.
 
-A value is held as its *leaves*, a flat sequence of LLVM values: a number is one leaf, a tuple has
-the leaves of its items, an array its address and its extents, a part and a table their address.
+A value is held as *leaves*, a flat sequence of LLVM values. A number is one leaf. A tuple has its
+items' leaves, an array its address and extents, a part or a table its address.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from sim_bridge.compiler.arrays import Layout, MAX_DIMENSIONS
 
 @dataclass(frozen=True)
 class Number:
-    """A 64-bit float, a 64-bit integer or a bool; llvm: the type that holds it."""
+    """64-bit float, 64-bit integer or bool; llvm: its LLVM type."""
 
     name: str
     llvm: str
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The LLVM types that hold a value."""
+        """LLVM types of a value's leaves."""
         return (self.llvm,)
 
     def __str__(self) -> str:
@@ -36,13 +36,13 @@ class Number:
 
 @dataclass(frozen=True)
 class Tuple:
-    """A tuple of values of any kinds."""
+    """Tuple of values with any kinds."""
 
     items: tuple[Kind, ...]
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The LLVM types that hold a value."""
+        """LLVM types of a value's leaves."""
         return tuple(leaf for item in self.items for leaf in item.leaves)
 
     def __str__(self) -> str:
@@ -51,14 +51,14 @@ class Tuple:
 
 @dataclass(frozen=True)
 class Array:
-    """A C-contiguous array of floats or integers."""
+    """C-contiguous array with float or integer items."""
 
     item: Number
     dimensions: int
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The LLVM types that hold a value."""
+        """LLVM types of a value's leaves."""
         return ('ptr', *('i64',) * self.dimensions)
 
     def __str__(self) -> str:
@@ -67,13 +67,13 @@ class Array:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a table: arrays and numbers, declared by the fields of a NamedTuple class."""
+    """Part of a table: arrays and numbers, declared by a NamedTuple class."""
 
     type: type
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The LLVM types that hold a value."""
+        """LLVM types of a value's leaves."""
         return ('ptr',)
 
     def __str__(self) -> str:
@@ -82,11 +82,11 @@ class Part:
 
 @dataclass(frozen=True)
 class TableKind:
-    """The table that parts are opened from."""
+    """Table, from which parts are opened."""
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The LLVM types that hold a value."""
+        """LLVM types of a value's leaves."""
         return ('ptr',)
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ _ITEMS = {np.dtype(np.float64): FLOAT, np.dtype(np.int64): INT}
 
 
 class Value(NamedTuple):
-    """A value while a kernel is compiled; leaves: LLVM operands, as text."""
+    """Value during compilation; leaves: LLVM operands, as text."""
 
     kind: Kind
     leaves: tuple[str, ...]
@@ -118,7 +118,7 @@ def is_number(kind: Kind) -> bool:
 
 
 def items_of(value: Value) -> Iterator[Value]:
-    """Return the items of a tuple."""
+    """Yield a tuple's items."""
     assert isinstance(value.kind, Tuple)
     leaves = iter(value.leaves)
     for item in value.kind.items:
@@ -126,7 +126,7 @@ def items_of(value: Value) -> Iterator[Value]:
 
 
 def tuple_of(items: list[Value]) -> Value:
-    """Return a tuple of values."""
+    """Return a tuple from values."""
     return Value(
         Tuple(tuple(item.kind for item in items)),
         tuple(leaf for item in items for leaf in item.leaves),
@@ -134,15 +134,15 @@ def tuple_of(items: list[Value]) -> Value:
 
 
 def is_part(kind: type) -> bool:
-    """Return whether a class is a NamedTuple, as parts are."""
+    """Return whether a class is a NamedTuple, the form required for parts."""
     return issubclass(kind, tuple) and hasattr(kind, '_fields')
 
 
 def kind_of_annotation(annotation: Any) -> Kind:
     """
-    Return the kind that an annotation of a parameter or a field means.
+    Return the kind for a parameter or field annotation.
 
-    Raises TypeError for an annotation that means none.
+    Raises TypeError for unsupported annotations.
     """
     if annotation in _NUMBERS:
         return _NUMBERS[annotation]
@@ -156,11 +156,11 @@ def kind_of_annotation(annotation: Any) -> Kind:
     items = getattr(annotation, '__args__', None)
     if getattr(annotation, '__origin__', None) is tuple and items and ... not in items:
         return Tuple(tuple(map(kind_of_annotation, items)))
-    raise TypeError(f'{annotation!r} is no kind of value that kernels know')
+    raise TypeError(f'{annotation!r} is not a value kind of kernels')
 
 
 def kind_of_argument(value: Any) -> Kind:
-    """Return the kind of a Python value; raises TypeError for a value without one."""
+    """Return a Python value's kind; raises TypeError for unsupported values."""
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, (int, np.integer)):

@@ -1,8 +1,8 @@
 """
-From LLVM's text to machine code, and into this process.
+Compilation from LLVM text to machine code, and loading into this process.
 
-This file needs no other of the package: worker processes run it alone (see `build`). It is the
-only one that imports llvmlite, when it is first needed.
+Worker processes run this file alone (see `build`), so it imports nothing else from the package. It
+is the only file that imports llvmlite, and does so at first use.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
-# Passes up to inlining, mem2reg, loop-invariant motion and unrolling. More of them compile twice
-# as long and give slower steps: docs/decisions/0015 has the figures. No vectorizers, but for units
-# with lanes.
+# Passes up to inlining, mem2reg, loop-invariant code motion and unrolling. Higher levels double
+# the compile time and make steps slower (figures in docs/decisions/0015). Vectorizers run only
+# for units with lanes.
 _LEVEL = 1
 _CODE_LEVEL = 2
 
 LANES = '; lanes'
-"""First line of a text in which equal operations side by side become those of vectors."""
+"""First line of a text whose equal operations side by side become vector operations."""
 
-# of the vectors: wider ones slow the processor down for a while when they are first used
+# vector width: wider vectors slow the processor down for a while after their first use
 _WIDTH = '"prefer-vector-width"="256" "min-legal-vector-width"="0"'
 
-# the LLVM of earlier versions has another syntax
+# earlier versions contain an LLVM with another syntax
 _LEAST_VERSION = 0, 45
 _REMEDY = "pip install 'llvmlite>=0.45'"
 
-# functions of the C library that kernels may call, and what LLVM makes of them
+# C library functions called by kernels, directly or as LLVM's replacement for other code
 MATHEMATICS = (
     'sin',
     'cos',
@@ -72,7 +72,7 @@ def _binding() -> Any:
 
 @cache
 def machine_name() -> str:
-    """Return the name of the compiler and of the target processor."""
+    """Return the names of compiler and target processor."""
     import llvmlite
 
     binding = _binding()
@@ -87,7 +87,7 @@ def machine_name() -> str:
 
 
 def _processor() -> tuple[str, str]:
-    """Return name and features of this machine's processor, as LLVM calls them."""
+    """Return this machine's processor name and features in LLVM's terms."""
     binding = _binding()
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
@@ -104,10 +104,10 @@ def compile_text(
     text: str, processor: tuple[str, str] | None = None, level: int = _LEVEL
 ) -> bytes:
     """
-    Return the object file of a module; raises RuntimeError where LLVM refuses it.
+    Return a module's object file; raises RuntimeError if LLVM rejects the text.
 
-    processor: name and features of the one to compile for, as LLVM calls them; None for this
-    machine's. level: of optimisation, 0 to 3.
+    processor: name and features of the target in LLVM's terms; None for this machine. level:
+    optimisation level, 0 to 3.
     """
     binding, machine = _binding(), _machine(processor or _processor())
     if text.startswith(LANES):
@@ -125,11 +125,11 @@ def compile_text(
 @cache
 def _linker() -> Any:
     binding = _binding()
-    # functions of the process are resolved; the C library's mathematics may be a separate library
+    # process functions are resolved; the C library's mathematics may be a separate library
     return binding.create_lljit_compiler(_machine(_processor()), use_jit_link=True)
 
 
-# linked objects by name; the references keep them loaded
+# linked objects by name; these references keep them loaded
 _loaded: dict[str, tuple[Any, ...]] = {}
 _loading = threading.Lock()
 
@@ -142,10 +142,10 @@ def load(
     callbacks: dict[str, Any] | None = None,
 ) -> int:
     """
-    Link an object file into this process; return the address of a symbol of it.
+    Link an object file into this process; return the address of one of its symbols.
 
-    name: of the content; an object is linked once. functions: of the C
-    library that it may call. callbacks: other functions, as ctypes has them.
+    name: name of the content; each object is linked once. functions: C library functions that the
+    code may call. callbacks: other functions, as ctypes objects.
     """
     callbacks = callbacks or {}
     with _loading:
@@ -161,7 +161,7 @@ def load(
 
 @cache
 def _addresses_of(names: tuple[str, ...]) -> dict[str, int]:
-    """Return the addresses of functions of the C library."""
+    """Return C library function addresses by name."""
     library = ctypes.CDLL(None)
     if not hasattr(library, 'sin'):
         library = ctypes.CDLL('libm.so.6')
@@ -173,7 +173,7 @@ def _address_of(function: Any) -> int:
 
 
 def _serve(source: BinaryIO, target: BinaryIO) -> None:
-    """Compile texts from a stream, each preceded by its length, until it ends."""
+    """Compile texts from a stream until it ends; each text is preceded by its length."""
     while size := source.read(8):
         text = source.read(int.from_bytes(size, 'little')).decode()
         try:

@@ -1,5 +1,5 @@
 """
-Memory access by address, for kernels that work on objects with memory of their own.
+Memory access by address, for kernels working on objects with their own memory.
 
 Python passes addresses as integers in arrays, and keeps the memory alive. Kernels access 8-byte
 words at multiples of 8.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _ArrayAt(Intrinsic):
-    """`floats_at(address, count)` and `ints_at(address, count)`: the vector at an address."""
+    """`floats_at(address, count)` and `ints_at(address, count)`: vector at an address."""
 
     def __init__(
         self, name: str, item: Number, word: type[ctypes.c_double] | type[ctypes.c_int64]
@@ -43,7 +43,7 @@ class _ArrayAt(Intrinsic):
 
 
 class _RunCall(Intrinsic):
-    """`run_call(function, block)`: run a `Call` that Python has prepared, by its `place`."""
+    """`run_call(function, block)`: run a `Call` prepared in Python, given by its `place`."""
 
     def __call__(self, function: int, block: int) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(int(function))(int(block))

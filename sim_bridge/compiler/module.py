@@ -1,4 +1,4 @@
-"""All functions of a unit as one LLVM module, as text."""
+"""Functions of one unit as an LLVM module in text form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.compiler.llvm import LANES
 from sim_bridge.compiler.source import body_of
 from sim_bridge.compiler.statements import emit_body, emit_return
 
-# Alias metadata: loads and stores of floats never touch integers.
+# Alias metadata: float loads and stores never touch integers.
 _METADATA = """\
 !0 = !{}
 !1 = !{!"kernels"}
@@ -24,10 +24,10 @@ _METADATA = """\
 
 
 class Module:
-    """Functions of kernels for the kinds of arguments they are called with."""
+    """Kernel functions, one per combination of argument kinds."""
 
     def __init__(self, *, is_checked: bool = False):
-        """Create an empty module. is_checked: emit checks of all indices."""
+        """Create an empty module. is_checked: emit checks for all indices."""
         self.under_way: list[Kernel] = []
         self.is_checked = is_checked
         self.places: list[str] = []
@@ -41,26 +41,26 @@ class Module:
         return list(dict.fromkeys(kernel for kernel, _ in self._functions))
 
     def text(self) -> str:
-        """Return the module as LLVM reads it."""
+        """Return the module as LLVM text."""
         head = [LANES] if any(kernel.has_lanes for kernel in self.kernels) else []
         return '\n'.join([*head, *self._declarations, *self._texts, _METADATA])
 
     def declare(self, declaration: str) -> None:
-        """Declare a function outside the module."""
+        """Declare a function defined outside the module."""
         self._declarations[declaration] = None
 
     def add(self, text: str) -> None:
-        """Add a function that is written in LLVM's language."""
+        """Add a function in LLVM text."""
         self._texts.append(text)
 
     def function(
         self, caller: Function | None, node: ast.AST, kernel: Kernel, arguments: tuple[Kind, ...]
     ) -> tuple[str, Kind]:
-        """Return name and result of a kernel's function for these arguments; compile it once."""
+        """Return name and result kind of a kernel's function for arguments; compile it once."""
         key = kernel, arguments
         if key not in self._functions:
             if kernel in self.under_way and caller is not None:
-                caller.fail(node, f'{kernel.__name__!r} calls itself, if by way of others')
+                caller.fail(node, f'{kernel.__name__!r} calls itself, directly or indirectly')
             self.under_way.append(kernel)
             self._functions[key] = self._compile(kernel, arguments)
             self.under_way.pop()
@@ -71,9 +71,9 @@ class Module:
         emit_body(f, body_of(kernel.tree))
         if f.is_open:
             if f.result not in (None, NONE):
-                f.fail(kernel.tree, f'returns {f.result}, but not on every way through it')
+                f.fail(kernel.tree, f'returns {f.result}, but not on every path')
             emit_return(f, kernel.tree, Value(NONE, ()))
-        # a kernel that never ends returns nothing
+        # an endless kernel returns nothing
         result = NONE if f.result is None else f.result
         symbol = f'{kernel.__name__}.{len(self._functions)}'
         leaves = [leaf for kind in arguments for leaf in kind.leaves]
@@ -94,9 +94,9 @@ class Module:
 
     def export_entry(self, name: str, kernel: Kernel, arguments: tuple[Kind, ...]) -> Kind:
         """
-        Export a function of one block of 64-bit words; return the kind of its result.
+        Export a function taking one block with 64-bit words; return its result's kind.
 
-        The block holds the leaves of all arguments, then takes those of the result.
+        The block holds the leaves of all arguments, followed by space for the result's leaves.
         """
         symbol, result = self.function(None, kernel.tree, kernel, arguments)
         leaves = [leaf for kind in arguments for leaf in kind.leaves]
@@ -124,7 +124,7 @@ class Module:
         return result
 
     def export_stage(self, name: str, kernel: Kernel) -> None:
-        """Export a function of a table and a phase that returns an integer, for other units."""
+        """Export a function (table, phase) -> integer for other units."""
         symbol, result = self.function(None, kernel.tree, kernel, (TABLE, INT))
         if result is not INT:
             Function(self, kernel, (TABLE, INT)).fail(
@@ -145,12 +145,12 @@ class Module:
     # --- checks ----------------------------------------------------------------------------------
 
     def check_index(self, f: Function, node: ast.expr, index: str, extent: str) -> None:
-        """In a checked module, end the process with a message for an index out of bounds."""
+        """In a checked module, end the process with a message if an index is out of bounds."""
         if self.is_checked:
             self._check(f, node, f.instruct(f'icmp ult i64 {index}, {extent}'), index, extent)
 
     def check_extent(self, f: Function, node: ast.expr, extent: str, other: str) -> None:
-        """In a checked module, end the process with a message for arrays of different size."""
+        """In a checked module, end the process with a message if array sizes differ."""
         if self.is_checked:
             self._check(f, node, f.instruct(f'icmp eq i64 {extent}, {other}'), extent, other)
 

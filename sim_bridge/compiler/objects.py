@@ -1,9 +1,9 @@
 """
-Compiled units by content, kept for all processes of a user.
+Cache of compiled units by content, shared between all processes of a user.
 
-A file is named by the key of its unit (see `unit`), so it is never stale, and clones, environments
-and Python versions share it. Each file contains a digest of its content; a damaged file counts as
-missing.
+The file name is the unit's key (see `unit`). Files are therefore never stale, and clones,
+environments and Python versions share them. Each file contains a digest of its content; a damaged
+file counts as missing.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ VARIABLE = 'SIM_BRIDGE_CACHE_DIR'
 
 
 class Object(NamedTuple):
-    """code: an object file for the linker. facts: data that `unit` stores with it, one line."""
+    """code: object file for the linker. facts: data stored by `unit`, one line."""
 
     code: bytes
     facts: str
 
 
-# objects that this process uses, or that could not be written
+# objects used by this process, or impossible to write
 _memory: dict[str, Object] = {}
 
 
 @cache
 def folder() -> Path | None:
     """
-    Return the folder to keep compiled units in, None where none can be written.
+    Return the cache folder for compiled units, None if none is writable.
 
-    That is SIM_BRIDGE_CACHE_DIR, else the user's cache, else, where that cannot be written, a
+    Candidates in order: SIM_BRIDGE_CACHE_DIR alone if set; else the user's cache folder, then a
     private temporary folder.
     """
     for path in _candidates():
@@ -59,15 +59,15 @@ def folder() -> Path | None:
 @cache
 def warn_unless_kept() -> None:
     """
-    Warn, once in a process, if what is compiled is lost at its end.
+    Warn, once per process, if compiled units are lost at the process's end.
 
-    For those who are about to compile: where all is there, a folder need not be written.
+    Called only before compilation: a process finding all units needs no writable folder.
     """
     if folder() is None:
         tried = ' or '.join(map(str, _candidates()))
         warnings.warn(
             f'compiled kernels cannot be kept: no writable folder of yours at {tried}; every '
-            f'process compiles them anew. Name one by {VARIABLE}',
+            f'process compiles them again. Set {VARIABLE} to a folder',
             RuntimeWarning,
             stacklevel=3,
         )
@@ -75,13 +75,13 @@ def warn_unless_kept() -> None:
 
 @cache
 def readable() -> tuple[Path, ...]:
-    """Return the folders to search; a read-only one may have been prepared."""
+    """Return the folders to search; a read-only one may have been prepared in advance."""
     folder()  # creates it if necessary
     return tuple(path for path in _candidates() if _is_trusted(path))
 
 
 def _is_trusted(path: Path) -> bool:
-    """Return whether code in a folder may be run: named by the user, or written by no other."""
+    """Return whether a folder's code may run: named by the user, or writable by no one else."""
     try:
         status = path.stat()
     except OSError:
@@ -99,18 +99,18 @@ def _candidates() -> Iterator[Path]:
         return
     home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
     yield Path(home) / 'sim_bridge' / 'kernels'
-    # imported here, and below, because a process that finds its kernels does not need it
+    # imported late, here and below: a process finding its kernels does not need it
     import tempfile
 
     try:
         temporary = tempfile.gettempdir()
-    except OSError:  # there is none
+    except OSError:  # no temporary folder
         return
     yield Path(temporary) / f'sim_bridge-kernels-{os.getuid()}'
 
 
 def find(key: str) -> Object | None:
-    """Return the object of a key, None if it is missing or damaged."""
+    """Return the object for a key, None if it is missing or damaged."""
     if key in _memory:
         return _memory[key]
     for where in readable():
@@ -129,7 +129,7 @@ def find(key: str) -> Object | None:
 
 
 def keep(key: str, made: Object) -> None:
-    """Keep an object for this process and, where the folder can be written, for others."""
+    """Keep an object for this process and, if the folder is writable, for others."""
     _memory[key] = made
     path = _path(key)
     if path is None:
@@ -150,7 +150,7 @@ def keep(key: str, made: Object) -> None:
             os.unlink(temporary)
         warnings.warn(
             f'a compiled kernel cannot be kept in {path.parent}: {error}; the next '
-            'process compiles it anew',
+            'process compiles it again',
             RuntimeWarning,
             stacklevel=2,
         )
@@ -159,9 +159,9 @@ def keep(key: str, made: Object) -> None:
 @contextlib.contextmanager
 def alone(key: str, *, wait: bool) -> Iterator[bool]:
     """
-    Lock the object of a key for compilation; yields whether this process has the lock.
+    Lock a key's object for compilation; yields whether this process has the lock.
 
-    wait: until other processes release it. Without support for locks, every process gets it.
+    wait: wait until other processes release it. Without lock support, every process gets it.
     """
     path = _path(key)
     if path is None:
@@ -179,7 +179,7 @@ def alone(key: str, *, wait: bool) -> Iterator[bool]:
             yield False
             return
         except OSError:
-            # file systems without locks: several processes may compile it
+            # file systems without locks: several processes may compile the unit
             pass
         yield True
     finally:
@@ -203,7 +203,7 @@ def _parse(content: bytes) -> Object | None:
 
 @cache
 def _prune() -> None:
-    """Delete objects that were not used for a month; once per process."""
+    """Delete objects unused for a month; once per process."""
     where = folder()
     for path in where.iterdir() if where is not None else ():
         with contextlib.suppress(OSError):

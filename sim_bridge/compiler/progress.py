@@ -1,4 +1,4 @@
-"""Progress of compilation, and its line on a terminal."""
+"""Compilation progress, and its line on a terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 class Progress(NamedTuple):
     """
-    Progress of compilation: units done of all; seconds spent, and an estimate of those left.
+    Compilation progress: units done, total; seconds elapsed, estimated seconds remaining.
 
-    name: of the unit that was finished last, '' at first. is_over: in the last report.
+    name: last finished unit, '' at first. is_over: True in the last report.
     """
 
     done: int

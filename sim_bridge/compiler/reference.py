@@ -1,9 +1,9 @@
 """
-Kernels run by Python with the arithmetic of compiled ones: the reference in tests.
+Reference interpreter: Python runs kernels with the arithmetic of compiled code, for tests.
 
-Python does what docs/kernels.md says with three exceptions, which are corrected here: a product in
-a sum is rounded once, floats follow IEEE 754 where Python raises, and integers have 64 bits. An
-index that is negative, other than a literal one, is an IndexError.
+Python already follows docs/kernels.md, with three exceptions corrected here: a product in a sum is
+rounded once, floats follow IEEE 754 where Python raises, and integers have 64 bits. A negative
+index raises IndexError unless it is a literal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Wrap = Callable[[Kernel, Callable[..., Any]], Callable[..., Any]]
 
 
 class Product(float):
-    """A product that a sum may fuse; as a float it is rounded."""
+    """Product that a sum may fuse; as a float it is rounded."""
 
     __slots__ = ('a', 'b')
 
@@ -43,16 +43,16 @@ class Reference:
     """
     Kernels as Python functions.
 
-    wrap: called with each kernel and its Python function, returns the function to call.
+    wrap: called with each kernel and its Python function; returns the function to use instead.
     """
 
     def __init__(self, wrap: Wrap | None = None):
-        """Begin without any function."""
+        """Begin without functions."""
         self._wrap = wrap
         self._functions: dict[Kernel, Callable[..., Any]] = {}
 
     def __call__(self, kernel: Kernel) -> Callable[..., Any]:
-        """Return the Python function of a kernel."""
+        """Return a kernel's Python function."""
         if kernel not in self._functions:
             self._functions[kernel] = self._make(kernel)
         return self._functions[kernel]
@@ -67,7 +67,7 @@ class Reference:
         return self._wrap(kernel, function) if self._wrap else function
 
     def _ours(self, value: Any, names: dict[str, Any], name: str) -> Any:
-        """Return the substitute for a global value, which `names` holds by a name."""
+        """Return the substitute for a global value; `names` holds it under `name`."""
         if isinstance(value, Kernel):
             return self._lazily(value, names, name)
         if value is math:
@@ -77,7 +77,7 @@ class Reference:
         return self._call_stage if value is call_stage else value
 
     def _lazily(self, kernel: Kernel, names: dict[str, Any], name: str) -> Callable[..., Any]:
-        """Return a function that, when first called, replaces itself by the kernel's function."""
+        """Return a function that replaces itself by the kernel's function at its first call."""
 
         def call(*arguments: Any) -> Any:
             names[name] = self(kernel)
@@ -104,13 +104,13 @@ class _Module:
 
 
 def is_part_of_expressions(kernel: Kernel) -> bool:
-    """Return whether a kernel is part of the expression that calls it; see `kernel`."""
+    """Return whether a kernel becomes part of the calling expression; see `kernel`."""
     return kernel.is_inlined and expression_of(kernel.tree) is not None
 
 
 @cache
 def _code_of(kernel: Kernel) -> CodeType:
-    """Return the code of a kernel's Python function, with functions in place of operators."""
+    """Return the code of a kernel's Python function, with operators replaced by functions."""
     tree = copy.deepcopy(kernel.tree)
     tree.decorator_list, tree.returns = [], None
     for argument in tree.args.args:
@@ -122,7 +122,7 @@ def _code_of(kernel: Kernel) -> CodeType:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces operators by functions, and rounds products that leave their expression."""
+    """Replaces operators by functions, and rounds products leaving their expression."""
 
     def __init__(self, kernel: Kernel, is_expression: bool):
         self._names = kernel.function.__globals__
@@ -131,7 +131,7 @@ class _Rewriter(ast.NodeTransformer):
         self._count = 0
 
     def _plain(self, node: ast.expr) -> ast.expr:
-        """Rewrite an expression whose value is rounded, explicitly if it may be a product."""
+        """Rewrite an expression with rounded value; round explicitly if it may be a product."""
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._plain(each) for each in node.elts], ast.Load())
         if _is_product(node):
@@ -140,21 +140,21 @@ class _Rewriter(ast.NodeTransformer):
         return rewritten if self._is_rounded(node) else _call('__plain', rewritten)
 
     def _is_rounded(self, node: ast.expr) -> bool:
-        """Return whether a value is, by the source, no product and no tuple with one."""
+        """Return whether the source shows that a value is no product and no tuple with one."""
         if isinstance(node, ast.Name):
-            # variables are rounded, and so are parameters, except those of parts of expressions
+            # variables and parameters are rounded, except parameters of inlined expressions
             return not self._is_expression or node.id not in self._locals
         if isinstance(node, ast.Subscript):
             return self._is_rounded(node.value) or not self._is_literal(node.slice)
         if isinstance(node, ast.BinOp):
-            # the sum of two tuples may hold products
+            # a sum of two tuples may hold products
             return not isinstance(node.op, (ast.Add, ast.Mult))
         if isinstance(node, ast.Call):
             return not self._is_part(node)
         return isinstance(node, (ast.Attribute, ast.Constant, ast.Compare, ast.IfExp, ast.UnaryOp))
 
     def _is_part(self, node: ast.Call) -> bool:
-        """Return whether the called kernel is a part of this expression."""
+        """Return whether the called kernel is inlined as part of this expression."""
         target = self._target(node.func)
         return isinstance(target, Kernel) and is_part_of_expressions(target)
 
@@ -182,12 +182,12 @@ class _Rewriter(ast.NodeTransformer):
         ):
             factors = self.visit(node.left.left), self.visit(node.left.right)
             return _call(_OF_PRODUCT[type(node.op)], *factors, self.visit(node.right))
-        # of two products the left one is rounded
+        # the left one of two products is rounded
         rewrite = self._plain if _is_product(node.right) else self.visit
         return self._operation(node.op, rewrite(node.left), node.right)
 
     def _operation(self, op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
-        """Apply an operator to a rewritten and an original operand; an added product is fused."""
+        """Apply an operator to a rewritten and an original operand; fuse an added product."""
         if isinstance(op, (ast.Add, ast.Sub)) and _is_product(right):
             factors = self.visit(right.left), self.visit(right.right)
             return _call(_BY_PRODUCT[type(op)], left, *factors)
@@ -203,7 +203,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Call(node.func, list(map(rewrite, node.args)), [])
 
     def _target(self, function: ast.expr) -> Any:
-        """Return the function called, by its name or as an attribute of a module."""
+        """Return the called function, found by name or as a module attribute."""
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
             return getattr(self._names.get(function.value.id), function.attr, None)
         return self._names.get(function.id) if isinstance(function, ast.Name) else None
@@ -220,12 +220,12 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Subscript(self.visit(node.value), self._checked(node.slice), ast.Store())
 
     def _checked(self, index: ast.expr) -> ast.expr:
-        """Rewrite an index of a target, which is checked before it is used."""
+        """Rewrite a target's index, checked before use."""
         rewritten = self._index(index)
         return rewritten if self._is_literal(index) else _call('__checked', rewritten)
 
     def _index(self, index: ast.expr) -> ast.expr:
-        """Rewrite an index; mark literal indices and bounds, which may count from the end."""
+        """Rewrite an index; mark literal indices and bounds: they may count from the end."""
         if isinstance(index, ast.Tuple):
             return ast.Tuple([self._index(each) for each in index.elts], ast.Load())
         if isinstance(index, ast.Slice):
@@ -235,7 +235,7 @@ class _Rewriter(ast.NodeTransformer):
         return _call('__literal', rewritten) if is_literal else rewritten
 
     def _is_literal(self, index: ast.expr) -> bool:
-        """Return whether an index is a number in the source, or a constant of the module."""
+        """Return whether an index is a number in the source, or a module constant."""
         if isinstance(index, ast.Tuple):
             return all(map(self._is_literal, index.elts))
         if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
@@ -245,7 +245,7 @@ class _Rewriter(ast.NodeTransformer):
         return isinstance(index, ast.Constant) and index.value is not None
 
     def _counts_from_the_end(self, index: ast.expr) -> bool:
-        """Return whether an index is a range, or may be a literal less than 0."""
+        """Return whether an index is a range, or may be a literal below 0."""
         return isinstance(index, ast.Slice) or (
             self._is_literal(index) and not isinstance(index, ast.Constant)
         )
@@ -293,7 +293,7 @@ def _is_product(node: ast.expr) -> TypeGuard[ast.BinOp]:
 
 
 class _Literal(int):
-    """An index that is a literal in the source."""
+    """Index given as a literal in the source."""
 
 
 def _plain(value: Any) -> Any:
@@ -306,7 +306,7 @@ def _plain(value: Any) -> Any:
 
 
 def _checked(index: Any) -> Any:
-    """Refuse negative indices."""
+    """Reject negative indices."""
     for each in index if isinstance(index, tuple) else (index,):
         if type(each) is not _Literal and not isinstance(each, slice) and each < 0:
             raise IndexError(f'index {each} is negative')
@@ -314,7 +314,7 @@ def _checked(index: Any) -> Any:
 
 
 def _range(lower: int | None, upper: int | None) -> slice:
-    """Return a range whose bounds are clipped; literal ones may count from the end."""
+    """Return a range with clipped bounds; literal ones may count from the end."""
     return slice(
         *(
             each if each is None or type(each) is _Literal else max(each, 0)
@@ -324,7 +324,7 @@ def _range(lower: int | None, upper: int | None) -> slice:
 
 
 def _item(whole: Any, index: Any) -> Any:
-    """Return an item by an index that is no literal."""
+    """Return an item by a non-literal index."""
     if type(index) is not int or index < 0:
         _checked(index)
     found = whole[index]
@@ -332,13 +332,13 @@ def _item(whole: Any, index: Any) -> Any:
 
 
 def _item_at(whole: Any, index: Any) -> Any:
-    """Return an item by an index that has been checked; that of a tuple may be a product."""
+    """Return an item by a checked index; a tuple's item may be a product."""
     found = whole[index]
     return found.item() if isinstance(found, np.generic) else found
 
 
 def _cell(matrix: np.ndarray, row: int, column: int) -> Any:
-    """Return an item of a matrix, or a row of a cube, by two indices that are not negative."""
+    """Return a matrix item, or a cube's row, by two nonnegative indices."""
     if row < 0 or column < 0:
         _checked((row, column))
     found = matrix[row, column]
@@ -391,7 +391,7 @@ def _add(a: Any, b: Any) -> Any:
 def _subtract(a: Any, b: Any) -> Any:
     if type(b) is Product:
         return fused(-b.a, b.b, float(a))
-    # as floats where one is: -0.0 - 0 is -0.0, but -0.0 + 0 is not
+    # as floats if one operand is a float: -0.0 - 0 is -0.0, but -0.0 + 0 is not
     return _add(a, -float(b) if _is_float(a, b) else -int(b))
 
 
@@ -432,7 +432,7 @@ def _absolute(a: Any) -> Any:
 
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Compare as floats if one operand is; Python compares an integer exactly."""
+    """Compare as floats if one operand is a float; Python would compare an integer exactly."""
 
     def call(a: Any, b: Any) -> bool:
         if type(a) is not type(b) and _is_float(a, b):
@@ -482,7 +482,7 @@ def _shift_right(a: int, b: int) -> int:
 
 
 def _extremum(choose: Callable[[Iterable[Any]], Any], *values: Any) -> Any:
-    """Return Python's minimum or maximum, of values converted to one kind."""
+    """Return Python's minimum or maximum after conversion to one kind."""
     values = _plain(values[0] if len(values) == 1 else values)
     is_float = any(isinstance(each, (float, np.floating)) for each in values)
     return choose(map(float if is_float else int, values))
@@ -509,7 +509,7 @@ def _rounding(function: Callable[[float], float]) -> Callable[[Any], int]:
 
 
 def _tolerant(function: Callable[..., float]) -> Callable[..., float]:
-    """Return the C library's nan or infinity where Python raises."""
+    """Return the C library's nan or infinity in cases where Python raises."""
     in_c = getattr(_LIBRARY, function.__name__)
     in_c.restype = ctypes.c_double
 
@@ -525,7 +525,7 @@ def _tolerant(function: Callable[..., float]) -> Callable[..., float]:
 _LIBRARY = ctypes.CDLL('libm.so.6')
 _LIBRARY.fma.restype = ctypes.c_double
 _LIBRARY.fma.argtypes = (ctypes.c_double,) * 3
-# a * b + c with one rounding; Python's, from 3.13 on, raises where the result is not finite
+# a * b + c with one rounding; Python's fma (since 3.13) raises if the result is not finite
 fused = _LIBRARY.fma
 
 
@@ -591,7 +591,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.GtE: '__greater_equal',
 }
 
-# names in the rewritten code: those of these functions with another underscore in front
+# names in the rewritten code: function names with another leading underscore
 _HELPERS: dict[str, Any] = {
     **{
         f'_{function.__name__}': function

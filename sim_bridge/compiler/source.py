@@ -1,4 +1,4 @@
-"""The syntax tree of a kernel, with the line numbers of its file."""
+"""Kernel syntax trees, with the line numbers of their files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 @cache
 def text_of(path: str) -> str:
-    """Return the text of a file, as first read."""
+    """Return a file's text as first read."""
     return ''.join(linecache.getlines(path))
 
 
 @cache
 def _functions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """Parse a file; return its functions by name and by the line of the first decorator."""
+    """Parse a file; return its functions by name and line (first decorator)."""
     tree = ast.parse(text_of(path), path)
     found = {}
     for node in ast.walk(tree):
@@ -29,7 +29,7 @@ def _functions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     """
-    Return the syntax tree of a Python function.
+    Return a Python function's syntax tree.
 
     Raises OSError if the source is not available.
     """
@@ -44,7 +44,7 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def body_of(node: ast.FunctionDef) -> list[ast.stmt]:
-    """Return the statements of a function without its docstring."""
+    """Return a function's statements without the docstring."""
     return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
 
 
@@ -57,7 +57,7 @@ def has_plain_parameters(node: ast.FunctionDef) -> bool:
 
 
 def expression_of(node: ast.FunctionDef) -> ast.expr | None:
-    """Return the expression of a function with the body `return expression`, else None."""
+    """Return the expression if the function's body is `return expression`, else None."""
     body = body_of(node)
     if len(body) == 1 and isinstance(body[0], ast.Return):
         return body[0].value

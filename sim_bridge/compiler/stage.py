@@ -1,8 +1,8 @@
 """
-Stages: kernels that are compiled separately, and only if needed.
+Stages: kernels compiled separately, and only if needed.
 
-Other kernels call a stage by its address, so that they neither contain it nor wait for its
-compilation: a robot without contacts compiles no collision code.
+Other kernels call a stage by address. They neither contain it nor wait for its compilation: a
+robot without contacts compiles no collision code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Stage(Kernel):
-    """A function of a table and an integer that returns an integer."""
+    """Kernel taking a table and an integer, and returning an integer."""
 
     _by_address: ClassVar[WeakValueDictionary[int, Stage | Callback]] = WeakValueDictionary()
 
@@ -34,7 +34,7 @@ class Stage(Kernel):
 
     @cached_property
     def address(self) -> int:
-        """The address for `call_stage`; compiles it."""
+        """Address for `call_stage`; reading it compiles the stage."""
         address = self.unit.address
         self._by_address[address] = self
         return address
@@ -47,13 +47,13 @@ class Stage(Kernel):
 
 class Callback:
     """
-    A function of Python that kernels call as a stage, at `address`, as long as this object lives.
+    Python function called by kernels as a stage, at `address`, during this object's lifetime.
 
-    The interpreter's lock is held meanwhile.
+    The global interpreter lock is held during calls.
     """
 
     def __init__(self, function: Callable[[int], int]):
-        """Wrap a function of a phase, which does not raise: kernels cannot."""
+        """Wrap a function of the phase; it must not raise, because kernels cannot raise."""
         self._function = function
         self._call = _CALLED(self.function)
         address = ctypes.cast(self._call, ctypes.c_void_p).value

@@ -20,7 +20,7 @@ from sim_bridge.compiler.kinds import Array, INT, items_of, NONE, Tuple, Value
 
 
 def emit_body(f: Function, statements: Sequence[ast.stmt]) -> None:
-    """Emit statements; those after a return, a break or a continue are omitted."""
+    """Emit statements; omit those behind a return, a break or a continue."""
     for each in statements:
         if not f.is_open:
             return
@@ -40,7 +40,7 @@ def emit_body(f: Function, statements: Sequence[ast.stmt]) -> None:
 
 
 def emit_return(f: Function, node: ast.AST, value: Value) -> None:
-    """Leave the function with a value."""
+    """Leave the function, returning a value."""
     if f.result is None:
         f.result = value.kind
     elif f.result != value.kind:
@@ -66,7 +66,7 @@ def _set(f: Function, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name) and target.id != '_':
         f.assign(target, target.id, value)
     elif isinstance(target, ast.Name):
-        pass  # cannot be read: takes values of any kind
+        pass  # the target `_` cannot be read and accepts values of any kind
     elif isinstance(target, ast.Subscript):
         array = emit_expression(f, target.value)
         write(f, target, locate(f, target, array, emit_indices(f, target)), value)
@@ -148,7 +148,7 @@ def _while(f: Function, node: ast.While) -> None:
 
 
 def _breaks(loop: ast.While) -> bool:
-    """Return whether a loop contains a break that ends it."""
+    """Return whether a loop contains a break ending it."""
     inner = [
         each
         for each in ast.walk(loop)
@@ -199,7 +199,7 @@ def _for_range(f: Function, node: ast.For, call: ast.Call) -> None:
 
 
 def _turn(f: Function, node: ast.For, loop: Loop) -> None:
-    """Emit the body once, and begin what follows it."""
+    """Emit the body once, and begin the next block."""
     f.loops.append(loop)
     emit_body(f, node.body)
     f.loops.pop()
@@ -208,7 +208,7 @@ def _turn(f: Function, node: ast.For, loop: Loop) -> None:
 
 
 def _for_items(f: Function, node: ast.For, items: ast.expr, *, is_numbered: bool) -> None:
-    """Repeat the body for each item of a tuple."""
+    """Repeat the body for each tuple item."""
     value = emit_expression(f, items)
     if not isinstance(value.kind, Tuple):
         f.fail(

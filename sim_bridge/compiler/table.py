@@ -1,10 +1,10 @@
 """
-All arrays of one world as one argument: a table of their addresses and shapes.
+All arrays of one world as one argument: a table with their addresses and shapes.
 
-Passing fifty arrays to a compiled function costs several microseconds a call, more than a step of
-a small robot. A table is made once; inside kernels each *part* of it is a pointer to its rows,
-whose fields are read where they are used. A part is a NamedTuple class whose annotations say what
-each field is; one row of the table per field: an array's address and shape, or a number's bits.
+Passing fifty arrays to a compiled function costs several microseconds per call, more than a step
+of a small robot. A table is made once. Inside kernels each *part* is a pointer to its table rows;
+its fields are read where they are used. A part is a NamedTuple class with annotated fields. Each
+field has one table row: an array's address and shape, or a number's bits.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from sim_bridge.compiler.function import Function
 
 COLUMNS = 1 + MAX_DIMENSIONS
-"""Words of a row: an address, then extents; or a number."""
+"""Words per row: an address, then extents; or a number."""
 
 Table = Annotated[Any, TABLE]
-"""Annotation of a parameter that takes an object with a table of parts, `.table` and `.parts`."""
+"""Annotation for a parameter taking an object with a part table: `.table` and `.parts`."""
 
 
 @cache
 def fields_of(part: type) -> dict[str, Kind]:
-    """Return the kind of each field of a part; raises TypeError for an unsupported field."""
+    """Return a part's field kinds by name; raises TypeError for an unsupported field."""
     hints = get_type_hints(part, include_extras=True)
     kinds = {}
     for name, hint in hints.items():
@@ -59,9 +59,9 @@ def fields_of(part: type) -> dict[str, Kind]:
 
 def tabulate(parts: Sequence[tuple[Any, ...]]) -> np.ndarray:
     """
-    Make the table of parts; their arrays are used in place, and must outlive it.
+    Make the table for parts; their arrays are used in place, and must outlive it.
 
-    Returns (rows, COLUMNS) int64. Raises TypeError where an array is not of its field's layout.
+    Returns (rows, COLUMNS) int64. Raises TypeError if an array's layout differs from its field's.
     """
     rows = [row for part in parts for row in _rows(part)]
     return np.array(rows, np.int64).reshape(len(rows), COLUMNS)
@@ -69,7 +69,7 @@ def tabulate(parts: Sequence[tuple[Any, ...]]) -> np.ndarray:
 
 @cache
 def _layouts_of(part: type) -> dict[str, Layout]:
-    """Return the layout of each field of a part that is an array."""
+    """Return the layouts of a part's array fields by name."""
     return {
         name: next(each for each in hint.__metadata__ if isinstance(each, Layout))
         for name, hint in get_type_hints(part, include_extras=True).items()
@@ -96,15 +96,15 @@ def _rows(part: tuple[Any, ...]) -> Iterator[list[int]]:
 
 
 class PartOpener(Intrinsic):
-    """Function of a table that returns one of its parts, for kernels."""
+    """Kernel function returning one part of a table."""
 
     def __init__(self, place: int, part: type, first_row: int):
-        """Open the part that is the `place`-th of the table, whose rows begin at `first_row`."""
+        """Open the `place`-th part of the table; its rows begin at `first_row`."""
         self.place, self.part, self.first_row = place, part, first_row
         self.__name__ = f'open_{part.__name__}'
 
     def __call__(self, table: Any) -> Any:
-        """Return the part of an object with `.parts`; for kernels that Python runs."""
+        """Return the part from an object with `.parts`, for kernels run by Python."""
         return table.parts[self.place]
 
     def emit(self, function: Function, arguments: list[Value]) -> Value:
@@ -123,12 +123,12 @@ class PartOpener(Intrinsic):
 
 
 def part_content(part: type) -> str:
-    """Describe a part by its name and its fields, in their order."""
+    """Describe a part by its name and its fields, in order."""
     return f'{part.__name__}: {[(name, str(kind)) for name, kind in fields_of(part).items()]}'
 
 
 def openers_of(parts: Sequence[type]) -> list[PartOpener]:
-    """Make the opener of each part of a table, in the order of its rows."""
+    """Make an opener for each part of a table, in row order."""
     openers, row = [], 0
     for place, part in enumerate(parts):
         openers.append(PartOpener(place, part, row))
@@ -137,7 +137,7 @@ def openers_of(parts: Sequence[type]) -> list[PartOpener]:
 
 
 def emit_field(function: Function, part: Value, name: str) -> Value:
-    """Read a part's field; raises KeyError where it has none of that name."""
+    """Read a part's field; raises KeyError if the part has no field with this name."""
     assert isinstance(part.kind, Part)
     fields = fields_of(part.kind.type)
     kind, row = fields[name], list(fields).index(name)

@@ -1,8 +1,8 @@
 """
-Arrays of a call from Python, as CPython and numpy hold them in memory.
+Array arguments in calls from Python, read from CPython and numpy objects in memory.
 
-The layout of `PyArrayObject` belongs to numpy's binary interface; `direct` looks whether it is as
-here. Addresses are integers.
+The layout of `PyArrayObject` belongs to numpy's binary interface; `direct` verifies it. Addresses
+are integers.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import ints_at
 
-# words of an array object: number of dimensions and flags are 32 bits of theirs
+# word indices in an array object; dimension count and flags occupy 32 bits of their words
 OBJECT_SIZE = 9
 TYPE, DATA, DIMENSIONS, SHAPE, ITEM, FLAGS = 1, 2, 3, 4, 7, 8
-# the word of an item type with its number, byte order and letters; another byte is not constant
+# item type: word with type number, byte order and letters; the masked byte is not constant
 ITEM_WORD, ITEM_MASK = 3, ~(0xFF << 24)
 HALF = 0xFFFFFFFF
 # numpy's flags: C-contiguous, aligned, writable
 READABLE, WRITABLE = 0x101, 0x501
 
-# words of a plan, see `direct.direct`
+# plan words, see `direct.Direct`
 PLAN_SIZE = 20
 (
     GUARD,
@@ -41,7 +41,7 @@ PLAN_SIZE = 20
     OPERANDS,
     COUNT,
 ) = range(18)
-# words of an operand: where its address goes, its size, the address to use for None or 0
+# operand words: target of the address, size, default address for None (0: None is rejected)
 OPERAND_SIZE = 3
 WORD, SIZE, DEFAULT = 0, 1, 2
 _FLOAT_SIZE = 8
@@ -50,9 +50,10 @@ _FLOAT_SIZE = 8
 @kernel
 def take(plan: int, arguments: int, count: int):
     """
-    Put the addresses of a call's arrays into its block; return whether all of them fit.
+    Put the array addresses of a call into its block; return whether all arrays fit.
 
-    arguments: the objects, the result first. The result's own address is not put there.
+    plan: address of the plan words. arguments: address of the object pointers, result first.
+    count: number of arguments. The result's own address is not put into the block.
     """
     head = ints_at(plan, PLAN_SIZE)
     if count != head[COUNT] + 1:
@@ -70,7 +71,7 @@ def take(plan: int, arguments: int, count: int):
         data = operand[DEFAULT]
         if given[1 + k] != head[NONE]:
             data = data_of(head, given[1 + k], 1, place + _FLOAT_SIZE * SIZE, READABLE)
-        # the result is written before all of an input was read
+        # overlap: the result would be written before an input is read completely
         if data == 0 or (data < end and begin < data + _FLOAT_SIZE * operand[SIZE]):
             return False
         ints_at(operand[WORD], 1)[0] = data
@@ -79,9 +80,9 @@ def take(plan: int, arguments: int, count: int):
 
 @kernel
 def data_of(head, thing, dimensions, shape, flags):
-    """Return the address of the items of an array of floats of a shape; 0 for anything else."""
+    """Return the item address if an object is a float array with this shape, else 0."""
     words = ints_at(thing, OBJECT_SIZE)
-    # what is no array may have fewer words
+    # other objects may have fewer words
     if words[TYPE] != head[ARRAY]:
         return 0
     item = ints_at(words[ITEM], ITEM_WORD + 1)

@@ -1,4 +1,4 @@
-"""Units: the code compiled into one object, and the key of its content."""
+"""Units: code compiled into one object, with a key for its content."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _SYMBOL = 'unit'
 _NUMBERS = {'float': FLOAT, 'int': INT, 'bool': BOOL}
 
 CHECKS = 'SIM_BRIDGE_KERNEL_CHECKS'
-"""Environment variable: 1 to have every index looked at, which is slow."""
+"""Environment variable: 1 enables index checks, which are slow."""
 
 
 class Unit:
-    """An entry for arguments of certain kinds, or a stage."""
+    """Entry for given argument kinds, or a stage."""
 
     def __init__(self, kernel: Kernel, arguments: tuple[Kind, ...] | None):
         """Describe a unit; arguments: None for a stage."""
@@ -47,12 +47,12 @@ class Unit:
 
     @property
     def place(self) -> str:
-        """Module and name of its kernel, MODULE:KERNEL."""
+        """Module and kernel name, MODULE:KERNEL."""
         return f'{self.kernel.__module__}:{self.kernel.__qualname__}'
 
     @cached_property
     def key(self) -> str:
-        """Digest of all that the object depends on: sources, constants, compiler, machine."""
+        """Digest of all inputs to the object: sources, constants, compiler, machine."""
         digest = hashlib.sha256()
         kinds = 'stage' if self.arguments is None else ', '.join(map(_layout, self.arguments))
         head = [
@@ -68,12 +68,12 @@ class Unit:
 
     @property
     def size(self) -> int:
-        """Bytes of Python's code of all kernels that it holds: an estimate of its compile time."""
+        """Bytecode bytes of all contained kernels: an estimate of the compile time."""
         return sum(len(kernel.function.__code__.co_code) for kernel in _kernels_of(self.kernel))
 
     def emit(self) -> Text:
         """Return the LLVM text; raises KernelError for a kernel outside the subset."""
-        # imported here because most processes compile nothing
+        # imported late: most processes compile nothing
         from sim_bridge.compiler.module import Module
 
         if _digest_compiler() != _COMPILER:
@@ -87,7 +87,7 @@ class Unit:
         return Text(module.text(), json.dumps(facts))
 
     def export(self, module: Module, symbol: str) -> Kind:
-        """Emit the function that is the unit's symbol; return the kind of its result."""
+        """Emit the function exported under the unit's symbol; return its result's kind."""
         if self.arguments is None:
             module.export_stage(symbol, self.kernel)
             return INT
@@ -95,7 +95,7 @@ class Unit:
 
     @cached_property
     def address(self) -> int:
-        """Address of the machine code in this process; compiles and loads it."""
+        """Address of the machine code in this process; reading it compiles and loads the code."""
         callbacks = dict(self.callbacks)
         if self._facts['places']:
             callbacks['sim_bridge_check_failed'] = _FAILED(self._fail)
@@ -103,12 +103,12 @@ class Unit:
 
     @property
     def callbacks(self) -> dict[str, Any]:
-        """Functions of Python that the code calls, as ctypes has them."""
+        """Python functions called by the code, as ctypes objects."""
         return {}
 
     @property
     def result(self) -> Kind:
-        """Kind of the result."""
+        """Result kind."""
         return _read(self._facts['result'])
 
     @cached_property
@@ -139,7 +139,7 @@ def _has_checks() -> bool:
 
 
 def _layout(kind: Kind) -> str:
-    """Describe the layout of a kind."""
+    """Describe a kind's layout."""
     if isinstance(kind, Part):
         return part_content(kind.type)
     if isinstance(kind, Tuple):
@@ -160,7 +160,7 @@ def _digest_compiler() -> str:
     return hashlib.sha256(b'\0'.join(path.read_bytes() for path in files)).hexdigest()
 
 
-# digest of the sources at import
+# compiler source digest at import
 _COMPILER = _digest_compiler()
 
 
@@ -170,7 +170,7 @@ def _file_digest(path: str) -> str:
 
 
 def _content(kernel: Kernel) -> set[str]:
-    """Return the content of a kernel and of those that it calls."""
+    """Return the content of a kernel and all kernels it calls."""
     found: set[str] = set()
     for each in _kernels_of(kernel):
         found |= _own_content(each)[0]
@@ -178,7 +178,7 @@ def _content(kernel: Kernel) -> set[str]:
 
 
 def _kernels_of(kernel: Kernel) -> set[Kernel]:
-    """Return a kernel and those that it calls, if by way of others."""
+    """Return a kernel and all kernels it calls, directly or indirectly."""
     seen, waiting = {kernel}, [kernel]
     while waiting:
         _, called = _own_content(waiting.pop())
@@ -190,10 +190,10 @@ def _kernels_of(kernel: Kernel) -> set[Kernel]:
 @cache
 def _own_content(kernel: Kernel) -> tuple[set[str], set[Kernel]]:
     """
-    Return the content of one kernel, and the kernels that it calls.
+    Return one kernel's content, and the kernels it calls.
 
-    The content is digests of files, values of constants, layouts of parts. Cached, because units
-    share most of their kernels.
+    The content consists of file digests, constants and part layouts. Cached because units share
+    most of their kernels.
     """
     file = _file_digest(kernel.function.__code__.co_filename)
     found = {file}
@@ -203,13 +203,13 @@ def _own_content(kernel: Kernel) -> tuple[set[str], set[Kernel]]:
             called.add(value)
         meaning = _meaning(value)
         if meaning:
-            # a value may depend on other files than the kernel's
+            # a value may depend on files other than the kernel's
             found.add(f'{file} {kernel.__qualname__} {name} = {meaning}')
     return found, called
 
 
 def _meaning(value: Any) -> str:
-    """Describe the value of a global name; '' for values that kernels cannot use."""
+    """Describe a global name's value; '' if kernels cannot use the value."""
     if isinstance(value, Kernel):
         code = value.function.__code__
         return f'{_file_digest(code.co_filename)} {value.__qualname__} {code.co_firstlineno}'
@@ -225,7 +225,7 @@ def _meaning(value: Any) -> str:
 
 
 def _globals_of(kernel: Kernel) -> Iterator[tuple[str, Any]]:
-    """List the global names and values that a kernel uses, including attributes of modules."""
+    """Yield the global names and values used by a kernel, including module attributes."""
     code = kernel.function.__code__
     names = list(_names(code))
     for name in names:
