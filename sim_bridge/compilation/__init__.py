@@ -1,5 +1,5 @@
 """
 From descriptions to the engine's `Model`: bodies, joint stages, collision geometries, exclusions.
 
-Imports `description`, `shapes` and `engine`.
+It imports `description`, `shapes` and `engine`.
 """

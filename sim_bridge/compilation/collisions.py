@@ -1,7 +1,8 @@
 """
-The shapes of a robot that collide, from its URDF.
+Collision shapes of a robot, from its URDF.
 
-Primitives stay primitives; each mesh becomes a convex hull, or by choice several or its triangles.
+Primitives stay primitives; each mesh becomes a convex hull or, as an option, several hulls or its
+triangles.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _PATHS_SHOWN = 8
 
 class LinkShape(NamedTuple):
     """
-    A shape on a link, by the link's name.
+    Shape on a named link.
 
-    friction_link: the link in whose axes its friction direction is; '' for the shape's own.
+    friction_link: link whose axes the friction direction is expressed in; '' for the shape's own.
     """
 
     link: str
@@ -44,11 +45,11 @@ class LinkShape(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Collisions:
     """
-    The collision shapes of a robot, and the exceptions to collisions.
+    Collision shapes of a robot, and the exceptions to collisions.
 
-    shapes: in the order of the links. self_collision: what of the robot touches itself, as
-    `simulation.self_collision.excluded_bodies` takes it. separated: pairs of links that never
-    touch each other; None: those that overlap in the initial configuration.
+    shapes: in link order. self_collision: which parts of the robot collide with each other, as
+    accepted by `simulation.self_collision.excluded_bodies`. separated: pairs of links that never
+    collide; None: pairs overlapping in the initial configuration.
     """
 
     shapes: tuple[LinkShape, ...] = ()
@@ -57,7 +58,7 @@ class Collisions:
 
 
 def shapes_on(link: str, shapes: Iterable[Placed]) -> Collisions:
-    """Return shapes that are all on one link."""
+    """Return collision shapes that are all on one link."""
     return Collisions(tuple(LinkShape(link, placed) for placed in shapes))
 
 
@@ -71,11 +72,10 @@ def read_shapes(
     """
     Return the shapes of all links.
 
-    meshes: 'hull', the convex hull of each; 'hulls', a convex decomposition of each, all under the
-    name of its element; 'mesh', its triangles.
-    missing_meshes: whether a mesh that is not found or cannot be read is noted as an 'error' or as
-    a 'warning' among the findings; it collides with nothing. Raises InvalidValueError for other
-    words.
+    meshes: 'hull', each mesh's convex hull; 'hulls', a convex decomposition of each mesh, with the
+    element's name for every hull; 'mesh', its triangles.
+    missing_meshes: severity ('error' or 'warning') of the finding for a missing or unreadable
+    mesh, which then collides with nothing. Raises InvalidValueError for other words.
     """
     one_of('missing_meshes', missing_meshes, (ERROR, WARNING))
     materials: dict[ContactDescription, Material] = {}
@@ -110,7 +110,7 @@ def read_shapes(
 def _shapes(
     geometry: GeometryDescription, meshes: str, place: Place, findings: Findings, severity: str
 ) -> tuple[Shape, ...]:
-    """Return the shapes of a collision element; none, with a finding, of an unread mesh."""
+    """Return the shapes of a collision element; none, with a finding, for an unreadable mesh."""
     if geometry.kind in PRIMITIVES:
         return (PRIMITIVES[geometry.kind](*geometry.size),)
     place = place.child('geometry/mesh', geometry.line)
@@ -130,7 +130,7 @@ def _shapes(
         if not paths:
             message = explain_unresolved(geometry.filename)
         if severity == ERROR:
-            # the reader of the description has warned of it
+            # for warnings, the description reader has already added one
             findings.error('mesh-not-found', place, message, 'filename', geometry.filename)
         return ()
     try:
@@ -146,7 +146,7 @@ def _shapes(
 def _material(
     robot: str, link: str, contact: ContactDescription, known: dict[ContactDescription, Material]
 ) -> Material | None:
-    """Return the material that Gazebo's tags describe, one for all links where they are alike."""
+    """Return the material described by Gazebo's tags; links with equal tags share one."""
     surface = ContactDescription(
         **{
             field.name: getattr(contact, field.name)
@@ -165,7 +165,7 @@ def _material(
             'max_correcting_velocity': surface.max_velocity,
         }
         if surface.stiffness is not None and surface.damping is not None:
-            # the time in which a spring of kp with a damper of kd comes to rest
+            # relaxation time of a spring kp with a damper kd
             given['damping'] = surface.damping / surface.stiffness
         values: dict[str, Any] = {
             name: value for name, value in given.items() if value is not None

@@ -1,10 +1,10 @@
 """
 From a robot description to the arrays of `engine.Model`.
 
-Links that are fixed to each other become one body, unless a force-torque sensor sits on the joint
-between them: such a joint stays, welded, so that its reaction can be measured. Every link keeps
-its place on its body. A joint of several axes becomes bodies without mass, see `stages`; a
-floating joint starts a tree of its own, since nothing passes through it.
+Links fixed to each other become one body, unless a force-torque sensor sits on the joint between
+them: this joint is kept as a weld, so that its reaction can be measured. Every link keeps its
+frame on its body. A joint with several axes becomes a chain with massless bodies, see `stages`. A
+floating joint starts a new tree, since it transmits no force.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.placed import Placed
 
-_STOP_ERP = 0.2  # share of the overshoot of a rigid stop that one step corrects
+_STOP_ERP = 0.2  # share of a rigid stop's overshoot corrected in one step
 
 
 @dataclass(frozen=True)
 class Placement:
     """
-    The frame of a link on its body.
+    Link frame on its body.
 
     rotation, position: (3, 3) and (3,) [m], in the frame of body number `body`.
     """
@@ -47,7 +47,7 @@ class Placement:
     position: np.ndarray
 
     def placement_of(self, rotation: np.ndarray, position: np.ndarray) -> Placement:
-        """Return, on the same body, a frame that is given in this one; (3, 3) and (3,) [m]."""
+        """Return a frame on the same body, given relative to this one; (3, 3) and (3,) [m]."""
         return Placement(
             self.body, self.rotation @ rotation, self.position + self.rotation @ position
         )
@@ -56,11 +56,11 @@ class Placement:
 @dataclass(frozen=True, eq=False)
 class BodyShape:
     """
-    A shape that collides, on a body.
+    Collision shape on a body.
 
-    link: that carries it. body: its number. rotation, position: the shape's frame in the body's,
-    (3, 3) and (3,) [m]. direction: of friction, zero for any, in the axes of the body
-    direction_body, or of the shape if that is -1.
+    link: name of its link. body: body number. rotation, position: shape frame in the body frame,
+    (3, 3) and (3,) [m]. direction: friction direction, zero for any, in the axes of body
+    direction_body, or in the shape's axes if direction_body is -1.
     """
 
     link: str
@@ -75,18 +75,18 @@ class BodyShape:
 @dataclass(frozen=True)
 class Blueprint:
     """
-    A compiled robot.
+    Compiled robot.
 
-    model: its arrays, numbered from 0, without gravity.
+    model: arrays numbered from 0, without gravity.
     fixed_base: whether the root link is welded to the world.
-    mount: the joint that the root link hangs on, if it is neither welded nor free. Its bodies come
-        first, the first without a parent; it is none of `joint_names`, but has coordinates.
-    links: where each link is.
-    joint_names: the one-axis joints in the order of the description; their coordinates are
-        consecutive, from velocity `first_v` and position `first_q`.
-    joint_v, joint_q: first velocity and position index of every joint that moves.
-    joint_body: the body that hangs on each joint that is not merged away.
-    shapes: what collides.
+    mount: joint carrying the root link, if the link is neither welded nor free. Its bodies come
+        first, the first one without a parent. It has coordinates but is not in `joint_names`.
+    links: placement by link name.
+    joint_names: one-axis joints in description order; their coordinates are consecutive, beginning
+        at velocity `first_v` and position `first_q`.
+    joint_v, joint_q: first velocity and position index of every moving joint.
+    joint_body: body carried by each joint that is not merged away.
+    shapes: collision shapes.
     """
 
     model: engine.Model
@@ -112,11 +112,11 @@ def compile_robot(
     """
     Compile a description.
 
-    fixed_base: weld the root link to the world; None: only where the root link is called 'world'.
-    shapes: what of its links collides. is_kinematic: the base moves as it is told to, whatever
-    pushes it. mount: the joint that the root link hangs on; then it is neither fixed nor free.
-    Raises InvalidValueError where the base is free but nothing fixed to it has mass, and for
-    joints whose parameters do not go together.
+    fixed_base: weld the root link to the world; None: only if the root link is named 'world'.
+    shapes: collision shapes on its links. is_kinematic: the base follows commands, unaffected by
+    forces. mount: joint carrying the root link, which is then neither fixed nor free.
+    Raises InvalidValueError if the base is free but nothing fixed to it has mass, and for
+    contradictory joint parameters.
     """
     if fixed_base is None:
         fixed_base = description.fixed_base
@@ -126,7 +126,7 @@ def compile_robot(
 
 
 def free_axes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of Model's passive, limits, motor and stop for axes on which nothing acts."""
+    """Return rows of Model's passive, limits, motor and stop for axes without forces."""
     return (
         np.zeros((count, engine.PASSIVE_SIZE)),
         np.tile([-np.inf, np.inf, np.inf, np.inf, -np.inf], (count, 1)),
@@ -136,7 +136,7 @@ def free_axes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
 
 
 class _Body(NamedTuple):
-    """A body as in `engine.Model`. masses: inertials, and where their links are on it."""
+    """Body as in `engine.Model`. masses: inertials, with their links' placements on the body."""
 
     parent: int
     root: int
@@ -148,7 +148,7 @@ class _Body(NamedTuple):
 
 
 class _Compiler:
-    """The bodies made so far, in parent-first order."""
+    """Bodies made so far, in parent-first order."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class _Compiler:
         """
         Assign the coordinates in a fixed order.
 
-        A free base or what takes its place, the one-axis joints as described, then the others.
+        Order: free base or mount, one-axis joints in description order, other joints.
         """
         joints = self._description.joints.values()
         one_axis = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
@@ -200,14 +200,14 @@ class _Compiler:
         self._nv = v
 
     def _number(self, joint: JointDescription, q: int, v: int) -> tuple[int, int]:
-        """Give a joint the coordinates from q and v on; return the next ones."""
+        """Give a joint its coordinates, beginning at q and v; return the next free ones."""
         self._joint_v[joint.name], self._joint_q[joint.name] = v, q
         self._stages[joint.name] = stages_of(joint)
         nq, nv = coordinate_counts(joint)
         return q + nq, v + nv
 
     def compile(self) -> Blueprint:
-        # depth first without recursion: chains may be deeper than Python's stack
+        # depth first without recursion: chains may be deeper than Python's call stack
         pending = []
         if self._description.root:
             pending.append((self._description.root, self._begin()))
@@ -237,7 +237,7 @@ class _Compiler:
         )
 
     def _begin(self) -> Placement:
-        """Add the body of the root link; return the link's frame on it."""
+        """Add the root link's body; return the link's placement on it."""
         nowhere = Placement(-1, np.eye(3), np.zeros(3))
         if self._mount is None:
             return self._add_body(nowhere, self._base, 0, 0)
@@ -254,7 +254,7 @@ class _Compiler:
             raise InvalidValueError(
                 'name of the mount', joint.name, 'one that none of its joints has', place
             )
-        # a fixed one stays a joint: it connects to a body of another model
+        # a fixed mount stays a joint: it connects to a body in another model
         self._measured.add(joint.name)
         return self._attach(joint, nowhere)
 
@@ -291,7 +291,7 @@ class _Compiler:
                 )
 
     def _add_body(self, place: Placement, kind: int, q: int, v: int) -> Placement:
-        """Add a body with its frame at a place on its parent; return that frame on itself."""
+        """Add a body whose frame is a placement on its parent; return its frame on itself."""
         body = len(self._bodies)
         root = body if place.body < 0 else self._bodies[place.body].root
         frame = np.concatenate([place.rotation.ravel(), place.position])
@@ -299,13 +299,13 @@ class _Compiler:
         return Placement(body, np.eye(3), np.zeros(3))
 
     def _attach(self, joint: JointDescription, parent: Placement) -> Placement:
-        """Add the bodies of a joint; return the child link's frame on its body."""
+        """Add a joint's bodies; return the child link's placement."""
         child = joint.child_pose
         place = self._add_joint(joint, parent)
         return place.placement_of(child.rotation, child.position)
 
     def _add_joint(self, joint: JointDescription, parent: Placement) -> Placement:
-        """Add the bodies of a joint; return its frame at position 0 on the last of them."""
+        """Add a joint's bodies; return its frame at position 0 on the last body."""
         place = parent.placement_of(joint.origin.rotation, joint.origin.position)
         if joint.type is JointType.FIXED and joint.name not in self._measured:
             return place
@@ -389,7 +389,7 @@ def _move_to_master(
     """
     Transfer a mimic joint's stops, friction and speed limit to the joint it follows.
 
-    Stops that contradict those of the other are dropped, as reported when the file was read.
+    Stops contradicting the followed joint's are dropped; the file reader has reported them.
     """
     ends = law.range_of_followed(limits[v, engine.LOWER], limits[v, engine.UPPER])
     lower = max(limits[master, engine.LOWER], ends[0])
@@ -408,7 +408,7 @@ def _move_to_master(
 
 
 def on_body(shape: LinkShape, links: Mapping[str, Placement]) -> BodyShape:
-    """Return a shape with its pose on the body of its link; links: where each link is."""
+    """Return a shape with its pose on its link's body; links: placements by name."""
     place = links[shape.link].placement_of(shape.placed.rotation, np.array(shape.placed.position))
     direction, holder = shape.placed.friction_direction or (0.0, 0.0, 0.0), -1
     if shape.friction_link:
@@ -421,9 +421,10 @@ def on_body(shape: LinkShape, links: Mapping[str, Placement]) -> BodyShape:
 
 def combine(masses: Iterable[tuple[Inertial, Placement]]) -> np.ndarray:
     """
-    Return mass, centre of mass and inertia about it of several inertials.
+    Return mass, centre of mass and inertia about it for several inertials together.
 
-    masses: each with its link's frame on the body.
+    masses: each with its link's placement on the body. Returns (10,): mass [kg], centre (3,) [m],
+    upper triangle (6,) [kg m²], in body axes.
     """
     total, moment = 0.0, np.zeros(3)
     parts = []

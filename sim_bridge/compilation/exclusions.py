@@ -1,16 +1,16 @@
 """
-Which bodies of one robot never touch each other.
+Pairs of bodies excluded from collision within one robot.
 
-Always: bodies that a joint connects. MoveIt's setup assistant and SDF leave those out too; their
-shapes overlap at the joint by design. Bodies without mass and shape, such as those of a ball joint
-made of three hinges, count as part of the joint.
+Always excluded: bodies connected by a joint. MoveIt's setup assistant and SDF exclude them, too;
+their shapes overlap at the joint by design. Bodies without mass and shape count as part of the
+joint, such as those in a ball joint made from three hinges.
 
-By default: bodies that overlap in the initial configuration as well. A robot that begins inside
-itself would burst, and hulls of meshes often overlap where the meshes do not; what overlaps there
-is mostly made to (MoveIt's 'collision by default'). Pairs that a robot can really hit itself with
-are apart in it. Gazebo goes further and lets no robot touch itself unless it says `selfCollide`;
-that is the choice for a robot whose shapes still disturb each other. An SRDF says exactly which
-pairs are left out, and its list takes the place of the overlap test.
+Excluded by default: bodies overlapping in the initial configuration. An initially overlapping
+robot would burst apart. Mesh hulls often overlap even if the meshes do not, and overlaps in this
+configuration are mostly intended (MoveIt's 'collision by default'). Pairs that can really hit each
+other are apart there. Gazebo goes further: robots have no self-collision unless they set
+`selfCollide`. Choose this if a robot's shapes still disturb each other. An SRDF lists the
+excluded pairs exactly; its list replaces the overlap test.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Pairs = frozenset[tuple[int, int]]
 
 def adjacent_bodies(model: engine.Model, has_shape: np.ndarray) -> Pairs:
     """
-    Return the pairs of bodies that a joint connects, the lower number first.
+    Return the pairs of bodies connected by a joint, lower number first.
 
-    has_shape: (nb,) whether anything of the body collides. Bodies that are welded to each other
-    count as one.
+    has_shape: (nb,) whether the body has collision shapes. Bodies welded to each other count as
+    one.
     """
     welded: dict[int, list[int]] = {}
     head = np.arange(len(model.parent))
@@ -56,10 +56,10 @@ def adjacent_bodies(model: engine.Model, has_shape: np.ndarray) -> Pairs:
 
 def kept_by_tags(description: RobotDescription, body_of: dict[str, int]) -> Pairs | None:
     """
-    Return the pairs of bodies that Gazebo's `selfCollide` keeps apart; None where no link has it.
+    Return the pairs excluded by Gazebo's `selfCollide`; None if no link has the tag.
 
-    Links touch each other where either asks for it (SDF, link.sdf); links without the tag do not.
-    body_of: the body of every link that has shapes.
+    Links collide if either sets the tag (SDF, link.sdf); links without it do not.
+    body_of: body number by link name, for all links with shapes.
     """
     wishes: dict[int, bool] = {}
     if all(link.contact.self_collide is None for link in description.links.values()):
@@ -76,10 +76,10 @@ def kept_by_tags(description: RobotDescription, body_of: dict[str, int]) -> Pair
 
 def pairs_of_links(separated: Iterable[frozenset[str]], body_of: dict[str, int]) -> Pairs:
     """
-    Return the pairs of bodies that hold pairs of links.
+    Return the body pairs for pairs of links.
 
-    Links that are fixed to each other are one body: where one of them is kept from another link,
-    all of them are.
+    Links fixed to each other are one body: excluding one of them from another link excludes all of
+    them.
     """
     pairs = set()
     for names in separated:

@@ -1,4 +1,4 @@
-"""Mass properties of links: as given, or those of the shapes that weigh."""
+"""Mass properties of links: given, or computed from shapes with mass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import combined_mass_properties, Placed
 from sim_bridge.shapes.shapes import MassProperties
 
-# as in description.mechanism.inertia: rounding of values that were printed with few digits
+# same value as in description.mechanism.inertia: rounding in values printed with few digits
 _TRIANGLE_TOLERANCE = 1e-3
 
 MaterialOf = Callable[[Material | str | None], Material]
@@ -23,7 +23,7 @@ MaterialOf = Callable[[Material | str | None], Material]
 
 
 def inertial_of(mass: float, center: FloatArray, inertia: FloatArray) -> Inertial:
-    """Return the mass properties of a link, in its axes; center: (3,) [m], inertia: (3, 3)."""
+    """Return a link's mass properties, in its axes; center: (3,) [m], inertia: (3, 3)."""
     return Inertial(mass, Pose(read_only(center), read_only(np.eye(3))), read_only(inertia))
 
 
@@ -35,12 +35,12 @@ def properties_of(
     place: str,
 ) -> MassProperties:
     """
-    Return the mass properties of the shapes that weigh, in the frame of their link.
+    Return the mass properties of the shapes with mass, in their link's frame.
 
-    Sensors and what is disabled or of `mass=False` weigh nothing; but if nothing else is there,
-    the given mass is theirs. mass: kg, in all; None: by the density. density: of all [kg/m³];
-    None: those of their materials. Raises InvalidValueError for both, if nothing weighs, and for a
-    shape without volume.
+    Sensors, disabled shapes and shapes with `mass=False` have no mass. If there are no other
+    shapes, the given mass is distributed over them. mass: total [kg]; None: computed from the
+    density. density: for all shapes [kg/m³]; None: their materials' densities. Raises
+    InvalidValueError if both are given, if no shape has mass, and for a shape without volume.
     """
     if density is not None:
         density = positive_number('density', density, 'a positive number [kg/m³]', place)
@@ -57,7 +57,7 @@ def properties_of(
 
 
 def checked_mass(value: object, place: str) -> float:
-    """Return a mass [kg]; raises InvalidValueError for what is no positive number."""
+    """Return a mass [kg]; raises InvalidValueError unless it is a positive number."""
     return positive_number('mass', value, 'a positive number [kg]', place)
 
 

@@ -1,4 +1,4 @@
-"""Single bodies: from shapes and a mass to a description like a robot's, of one link."""
+"""Single bodies: from shapes and a mass to a one-link robot description."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from sim_bridge.shapes.shapes import Shape
 
 @dataclass(frozen=True, kw_only=True)
 class BodySpec:
-    """The arguments of `World.add_body`, unchecked."""
+    """Arguments of `World.add_body`, unchecked."""
 
     shapes: Shape | Placed | Iterable[Shape | Placed]
     mass: float | None = None
@@ -52,9 +52,9 @@ def describe_body(
     spec: BodySpec, name: str, material_of: MaterialOf
 ) -> tuple[RobotDescription, Collisions]:
     """
-    Return a robot of one link, of the body's name, and what of it collides.
+    Return a one-link robot named like the body, and its collision shapes.
 
-    material_of: returns the material for a Material, a name or None; its density is needed. Raises
+    material_of: returns the material for a Material, a name or None; its density is used. Raises
     InvalidValueError, naming the body, for invalid values.
     """
     place = f'body {name!r}'
@@ -92,7 +92,7 @@ def _with_sensors(
                     f'names of shapes of the body: {", ".join(sorted(own))}',
                     f'sensor {sensor.name!r}',
                 )
-    # its shapes are not those of the description
+    # collision names refer to the body's shapes, which the description does not contain
     extended = add_sensors(
         description,
         [replace(sensor, link=sensor.link or link, collisions=()) for sensor in sensors],
@@ -107,7 +107,7 @@ def _with_sensors(
 
 
 def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
-    """Raise InvalidValueError for what is no motion control, or none of such shapes."""
+    """Raise InvalidValueError for an unknown motion, or one impossible with these shapes."""
     one_of('motion', motion, MOTIONS, place)
     if motion != 'static':
         for placed in shapes:
@@ -124,7 +124,7 @@ def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
 def _inertial(
     spec: BodySpec, shapes: tuple[Placed, ...], place: str, material_of: MaterialOf
 ) -> Inertial:
-    """Return mass, centre of mass and inertia as given, the missing ones from the shapes."""
+    """Return mass, centre of mass and inertia as given; compute missing ones from the shapes."""
     mass = None if spec.mass is None else checked_mass(spec.mass, place)
     center, inertia = np.zeros(3), None
     if spec.center_of_mass is not None:

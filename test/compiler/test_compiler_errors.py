@@ -292,12 +292,12 @@ def test_error_is_told_where_it_stands(name, place):
         ('«def f(x, **more):\n    return x', 'plain parameters'),
         ('«def f(*, x=1):\n    return x', 'plain parameters'),
         ('«def f(x, /):\n    return x', 'plain parameters'),
-        (
-            '«def f(p):\n    if p:\n        return 1',
-            'returns int, but not on every path',
-        ),
+        ('«def f(p):\n    if p:\n        return 1', 'returns int, but not on every path'),
         ('@kernel\ndef f(n):\n    return «f(n)', "'f' calls itself"),
-        ('@kernel\ndef f(n):\n    if n:\n        «f(n - 1)', "'f' calls itself, directly or indirectly"),
+        (
+            '@kernel\ndef f(n):\n    if n:\n        «f(n - 1)',
+            "'f' calls itself, directly or indirectly",
+        ),
         (
             '@kernel\ndef h(n):\n    return «f(n)\n@kernel\ndef f(n):\n    m = h(n)\n    return m',
             "'f' calls itself, directly or indirectly",
