@@ -1,7 +1,7 @@
 """
-Robot descriptions: URDF, xacro, SDF, body files and YAML read, checked, returned as plain data.
+Robot descriptions: URDF, xacro, SDF, body files and YAML, read and checked into plain data.
 
-Imports `shapes`, `foundation`, and of the engine only the kinds of joints; no array of it.
+Imports `shapes`, `foundation` and the joint kinds of the engine, but no arrays of the engine.
 """
 
 from sim_bridge.description.load import check_description, examine_description, load_description

@@ -1,4 +1,4 @@
-"""How a loop joint yields: a spring and a damper in each direction."""
+"""Compliance of a loop joint: a spring and a damper in each direction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _DAMPING = 'a finite number of at least 0, or six of them [N s/m; N m s/rad]'
 
 class Compliance(NamedTuple):
     """
-    Springs and dampers by which a loop joint yields in the directions that it does not leave free.
+    Springs and dampers of a loop joint in the directions constrained by its type.
 
     Six numbers each: along x, y and z of the joint's axes on its first link, then about them. z is
-    the joint's axis. x of a distance joint is the way between its anchors, and y of a universal
-    or hinge2 joint is across its two axes. Numbers of directions that are free are not used.
+    the joint's axis. The x axis of a distance joint points from anchor to anchor; the y axis of a
+    universal or hinge2 joint is at right angles to its two axes. Numbers of free directions are
+    ignored.
 
     stiffness: [N/m; N m/rad]. Infinite: the direction is rigid, whatever its damping.
     damping: [N s/m; N m s/rad].
@@ -32,16 +33,20 @@ class Compliance(NamedTuple):
 
     @property
     def yields(self) -> bool:
-        """Whether any direction is not rigid."""
+        """Whether any direction is compliant."""
         return min(self.stiffness) < math.inf
 
 
 GivenCompliance = tuple[Number | Vector] | tuple[Number | Vector, Number | Vector]
-"""A compliance as users give it: stiffness and damping, for all directions or of each."""
+"""Compliance as given by users: stiffness and damping, one number or six numbers each."""
 
 
 def checked_compliance(stiffness: object, damping: object, place: str) -> Compliance:
-    """Return numbers for all six directions, or six each; else raise InvalidValueError."""
+    """
+    Return the compliance with six numbers each for stiffness and damping.
+
+    Raises InvalidValueError for other values.
+    """
     springs = _six('stiffness', stiffness, _STIFFNESS, place)
     dampers = _six('damping', damping, _DAMPING, place)
     if not np.isfinite(dampers).all():
@@ -51,7 +56,7 @@ def checked_compliance(stiffness: object, damping: object, place: str) -> Compli
 
 def _six(what: str, value: object, expected: str, place: str) -> FloatArray:
     array = real_array(what, value, expected, place)
-    # false for nan, too
+    # the comparison is false for nan, too
     if array.shape not in ((), (6,)) or not (array >= 0.0).all():
         raise InvalidValueError(what, value, expected, place)
     return np.broadcast_to(array, 6)

@@ -1,5 +1,5 @@
-"""Names of the controllers that may move a robot on the graph."""
+"""Names of the controllers that can move a robot on the ROS graph."""
 
 CONTROLLERS = ('pd', 'computed_torque', 'velocity', 'square')
-# of a robot that is left to its motors, or to others
+# for a robot left to its motors or to controllers of other programs
 NO_CONTROLLER = 'none'

@@ -1,4 +1,4 @@
-"""What a description says of drives, as plain data: wheels, steering, limits and odometry."""
+"""Drives of a description as plain data: wheels, steering, limits and odometry."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import math
 @dataclass(frozen=True)
 class WheelDescription:
     """
-    A wheel or a track of a drive.
+    Wheel or track of a drive.
 
-    joint: name of the joint that turns it, or of the crawler. position: x, y of its contact in the
-    drive's frame [m]. radius: m; 1 for a track, whose speed is in m/s.
-    heading: the direction in which positive speeds drive, about z from x [rad]. roller: from there
-    to the direction in which it moves without turning [rad]: that of its rollers, and for a wheel
-    without rollers sideways.
-    steering: name of the joint that steers it, '' for none.
+    joint: name of the joint turning the wheel, or of the crawler. position: x, y of its contact in
+    the drive's frame [m]. radius: m; 1 for a track, whose speed is in m/s.
+    heading: drive direction at positive speeds, an angle about z from x [rad]. roller: angle from
+    the heading to the direction of free motion [rad]: along the motion of its rollers, or
+    sideways for a wheel without rollers.
+    steering: name of the steering joint, '' for none.
     """
 
     joint: str
@@ -29,7 +29,7 @@ class WheelDescription:
 
 @dataclass(frozen=True)
 class SteeringDescription:
-    """A joint that steers. position: x, y of its axis in the drive's frame [m]."""
+    """Steering joint. position: x, y of its axis in the drive's frame [m]."""
 
     joint: str
     position: tuple[float, float]
@@ -38,11 +38,12 @@ class SteeringDescription:
 @dataclass(frozen=True)
 class SpeedLimits:
     """
-    Limits of one component of a drive's velocity, as diff_drive_controller has them.
+    Limits of one velocity component of a drive, as in diff_drive_controller.
 
-    All but min_velocity are at least 0, infinite where there is none, in m or rad and s.
-    max_acceleration, max_deceleration: of the amount of a positive velocity; with `_reverse`, of
-    a negative one. max_jerk: of a rising acceleration, min_jerk: of a falling one, as an amount.
+    Units: m or rad, and s. All except min_velocity are at least 0; infinite for no limit.
+    max_acceleration, max_deceleration: rate of the speed at positive velocities; with `_reverse`,
+    at negative velocities. max_jerk: rate of a rising acceleration. min_jerk: rate of a falling
+    acceleration, as a positive number.
     """
 
     min_velocity: float = -math.inf
@@ -56,31 +57,32 @@ class SpeedLimits:
 
 
 NO_SPEED_LIMITS = (SpeedLimits(), SpeedLimits(), SpeedLimits())
-# of x, y, z, roll, pitch, yaw: what wheels do not measure is as good as unknown
+# variances of x, y, z, roll, pitch, yaw; 1e6 for the components not measured by wheels
 ODOMETRY_COVARIANCE = (1e-3, 1e-3, 1e6, 1e6, 1e6, 1e-2)
 
 
 @dataclass(frozen=True)
 class DriveDescription:
     """
-    Wheels or tracks that drive a robot by a commanded twist.
+    Wheels or tracks driving a robot by a commanded twist.
 
-    name: unique on the robot. kind: what it is called for people. wheels: that are driven.
-    steering: empty, or the joints of a vehicle whose other wheels are on its frame's y axis.
-    The drive's frame has x forward, y left and its origin in the middle of the wheels; of steered
-    vehicles, in the middle of the axle that is not steered.
-    offset: x, y of that origin in the base frame [m]. separation_multiplier: factor on the
-    distances of the wheels from the middle, for wheels that turn the vehicle less than their
-    places say.
-    limits: of the velocity forward and left and of the yaw rate. timeout: time after which a
-    command ends [s], None for that of the robot's commands, 0 for never.
-    open_loop: whether odometry adds up commands instead of measurements. position_feedback:
-    whether it measures positions rather than velocities. velocity_window: steps of the mean of its
-    twist. rate: of its messages [Hz], 0 for every step. pose_covariance, twist_covariance: (6,)
-    diagonals. provides_tf: whether its pose is the robot's frame in the odom frame.
+    name: unique on the robot. kind: drive type, for people. wheels: driven wheels.
+    steering: steering joints of a vehicle whose other wheels are on the y axis of its frame; else
+    empty.
+    The drive's frame has x forward, y left and its origin in the middle of the wheels; for steered
+    vehicles, in the middle of the axle without steering.
+    offset: x, y of that origin in the base frame [m]. separation_multiplier: factor on the wheels'
+    distances from the middle, for wheels turning the vehicle less than their positions imply.
+    limits: of the forward velocity, the left velocity and the yaw rate. timeout: time until a
+    command expires [s], None for the timeout of the robot's commands, 0 for never.
+    open_loop: whether odometry integrates commands instead of measurements. position_feedback:
+    whether odometry measures positions instead of velocities. velocity_window: steps averaged for
+    the odometry twist. rate: of odometry messages [Hz], 0 for every step. pose_covariance,
+    twist_covariance: (6,) diagonals. provides_tf: whether odometry gives the pose of the robot in
+    the odom frame on tf.
     odom_frame, base_frame, command_topic, odom_topic: '' for the default. is_stamped: whether
     commands are TwistStamped, None for the default. steering_limit: greatest steering angle [rad],
-    beside the limits of the joints.
+    in addition to the joint limits.
     """
 
     name: str
@@ -108,5 +110,5 @@ class DriveDescription:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of its joints and crawlers."""
+        """Names of the joints and crawlers of the drive."""
         return (*(wheel.joint for wheel in self.wheels), *(each.joint for each in self.steering))

@@ -1,4 +1,4 @@
-"""Fields of force, as plain data: what a world can step without Python, save and replay."""
+"""Force fields as plain data, which a world can step without Python, save and replay."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 class _Checked:
-    """A base of dataclasses of numbers and vectors (those with a tuple as default)."""
+    """Base of dataclasses holding finite numbers and vectors (fields with a tuple as default)."""
 
     def __post_init__(self) -> None:
-        """Raise InvalidValueError for what is not finite."""
+        """Raise InvalidValueError for values that are not finite."""
         kind = type(self).__name__
         for field in fields(self):  # type: ignore[arg-type]
             value: Any = getattr(self, field.name)
@@ -36,13 +36,13 @@ class _Checked:
         self._check(kind)
 
     def _check(self, kind: str) -> None:
-        """Raise InvalidValueError for what is finite but senseless."""
+        """Raise InvalidValueError for finite values outside their range."""
 
 
 @dataclass(frozen=True)
 class UniformField(_Checked):
     """
-    The same force on every link, and the same acceleration.
+    Equal force and equal acceleration on every link.
 
     force: (3,) [N], at the centre of mass. acceleration: (3,) [m/s²], times the mass.
     """
@@ -54,11 +54,11 @@ class UniformField(_Checked):
 @dataclass(frozen=True)
 class PointField(_Checked):
     """
-    A force towards a point: -strength rⁿ along the unit vector away from it, at a distance r.
+    Force towards a point: -strength rⁿ along the unit vector away from it, at a distance r.
 
     center: (3,) [m], world axes. strength: at a distance of 1 m [N]; negative: away from the
-    point. exponent: n; 1 is a spring. With a strength per mass it is a `PointGravity`, which can
-    be a field too.
+    point. exponent: n; 1 is a spring. For a strength per mass use a `PointGravity`, which is
+    accepted as a field too.
     """
 
     center: Sequence[float] = _ZERO
@@ -69,15 +69,16 @@ class PointField(_Checked):
 @dataclass(frozen=True)
 class Drag(_Checked):
     """
-    Drag of a medium that moves: wind, current or still air.
+    Drag of a moving or still medium: wind, current or still air.
 
     The force on a link is -(linear + quadratic |s|) s, with s the velocity of its centre of mass
-    relative to the medium; the torque -angular w. In a step both are evaluated in its middle, to
-    second order; coefficients that a step cannot resolve are bounded and never unstable.
+    relative to the medium; the torque is -angular w. Both are evaluated in the middle of each
+    step, with second-order accuracy. Coefficients too large for the time step are bounded and
+    never unstable.
 
-    linear: [N s/m]. quadratic: ½ ρ c A of a density, drag coefficient and area [N s²/m²].
-    angular: [N m s]. wind: (3,) velocity of the medium [m/s], world axes. gust: (3,) amplitude
-    that is added as gust sin(2π t / period) [m/s]. period: of the gust [s].
+    linear: [N s/m]. quadratic: ½ ρ c A from density, drag coefficient and area [N s²/m²].
+    angular: [N m s]. wind: (3,) velocity of the medium [m/s], world axes. gust: (3,) amplitude of
+    an added velocity gust sin(2π t / period) [m/s]. period: of the gust [s].
     """
 
     linear: float = 0.0
@@ -101,7 +102,7 @@ class Drag(_Checked):
 
 
 DeclaredField = UniformField | PointField | Drag | PointGravity
-"""A field without Python."""
+"""Field without a Python function."""
 ForceField = DeclaredField | ForceFunction
 
 FIELD_KINDS: dict[str, type[Any]] = {
@@ -110,7 +111,7 @@ FIELD_KINDS: dict[str, type[Any]] = {
     'drag': Drag,
     'point_gravity': PointGravity,
 }
-"""Declared fields, by the name that scenes and services have for them."""
+"""Declared fields, by their names in scenes and services."""
 
 
 def checked_field(field: object, place: str) -> ForceField:
@@ -128,13 +129,17 @@ def checked_field(field: object, place: str) -> ForceField:
 
 
 def name_of(function: object) -> str:
-    """Return what a function is called in its module."""
+    """Return the qualified name of a function."""
     kind = function if hasattr(function, '__qualname__') else type(function)
     return f'{kind.__module__}.{kind.__qualname__}'
 
 
 def vector_from(function: object, what: str, value: object, place: str) -> np.ndarray:
-    """Return what a user's function has returned as (3,) finite floats; else raise."""
+    """
+    Return the result of a user's function as (3,) finite floats.
+
+    Raises InvalidValueError for other results.
+    """
     return finite_vector(
         what, value, 3, place, f'three finite numbers returned by {name_of(function)}'
     )

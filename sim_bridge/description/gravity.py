@@ -18,11 +18,11 @@ class PointGravity:
     """
     Gravity towards a point: -strength rⁿ along the unit vector away from it, at a distance r.
 
-    It pulls every link at its centre of mass, and is 0 at the point itself. An exponent n of 0
-    keeps its magnitude, -2 is that of a planet with strength μ, 1 that of a spring.
+    It acts on every link at its centre of mass, and is 0 at the point itself. Exponents: 0 gives
+    a constant magnitude, -2 the gravity of a planet with strength μ, 1 a spring.
 
     center: (3,) [m], world axes. strength: at a distance of 1 m [m/s²]; negative: away from the
-    point. exponent: n. Raises InvalidValueError for what is not finite.
+    point. exponent: n. Raises InvalidValueError for values that are not finite.
     """
 
     center: Sequence[float] = (0.0, 0.0, 0.0)
@@ -43,12 +43,12 @@ GravityFunction = Callable[[FloatArray], Vector]
 Gravity = Sequence[float] | np.ndarray | PointGravity
 """(3,) uniform [m/s²], or towards a point."""
 AnyGravity = Gravity | GravityFunction
-"""What a world may have in a program, beside what can be described."""
+"""Gravity of a world in a program: also a function, which a file cannot describe."""
 
 
 def gravity_row(gravity: AnyGravity) -> np.ndarray:
     """
-    Return (8,) gravity as the engine's Model has it, zeros for a function.
+    Return (8,) gravity for the engine's Model, zeros for a function.
 
     Raises InvalidValueError.
     """
@@ -60,7 +60,7 @@ def gravity_row(gravity: AnyGravity) -> np.ndarray:
 
 
 def gravity_of(row: np.ndarray) -> np.ndarray | PointGravity:
-    """Return what a row describes, a uniform one as a view."""
+    """Return the gravity of a row; uniform gravity is a view of the row."""
     if row[6] == 0.0:
         return row[:3]
     return PointGravity(tuple(row[3:6].tolist()), float(row[6]), float(row[7]))

@@ -1,4 +1,4 @@
-"""Robot descriptions of every format that describes one robot: URDF, xacro, Choreonoid's body."""
+"""Robot descriptions of all formats for a single robot: URDF, xacro, Choreonoid's body files."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def load_description(
     """
     Read a robot description.
 
-    source: the path of a .urdf, .xacro, .body or .wrl file, or XML text.
-    xacro_args: the values of the xacro file's arguments, by name.
-    package_paths: where to look for `package://` files, before the places the environment names.
-    extra_sensors: devices to add to those the description declares.
-    extra_joints: a YAML file, or a mapping as it would hold, of joints that close loops.
+    source: path of a .urdf, .xacro, .body or .wrl file, or XML text.
+    xacro_args: values of the xacro file's arguments, by name.
+    package_paths: folders searched for `package://` files, before those named by the environment.
+    extra_sensors: sensors added to the declared ones.
+    extra_joints: loop joints: a YAML file, or a mapping with the same content.
 
-    Raises DescriptionError, with every defect in its `report`, if the description cannot be
-    simulated, or else the extra joints cannot. Warnings are in the description's own `report`.
-    Raises InvalidValueError for arguments of another type.
+    Raises DescriptionError, with every defect in its `report`, if the description or the extra
+    joints cannot be simulated. Warnings are in the description's own `report`. Raises
+    InvalidValueError for arguments of another type.
     """
     description, report = examine_description(
         source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
@@ -54,7 +54,7 @@ def check_description(
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
 ) -> Report:
-    """Return the report of a description; defects do not raise DescriptionError."""
+    """Return the report of a description; defects raise no DescriptionError."""
     return examine_description(
         source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
     )[1]
@@ -67,13 +67,13 @@ def examine_description(
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
 ) -> tuple[RobotDescription | None, Report]:
-    """Return the readable part of a description, None if there is none, and its report."""
+    """Return the readable part of a description (None if there is none) and its report."""
     package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
     extra_sensors = items_of('sensors', extra_sensors, SensorDescription, 'SensorDescriptions')
     body = _body_file(source)
     if body is None:
         return examine_urdf(source, xacro_args, package_paths, extra_sensors)
-    # imported here, since most worlds are made without YAML
+    # imported here, since most worlds are made without YAML files
     from sim_bridge.description.body.load import read_body
 
     findings = Findings()
@@ -85,7 +85,7 @@ def examine_description(
 
 
 def _body_file(source: str | Path) -> Path | None:
-    """Return the body file that a source names, by its path or as a shipped robot; else None."""
+    """Return the body file named by a source (its path, or a shipped robot); else None."""
     if not isinstance(source, (str, Path)) or is_xml_text(source):
         return None
     path = Path(source)

@@ -1,10 +1,10 @@
 """
-What a robot description says, as plain immutable data: no XML above this line, no engine below it.
+Robot description as plain immutable data, independent of the file format and of the engine.
 
-Names and meanings follow the URDF specification; SI units and radians throughout. Poses are those
-of the described frame in its parent's: `position` (3,) in m and `rotation` (3, 3), `p_parent =
-position + rotation @ p_child`. Every element keeps the `line` of the file it was read from (0
-where there is none).
+Names and meanings follow the URDF specification. Units are SI units and radians. A pose is the
+pose of the described frame in its parent frame: `position` (3,) in m and `rotation` (3, 3), with
+`p_parent = position + rotation @ p_child`. Every element keeps the `line` of its file (0 if it
+was not read from a file).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(items)
 
 
-# descriptions hold read-only mappings, which Python itself neither pickles nor copies
+# descriptions hold read-only mappings; Python cannot pickle or copy them by itself
 copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 class JointType(enum.Enum):
     """
-    The joint types of the URDF specification, and ODE's that it lacks.
+    Joint types of the URDF specification, and joint types of ODE missing there.
 
     BALL: turns about its origin. UNIVERSAL: turns about `axis`, fixed on the parent link, then
-    about `axis2`, fixed on the child. HINGE2: likewise, and where it has a suspension slides along
-    `axis` too: a wheel that is steered. PISTON: slides along `axis`, and turns about it.
+    about `axis2`, fixed on the child. HINGE2: a steered wheel; turns like UNIVERSAL and, with a
+    suspension, also slides along `axis`. PISTON: slides along `axis` and turns about it.
     """
 
     REVOLUTE = 'revolute'
@@ -56,22 +56,23 @@ class JointType(enum.Enum):
     HINGE2 = 'hinge2'
 
 
-# joints of one coordinate, which may have limits, dynamics and a mimic rule
+# joints with one coordinate; they may have limits, dynamics and a mimic rule
 ONE_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 
 
 class ConstraintType(enum.Enum):
     """
-    What two links that a loop joint connects can still do to each other; ODE's names of joints.
+    Types of loop joints, by their free motions; the names are ODE's.
 
-    BALL: turn about the anchor. HINGE: turn about the axis. SLIDER: slide along it. UNIVERSAL:
-    turn about an axis of each link, at right angles. HINGE2: likewise, at any angle, like a
-    steered wheel. FIXED: nothing. PISTON: slide along the axis and turn about it (Choreonoid's
-    fourth, beside ball, hinge and fixed). PLANAR: slide in the plane that is normal to the axis
-    and turn in it. DISTANCE: everything that keeps the anchors as far apart (ODE: DBall).
-    HINGE_MOTOR, SLIDER_MOTOR: everything: it is another motor, with limits, friction, a spring and
-    a damper, on what a hinge or a slider leaves free. TILT_MOTOR: likewise about an axis across
-    that which a joint keeps, on the angle of the normal; of joints with play, not of files.
+    BALL: turns about the anchor. HINGE: turns about the axis. SLIDER: slides along the axis.
+    UNIVERSAL: turns about one axis on each link, at right angles. HINGE2: turns likewise, at any
+    angle between the axes, like a steered wheel. FIXED: no motion. PISTON: slides along the axis
+    and turns about it (Choreonoid's fourth type, beside ball, hinge and fixed). PLANAR: slides in
+    the plane normal to the axis and turns in it. DISTANCE: any motion at a constant distance of
+    the anchors (ODE: DBall). HINGE_MOTOR, SLIDER_MOTOR: any motion; a further motor, with limits,
+    friction, a spring and a damper, on the free motion of a hinge or a slider. TILT_MOTOR:
+    likewise about an axis across the kept axis of a joint, acting on the angle of the normal;
+    used for joints with play, not found in files.
     """
 
     BALL = 'ball'
@@ -89,7 +90,7 @@ class ConstraintType(enum.Enum):
 
 
 class SensorKind(enum.Enum):
-    """The kinds of sensors that are simulated."""
+    """Kinds of simulated sensors."""
 
     FORCE_TORQUE = 'force_torque'
     GYRO = 'gyro'
@@ -105,20 +106,20 @@ class SensorKind(enum.Enum):
 
 
 SCANNING = frozenset({SensorKind.RANGE, SensorKind.LIDAR})
-"""Kinds that measure by rays."""
-# what a range sensor sends out, as sensor_msgs/Range counts
+"""Sensor kinds measuring with rays."""
+# radiation types of range sensors, in the order of the constants of sensor_msgs/Range
 RADIATIONS = ('ultrasound', 'infrared')
 
-# the frames and the directions that a force-torque sensor's wrench may have
+# frames and directions of a force-torque sensor's wrench
 WRENCH_FRAMES = ('sensor', 'child', 'parent')
 WRENCH_DIRECTIONS = ('child_to_parent', 'parent_to_child')
-# how a body of a scene moves
+# motion types of a body in a scene
 MOTIONS = ('dynamic', 'static', 'kinematic')
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A frame in its parent frame."""
+    """Pose of a frame in its parent frame."""
 
     position: FloatArray = field(default_factory=lambda: np.zeros(3))
     rotation: FloatArray = field(default_factory=lambda: np.eye(3))
@@ -130,11 +131,11 @@ class Pose:
 
     @property
     def inverse(self) -> Pose:
-        """The parent frame in this one."""
+        """Pose of the parent frame in this frame."""
         return Pose(-self.rotation.T @ self.position, self.rotation.T)
 
     def __matmul__(self, other: Pose) -> Pose:
-        """Return a frame that is given in this one, in the parent of this one."""
+        """Return the pose of `other`, given in this frame, in the parent of this frame."""
         return Pose(self.position + self.rotation @ other.position, self.rotation @ other.rotation)
 
 
@@ -159,13 +160,15 @@ class GeometryDescription:
     One visual or collision element.
 
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
-    'capsule' (likewise), 'cone' (likewise, its apex at +z) or 'mesh' (size: scale x y z,
-    `filename` as written in the file, `path` where it is, '' if it is not found, and then
-    `searched`, where it was looked for; `part`: the name of what is taken of it, '' for all).
-    surface: of a mesh that is in the description itself; it is scaled already. is_terrain: whether
-    it is never replaced by its convex hull. color: red, green, blue, opacity, 0 to 1, None where
-    the file gives none. texture: the picture on it as written in the file, `texture_path` where
-    it is; '' for none.
+    'capsule' (size: likewise), 'cone' (size: likewise, its apex at +z) or 'mesh' (size: scale
+    x y z).
+    filename: mesh file as written in the description. path: located mesh file, '' if not found.
+    searched: searched paths, if the mesh file was not found. part: name of the used part of the
+    mesh file, '' for the whole file.
+    surface: triangles of a mesh contained in the description itself, scaled already. is_terrain:
+    whether the mesh keeps its triangles and is never replaced by its convex hull. color: red,
+    green, blue, opacity, 0 to 1, None if the file gives none. texture: image file as written in
+    the description, '' for none. texture_path: located image file, '' for none.
     """
 
     kind: str
@@ -189,8 +192,8 @@ class ContactDescription:
     """
     Contact parameters of a link from Gazebo's tags; None where not given.
 
-    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link direction_link, or of
-    the collision shapes if that is ''.
+    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link direction_link, or in
+    the axes of the collision shapes if direction_link is ''.
     stiffness: kp [N/m]. damping: kd [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m].
     self_collide: selfCollide.
     """
@@ -209,9 +212,9 @@ class ContactDescription:
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
     """
-    A link. gravity: whether it acts on the link.
+    Link of a robot.
 
-    material: the name of its contact material; '' for none.
+    gravity: whether gravity acts on the link. material: name of its contact material, '' for none.
     """
 
     name: str
@@ -227,10 +230,10 @@ class LinkDescription:
 @dataclass(frozen=True)
 class JointLimits:
     """
-    Limits of a one-axis joint, infinite where there is none.
+    Limits of a one-axis joint; infinite for no limit.
 
-    Positions in rad or m, effort in N m or N, velocity in rad/s or m/s. lower_effort: the least
-    effort, not above 0; None: that opposite to `effort`.
+    Positions in rad or m, effort in N m or N, velocity in rad/s or m/s. lower_effort: least
+    effort, at most 0; None: -effort.
     """
 
     lower: float = -np.inf
@@ -241,7 +244,7 @@ class JointLimits:
 
     @property
     def efforts(self) -> tuple[float, float]:
-        """The least and the greatest effort."""
+        """Least and greatest effort."""
         return -self.effort if self.lower_effort is None else self.lower_effort, self.effort
 
 
@@ -250,11 +253,11 @@ class JointDynamics:
     """
     Passive properties of a one-axis joint.
 
-    damping: N m s/rad or N s/m. friction: Coulomb, N m or N. armature: rotor inertia seen at the
-    joint, kg m² or kg.
-    stiffness: N m/rad or N/m, about the position `reference`. back_friction: against motion
-    backwards; as `friction` if None. bearing: how much both grow per force that the joint bears
-    [m or 1]; of joints that close loops.
+    damping: N m s/rad or N s/m. friction: Coulomb friction, N m or N. armature: rotor inertia seen
+    at the joint, kg m² or kg.
+    stiffness: N m/rad or N/m, about the position `reference`. back_friction: Coulomb friction
+    against backward motion; None: equal to `friction`. bearing: increase of both frictions per
+    force transmitted by the joint [m or 1]; loop joints only.
     """
 
     damping: float = 0.0
@@ -274,21 +277,21 @@ class JointDynamics:
 
 @dataclass(frozen=True)
 class Mimic:
-    """`position = multiplier * position of joint + offset`."""
+    """Mimic rule `position = multiplier * position of joint + offset`."""
 
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
 
     def position(self, followed: float) -> float:
-        """Return the position at a position of the followed joint."""
+        """Return the follower's position at a position of the followed joint."""
         return self.multiplier * followed + self.offset
 
     def range_of_followed(self, lower: float, upper: float) -> tuple[float, float]:
         """
-        Return the positions of the followed joint at which the follower is within lower and upper.
+        Return the followed joint's range (least, greatest) keeping the follower within limits.
 
-        As (least, greatest); (inf, -inf) where there are none.
+        lower, upper: limits of the follower. The range is (inf, -inf) if it is empty.
         """
         if self.multiplier == 0.0:
             is_within = lower <= self.offset <= upper
@@ -300,7 +303,7 @@ class Mimic:
 @dataclass(frozen=True)
 class SafetyLimits:
     """
-    The URDF's `safety_controller` element.
+    `safety_controller` element of URDF.
 
     Soft position limits and the gains of ros_control's safety law.
     """
@@ -314,16 +317,17 @@ class SafetyLimits:
 @dataclass(frozen=True, eq=False)
 class JointDescription:
     """
-    A joint.
+    Joint of the tree.
 
-    origin: the joint frame in the parent link's frame.
-    child_pose: the child link's frame, at position 0, in the joint frame; in URDF the same.
-    axis: (3,) unit vector in the joint frame; for planar joints the normal of the plane.
-    limits, dynamics: of the coordinate along or about `axis`, a piston's along it; those of ball
-    joints, damping and armature only, hold in all directions.
-    axis2: (3,) the other axis of a universal or hinge2 joint, not along the first; at position 0.
-    limits2, dynamics2: about it, and of a piston's turns.
-    suspension: of a hinge2 joint's slide along `axis`; None: it does not slide.
+    origin: pose of the joint frame in the parent link's frame.
+    child_pose: pose of the child link's frame in the joint frame at position 0; the identity in
+    URDF.
+    axis: (3,) unit vector in the joint frame; the normal of the plane for planar joints.
+    limits, dynamics: for the coordinate along or about `axis`; for a piston, along it. Dynamics of
+    a ball joint hold damping and armature only, equal in all directions.
+    axis2: (3,) second axis of a universal or hinge2 joint at position 0, not parallel to `axis`.
+    limits2, dynamics2: for the rotation about `axis2`, or for the rotation of a piston.
+    suspension: dynamics of the slide of a hinge2 joint along `axis`; None: no slide.
     """
 
     name: str
@@ -347,27 +351,30 @@ class JointDescription:
 @dataclass(frozen=True, eq=False)
 class ConstraintDescription:
     """
-    A joint between two links that the tree does not have: it closes a loop.
+    Loop joint: a joint between two links outside the tree.
 
-    link1, link2: names; link2 is '' for the world. position1, position2: (3,) the anchor in each
-    link's frame [m]; position2 None: where position1 is when the robot is put together.
-    axis: (3,) unit vector in the frame of link1, where the type has one. axis2: likewise in that
-    of link2 (universal, hinge2), else None.
-    rotation: (3, 3) the orientation of link2's frame in link1's where the joint's coordinates are
-    0: what a fixed joint, a slider and the like keep, and where a hinge begins to count. None: as
-    when the robot is put together.
-    distance: of the anchors [m], for a distance joint. None: as when the robot is put together.
-    limits, dynamics: of the coordinate of link2 against link1: a hinge's angle about the axis,
-    what a slider or a piston has slid along it. Of a hinge2, dynamics are those of its suspension
-    along the axis, which is rigid without stiffness. Other types have none.
+    link1, link2: link names; link2 is '' for the world. position1, position2: (3,) anchor in the
+    frame of each link [m]; position2 None: at position1 in the initial pose of the robot.
+    axis: (3,) unit vector in the frame of link1, None for types without axis. axis2: (3,) unit
+    vector in the frame of link2 (universal, hinge2), else None.
+    rotation: (3, 3) orientation of link2's frame in link1's frame at zero joint coordinates. A
+    fixed joint, a slider and similar types keep it; a hinge counts its angle from it. None: the
+    orientation in the initial pose of the robot.
+    distance: between the anchors of a distance joint [m]. None: their distance in the initial
+    pose.
+    limits, dynamics: for the coordinate of link2 relative to link1: the angle of a hinge, the
+    travel of a slider or piston. Dynamics of a hinge2 belong to its suspension along the axis;
+    without stiffness the suspension is rigid. Other types have no limits and dynamics.
     erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
-    N m]; None: rigid. compliance: another way to say it, by direction; None where erp and cfm do.
-    toughness: force [N] and torque [N m] at which it breaks, and the same of each direction of a
-    compliance, six, in which it breaks alone; None: never. loose: numbers of such directions that
-    it leaves free though its type does not.
-    normal: (3,) unit vector in the frame of link1, at right angles to the axis: x of the joint's
-    axes, where the compliance depends on it. A fixed or ball joint has an axis with it, for z.
-    None: any.
+    N m]; None: rigid. compliance: springs and dampers by direction, an alternative to erp and cfm;
+    None if erp and cfm are used.
+    toughness: breaking force [N] and breaking torque [N m] of the joint; with a compliance
+    optionally followed by six breaking forces and torques of single directions, each of which
+    breaks alone. None: unbreakable. loose: indices of directions left free although the type
+    constrains them.
+    normal: (3,) unit vector in the frame of link1, at right angles to the axis: x axis of the
+    joint's axes, if the compliance depends on it. A fixed or ball joint with a normal also has an
+    axis, as z axis. None: any direction.
     """
 
     name: str
@@ -394,13 +401,13 @@ class ConstraintDescription:
 @dataclass(frozen=True, eq=False)
 class CrawlerDescription:
     """
-    A link whose surface runs around it: a continuous track, or a belt.
+    Link with a moving surface: a continuous track or a belt.
 
-    name: of the joint through which its speed [m/s] is commanded: the fixed one that carries the
-    link, or a name of its own.
-    axis: (3,) unit vector in the link's frame, about which the surface runs: where the outward
-    normal of a contact is n, along axis × n (Choreonoid's pseudo continuous track). With y for the
-    axis of a vehicle that looks along x, positive speeds drive it forwards.
+    name: of the joint that takes its speed commands [m/s]: the fixed joint carrying the link, or a
+    name of its own.
+    axis: (3,) unit vector in the link's frame. The surface runs about it: at a contact with
+    outward normal n the surface moves along axis × n (Choreonoid's pseudo continuous track). With
+    the axis along y on a vehicle facing x, positive speeds drive the vehicle forwards.
     """
 
     name: str
@@ -414,8 +421,8 @@ class NoiseDescription:
     """
     SDF's noise model of one channel (sdformat 1.11, noise.sdf), in the unit of the channel.
 
-    kind: 'none', 'gaussian' or 'gaussian_quantized'. stddev is per sample; `density` (unit per
-    sqrt(Hz)) is this project's addition and, when positive, replaces stddev by density *
+    kind: 'none', 'gaussian' or 'gaussian_quantized'. stddev is per sample. `density` (unit per
+    sqrt(Hz)) is an addition of this project; if positive, it replaces stddev by density *
     sqrt(sample rate).
     """
 
@@ -433,12 +440,12 @@ class NoiseDescription:
 @dataclass(frozen=True)
 class ScanDescription:
     """
-    The rays of a range sensor or a lidar, in its frame: x ahead, z up.
+    Rays of a range sensor or a lidar, in its frame: x ahead, z up.
 
-    samples: rays in each row, from min_angle to max_angle about z, from x [rad]. vertical_samples:
-    rows, from min_elevation to max_elevation above the x-y plane [rad]. A single one is in the
-    middle. minimum, maximum: of a distance [m]. resolution: what measured distances are multiples
-    of [m]; 0: of nothing. radiation: of RADIATIONS.
+    samples: rays in each row, from min_angle to max_angle about z, measured from x [rad].
+    vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
+    ray or row lies in the middle. minimum, maximum: distance limits [m]. resolution: step of the
+    measured distances [m]; 0: not rounded. radiation: one of RADIATIONS.
     """
 
     samples: int = 1
@@ -461,21 +468,23 @@ class ScanDescription:
 @dataclass(frozen=True, eq=False)
 class SensorDescription:
     """
-    A device on a robot, wherever it was declared.
+    Sensor on a robot, from any of the declaring files.
 
-    name: unique on the robot. link: the link that carries it; a force-torque sensor's is the child
-    link of `joint`.
-    pose: the sensor frame in that link's frame.
+    name: unique on the robot. link: name of the carrying link; for a force-torque sensor, the
+    child link of `joint`.
+    pose: pose of the sensor frame in the link's frame.
     update_rate: Hz, 0 for every step.
-    frame: force-torque only, the axes of the measured wrench: 'sensor' (the default; about the
+    frame: axes of the measured wrench, force-torque sensors only: 'sensor' (default, about the
     sensor's origin), 'child' or 'parent' (SDF; about the joint's origin). measure_direction:
     'child_to_parent' or 'parent_to_child'.
-    noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …;
-    'range'; absent: none. scan: of range sensors and lidars, their rays. collisions: of contact
-    sensors, the names of those of the link that they watch; () for all. magnetic_field: of
-    magnetometers, that of the world [T], world axes; as Gazebo has it by default.
-    reference_altitude: of air pressure sensors, that of the world's origin above the sea [m].
-    frame_id, topic: ROS overrides, '' for the defaults. truth: also publish the noise-free twin.
+    noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …,
+    'range'; no noise if absent. scan: rays of range sensors and lidars. collisions: names of the
+    watched collision shapes of the link, contact sensors only; () for all. magnetic_field: of the
+    world [T], world axes, magnetometers only; the default is Gazebo's.
+    reference_altitude: altitude of the world's origin above the sea [m], air pressure sensors
+    only.
+    frame_id, topic: ROS overrides, '' for the defaults. truth: whether to publish the noise-free
+    values too.
     """
 
     name: str
@@ -501,18 +510,18 @@ class SensorDescription:
 @dataclass(frozen=True, eq=False)
 class RobotDescription:
     """
-    A checked robot description: a tree, in the order of the file.
+    Checked description of a robot: a tree of links, in the order of the file.
 
-    links, joints: by name, in file order; root: the name of the one link that is no joint's child.
-    source: the file's path, or '<string>'. xml: the URDF text as the robot_description topic
-    publishes it (after xacro). report: what was wrong and could be lived with.
-    constraints: joints that close loops of the tree. crawlers: links that are continuous tracks.
+    links, joints: by name, in file order. root: name of the only link without a parent joint.
+    source: path of the file, or '<string>'. xml: URDF text for the robot_description topic (after
+    xacro). report: warnings of the file.
+    constraints: loop joints. crawlers: links acting as continuous tracks.
     drives: of wheels; the drive of tracks follows from the crawlers. controller_files: paths of
-    the files of ros2_control's controllers, by how the description names them.
-    is_welded: whether the file fixes the root link to the world. base_pose: of the root link in
-    the world, where the file gives one. positions: of one-axis joints at the start, by name [rad
-    or m]; those that the file gives. files: that it was read from, by full path. joint_ids: of
-    the joints that Choreonoid's files number, by name.
+    ros2_control's controller files, by the name in the description.
+    is_welded: whether the file fixes the root link to the world. base_pose: pose of the root link
+    in the world, the identity if the file gives none. positions: initial positions of one-axis
+    joints given by the file, by name [rad or m]. files: full paths of all read files. joint_ids:
+    joint numbers of Choreonoid's files, by joint name.
     """
 
     name: str
@@ -535,7 +544,7 @@ class RobotDescription:
 
     @property
     def fixed_base(self) -> bool:
-        """Whether the root link is fixed to the world, if nothing else is said."""
+        """Whether the root link is fixed to the world unless the user says otherwise."""
         return self.is_welded or self.root == 'world'
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Numbers in files: the expected count and range, and findings where they differ."""
+"""Numbers in files: their expected count and range, and findings for other numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sim_bridge.description.report import Findings, Place
 
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 LARGEST = 1e30
-"""Beyond any robot in SI units; squares and products of it are still finite."""
+"""Larger than any number of a robot in SI units; its squares and products are still finite."""
 _INFINITE = {
     word: sign * math.inf
     for name in ('inf', 'infinity')
@@ -21,11 +21,11 @@ _INFINITE = {
 @dataclass(frozen=True)
 class Numbers:
     """
-    An attribute that holds numbers.
+    Numeric attribute.
 
-    count: how many. default: what stands in for a missing or broken attribute. minimum: the least
-    value allowed, itself excluded if `above`. infinite: whether an infinite value is allowed,
-    as no limit.
+    count: how many numbers. default: replacement for a missing or broken attribute. minimum: least
+    allowed value, itself excluded if `above`. infinite: whether an infinite value is allowed, as
+    no limit.
     """
 
     count: int = 1

@@ -10,19 +10,19 @@ import numpy as np
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 
-# beyond the rounding of values printed with four digits
+# larger than the rounding of values printed with four digits
 NORM_TOLERANCE = 1e-3
 
 
 def read_only(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return the values as a float array that cannot be written to."""
+    """Return the values as a read-only float array."""
     array = np.array(values, dtype=float)
     array.flags.writeable = False
     return array
 
 
 def read_quaternion(text: str, place: Place, findings: Findings, attribute: str) -> np.ndarray:
-    """Return the rotation of four numbers x y z w that were checked to be numbers."""
+    """Return the rotation (3, 3) of a quaternion x y z w, whose text was checked before."""
     xyzw = [float(word) for word in text.split()]
     norm = math.hypot(*xyzw)
     if norm == 0.0:

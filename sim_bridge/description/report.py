@@ -1,4 +1,4 @@
-"""What is wrong with a robot description: findings, their report, the error that carries it."""
+"""Defects of a robot description: findings, reports, and the error carrying a report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINES_SHOWN = 8
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name, with the known name that is close."""
+    """Return the message for an unknown name, with the closest known name."""
     close = close_match(name, known)
     hint = f'; did you mean {close!r}?' if close else ''
     return f'no {kind} has this name{hint}'
@@ -26,12 +26,12 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 @dataclass(frozen=True)
 class Place:
     """
-    Where something stands in a description.
+    Place in a description.
 
-    element: the tags from the link, joint or sensor inwards, such as 'joint/axis'. name: of that
-    link, joint or sensor. line: of the element, counted from 1; 0 where there is none. attribute:
-    that is meant; '' for the element itself, or the text in it. file: that the line is in, ''
-    where it is the source of the report. column: counted from 1; 0 where there is none.
+    element: tags from the link, joint or sensor inwards, such as 'joint/axis'. name: of the link,
+    joint or sensor. line: of the element, counted from 1; 0 if unknown. attribute: name of the
+    attribute; '' for the element itself or its text. file: file of the line, '' for the source of
+    the report. column: counted from 1; 0 if unknown.
     """
 
     element: str
@@ -46,7 +46,7 @@ class Place:
         return Place(f'{self.element}/{tag}', self.name, line)
 
     def at(self, attribute: str) -> Place:
-        """Return the place of an attribute of the element, or of a key."""
+        """Return the place of an attribute or key of the element."""
         return replace(self, attribute=attribute)
 
 
@@ -55,9 +55,9 @@ class Finding:
     """
     One defect.
 
-    severity: 'error' (cannot be simulated) or 'warning'. code: the kind of defect, a stable word
-    for programs. element, name, line, file, column: see `Place`. attribute, value: as the user
-    wrote them; attribute is '' where the element itself or the text in it is meant.
+    severity: 'error' (cannot be simulated) or 'warning'. code: kind of defect, a stable word for
+    programs. element, name, line, file, column: see `Place`. attribute, value: as written by the
+    user; attribute is '' for the element itself or its text.
     """
 
     severity: str
@@ -73,7 +73,7 @@ class Finding:
 
     @property
     def subject(self) -> str:
-        """The thing that is wrong, as in `joint 'elbow' <axis xyz="0 0 0">`."""
+        """Defective element as text, as in `joint 'elbow' <axis xyz="0 0 0">`."""
         head, *inner = self.element.split('/')
         value = self.value
         if len(value) > _LONGEST_VALUE:
@@ -89,19 +89,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything found in one description, in the order of the file."""
+    """All findings of one description, in the order of the file."""
 
     source: str = '<string>'
     findings: tuple[Finding, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The defects for which the description cannot be simulated."""
+        """Defects that prevent a simulation."""
         return tuple(finding for finding in self.findings if finding.severity == ERROR)
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """The defects with which the description can be simulated."""
+        """Defects that a simulation tolerates."""
         return tuple(finding for finding in self.findings if finding.severity == WARNING)
 
     @property
@@ -111,9 +111,9 @@ class Report:
 
     def to_text(self) -> str:
         """
-        Return the report for people: a line per defect, in the form editors jump to, then a count.
+        Return the report for people: one line per defect, which editors can jump to, and a count.
 
-        The same defect at many places is one line: the first place, and how many others.
+        Equal defects at several places share one line: the first place and the number of others.
         """
         groups: dict[tuple[str, ...], list[Finding]] = {}
         for finding in self.findings:
@@ -130,7 +130,7 @@ class Report:
         return '\n'.join([*lines, f'{self.source}: {self.summary()}'])
 
     def summary(self) -> str:
-        """Count the findings in words."""
+        """Return the counts of errors and warnings as text."""
         if not self.findings:
             return 'no defects found'
         counts = []
@@ -141,7 +141,7 @@ class Report:
 
     def to_json(self, **more: object) -> str:
         """
-        Return the report as JSON: source, ok, counts of errors and warnings, every finding.
+        Return the report as JSON: source, ok, counts of errors and warnings, all findings.
 
         more: further members, by key.
         """
@@ -173,27 +173,27 @@ class Report:
 
 
 def _members(finding: Finding) -> dict[str, object]:
-    """Return a finding as JSON has it: file and column where there are any."""
+    """Return the JSON members of a finding; file and column only if they are known."""
     members = asdict(finding)
     return {key: value for key, value in members.items() if value or key not in ('file', 'column')}
 
 
 @dataclass
 class Findings:
-    """Collects findings while a description is read, each once."""
+    """Collector of findings while a description is read; repeated findings count once."""
 
     found: dict[Finding, None] = field(default_factory=dict)
 
     def error(
         self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
     ) -> None:
-        """Add a defect for which the description cannot be simulated."""
+        """Add a defect that prevents a simulation."""
         self.add(ERROR, code, place, message, attribute or place.attribute, value)
 
     def warning(
         self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
     ) -> None:
-        """Add a defect with which the description can be simulated."""
+        """Add a defect that a simulation tolerates."""
         self.add(WARNING, code, place, message, attribute or place.attribute, value)
 
     def add(
@@ -205,7 +205,7 @@ class Findings:
         attribute: str = '',
         value: str = '',
     ) -> None:
-        """Add a finding of the given severity; the texts of a file in it are shortened."""
+        """Add a finding of the given severity, with shortened texts."""
         finding = Finding(
             severity,
             code,
@@ -221,7 +221,7 @@ class Findings:
         self.found.setdefault(finding)
 
     def report(self, source: str) -> Report:
-        """Return the findings so far, ordered by file and line; those without a line come last."""
+        """Return the findings so far, ordered by file and line; findings without a line last."""
         ordered = sorted(
             self.found, key=lambda found: (found.file, found.line or 10**9, found.column)
         )
@@ -229,7 +229,7 @@ class Findings:
 
 
 class DescriptionError(SimBridgeError):
-    """A robot description that cannot be simulated; `report` holds every defect."""
+    """Error for a robot description that cannot be simulated; `report` holds every defect."""
 
     headline = 'the robot description cannot be simulated'
     unread = 'the robot description cannot be read'
@@ -243,6 +243,6 @@ class DescriptionError(SimBridgeError):
 
 
 class SceneError(DescriptionError):
-    """A scene that cannot be loaded; `report` holds every defect."""
+    """Error for a scene that cannot be loaded; `report` holds every defect."""
 
     headline = unread = 'the scene cannot be loaded'

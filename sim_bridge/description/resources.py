@@ -1,7 +1,7 @@
 """
-Where files are: meshes and packages named by a description, and the robots and scenes that ship.
+Locations of files: meshes and packages named by a description, shipped robots and scenes.
 
-`foreign.packages` says where packages are looked for.
+`foreign.packages` lists the folders searched for packages.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from sim_bridge.foundation.errors import (
 
 PACKAGE = 'sim_bridge'
 OPENPLX_SUFFIX = '.openplx'
-# Choreonoid's, and OpenHRP's, which it reads too
+# Choreonoid's suffix, and OpenHRP's, which Choreonoid reads too
 BODY_SUFFIXES = ('.body', '.wrl')
 ROBOT_SUFFIXES = ('.urdf', '.xacro', *BODY_SUFFIXES, OPENPLX_SUFFIX)
 
-# what names a robot; filled with the names of those that ship
+# accepted names of a robot; filled with the names of the shipped robots
 _ROBOT = 'the name of a shipped robot ({}), the path of a file that exists, or a package:// URI'
 
 PROJECT_SUFFIX = '.cnoid'
 SCENE_SUFFIXES = ('.yaml', '.yml', PROJECT_SUFFIX)
 PARAMETERS_SUFFIX = '.params.yaml'
-# of the names of scenes that ship
+# prefix of the names of shipped scenes
 GALLERY = 'gallery/'
 _NO_SCENE = (
     "a robot. If this is a scene, name it as the world: by --world, or by 'world' among launch "
@@ -52,18 +52,18 @@ _PACKAGE_SCHEMES = ('package://', 'model://')
 
 
 def has_ros_package(name: str) -> bool:
-    """Return whether a ROS 2 package is in the ament index, as its executables must be."""
+    """Return whether a ROS 2 package is in the ament index; its executables need that."""
     index = Path('ament_index', 'resource_index', 'packages', name)
     return any((share.parent / index).is_file() for share in ament_share(name))
 
 
 def share_directory() -> Path:
     """
-    Return the folder that holds this package's launch, config, gallery and urdf folders.
+    Return the folder holding this package's launch, config, gallery and urdf folders.
 
-    It is in the ament index after a build with colcon, beside the package in a source checkout,
-    and under `<prefix>/share` after an installation by pip. Raises UnknownNameError if it is in
-    none of them.
+    The folder is in the ament index after a build with colcon, beside the package in a source
+    checkout, and under `<prefix>/share` after an installation by pip. Raises UnknownNameError if
+    it is in none of them.
     """
     checkout = Path(__file__).resolve().parents[2]
     installed = Path(sys.prefix) / 'share' / PACKAGE
@@ -83,10 +83,10 @@ def find_robot(
     name_or_path: str | Path, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> Path:
     """
-    Return the file of a robot: any by its path or URI, or a shipped one by its name.
+    Return the file of a robot: any file by its path or URI, or a shipped one by its name.
 
-    base, package_paths: as of `resolve_uri`. Raises UnknownNameError, with the shipped names, for
-    a name that is neither; InvalidValueError for a path or URI of no file, or of a scene.
+    base, package_paths: see `resolve_uri`. Raises UnknownNameError, listing the shipped names, for
+    an unknown name; InvalidValueError for a path or URI without a file, or of a scene.
     """
     given, package_paths = str(name_or_path), tuple(package_paths)
     text = os.path.expanduser(given)
@@ -109,7 +109,7 @@ def find_robot(
 
 
 def robot_meant(path: Path, shipped: Iterable[str]) -> str:
-    """Return a hint at a robot whose file or name is like a path of no file; '' without one."""
+    """Return a hint at the robot file or name closest to a missing path; '' if none is close."""
     beside: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         beside = [each.name for each in path.parent.iterdir() if each.suffix in ROBOT_SUFFIXES]
@@ -121,7 +121,7 @@ def robot_meant(path: Path, shipped: Iterable[str]) -> str:
 
 
 def shipped_robots() -> dict[str, Path]:
-    """Return the files of the robots that this package ships, by name."""
+    """Return the files of the shipped robots, by name."""
     folder = share_directory() / 'urdf'
     return {
         file.name.split('.')[0]: file
@@ -132,9 +132,9 @@ def shipped_robots() -> dict[str, Path]:
 
 def find_scene(name_or_path: str | Path) -> Path:
     """
-    Return the file of a scene: one that ships for gallery/NAME, else the given path.
+    Return the file of a scene: the shipped scene for gallery/NAME, else the given path.
 
-    Raises UnknownNameError, with the names of those that ship.
+    Raises UnknownNameError, listing the shipped names.
     """
     given = str(name_or_path)
     if not names_gallery_scene(given):
@@ -146,12 +146,12 @@ def find_scene(name_or_path: str | Path) -> Path:
 
 
 def names_gallery_scene(text: str) -> bool:
-    """Return whether a text is the name of a scene of the gallery, or should be one."""
+    """Return whether a text has the form of a gallery scene's name."""
     return text.startswith(GALLERY) and not text.endswith(SCENE_SUFFIXES)
 
 
 def gallery_scenes() -> dict[str, Path]:
-    """Return the files of the scenes that this package ships, by name: gallery/NAME."""
+    """Return the files of the shipped scenes, by name: gallery/NAME."""
     return {
         f'{GALLERY}{file.stem}': file
         for file in sorted((share_directory() / GALLERY).glob('*.yaml'))
@@ -165,8 +165,8 @@ def resolve_uri(
     """
     Return the file of a `package://`, `model://` or `file://` URI or a path; None if missing.
 
-    base: the folder of the description, from which relative paths count; the working directory if
-    None. package_paths: folders that hold packages, or are packages themselves; they come first.
+    base: folder of the description; relative paths start there, or in the working directory if it
+    is None. package_paths: package folders, or folders holding packages; searched first.
     """
     return next(
         (
@@ -181,7 +181,7 @@ def resolve_uri(
 def explain_unresolved(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> str:
-    """Return the reason why `resolve_uri` returns None."""
+    """Return the reason why `resolve_uri` finds no file."""
     split = _split_package(uri)
     if split is None:
         scheme = uri.split('://')[0] if '://' in uri else ''
@@ -203,14 +203,14 @@ def explain_unresolved(
 def searched_paths(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> list[Path]:
-    """List where `resolve_uri` looks, in this order."""
+    """List the paths searched by `resolve_uri`, in this order."""
     return list(
         dict.fromkeys(candidate.path for candidate in _candidates(uri, base, package_paths))
     )
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """Return whether a path is a file or folder; False for a path that no file system accepts."""
+    """Return whether a path is a file or folder; False for a path refused by the file system."""
     try:
         return kind(path)
     except (OSError, ValueError):
@@ -218,7 +218,7 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
 
 
 class _Candidate(NamedTuple):
-    """A path that a URI may mean. folder, package: of the package it is in, if it names one."""
+    """Candidate path of a URI. folder, package: folder and name of its package, if it has one."""
 
     path: Path
     folder: Path | None = None
@@ -226,7 +226,7 @@ class _Candidate(NamedTuple):
 
     @property
     def is_linked_out(self) -> bool:
-        """Whether the path, which exists, leads out of its package."""
+        """Whether the existing path is a link leading out of its package."""
         return self.folder is not None and is_linked_out(self.path, self.folder, self.package)
 
 
@@ -248,7 +248,7 @@ def _candidates(
 def _split_package(uri: str) -> tuple[str, str] | None:
     for scheme in _PACKAGE_SCHEMES:
         if uri.startswith(scheme):
-            # some descriptions have a slash too many, which most readers accept
+            # some descriptions have a superfluous slash, accepted by most readers
             package, _, rest = uri.removeprefix(scheme).lstrip('/').partition('/')
             return package, rest
     return None

@@ -1,4 +1,4 @@
-"""SRDF files: the pairs of links that never touch each other."""
+"""SRDF files: pairs of links without collision."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sim_bridge.description.xml.document import parse_document, read_source
 
 def read_srdf(source: str | Path, links: Iterable[str]) -> frozenset[frozenset[str]]:
     """
-    Return the pairs of links that the `disable_collisions` elements of an SRDF name.
+    Return the link pairs in the `disable_collisions` elements of an SRDF.
 
-    source: the path of the file, or XML text. `default_self_collision_enabled` is ignored: it
-    is MoveIt's own. Raises DescriptionError, with every defect, for a file that cannot be read
-    or names links that the robot does not have.
+    source: path of the file, or XML text. `default_self_collision_enabled` is ignored: it belongs
+    to MoveIt alone. Raises DescriptionError, with every defect, for an unreadable file or for
+    links missing in the robot.
     """
     findings, pairs, known = Findings(), set(), set(links)
     name, data = read_source(source, findings)

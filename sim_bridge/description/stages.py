@@ -1,8 +1,8 @@
 """
-The stages of joints: bodies without mass between the links, each with one axis.
+Joint stages: massless bodies between two links, each moving along or about one axis.
 
-All axes of a joint go through the origin of the joint frame, at position 0. Each moves with the
-stages before it, but for those of a ball joint, which stay with the parent link.
+All axes of a joint go through the origin of the joint frame at position 0. Each axis moves with
+the stages before it. The axes of a ball joint are an exception: they stay with the parent link.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sim_bridge.description.model import JointDescription, JointDynamics, JointL
 from sim_bridge.engine.data import model as engine
 from sim_bridge.foundation.errors import InvalidValueError
 
-_PARALLEL = 1e-6  # sine of the angle between two axes below which they count as one
-_UNIT = 1e-6  # by which the squared length of an axis may differ from 1
+_PARALLEL = 1e-6  # sine of the angle between two axes below which they count as parallel
+_UNIT = 1e-6  # tolerance of the squared length of a unit axis
 
 
 class JointStage(NamedTuple):
@@ -26,7 +26,7 @@ class JointStage(NamedTuple):
     One velocity coordinate of a joint.
 
     kind: engine.REVOLUTE, PRISMATIC, BALL_STAGE or BALL. axis: (3,) unit vector in the joint frame
-    at position 0. coordinate: which of the joint's coordinates is its.
+    at position 0. coordinate: index among the joint's coordinates.
     """
 
     kind: int
@@ -40,8 +40,8 @@ def stages_of(joint: JointDescription) -> tuple[JointStage, ...]:
     """
     Return the stages of a joint, from the parent link to the child; none for FIXED and FLOATING.
 
-    Raises InvalidValueError for an axis that is no unit vector, an axis2 along `axis`, and limits,
-    friction or a spring on a ball joint.
+    Raises InvalidValueError for an axis other than a unit vector, for an axis2 parallel to `axis`,
+    and for limits, friction or a spring on a ball joint.
     """
     kind = joint.type
     if kind in (JointType.FIXED, JointType.FLOATING):
@@ -79,7 +79,7 @@ def stages_of(joint: JointDescription) -> tuple[JointStage, ...]:
 
 
 def coordinate_counts(joint: JointDescription) -> tuple[int, int]:
-    """Return how many position and velocity coordinates a joint has."""
+    """Return the numbers of position and velocity coordinates of a joint."""
     if joint.type is JointType.FLOATING:
         return 7, 6
     if joint.type is JointType.BALL:
@@ -89,10 +89,10 @@ def coordinate_counts(joint: JointDescription) -> tuple[int, int]:
 
 
 def axis_frame(axis: np.ndarray) -> np.ndarray:
-    """Return a rotation (3, 3) that takes z to the unit vector `axis`."""
+    """Return the rotation (3, 3) turning z into the unit vector `axis`."""
     x, y, z = axis
     if z < 0.0:
-        # half a turn first: the formula below loses all precision towards z = -1
+        # half a turn first: the formula below loses all precision near z = -1
         return axis_frame(-axis) @ np.diag([1.0, -1.0, -1.0])
     v = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
     rotation: np.ndarray = np.eye(3) + v + v @ v / (1.0 + z)
@@ -116,7 +116,7 @@ def _ball_stages(joint: JointDescription) -> tuple[JointStage, ...]:
 
 
 def _second_axis(joint: JointDescription) -> np.ndarray:
-    """Return the axis that is fixed on the child link."""
+    """Return the axis fixed on the child link."""
     expected = f'a unit vector (3,) that is not along axis, for a {joint.type.value} joint'
     axis2 = _unit('axis2', joint.axis2, joint, expected)
     if np.linalg.norm(np.cross(joint.axis, axis2)) < _PARALLEL:
@@ -127,7 +127,7 @@ def _second_axis(joint: JointDescription) -> np.ndarray:
 def _unit(
     what: str, value: np.ndarray | None, joint: JointDescription, expected: str
 ) -> np.ndarray:
-    # false for nan, too
+    # the comparison is false for nan, too
     if value is None or np.shape(value) != (3,) or not abs(value @ value - 1.0) < _UNIT:
         raise InvalidValueError(what, value, expected, _place(joint))
     return value

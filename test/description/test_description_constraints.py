@@ -428,7 +428,7 @@ def test_yaml_errors_are_of_the_file(tmp_path, text, code, line):
 @pytest.mark.parametrize('source', [[HINGE], 5])
 def test_what_is_neither_file_nor_mapping(source):
     """Say what was given, and what would do."""
-    with pytest.raises(DescriptionError, match=r'file, or a mapping.*, not [\[5]'):
+    with pytest.raises(DescriptionError, match=r'file name or a mapping.*, not [\[5]'):
         load_description(robot(), extra_joints=source)
 
 

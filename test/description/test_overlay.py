@@ -48,9 +48,9 @@ def test_values_go_where_they_belong():
 @pytest.mark.parametrize(
     ('path', 'told'),
     [
-        (('a', 'b', 7), 'an item that is there, below 2'),
-        (('a', 0), 'what is no list'),
-        (('a', 'b', 'c'), 'of what is no mapping'),
+        (('a', 'b', 7), 'the number of an existing item, below 2'),
+        (('a', 0), 'is not a list'),
+        (('a', 'b', 'c'), 'is not a mapping'),
     ],
 )
 def test_paths_that_lead_nowhere_are_told(path, told):

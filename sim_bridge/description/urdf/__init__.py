@@ -1,5 +1,5 @@
 """
-URDF and xacro files, with what stands in them in SDF's words and in `<sim_bridge>`.
+URDF and xacro files, including their SDF elements and `<sim_bridge>` elements.
 
 Imports the rooms `sdf`, `yaml`, `mechanism` and `xml`, and urdf-parser-py.
 """

@@ -1,8 +1,8 @@
 """
-Other numbers in a URDF: attributes are replaced where they are, the rest stays byte for byte.
+Replacement of numbers in a URDF: attributes change in place, all other bytes stay.
 
-Comments, order, indentation and everything that this package does not read are kept, as a writer
-of whole files would not.
+Comments, order, indentation and content unknown to this package are kept; a writer of whole files
+would lose them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOMENTS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 @dataclass(frozen=True)
 class JointValues:
-    """What `dynamics` of a joint is to have; None: what it has. SI units."""
+    """New values of a joint's `dynamics`; None: unchanged. SI units."""
 
     friction: float | None = None
     damping: float | None = None
@@ -34,10 +34,10 @@ class JointValues:
 @dataclass(frozen=True, eq=False)
 class InertialValues:
     """
-    What `inertial` of a link is to have.
+    New values of a link's `inertial`.
 
-    mass [kg]. center: (3,) [m], link frame. inertia: (3, 3) about it [kg m²], link axes. rotation:
-    (3, 3) the axes in which the file has the inertia, in the link's.
+    mass [kg]. center: (3,) [m], link frame. inertia: (3, 3) about the center [kg m²], link axes.
+    rotation: (3, 3) orientation of the file's inertia axes in the link frame.
     """
 
     mass: float
@@ -50,10 +50,10 @@ def amended(
     text: str, joints: Mapping[str, JointValues], links: Mapping[str, InertialValues]
 ) -> str:
     """
-    Return a URDF in which joints and links have other numbers.
+    Return a URDF with other numbers for joints and links.
 
-    Numbers that stay as they are stay as they are written. Raises UnknownNameError for a joint
-    that is not there, and for a link without `inertial`.
+    Unchanged numbers keep their text. Raises UnknownNameError for a missing joint, and for a link
+    without `inertial`.
     """
     editor = _Editor(text.encode(), joints, links)
     for kind, given in (('joint', joints), ('link', links)):
@@ -66,7 +66,7 @@ def amended(
 
 
 class _Editor:
-    """Finds what to replace while a document is parsed."""
+    """Collector of the edits while a document is parsed."""
 
     def __init__(
         self, data: bytes, joints: Mapping[str, JointValues], links: Mapping[str, InertialValues]
@@ -76,9 +76,9 @@ class _Editor:
         self._edits: list[tuple[int, int, bytes]] = []
         self._path: list[str] = []
         self._name = ''
-        self._found: set[str] = set()  # children of what is read
+        self._found: set[str] = set()  # tags of the children met in the current joint or link
         self._first_child = 0
-        # what the text is encoded in here, whatever it was in the file
+        # the text is encoded as UTF-8 here, independent of the file
         self._parser = expat.ParserCreate('utf-8')
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -146,7 +146,7 @@ class _Editor:
                 self._insert(at, f'<origin xyz="{" ".join(map(_number, center))}"/>')
 
     def _set(self, at: int, attributes: Mapping[str, str], numbers: Mapping[str, float]) -> None:
-        """Replace numbers of the tag that begins at a place, those that differ."""
+        """Replace the changed numbers of the tag that begins at byte `at`."""
         self._write(
             at,
             {
@@ -157,7 +157,7 @@ class _Editor:
         )
 
     def _write(self, at: int, texts: Mapping[str, str]) -> None:
-        """Replace attributes of the tag that begins at a place, or add them."""
+        """Replace or add attributes of the tag that begins at byte `at`."""
         if not texts:
             return
         end = self._end_of_tag(at)
@@ -174,7 +174,7 @@ class _Editor:
         self._edits.append((at, end, tag))
 
     def _insert(self, at: int, text: str) -> None:
-        """Insert a tag before the end tag at a place, indented like the first child."""
+        """Insert a tag before the end tag at byte `at`, indented like the first child."""
         data = self._data
         line = data.rfind(b'\n', 0, at) + 1
         base = data[line:at]
@@ -189,7 +189,7 @@ class _Editor:
         self._edits.append((line, line, indent + text.encode() + new_line))
 
     def _end_of_tag(self, at: int) -> int:
-        """Return where the tag that begins at a place ends; brackets in texts do not end it."""
+        """Return the end of the tag that begins at byte `at`; skip brackets in quoted texts."""
         quote = b''
         for k in range(at, len(self._data)):
             each = self._data[k : k + 1]

@@ -1,8 +1,8 @@
 """
-Links that are continuous tracks, from `<sim_bridge>` and from Gazebo's track controllers.
+Links acting as continuous tracks, from `<sim_bridge>` and from Gazebo's track controllers.
 
-The link of a crawler keeps the joint that carries it, mostly a fixed one; what moves is its
-surface. Gazebo's TrackController names the link and the direction in which the vehicle drives.
+The link of a crawler keeps its carrying joint, mostly a fixed one; only its surface moves.
+Gazebo's TrackController names the link and the vehicle's drive direction.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from sim_bridge.description.xml.schema import clean
 from sim_bridge.description.xml.values import element_text
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
-# in the file names of the plugin under Gazebo and, before it, Ignition
+# part of the plugin's file name under Gazebo and its predecessor Ignition
 _PLUGIN = 'track-controller-system'
 
 
 @dataclass(frozen=True)
 class _Declared:
-    """A crawler as declared; its link need not exist. joint: '' if not given."""
+    """Crawler as declared; its link may be missing. joint: '' if not given."""
 
     link: str
     axis: np.ndarray | None
@@ -49,9 +49,9 @@ def read_crawlers(
     findings: Findings,
 ) -> tuple[CrawlerDescription, ...]:
     """
-    Return the crawlers of a robot, each on an existing link and with a name of its own.
+    Return the crawlers of a robot, each on an existing link and with a unique name.
 
-    Where `<sim_bridge>` and Gazebo name the same link, `<sim_bridge>` counts.
+    If `<sim_bridge>` and Gazebo name the same link, `<sim_bridge>` counts.
     """
     carrier = {joint.child: joint for joint in joints.values()}
     own = list(_extension_crawlers(root, findings))
@@ -63,7 +63,7 @@ def read_crawlers(
             message = unknown('link', one.link, links)
             findings.error('unknown-link', one.spot, message, value=one.link)
         elif any(one.link == other.link for other in kept.values()):
-            findings.error('duplicate-name', one.spot, 'is a crawler already', value=one.link)
+            findings.error('duplicate-name', one.spot, 'is already a crawler', value=one.link)
         elif one.link and one.axis is not None:
             name = _name(one, carrier.get(one.link), joints, findings)
             if name in kept:
@@ -88,7 +88,7 @@ def _extension_crawlers(root: Element, findings: Findings) -> Iterator[_Declared
 
 
 def _gazebo_crawlers(root: Element, findings: Findings) -> Iterator[_Declared]:
-    """Yield the tracks of Gazebo's plugins; they drive along x of `track_orientation`."""
+    """Yield the tracks of Gazebo's plugins; their drive direction is x of `track_orientation`."""
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             if _PLUGIN not in node.get('filename', ''):
@@ -116,17 +116,17 @@ def _name(
     findings: Findings,
 ) -> str:
     """
-    Return the name by which a crawler is commanded; '', with an error noted, if it is taken.
+    Return the name for commands of a crawler; '', with an error noted, if it is taken.
 
-    If not given, it is that of the fixed joint that carries the link, or else of the link.
+    The default is the name of the fixed joint carrying the link, else the name of the link.
     """
     fixed = carrier if carrier is not None and carrier.type is JointType.FIXED else None
     name = one.joint or (one.link if fixed is None else fixed.name)
     if name not in joints or joints[name] is fixed:
         return name
     if joints[name] is carrier:
-        message = 'this joint moves by itself; choose a name of its own'
+        message = 'this joint moves by itself; choose another name'
     else:
-        message = f'this joint carries link {joints[name].child!r}; choose a name of its own'
+        message = f'this joint carries link {joints[name].child!r}; choose another name'
     findings.error('crawler-joint', one.spot, message, 'joint', name)
     return ''

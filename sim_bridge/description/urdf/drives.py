@@ -1,8 +1,8 @@
 """
-The drives of a robot, from the places where a URDF declares them.
+Drives of a robot, from all places in a URDF that declare them.
 
-Gazebo's plugins of drives come first (`sdf.drives`). The plugin of ros2_control names a file of
-controllers (`yaml.controllers`); where one drives the same joints, the plugin of the drive counts.
+Gazebo's drive plugins come first (`sdf.drives`). The plugin of ros2_control names a controller
+file (`yaml.controllers`); if a controller drives the same joints, the drive plugin counts.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def with_drives(
     findings: Findings,
 ) -> RobotDescription:
     """
-    Return a description with its drives; name plugins and controllers without effect.
+    Return a description with its drives; report plugins and controllers without effect.
 
-    base: the folder that relative paths count from. package_paths: as of `load_description`.
+    base: folder of relative paths. package_paths: see `load_description`.
     """
     check_plugins(root, findings)
     drives = list(read_gazebo_drives(root, description, findings))
     files = {}
     for name, path, place in _controller_files(root, base, list(package_paths), findings):
-        # imported here, since YAML is seldom needed
+        # imported here, since YAML files are seldom needed
         from sim_bridge.description.yaml.controllers import read_controllers
 
         drives += read_controllers(path, place, description, findings)
@@ -56,7 +56,7 @@ def with_drives(
 def _controller_files(
     root: Element, base: Path | None, package_paths: list[str | Path], findings: Findings
 ) -> Iterator[tuple[str, Path, Place]]:
-    """Yield the files of controllers: as written, where they are, and what names them."""
+    """Yield the controller files: name as written, path, and place of the naming element."""
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             if not any(word in node.get('filename', '') for word in CONTROL_PLUGINS):

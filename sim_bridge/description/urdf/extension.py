@@ -1,5 +1,5 @@
 """
-`<sim_bridge>` under `<robot>`: elements that URDF lacks; other tools ignore them.
+`<sim_bridge>` under `<robot>`: elements missing in URDF; other tools ignore them.
 
     <sim_bridge>
       <joint name="loop" type="hinge">              <!-- the types of ConstraintType -->
@@ -10,8 +10,8 @@
         <distance value="0.3"/>                     <!-- m: distance -->
         <limit lower="-1" upper="1" effort="10" velocity="2"/>
         <dynamics damping="0.1" friction="0" stiffness="0" reference="0"/>
-        <compliance erp="0.2" cfm="1e-6"/>          <!-- without it the joint is rigid -->
-        <toughness force="100" torque="5"/>          <!-- at which it breaks; without it never -->
+        <compliance erp="0.2" cfm="1e-6"/>          <!-- rigid if absent -->
+        <toughness force="100" torque="5"/>         <!-- breaking limits; unbreakable if absent -->
         <compliance stiffness="1e5 1e5 1e6 inf inf inf" damping="10 10 20 0 0 0"/>   <!-- or so -->
       </joint>
       <crawler link="left_track" axis="0 1 0" joint="left_track_joint"/>
@@ -95,9 +95,9 @@ _JOINT = Schema(
     },
 )
 CRAWLER = Schema({'link': Text(), 'axis': Numbers(3, '0 1 0'), 'joint': Text(required=False)})
-# the contents of these elements are checked where they are read
+# read_joints and read_crawlers check the contents of these elements
 _WHOLE = Schema(silent=frozenset({'joint', 'crawler'}))
-# by tag: the attribute that findings about it name
+# by tag: the attribute named in its findings
 _SPOTS = {
     'link1': 'name',
     'link2': 'name',
@@ -140,7 +140,7 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
         for tag, element in parts.items()
     }
     for k, tag in enumerate(('link1', 'link2')):
-        # a missing one was reported and replaced by an element of defaults
+        # a missing link was reported, and its element holds only defaults
         if node.find(tag) is not None:
             at = one.spots[tag]
             one.positions[k], one.rotations[k] = _frame(parts[tag], at, findings)
@@ -174,7 +174,7 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
 def _frame(
     node: Element, place: Place, findings: Findings
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return position and rotation of a frame on a link, None for what is not given."""
+    """Return position and rotation of a frame on a link, each None if not given."""
     position = read_only(node.floats('xyz')) if 'xyz' in node.attrib else None
     quaternion = node.get('quat_xyzw')
     if 'quat_xyzw' not in node.attrib:

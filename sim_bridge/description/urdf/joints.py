@@ -1,4 +1,4 @@
-"""From a checked `joint` element to a `JointDescription`, by the rules of the joint's type."""
+"""Conversion of a checked `joint` element to a `JointDescription`, by joint type."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build_joint(element: Element, findings: Findings) -> JointDescription:
     """
     Return the joint of a checked element.
 
-    The element tells which values were given, and where; urdf-parser-py's object does not.
+    The element shows the given attributes and their lines; urdf-parser-py's object does not.
     """
     parsed = parse_joint(element)
     place = Place('joint', parsed.name, element.line)
@@ -135,7 +135,7 @@ def _stops(
 
 
 def _cap(value: float, name: str, element: Element, place: Place, findings: Findings) -> float:
-    """Return the effort or velocity limit; in files 0 means that it is unknown."""
+    """Return the effort or velocity limit; in files 0 means unknown."""
     if name not in element.attrib:
         findings.warning('missing-limit', place, 'missing; no limit', name)
         return math.inf

@@ -1,4 +1,4 @@
-"""From a checked `link` element to a `LinkDescription`."""
+"""Conversion of a checked `link` element to a `LinkDescription`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def build_link(element: Element, looks: Mapping[str, Look], findings: Findings) -> LinkDescription:
-    """Return the link of a checked element. looks: of the robot's materials, by name."""
+    """Return the link of a checked element. looks: appearances of the materials, by name."""
     parsed = parse_link(element)
     place = Place('link', parsed.name, element.line)
     return LinkDescription(
@@ -68,7 +68,7 @@ def _geometry(
     findings: Findings,
 ) -> GeometryDescription:
     shape = parsed.geometry
-    # the schema lets through exactly one <geometry> with exactly one child
+    # the schema ensures exactly one <geometry> with exactly one child
     written = next(child for outer in element.findall('geometry') for child in outer)
     kind = written.tag
     if kind == 'box':

@@ -1,9 +1,9 @@
 """
-From a URDF to a `RobotDescription`: read, check everything, build.
+Conversion of a URDF to a `RobotDescription`: read, check everything, build.
 
-Every link and joint is checked against the schema first, and urdf-parser-py reads the checked
-elements. So what it prints and refuses never reaches the user, and a description is judged only by
-what a simulation needs.
+Every link and joint is first checked against the schema; urdf-parser-py reads only the checked
+elements. So the user never sees its output and its errors, and only the needs of a simulation
+decide about a description.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def examine_urdf(
     package_paths: Iterable[str | Path],
     extra_sensors: Iterable[SensorDescription],
 ) -> tuple[RobotDescription | None, Report]:
-    """Return what a URDF or xacro file, or XML text, describes; as `examine_description`."""
+    """Return the description in a URDF, xacro file or XML text; see `examine_description`."""
     findings = Findings()
     name, data = read_source(source, findings)
     label = name
     document = None if data is None else parse_document(data, findings)
     if document is not None and xacro_file.is_xacro(name, document):
         document = xacro_file.expand(name, document, xacro_args or {}, package_paths, findings)
-        # the lines from here on are those of the expanded text
+        # the following line numbers belong to the expanded text
         label = f'{name} (expanded)'
     if document is None:
         return None, findings.report(label)
@@ -134,9 +134,9 @@ def _check_robot(root: Element, place: Place, findings: Findings) -> None:
 @dataclass
 class _Parts:
     """
-    The links and joints of a file by name, each checked.
+    Checked links and joints of a file, by name.
 
-    complete: whether every joint of the file is among them.
+    complete: whether they include every joint of the file.
     """
 
     links: dict[str, Element]
@@ -163,7 +163,7 @@ def _is_new(node: Element, known: Mapping[str, Element], findings: Findings) -> 
     name = node.get('name', '')
     if name and name in known:
         place = Place(node.tag, name, node.line)
-        message = f'a {node.tag} of this name stands in line {known[name].line}'
+        message = f'line {known[name].line} has a {node.tag} with this name'
         findings.error('duplicate-name', place, message, 'name', name)
     return bool(name.strip()) and name not in known
 
@@ -171,7 +171,7 @@ def _is_new(node: Element, known: Mapping[str, Element], findings: Findings) -> 
 def _read_link(node: Element, findings: Findings) -> Element:
     place = Place('link', node.get('name', ''), node.line)
     link = clean(node, LINK, place, findings)
-    # a missing visual does not matter to a simulation; a missing collision would change it
+    # a simulation does not need a faulty visual; without a collision it would differ
     for tag, severity in (('visual', WARNING), ('collision', ERROR)):
         for shape in node.findall(tag):
             kept = clean_or_drop(shape, SHAPE, place.child(tag, shape.line), findings, severity)

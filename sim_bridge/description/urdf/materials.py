@@ -1,4 +1,4 @@
-"""Colours and pictures of URDF materials."""
+"""Colours and images of URDF materials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Look(NamedTuple):
-    """color: red, green, blue, opacity, 0 to 1. texture: a picture as the file names it."""
+    """Appearance. color: red, green, blue, opacity, 0 to 1. texture: file name as written."""
 
     color: tuple[float, float, float, float] | None = None
     texture: str = ''
@@ -22,9 +22,10 @@ class Look(NamedTuple):
 
 def read_looks(root: Element, findings: Findings) -> dict[str, Look]:
     """
-    Return the look of each named material of a robot; those in visuals count for all, too.
+    Return the appearance of each named material of a robot, including materials inside visuals.
 
-    Of several of a name, the first that says anything counts. A wrong one is a warning.
+    Among materials with one name, the first with a color or texture counts. A wrong material is a
+    warning.
     """
     inner = [
         shape
@@ -38,7 +39,7 @@ def read_looks(root: Element, findings: Findings) -> dict[str, Look]:
             place = Place('material', material.get('name'), material.line)
             kept = clean_or_drop(material, MATERIAL, place, findings, WARNING)
             if kept is None:
-                # not read again
+                # prevents a second reading
                 material.children = []
             elif material.get('name') and _own(material) != Look():
                 looks.setdefault(material.get('name'), _own(material))
@@ -46,7 +47,7 @@ def read_looks(root: Element, findings: Findings) -> dict[str, Look]:
 
 
 def look_of(shape: Element, looks: Mapping[str, Look]) -> Look:
-    """Return the look of a visual: what its material says itself, else the one of its name."""
+    """Return the appearance of a visual: its own, or the one of the material's name."""
     material = shape.find('material')
     if material is None:
         return Look()
@@ -55,7 +56,7 @@ def look_of(shape: Element, looks: Mapping[str, Look]) -> Look:
 
 
 def _own(material: Element) -> Look:
-    """Return what a checked material says itself."""
+    """Return the appearance given inside a checked material."""
     color, texture = material.find('color'), material.find('texture')
     rgba = color.floats('rgba') if color is not None and color.get('rgba') else []
     return Look(

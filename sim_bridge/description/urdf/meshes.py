@@ -1,4 +1,4 @@
-"""Where the mesh files are that a description names."""
+"""Locations of the mesh files named by a description."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def with_mesh_files(
     findings: Findings,
 ) -> RobotDescription:
     """
-    Return the description with the path of every mesh, or where it was looked for.
+    Return the description with the path of every mesh, or with the searched paths.
 
-    base: the folder of the description. Missing files are warnings; whether they matter is
-    decided where the mesh is needed.
+    base: folder of the description. Missing files are warnings here; the user of a mesh decides
+    whether they are errors.
     """
     package_paths = tuple(package_paths)
     located: dict[str, tuple[str, tuple[str, ...]]] = {}

@@ -1,4 +1,4 @@
-"""From URDF's `origin` element to a `Pose`."""
+"""Conversion of URDF's `origin` element to a `Pose`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def read_origin(
     """
     Return the pose of an `origin` element.
 
-    parsed: urdf-parser-py's object, None for the identity. origin: the checked element, for URDF
-    1.2's `quat_xyzw`, which urdf-parser-py does not know. place: of the element around it.
+    parsed: urdf-parser-py's object, None for the identity. origin: checked element, needed for
+    URDF 1.2's `quat_xyzw`, unknown to urdf-parser-py. place: of the enclosing element.
     """
     if parsed is None or origin is None:
         return Pose(read_only(np.zeros(3)), read_only(np.eye(3)))

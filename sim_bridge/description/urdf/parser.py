@@ -1,8 +1,8 @@
 """
-Links and joints read by urdf-parser-py, from elements that were checked before.
+Links and joints read by urdf-parser-py from checked elements.
 
-urdf-parser-py reads URDF 1.0. What URDF got later, and its dialects, stay with the elements:
-`quat_xyzw`, `armature`, and which of its round shapes is a capsule.
+urdf-parser-py reads URDF 1.0. Later and dialect additions stay with the elements: `quat_xyzw`,
+`armature`, and the distinction of capsules from cylinders.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
 
 _LATER = ('quat_xyzw', 'armature')
-# read by `materials`, which takes them as they come
+# read unchanged by `materials`
 _ELSEWHERE = ('material',)
-# attributes that urdf-parser-py requires
+# attributes required by urdf-parser-py
 _DEFAULTS = {'limit': {'effort': 'inf', 'velocity': 'inf'}}
 
 
 def parse_link(element: Element) -> urdf.Link:
     """Return a checked `link` element as urdf-parser-py's object."""
-    # imported here, since worlds without URDFs do without it and the YAML that it brings along
+    # imported here, since worlds without URDF do not need it and the YAML library it imports
     from urdf_parser_py.urdf import Link
     from urdf_parser_py.xml_reflection.core import Path
 
@@ -40,7 +40,7 @@ def parse_joint(element: Element) -> urdf.Joint:
 
 
 class _Node:
-    """A view of an element with the interface that urdf-parser-py needs, in terms of URDF 1.0."""
+    """View of an element with the interface needed by urdf-parser-py, reduced to URDF 1.0."""
 
     def __init__(self, element: Element) -> None:
         self.tag = 'cylinder' if element.tag == 'capsule' else element.tag

@@ -1,10 +1,10 @@
 """
-Sensors of `<ros2_control>`: the hardware's view, by state interfaces.
+Sensors of `<ros2_control>`: the hardware view, given by state interfaces.
 
-The kind follows from the interface names that gz_ros2_control and the sensor broadcasters use.
-Where the sensor sits is not part of this format: in Gazebo the sensor of the same name says it,
-else the parameters `joint`, `link` or `frame_id`, else the sensor's own name if a joint or link is
-called so.
+The kind follows from the interface names of gz_ros2_control and the sensor broadcasters. The
+format has no element for the carrying link or joint. A Gazebo sensor of the same name gives it;
+else the parameters `joint`, `link` or `frame_id`; else the sensor's own name, if a joint or link
+has this name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RATE = Numbers(minimum=0.0)
 def read_ros2_control_sensors(
     root: Element, description: RobotDescription, declared: set[str], findings: Findings
 ) -> Iterator[SensorDescription]:
-    """Yield the sensors of `<ros2_control>` that are not among the `declared` names already."""
+    """Yield the sensors of `<ros2_control>` whose names are not `declared` already."""
     for system in root.findall('ros2_control'):
         for node in system.findall('sensor'):
             if node.get('name', '') not in declared:
@@ -51,7 +51,7 @@ def _read(
     }
     link, joint = _where(name, kind, parameters, description)
     if not link and not joint:
-        message = 'where it sits is not known; add <param name="joint"> or <param name="link">'
+        message = 'its link is not known; add <param name="joint"> or <param name="link">'
         findings.warning('unplaced-sensor', place, message)
         return None
     rate = parse_numbers(parameters.get('update_rate', '0'), _RATE, place, findings, 'update_rate')
@@ -82,12 +82,12 @@ def _kind(quantities: set[str]) -> SensorKind | None:
 def _where(
     name: str, kind: SensorKind, parameters: dict[str, str], description: RobotDescription
 ) -> tuple[str, str]:
-    """Return the link and the joint that a sensor is said to sit on, '' for each not named."""
+    """Return the link and the joint carrying a sensor, '' for each one not named."""
     link, joint = parameters.get('link', ''), parameters.get('joint', '')
     if link or joint:
         return link, joint
     for candidate in (parameters.get('frame_id', ''), name):
-        # a joint and a link may share a name; a force-torque sensor means the joint
+        # a joint and a link may share a name; a force-torque sensor refers to the joint
         if kind is SensorKind.FORCE_TORQUE and candidate in description.joints:
             return '', candidate
         if candidate in description.links:

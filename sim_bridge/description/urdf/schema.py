@@ -1,5 +1,5 @@
 """
-The schema of URDF: attributes, children and their multiplicity of every element.
+Schema of URDF: attributes and children of every element, with their multiplicity.
 
 Sources: the URDF specification (wiki.ros.org/urdf/XML) and urdfdom's parsers, with version 1.2's
 `quat_xyzw` and `capsule`, and `armature` on `dynamics`.
@@ -62,7 +62,7 @@ SHAPE = Schema(
     {'origin': Child(ORIGIN), 'geometry': Child(GEOMETRY, required=True)},
     silent=frozenset({'material', 'verbose', 'group'}),
 )
-# visual and collision are checked on their own: an invalid shape is left out, the link stays
+# visual and collision have their own check: an invalid shape is left out, the link stays
 LINK = Schema(
     {'name': Text()},
     {'inertial': Child(INERTIAL)},
@@ -80,7 +80,7 @@ JOINT = Schema(
                 {
                     'lower': Numbers(required=False, infinite=True),
                     'upper': Numbers(required=False, infinite=True),
-                    # a default that is no finding of its own
+                    # the defaults avoid a second finding
                     'effort': Numbers(default='1', required=False, minimum=0.0, infinite=True),
                     'velocity': Numbers(default='1', required=False, minimum=0.0, infinite=True),
                 }

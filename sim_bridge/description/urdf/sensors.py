@@ -1,9 +1,9 @@
 """
-The devices of a robot, from all the places where a URDF declares them.
+Sensors of a robot, from all places in a URDF that declare them.
 
-Gazebo's `<gazebo reference="…"><sensor>` and iDynTree's `<sensor>` say what there is and where
-(`sdf.sensors`), `<ros2_control><sensor>` mostly repeats it for the controllers (`ros2_control`).
-Two declarations of one device are one device: the first in this order counts.
+Gazebo's `<gazebo reference="…"><sensor>` and iDynTree's `<sensor>` give kind and place
+(`sdf.sensors`). `<ros2_control><sensor>` mostly repeats them for the controllers
+(`ros2_control`). Two declarations of one sensor count once, the first in this order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sim_bridge.description.xml.document import Element
 def read_sensors(
     root: Element, description: RobotDescription, findings: Findings
 ) -> tuple[SensorDescription, ...]:
-    """Return the sensors a URDF declares, each on an existing link and with a name of its own."""
+    """Return the sensors of a URDF, each on an existing link and with a unique name."""
     kept: list[SensorDescription] = []
     for sensor in read_gazebo_sensors(root, findings):
         placed = attach(sensor, description, findings)
@@ -48,14 +48,14 @@ def _same_device(sensor: SensorDescription, other: SensorDescription) -> bool:
 def _with_own_name(
     sensor: SensorDescription, others: Iterable[SensorDescription], findings: Findings
 ) -> SensorDescription:
-    """Return the sensor with a unique name: SDF's names are unique within a link only."""
+    """Return the sensor with a unique name: in SDF, names are unique within a link only."""
     names = {other.name for other in others}
     name = sensor.name
     place = Place('sensor', sensor.name, sensor.line)
     if name in names:
         name = f'{sensor.link}_{sensor.name}'
         if name in names:
-            message = 'the name is taken, with that of the link too'
+            message = 'the name is taken, with the name of the link as prefix too'
             findings.error('duplicate-sensor', place, message, 'name', sensor.name)
         else:
             message = f'the name is taken; called {name!r}'

@@ -1,4 +1,4 @@
-"""A robot that no URDF describes as URDF, for those who publish its frames and draw it."""
+"""Any robot written as URDF, for programs that publish its frames or draw it."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def urdf_text(
     mesh_folder: Path | None = None,
 ) -> str:
     """
-    Return the tree of a robot as URDF: links, what they look like, joints.
+    Return the tree of a robot as URDF: links, visuals and joints.
 
-    shapes: by link, beside those of the description. mesh_folder: where triangles are written to,
-    as STL files named after their contents, which the text refers to; None: they are left out.
-    Where URDF wants joint and link in one place a frame without mass is between them. Joints that
-    close loops are left out, and a ball joint floats: comments say so.
+    shapes: further shapes by link. mesh_folder: folder for triangles, written as STL files named
+    after their contents; None: meshes made of triangles are left out. Where URDF requires equal
+    joint and link frames, a massless frame is added between joint and link. Loop joints are left
+    out and a ball joint becomes a floating joint; XML comments tell it.
     """
     return _Writer(robot, mesh_folder).text(list(shapes))
 
@@ -101,7 +101,7 @@ class _Writer:
             self._geometry(link, tag, TriangleMesh(*geometry.surface), geometry.pose)
             return
         if geometry.part or (geometry.path.endswith(VRML_SUFFIX) and self._folder is not None):
-            # which few programs read
+            # few programs read parts of files and VRML
             try:
                 mesh = mesh_of_file(geometry.path, geometry.size, geometry.part)
             except InvalidValueError as err:
@@ -120,7 +120,7 @@ class _Writer:
 
     def _geometry(self, link: Element, kind: str, shape: Shape, pose: Pose) -> None:
         if isinstance(shape, Capsule):
-            # which URDF lacks
+            # URDF has no capsule
             self._geometry(link, kind, Cylinder(shape.radius, shape.length), pose)
             for end in (-0.5, 0.5):
                 place = pose @ Pose(np.array([0.0, 0.0, end * shape.length]))
@@ -147,7 +147,7 @@ class _Writer:
     def _joint(self, joint: JointDescription) -> None:
         parent, origin, last = joint.parent, joint.origin, joint.child_pose
         if joint.type is JointType.PISTON:
-            # one after the other, by the names of their axes in joint states
+            # two joints in series, named like their axes in joint states
             between = self._frame(f'{joint.name}_slide_frame')
             self._add(
                 f'{joint.name}/slide',
@@ -238,19 +238,19 @@ def _numbers(values: Iterable[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number that is read to the same bits; of what has no end the greatest."""
+    """Return a number as text that is read to the same bits; infinity as the greatest number."""
     return repr(float(np.nan_to_num(value)))
 
 
 def _stl_file(shape: ConvexHull | TriangleMesh, folder: Path) -> Path:
-    """Return the binary STL file of a surface, written if it is not there."""
+    """Return the binary STL file of a mesh; write it if it is missing."""
     facets = np.zeros(len(shape.triangles), _TRIANGLE)
     facets['corners'] = shape.vertices[shape.triangles]
     data = bytes(80) + np.uint32(len(facets)).tobytes() + facets.tobytes()
     path = folder / f'{hashlib.sha256(data).hexdigest()}.stl'
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        # complete or not there, whoever else writes it
+        # the renaming is atomic: parallel writers never leave an incomplete file
         temporary = path.with_suffix(f'.{os.getpid()}')
         temporary.write_bytes(data)
         temporary.replace(path)

@@ -1,4 +1,4 @@
-"""Expanding xacro files, through the `xacro` package where it is installed."""
+"""Expansion of xacro files by the `xacro` package, if it is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_bridge.foreign.files import TEXT_BYTES
 from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError
 from sim_bridge.foundation.errors import plain
 
-# of an expansion; the largest robots need 1 s and 100 MB
+# limits of an expansion; the largest robots need 1 s and 100 MB
 LIMITS = Limits(seconds=10.0, memory_bytes=1 << 30, answer_bytes=TEXT_BYTES)
 
 _READER = 'sim_bridge.foreign.xacro_reader'
@@ -22,7 +22,7 @@ _PLACE = Place('xacro')
 
 
 def is_xacro(name: str, document: Document) -> bool:
-    """Return whether a document needs expanding, by its name or its use of the namespace."""
+    """Return whether a document needs expansion, by its name or its use of the namespace."""
     if Path(name).suffix == '.xacro':
         return True
     if not any(
@@ -45,11 +45,11 @@ def expand(
     findings: Findings,
 ) -> Document | None:
     """
-    Expand a xacro document; None, with an error among the findings, if it cannot be.
+    Expand a xacro document; None, with an error among the findings, if this fails.
 
-    name: its path, from which includes count, or '<string>'. package_paths: where `$(find …)`
-    looks first. The lines of all later findings are those of the expanded text, which
-    `RobotDescription.xml` holds.
+    name: path of the document, base of its relative includes, or '<string>'. package_paths:
+    folders searched first for `$(find …)`. The lines of all later findings belong to the expanded
+    text in `RobotDescription.xml`.
     """
     if importlib.util.find_spec('xacro') is None:
         message = 'this is a xacro file and the xacro package is not installed: pip install xacro'

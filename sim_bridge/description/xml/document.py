@@ -1,10 +1,10 @@
 """
 XML parsed into elements that know their lines, without a schema.
 
-The parser is expat, called directly because it tells the line on which a tag starts (libxml2 keeps
-the line on which it ends). A DOCTYPE is refused before anything in it takes effect, so that no
-entity is ever expanded and nothing outside the document is ever opened. A document that is too
-large to be a robot is refused as well.
+The parser is expat, called directly because it reports the line of a start tag (libxml2 keeps the
+line of its end). A DOCTYPE is refused before anything in it takes effect: no entity is ever
+expanded, and nothing outside the document is ever opened. A document too large for a robot is
+refused as well.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _DOCUMENT = Place('document')
 
-# a hundred times those of a humanoid with all its meshes
+# a hundred times the number of elements of a humanoid with all its meshes
 MOST_ELEMENTS = 200_000
 
-# by the names that documents give them; Python knows many more, and some are programs of their own
+# allowed encodings by their names in documents; Python knows many more, some of them programs
 ENCODINGS = {
     'utf-8': 'utf-8',
     'utf8': 'utf-8',
@@ -40,7 +40,7 @@ ENCODINGS = {
     'latin1': 'latin-1',
     'latin-1': 'latin-1',
 }
-# what a document begins with, which counts more than what it declares: encoding, bytes to skip
+# byte order marks and first bytes; they override the declaration: encoding, bytes to skip
 _MARKS = {
     b'\xef\xbb\xbf': ('utf-8', 3),
     b'\xff\xfe': ('utf-16-le', 2),
@@ -56,10 +56,10 @@ _BYTE_DECLARATION = re.compile(_DECLARATION.pattern.encode())
 @dataclass(eq=False, slots=True)
 class Element:
     """
-    An XML element.
+    XML element.
 
-    attrib: by name. line: on which it starts, from 1. text: before its first child. children: in
-    the order of the file.
+    attrib: attributes by name. line: of the start tag, from 1. text: before the first child.
+    children: in the order of the file.
     """
 
     tag: str
@@ -72,7 +72,7 @@ class Element:
         return iter(self.children)
 
     def get(self, name: str, default: str = '') -> str:
-        """Return an attribute; the default where it is absent."""
+        """Return an attribute; the default if it is absent."""
         return self.attrib.get(name, default)
 
     def floats(self, name: str) -> list[float]:
@@ -80,15 +80,15 @@ class Element:
         return [float(word) for word in self.attrib[name].split()]
 
     def find(self, tag: str) -> Element | None:
-        """Return the first child of a tag."""
+        """Return the first child with a tag."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def findall(self, tag: str) -> list[Element]:
-        """Return the children of a tag."""
+        """Return the children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def walk(self) -> Iterator[Element]:
-        """Yield the element and everything inside it, in the order of the file."""
+        """Yield the element and all its descendants, in the order of the file."""
         pending = [self]
         while pending:
             element = pending.pop()
@@ -97,28 +97,28 @@ class Element:
 
 
 class _DoctypeError(Exception):
-    """A DOCTYPE was met."""
+    """The document has a DOCTYPE."""
 
 
 class _EncodingError(Exception):
-    """The encoding of a document is not read, or the document is not in it."""
+    """The encoding of the document is not read, or its bytes are not in this encoding."""
 
 
 class _TooLargeError(Exception):
-    """There are more elements than any robot has."""
+    """The document has more elements than any robot."""
 
 
 def is_xml_text(source: str | Path) -> TypeGuard[str]:
-    """Return whether a source is XML text and no path: the first character of XML is '<'."""
+    """Return whether a source is XML text instead of a path: XML text starts with '<'."""
     return isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<')
 
 
 def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | str | None]:
     """
-    Read a description from a file or take it from a string; or a shipped robot's, by its name.
+    Read a description from a file, from a string, or from a shipped robot by its name.
 
     Returns its name for messages ('<string>' for text) and its content, None if the file cannot be
-    read. Raises InvalidValueError if `source` is neither.
+    read. Raises InvalidValueError if `source` is neither text nor a path.
     """
     if not isinstance(source, (str, Path)):
         raise InvalidValueError('source', source, 'the path of a URDF or xacro file, or XML text')
@@ -144,7 +144,7 @@ def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | st
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A parsed document and the text it was parsed from."""
+    """Parsed document and its text."""
 
     root: Element
     text: str
@@ -152,10 +152,10 @@ class Document:
 
 def parse_document(data: bytes | str, findings: Findings) -> Document | None:
     """
-    Parse XML; None, with an error among the findings, if it is none or has a DOCTYPE.
+    Parse XML; None, with an error among the findings, for other text or a DOCTYPE.
 
-    The parser gets the text that the document then holds, with its encoding named as UTF-8. So
-    whoever reads that text reads what was checked here.
+    The parser gets the text of the returned document, with UTF-8 as declared encoding. So later
+    readers of the text read exactly the checked text.
     """
     builder = _TreeBuilder()
     parser = builder.parser
@@ -185,7 +185,7 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
 
 
 def _decoded(data: bytes | str) -> str:
-    """Return a document as text; raises _EncodingError if its encoding is not read, or wrong."""
+    """Return a document as text; raises _EncodingError for an unknown or wrong encoding."""
     if isinstance(data, str):
         encoding, text = None, data.lstrip('\ufeff')
     else:
@@ -210,7 +210,7 @@ def _decoded(data: bytes | str) -> str:
 
 
 def _known_encoding(name: str) -> str:
-    """Return the name of an encoding in Python; raises _EncodingError for those not read."""
+    """Return Python's name of an encoding; raises _EncodingError for an unknown one."""
     if name.lower() not in ENCODINGS:
         raise _EncodingError(
             f'the encoding {brief(name)} is not read; known: UTF-8, UTF-16, US-ASCII, ISO-8859-1'
@@ -219,7 +219,7 @@ def _known_encoding(name: str) -> str:
 
 
 class _TreeBuilder:
-    """Builds `Element` trees from expat's events."""
+    """Builder of `Element` trees from expat's events."""
 
     def __init__(self) -> None:
         self.root = Element('')

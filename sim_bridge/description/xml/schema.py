@@ -1,8 +1,8 @@
 """
 Schemas of XML elements, and the check of an element against its schema.
 
-A defect becomes a finding and the schema's default takes its place in the checked copy, so that
-reading goes on and the remaining defects come to light in the same run.
+A defect becomes a finding, and the schema's default replaces the value in the checked copy. So
+reading goes on, and one run finds the remaining defects too.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from sim_bridge.description.xml.document import Element
 
 @dataclass(frozen=True)
 class Text:
-    """An attribute that is a word."""
+    """Text attribute."""
 
     required: bool = True
 
 
 @dataclass(frozen=True)
 class Child:
-    """An element inside another. many: any number of times, else at most once."""
+    """Child element. many: any number of times, else at most once."""
 
     schema: Schema
     required: bool = False
@@ -34,10 +34,10 @@ class Child:
 @dataclass(frozen=True)
 class Schema:
     """
-    One element.
+    Schema of one element.
 
-    one_of: whether there must be exactly one child. silent: tags and attributes other tools read
-    and that change nothing in a simulation.
+    one_of: whether there must be exactly one child. silent: tags and attributes of other tools,
+    without effect on a simulation.
     """
 
     attributes: Mapping[str, Text | Numbers] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Schema:
 
 
 def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> Element:
-    """Return a copy of what `schema` allows; defects are noted and replaced by defaults."""
+    """Return a copy with the content allowed by `schema`; defaults replace defects, noted."""
     copy = Element(node.tag, line=node.line)
     _copy_attributes(node, schema, place, findings, copy)
     _copy_children(node, schema, place, findings, copy)
@@ -57,7 +57,7 @@ def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> El
 def clean_or_drop(
     node: Element, schema: Schema, place: Place, findings: Findings, severity: str
 ) -> Element | None:
-    """Return a copy as `clean` does; None if there are errors, noted with `severity`."""
+    """Return a copy like `clean`; None if there are errors, which are noted with `severity`."""
     own = Findings()
     copy = clean(node, schema, place, own)
     usable = True

@@ -1,4 +1,4 @@
-"""Values that stand in an element's text, or in old Gazebo's `value` attribute."""
+"""Values in an element's text, or in the `value` attribute of old Gazebo files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 
 
 def element_text(element: Element) -> str:
-    """Return the text of an element, or else its attribute `value`, as in old Gazebo files."""
+    """Return the text of an element, or its attribute `value` as in old Gazebo files."""
     return element.text.strip() or element.get('value', '').strip()
 
 
 def read_number(
     element: Element, allowed: Numbers, place: Place, findings: Findings
 ) -> float | None:
-    """Return the number in an element's text; None, with an error, if it is not as allowed."""
+    """Return the number in an element's text; None, with an error, if it is not allowed."""
     values = parse_numbers(element_text(element), allowed, place, findings, '')
     return values[0] if values else None
 
@@ -27,7 +27,7 @@ def read_number(
 def read_numbers(
     node: Element, allowed: Mapping[str, Numbers], place: Place, findings: Findings
 ) -> dict[str, float]:
-    """Return the valid numbers in the children of an element, by those tags that are allowed."""
+    """Return the valid numbers in the children of an element, by tag; other tags are skipped."""
     values = {}
     for element in node:
         if element.tag in allowed:
@@ -49,7 +49,7 @@ def warn_of_unknown(
 
 
 def gazebo_elements(root: Element) -> Iterator[tuple[str, Element, Place]]:
-    """Yield each element in `<gazebo>`, with the reference, '' for none, and its place."""
+    """Yield each element in `<gazebo>`, with its reference ('' for none) and its place."""
     for node in root.findall('gazebo'):
         reference = node.get('reference', '')
         place = Place('gazebo', reference, node.line)
@@ -58,7 +58,7 @@ def gazebo_elements(root: Element) -> Iterator[tuple[str, Element, Place]]:
 
 
 def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
-    """Return the truth value of an element; None, with a warning, if it is neither."""
+    """Return the truth value of an element; None, with a warning, for other text."""
     text = element_text(element)
     if text.lower() not in BOOLEANS:
         findings.warning('bad-value', place, 'must be true or false, ignored', value=text)

@@ -6,8 +6,8 @@ Loop joints in YAML, for robots whose description cannot be changed.
         type: hinge                      # the types of ConstraintType
         link1: coupler
         link2: rocker                    # or world
-        position1: [0.26, 0, 0]          # the joint's place on link1 [m]; its origin if absent
-        position2: [0, 0, 0.2]           # on link2; if absent, where position1 is at the start
+        position1: [0.26, 0, 0]          # anchor on link1 [m]; its origin if absent
+        position2: [0, 0, 0.2]           # anchor on link2; if absent, initially at position1
         rpy1: [0, 0, 0]                  # the joint's axes on link1 [rad]; or orientation1, a
         rpy2: [0, 0, 0]                  # quaternion x y z w; if all are absent, as at the start
         axis: [0, 1, 0]                  # in the joint's axes on link1
@@ -17,14 +17,15 @@ Loop joints in YAML, for robots whose description cannot be changed.
         dynamics: {damping: 0.1, friction: 0, stiffness: 0, reference: 0}
         erp: 0.2                         # with cfm; rigid if both are absent
         cfm: 1.0e-6
-        compliance:                      # instead of erp and cfm, in each direction
+        compliance:                      # instead of erp and cfm, by direction
           stiffness: [1e5, 1e5, 1e6, .inf, .inf, .inf]  # along and about the joint's x, y, z on
           damping: [10, 10, 20, 0, 0, 0]                # link1 [N/m, N s/m; N m/rad, N m s/rad]
-        break_force: 100                 # of what it transmits [N]; never breaks if both are
-        break_torque: 5                  # absent [N m]
+        break_force: 100                 # breaking limits of the transmitted force [N] and
+        break_torque: 5                  # torque [N m]; unbreakable if both are absent
 
-The extra joints of a Choreonoid body are taken as they are: the list may be called `extra_joints`,
-its keys `link1_name`, `link1_local_pos`, `joint_type` and so on, or likewise in camel case.
+The extra joints of a Choreonoid body are accepted unchanged: the list may be called
+`extra_joints`, its keys `link1_name`, `link1_local_pos`, `joint_type` and so on, or the same in
+camel case.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
-# synonyms of keys, Choreonoid's among them
+# synonyms of keys, including Choreonoid's
 _WORDS = {
     'type': ('joint_type', 'jointType'),
     'link1': ('link1_name', 'link1Name'),
@@ -73,7 +74,7 @@ def add_extra_joints(
     description: RobotDescription, source: str | Path | Mapping[str, object]
 ) -> RobotDescription:
     """
-    Return the description with the loop joints of a YAML file, or of a mapping as it would hold.
+    Return the description with the loop joints of a YAML file, or of a mapping like its content.
 
     Raises DescriptionError, with every defect and its line in that file, if a key or value is
     wrong or a link does not exist.
@@ -87,7 +88,7 @@ def add_extra_joints(
     report = findings.report(label)
     if not report.ok:
         raise DescriptionError(report)
-    # the lines are of another file than that of the description's report
+    # their lines belong to another file than the lines of the description's report
     warnings = tuple(replace(finding, line=0) for finding in report.findings)
     return replace(
         description,
@@ -145,12 +146,12 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
 
 
 def _word(section: Section, name: str) -> str:
-    """Return which synonym of a key a joint uses; report a second one."""
+    """Return the synonym used for a key in a joint; report a second synonym."""
     section.knows(name)
     used = [word for word in (name, *_WORDS[name]) if section.has(word)]
     for word in used[1:]:
         section.knows(word)
-        section.error(word, section.peek(word), f'{used[0]}, which is the same, is given too')
+        section.error(word, section.peek(word), f'{used[0]} is given too and means the same')
     return used[0] if used else name
 
 

@@ -1,8 +1,8 @@
 """
 ros2_control's controllers, from the parameter file of a controller manager.
 
-Those that drive wheels are simulated as drives. What broadcasters publish is published anyway.
-All others are named, with their file and line.
+Wheel controllers are simulated as drives. The values of broadcasters are published in any case.
+All other controllers are listed in warnings, with their file and line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sim_bridge.description.drives import DriveDescription
     from sim_bridge.description.model import RobotDescription
 
-# what stands in for each type that is not a drive
+# controller types whose values are published in any case, and advice for the other types
 _PUBLISHED = (
     'joint_state_broadcaster/JointStateBroadcaster',
     'imu_sensor_broadcaster/IMUSensorBroadcaster',
@@ -50,9 +50,9 @@ def read_controllers(
     path: Path, place: Place, description: RobotDescription, findings: Findings
 ) -> Iterator[tuple[DriveDescription, Place]]:
     """
-    Yield the drives of a controller manager's parameter file, and where each stands.
+    Yield the drives of a controller manager's parameter file, each with its place.
 
-    place: of what names the file, for findings; these name the lines of the file as well.
+    place: of the element naming the file. Findings get this place and the line in the file.
     """
     own = Findings()
     content = read_mapping(path, own)
@@ -90,7 +90,7 @@ def read_controllers(
 
 
 def _nodes(content: Mapping[str, object]) -> dict[str, MappingWithLines]:
-    """Return the parameters of nodes by the last part of their names; namespaces do not count."""
+    """Return the parameters of nodes by the last part of their names, without namespaces."""
     found: dict[str, MappingWithLines] = {}
     for key, value in content.items():
         if not isinstance(value, Mapping):

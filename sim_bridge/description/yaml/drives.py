@@ -1,15 +1,15 @@
 """
-Drives by the parameters of ros2_control's controllers.
+Drives from the parameters of ros2_control's controllers.
 
     diff_drive_controller:
       type: diff_drive_controller/DiffDriveController    # or differential
       left_wheel_names: [left_wheel_joint]
       right_wheel_names: [right_wheel_joint]
-      wheel_separation: 0.4        # m; where a dimension is missing, it is that of the robot
+      wheel_separation: 0.4        # m; a missing dimension is taken from the robot
       wheel_radius: 0.1            # m
       linear: {x: {max_velocity: 1.0, max_acceleration: 2.0, max_jerk: 10.0}}
 
-docs/drives.md has the types and their keys.
+docs/drives.md lists the types and their keys.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.errors import close_match
 
-# keys of the controllers that mean nothing here, or the default of which is what is simulated
+# controller keys without a meaning here, or simulated only with their default
 _WITHOUT_EFFECT = (
     'type',
     'update_rate',
@@ -54,7 +54,7 @@ _WITHOUT_EFFECT = (
     'rear_left_wheel_state_joint_name',
     'rear_right_wheel_state_joint_name',
 )
-# of lengths, times, factors: what is beyond is a mistake
+# bounds of lengths, times and factors; values beyond are mistakes
 _SMALLEST, _LARGEST = 1e-6, 1e6
 _AXES = (('linear', 'x'), ('linear', 'y'), ('angular', 'z'))
 
@@ -68,9 +68,9 @@ def drives_from_mapping(
     """
     Return the drives of a mapping from name to parameters.
 
-    all_joints: of all robots; a drive none of whose joints the robot has, and all of whose joints
-    others have, is skipped. Raises DescriptionError, with every defect, if a key or a value is
-    wrong; `place` says in its messages where the mapping came from.
+    all_joints: joint names of all robots. A drive is skipped if all its joints belong to other
+    robots. Raises DescriptionError, with every defect, if a key or a value is wrong. place: origin
+    of the mapping, for messages.
     """
     findings = Findings()
     outer = Section({'drives': mapping}, '', findings)
@@ -93,10 +93,10 @@ def read_drive(
     section: Section, kind: str, description: RobotDescription, findings: Findings
 ) -> DriveDescription | None:
     """
-    Return the drive that a controller's parameters describe.
+    Return the drive described by a controller's parameters.
 
-    kind: type of the controller, or the short word for it. Returns None, with an error noted,
-    where it is not a drive's or a dimension is missing.
+    kind: controller type, or its short word. Returns None, with an error noted, for another type
+    or a missing dimension.
     """
     if kind not in TYPES:
         if kind:
@@ -159,7 +159,7 @@ def _mecanum(section: Section, description: RobotDescription) -> DriveDescriptio
     )
     total = _size(inner, 'sum_of_robot_center_projection_on_X_Y_axis', own)
     radius = _size(inner, 'wheels_radius', wheel_radius(description, joints))
-    # only the sum matters; where the robot says more, its shape is kept
+    # only the sum matters; if the robot's dimensions are known, their ratio is kept
     share = 0.5 if across is None or along is None else along / (along + across)
     wheels = mecanum(joints, 2.0 * total * share, 2.0 * total * (1.0 - share), radius, (x, y, yaw))
     return DriveDescription(section.name, 'mecanum', wheels)
@@ -178,7 +178,7 @@ def _omni(section: Section, description: RobotDescription) -> DriveDescription:
 
 
 def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescription]:
-    """Return the reader of a car, tricycle or bicycle, with the old names of keys too."""
+    """Return the reader of a car, tricycle or bicycle, which accepts the old key names too."""
 
     def read(section: Section, description: RobotDescription) -> DriveDescription:
         is_in_front = section.flag('front_steering', True)
@@ -186,7 +186,7 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
         traction_key, steering_key = ('traction_joints_names', 'steering_joints_names')
         if section.has(old[0]) or section.has(old[1]):
             traction_key, steering_key = old if is_in_front else old[::-1]
-        # right before left, as these controllers have them
+        # these controllers list right before left
         traction = _names(section, traction_key, *((1,) if kind == 'bicycle' else (2, 1)))[::-1]
         steering = _names(section, steering_key, 2 if kind == 'ackermann' else 1)[::-1]
         front, rear = (steering, traction) if is_in_front else (traction, steering)
@@ -239,7 +239,7 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
     return read
 
 
-# the controllers of ros2_controllers, and a word for each
+# types of ros2_controllers, with a short word for each
 _READERS: dict[str, Callable[[Section, RobotDescription], DriveDescription]] = {
     'differential': _differential,
     'mecanum': _mecanum,
@@ -260,7 +260,7 @@ TYPES = {
 
 
 def _with_settings(drive: DriveDescription, section: Section) -> DriveDescription:
-    """Return a drive with what all controllers can set."""
+    """Return a drive with the settings common to all controllers."""
     key = _first(section, ('cmd_vel_timeout', 'reference_timeout'))
     timeout = _number(section, key, 0.0, 0.0, _LARGEST, ' [s]') if section.has(key) else None
     if section.flag('publish_limited_velocity', False):
@@ -303,7 +303,7 @@ def _limits(section: Section, outer: str, axis: str) -> SpeedLimits:
 
     def value(key: str, switch: str) -> float | None:
         number = inner.number(key, None)
-        # NaN is how the controllers write that there is none
+        # the controllers write NaN for no limit
         is_given = number is not None and not math.isnan(number)
         return number if is_given and inner.flag(switch, True) else None
 
@@ -352,7 +352,7 @@ def _covariance(section: Section, key: str) -> tuple[float, ...]:
 
 
 def _names(section: Section, key: str, *counts: int) -> list[str]:
-    """Return names of joints; counts: how many there may be, () for any number."""
+    """Return joint names; counts: allowed numbers of names, () for any number."""
     names = section.texts(key)
     if not names:
         section.error(key, section.peek(key), 'must be a list of joints')
@@ -367,14 +367,14 @@ def _names(section: Section, key: str, *counts: int) -> list[str]:
 
 
 def _size(section: Section, key: str, own: float | None) -> float:
-    """Return a dimension [m]: as given, or else the robot's own; NaN if its joints are unknown."""
+    """Return a dimension [m]: the given one, or the robot's own; NaN marks unknown joints."""
     given = section.number(key, None)
     if given is None and own is not None and math.isnan(own):
-        # the joints are reported as such, and another robot may have them
+        # unknown joints are reported elsewhere, and another robot may have them
         return 1.0
     size = own if given is None else given
     if size is None:
-        section.error(key, None, 'missing, and not to be told from the robot')
+        section.error(key, None, 'missing, and it does not follow from the robot')
     elif not _SMALLEST <= size <= _LARGEST:
         section.error(key, size, f'must be {_SMALLEST:g} to {_LARGEST:g} m')
     else:
@@ -398,7 +398,7 @@ def _number(
 
 
 def _first(section: Section, keys: Sequence[str]) -> str:
-    """Return the first key that is given; all are known from now on."""
+    """Return the first given key; mark all as known."""
     for key in keys:
         section.knows(key)
     return next((key for key in keys if section.has(key)), keys[0])

@@ -1,4 +1,4 @@
-"""YAML files, read with the lines that keys stand in."""
+"""YAML files, read together with the lines of their keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MERGE = 'tag:yaml.org,2002:merge'
 
 
 class MappingWithLines(dict[Any, Any]):
-    """A mapping of a YAML file. lines: of its keys, from 1."""
+    """Mapping of a YAML file. lines: line of each key, from 1."""
 
     def __init__(self, *args: Any):
         super().__init__(*args)
@@ -24,10 +24,10 @@ class MappingWithLines(dict[Any, Any]):
 
 
 class _Loader(TextLoader):
-    """Builds mappings that know their lines and refuse a key given twice."""
+    """Loader of mappings with lines; it refuses a key given twice."""
 
     def construct_yaml_map(self, node: yaml.MappingNode) -> MappingWithLines:
-        """Return a mapping, whole; its own keys override those that it merges (`<<`)."""
+        """Return a complete mapping; its own keys override merged keys (`<<`)."""
         count = sum(key_node.tag != _MERGE for key_node, _ in node.value)
         self.flatten_mapping(node)
         mapping, own = MappingWithLines(), set()
@@ -51,9 +51,9 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _Loader.
 
 def read_anchored(path: Path, anchor: str) -> Any:
     """
-    Return what a file has at an anchor (&name), or its whole content for ''; None if it has none.
+    Return the value at an anchor (&name) of a file; None if the anchor is missing.
 
-    Raises OSError and YamlTextError.
+    anchor: '' for the whole content. Raises OSError and YamlTextError.
     """
     data = read_file(path)
     if not anchor:
@@ -61,7 +61,7 @@ def read_anchored(path: Path, anchor: str) -> Any:
     found: list[Any] = []
 
     class Finder(_Loader):
-        """Keeps the value of the node that begins at a place."""
+        """Loader keeping the value of the node at a given line and column."""
 
         def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
             value = super().construct_object(node, deep)
@@ -88,7 +88,7 @@ def read_anchored(path: Path, anchor: str) -> Any:
 
 
 def read_mapping(path: Path, findings: Findings) -> Mapping[str, object] | None:
-    """Return what a file holds; None, with an error among the findings, if that is no mapping."""
+    """Return the mapping in a file; None, with an error among the findings, for other content."""
     try:
         content = load_yaml(read_file(path), _Loader)
     except OSError as err:

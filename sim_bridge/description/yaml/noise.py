@@ -1,4 +1,4 @@
-"""Noise of sensors in YAML, read into `NoiseDescription`."""
+"""Sensor noise in YAML, read into `NoiseDescription`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def noise_from_mapping(
     """
     Read the `noise` of a sensor in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
 
-    Keys of a quantity hold for its three axes; keys of an axis override them. A range has no axes.
+    Keys of a quantity apply to its three axes; keys of an axis override them. A range has no axes.
     """
     channels = {}
     for quantity, entries in mapping.items():
@@ -71,7 +71,7 @@ def _noise_of(
             numbers = parse_numbers(plain(value), KEYS[key], place, findings, key)
             if numbers is not None:
                 values[key] = numbers[0]
-    # a number without a type means the plain model; a step without one, the quantised
+    # default types: gaussian_quantized with a precision, gaussian with other numbers
     if 'type' not in entries and values and kind == 'none':
         kind = 'gaussian_quantized' if values.get('precision') else 'gaussian'
     return replace(base, kind=kind, **values)

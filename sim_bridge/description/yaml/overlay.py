@@ -1,4 +1,4 @@
-"""Values put into the content of a YAML file: by path, such as `objects.ball.position[2]`."""
+"""Values set in the content of a YAML file by path, such as `objects.ball.position[2]`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _STEP = re.compile(
 )
 
 Path = tuple[str | int, ...]
-"""Keys of mappings, and numbers of items of lists."""
+"""Keys of mappings, and indices of list items."""
 
 
 def read_path(text: object, what: str) -> Path:
-    """Return the steps of a path; raises InvalidValueError, about `what`."""
+    """Return the steps of a path; raises InvalidValueError with the given name."""
     steps: list[str | int] = []
     at = 0
     while isinstance(text, str) and at < len(text):
@@ -37,7 +37,7 @@ def read_path(text: object, what: str) -> Path:
 
 
 def path_text(path: Path) -> str:
-    """Return a path as it is written."""
+    """Return the text of a path."""
     text = ''
     for step in path:
         if isinstance(step, int):
@@ -53,9 +53,9 @@ def overlaid(content: Mapping[str, Any], values: Mapping[Path, Any]) -> Mapping[
     """
     Return a copy of a content with other values at some paths.
 
-    Keys that are missing are added, so that a value may be given that the file leaves to its
-    default; lines are kept. Raises InvalidValueError for a path that leads through what is neither
-    a mapping nor a list, or to an item that a list has not.
+    Missing keys are added, so that a value can replace a default of the file format. Lines are
+    kept. Raises InvalidValueError for a path through a value other than a mapping or list, or to a
+    missing list item.
     """
     found: Any = content
     for path, value in values.items():
@@ -74,9 +74,9 @@ def _with(content: Any, path: Path, value: Any, whole: Path) -> Any:
             raise InvalidValueError(
                 'path',
                 path_text(whole),
-                f'an item that is there, below {len(content)}'
+                f'the number of an existing item, below {len(content)}'
                 if is_list
-                else f'no item number at what is no list but {brief(content)}',
+                else f'no item number, since {brief(content)} is not a list',
             )
         items = list(content)
         items[step] = _with(items[step], rest, value, whole)
@@ -86,10 +86,10 @@ def _with(content: Any, path: Path, value: Any, whole: Path) -> Any:
             raise InvalidValueError(
                 'path',
                 path_text(whole),
-                f'no key {step!r} of what is no mapping but {brief(content)}',
+                f'no key {step!r}, since {brief(content)} is not a mapping',
             )
         content = {}
-    # imported here, since most worlds are made without YAML
+    # imported here, since most worlds are made without YAML files
     from sim_bridge.description.yaml.file import MappingWithLines
 
     copy = MappingWithLines(content)

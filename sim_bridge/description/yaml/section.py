@@ -1,4 +1,4 @@
-"""A section of a scene file: its keys read one by one, with every defect noted at its place."""
+"""Section of a scene file: its keys are read one by one, and every defect is noted."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+', re.ASCII)
 def read_document(
     source: str | Path | Mapping[str, object], findings: Findings
 ) -> tuple[str, Path, Mapping[str, object] | None]:
-    """Return the name of a source, the folder its paths count from, and its content or None."""
+    """Return the name of a source, the folder of its relative paths, and its content or None."""
     if isinstance(source, Mapping):
         return '<mapping>', Path(), source
     if not isinstance(source, (str, Path)):
-        problem = f'must be the name of a file, or a mapping as it would hold, not {brief(source)}'
+        problem = f'must be a file name or a mapping like its content, not {brief(source)}'
         findings.error('bad-value', Place('file'), problem)
         return '<source>', Path(), None
     # imported here, since most worlds are made without scenes
@@ -44,8 +44,8 @@ def read_document(
 
 
 def mapping_from_text(text: str, what: str, expected: str) -> Mapping[str, object]:
-    """Return the mapping that a YAML text holds; raises InvalidValueError, about `what`."""
-    # imported here, since most worlds are made without YAML
+    """Return the mapping in a YAML text; raises InvalidValueError with the given name."""
+    # imported here, since most worlds are made without YAML files
     from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 
     try:
@@ -59,7 +59,7 @@ def mapping_from_text(text: str, what: str, expected: str) -> Mapping[str, objec
 
 
 def check_findings(findings: Findings, text: str, what: str, expected: str) -> None:
-    """Raise InvalidValueError, about `what`, with all errors that were found in a text, if any."""
+    """Raise InvalidValueError, with the given name and all errors found in a text, if any."""
     wrong = findings.report(what).errors
     if wrong:
         raise InvalidValueError(
@@ -71,10 +71,10 @@ def check_findings(findings: Findings, text: str, what: str, expected: str) -> N
 
 class Section:
     """
-    A mapping of a scene.
+    Mapping of a scene.
 
-    Every method reads one key; a wrong value is noted as an error and the default given instead.
-    `close` reports the keys that were not read.
+    Every method reads one key. A wrong value is noted as an error and replaced by the default.
+    `close` reports the unread keys.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Section:
         name: str = '',
     ):
         """
-        Read `content`, which stands at a dotted key path; name: the path's last key.
+        Read `content` at a dotted key path; name: the path's last key.
 
         In findings the first key of the path is the element, the rest its name.
         """
@@ -99,7 +99,7 @@ class Section:
 
     @property
     def findings(self) -> Findings:
-        """What was noted so far."""
+        """Findings so far."""
         return self._findings
 
     def names(self) -> list[str]:
@@ -107,7 +107,7 @@ class Section:
         return [str(key) for key in self._content]
 
     def has(self, key: str) -> bool:
-        """Return whether there is a key."""
+        """Return whether the section has a key."""
         return key in self._content
 
     def knows(self, key: str) -> None:
@@ -115,7 +115,7 @@ class Section:
         self._read[key] = None
 
     def peek(self, key: str) -> Any:
-        """Return the value of a key as it stands there, None if absent."""
+        """Return the unchecked value of a key, None if absent."""
         return self._content.get(key)
 
     def error(self, key: str, value: object, message: str) -> None:
@@ -130,11 +130,11 @@ class Section:
         return Place(element or 'world', name, lines.get(key, self.line))
 
     def rename(self, path: str) -> None:
-        """Change the path by which findings name the section."""
+        """Change the path of the section in findings."""
         self._path = path
 
     def make(self, build: Callable[[], _Made]) -> _Made | None:
-        """Return what a function builds; None, with the error noted, if it refuses its values."""
+        """Return a function's result; None, with the error noted, if it refuses its values."""
         try:
             return build()
         except SimBridgeError as err:
@@ -157,13 +157,13 @@ class Section:
         return self._converted(key, default, numbers, f'must be a list of {size} finite numbers')
 
     def matrix(self, key: str) -> np.ndarray | None:
-        """Return a list of numbers, or of such lists, as an array."""
+        """Return a list of numbers, or a list of lists of numbers, as an array."""
         value = self._take(key)
         if value is None:
             return None
         items = value if _is_list(value) else ()
         rows = [[_number(v) for v in (row if _is_list(row) else [row])] for row in items]
-        # -1: of a number that stands by itself
+        # -1: a number outside an inner list
         widths = {len(row) if _is_list(row) else -1 for row in items}
         if len(widths) != 1 or widths == {0} or any(None in row for row in rows):
             self.error(key, value, 'must be a list of numbers, or of lists of equally many')
@@ -172,7 +172,7 @@ class Section:
         return matrix.ravel() if widths == {-1} else matrix
 
     def text(self, key: str, default: _Default, required: bool = False) -> str | _Default:
-        """Return a text that is not empty."""
+        """Return a text; an empty text is an error."""
         if required and self.peek(key) is None:
             self.error(key, '', 'missing')
         return self._converted(
@@ -183,7 +183,7 @@ class Section:
         )
 
     def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
-        """Return texts; size: the required number of them."""
+        """Return texts; size: required number of texts."""
         value = self._take(key)
         if value is None and size is None:
             return None
@@ -213,7 +213,7 @@ class Section:
         )
 
     def mapping(self, key: str) -> Mapping[str, Any]:
-        """Return a mapping as it is, empty if absent."""
+        """Return a mapping unchanged, empty if absent."""
         return self._converted(
             key,
             {},
@@ -256,7 +256,7 @@ class Section:
                 yield tuple(pair)
 
     def pose(self) -> dict[str, tuple[float, ...]]:
-        """Return position [m] and orientation (quaternion x y z w) of `position` and `rpy`."""
+        """Return position [m] and orientation (quaternion x y z w) from `position` and `rpy`."""
         if self.has('rpy') and self.has('orientation'):
             self.error('orientation', self.peek('orientation'), 'rpy is given too; keep one')
         rpy = self.vector('rpy', 3, (0.0, 0.0, 0.0))
@@ -269,11 +269,11 @@ class Section:
         return {'position': self.vector('position', 3, (0.0, 0.0, 0.0)), 'orientation': turn}
 
     def unread(self) -> list[str]:
-        """List the keys that were not read."""
+        """List the unread keys."""
         return [str(key) for key in self._content if key not in self._read]
 
     def close(self) -> None:
-        """Report the keys that were not read."""
+        """Report the unread keys."""
         for key in self._content:
             if key not in self._read:
                 known = list(self._read)
@@ -289,7 +289,7 @@ class Section:
         """
         Return the converted value of a key; the default if absent or invalid.
 
-        convert: returns None for an invalid value, which is noted with what was expected.
+        convert: returns None for an invalid value. expected: text of the noted error.
         """
         value = self._take(key)
         if value is None:
@@ -317,7 +317,7 @@ class Section:
 
 
 def _number(value: object) -> float | None:
-    """Return a number; None for anything else. To YAML 1.1, 1e-3 without a point is text."""
+    """Return a number; None for other values. YAML 1.1 reads 1e-3, without a point, as text."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
