@@ -226,7 +226,7 @@ def test_shipped_bodies_are_sound():
         (HEADER + 'links:\n  - {name: A}\n  - {name: B, parent: AA}', "did you mean 'A'"),
         (
             HEADER + 'links:\n  - {name: A}\n  - {name: B, parent: C}\n  - {name: C, parent: B}',
-            'ring of links',
+            'cycle of links',
         ),
         (HEADER + 'rootLink: B\nlinks: [{name: A}]', 'no link has this name'),
         (HEADER + 'links:\n  - {name: A, jointType: revolut}', "did you mean 'revolute'"),

@@ -292,7 +292,7 @@ def test_a_drive_that_does_not_fit_the_robot_is_told():
         '<origin xyz="0.15 0.2 0"/><axis xyz="0 -1 0"/>',
     )
     words = [finding.message for finding in load_description(text).report.warnings]
-    assert 'is 0.25 m off the middle by its drive, and 0.2 m by its joint' in words
+    assert 'is 0.25 m off the middle in the drive, and 0.2 m in the robot' in words
     assert any('has the radius 0.2 m' in each for each in words)
     assert any('turns backwards' in each for each in words)
     codes = {finding.code for finding in load_description(text).report.warnings}

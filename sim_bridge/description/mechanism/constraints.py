@@ -1,9 +1,9 @@
 """
-Checks of joints that close loops, the same for every file format.
+Checks of loop joints, the same for every file format.
 
-They are declared in `<sim_bridge>` elements (`urdf.extension`), in `<gazebo>` elements
-(`sdf.joints`) and in YAML (`yaml.constraints`). Each reader returns a `Declared`; here it is
-checked and becomes a `ConstraintDescription`.
+Loop joints are declared in `<sim_bridge>` elements (`urdf.extension`), in `<gazebo>` elements
+(`sdf.joints`) and in YAML (`yaml.constraints`). Each reader returns a `Declared`; this module
+checks it and builds a `ConstraintDescription`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.foundation.errors import InvalidValueError
 
-# the name of the world in descriptions, unless a link of the robot has it
+# name of the world in descriptions, unless a link of the robot has this name
 WORLD = 'world'
 WITH_AXIS = (
     ConstraintType.HINGE,
@@ -53,7 +53,7 @@ WITH_LIMITS = (
 WITH_DYNAMICS = (*WITH_LIMITS, ConstraintType.HINGE2)
 TYPES = {kind.value: kind for kind in ConstraintType if kind is not ConstraintType.TILT_MOTOR}
 
-# sine of the angle between axes that count as parallel, cosine of those at right angles
+# sine of the angle between parallel axes; cosine of the angle between perpendicular axes
 _PARALLEL = 1e-6
 _RIGHT_ANGLE = 1e-3
 
@@ -61,12 +61,12 @@ _RIGHT_ANGLE = 1e-3
 @dataclass
 class Declared:
     """
-    A loop joint as it was declared, before it is known whether its links exist.
+    Loop joint as declared, before the check of its links.
 
-    link1, link2: as written. positions, rotations: of the joint's frame in each link, None where
-    nothing is said. axes: unit vectors in the joint's frame of the first and the second link.
-    spots: where 'link1', 'link2', 'axis', 'axis2', 'distance', 'limits', 'dynamics' and
-    'compliance' were given; what is missing there was not.
+    link1, link2: names as written. positions, rotations: of the joint's frame in the frames of
+    link1 and link2, None if not given. axes: unit vectors in the joint's frame on the first and
+    the second link. spots: places of the given 'link1', 'link2', 'axis', 'axis2', 'distance',
+    'limits', 'dynamics' and 'compliance'; no entry if not given.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Declared:
     spots: dict[str, Place] = field(default_factory=dict)
 
     def spot(self, what: str) -> Place:
-        """Return where a value was given; the joint itself if it was not."""
+        """Return the place of a value; the place of the joint if the value was not given."""
         return self.spots.get(what, self.place)
 
 
@@ -99,20 +99,20 @@ def attach(
     known: Iterable[ConstraintDescription] = (),
 ) -> tuple[ConstraintDescription, ...]:
     """
-    Return the loop joints between links of a robot; those that cannot be are noted as errors.
+    Return the loop joints between existing links of a robot; note errors for the others.
 
-    known: loop joints that the robot has already, whose names are taken.
+    known: loop joints of the robot so far, whose names are taken.
     """
     taken = {crawler.name: crawler.line for crawler in description.crawlers}
     taken |= {joint.name: joint.line for joint in description.joints.values()}
     taken |= {constraint.name: constraint.line for constraint in known}
-    # poses are only defined on a tree
+    # only a tree defines poses
     walkable = is_tree(description)
     kept = []
     for one in declared:
         if one.name in taken:
             line = taken[one.name]
-            message = f'a joint of this name stands {f"in line {line}" if line else "already"}'
+            message = f'a joint with this name exists {f"in line {line}" if line else "already"}'
             findings.error('duplicate-name', one.place, message, 'name', one.name)
         elif one.name:
             taken[one.name] = one.place.line
@@ -129,7 +129,7 @@ def attach(
 def read_type(
     word: str, known: Mapping[str, ConstraintType], spot: Place, findings: Findings
 ) -> ConstraintType | None:
-    """Return the type of a name; None, with an error noted, if the name is unknown."""
+    """Return the type with a name; None, with an error noted, if the name is unknown."""
     kind = known.get(word)
     if kind is None:
         message = f'unknown; the types are {", ".join(known)}' if word else 'missing'
@@ -139,10 +139,10 @@ def read_type(
 
 def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) -> JointLimits:
     """
-    Return the limits of checked numbers, by the names of JointLimits' fields.
+    Return the limits from checked numbers, by the names of JointLimits' fields.
 
-    Missing values are no limit, and neither is an effort or velocity of 0, by which files state
-    that the limit is unknown. A missing lower_effort is opposite to the effort.
+    A missing value means no limit. An effort or velocity of 0 means no limit too: files write 0
+    for an unknown limit. A missing lower_effort is opposite to the effort.
     """
     limits = JointLimits(
         values.get('lower', -math.inf),
@@ -166,7 +166,7 @@ def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) ->
 def read_compliance(
     stiffness: object, damping: object, spot: Place, findings: Findings
 ) -> Compliance | None:
-    """Return a compliance; None if nothing is given, or, with an error noted, if it is wrong."""
+    """Return a compliance; None if none is given, or, with an error noted, if it is wrong."""
     if stiffness is None and damping is None:
         return None
     if stiffness is None:
@@ -183,10 +183,10 @@ def direction(
     vector: Sequence[float], spot: Place, findings: Findings, written: str = '', warn: bool = True
 ) -> np.ndarray | None:
     """
-    Return the unit vector along a vector; None, with an error noted, if it has no direction.
+    Return the unit vector along a vector; None, with an error noted, for a zero vector.
 
-    written: how the vector stands in the file, where that is known. warn: whether another length
-    than 1 is worth a warning.
+    written: text of the vector in the file, if known. warn: whether to warn of a length other
+    than 1.
     """
     values = np.array(vector, dtype=float)
     text = written or ' '.join(f'{value:g}' for value in values)
@@ -197,8 +197,7 @@ def direction(
     if warn and abs(length - 1.0) > NORM_TOLERANCE:
         message = f'of length {length:.6g}; normalised'
         findings.warning('not-normalised', spot, message, value=text)
-    # a power of two leaves the digits alone and keeps the squares of tiny and huge numbers
-    # representable
+    # scaling by a power of two is exact, and keeps the squares of tiny and huge numbers finite
     scaled = np.ldexp(values, -math.frexp(np.abs(values).max())[1])
     return read_only(scaled / math.hypot(*scaled))
 
@@ -212,7 +211,7 @@ def _links_exist(one: Declared, description: RobotDescription, findings: Finding
         if name in known:
             continue
         good = False
-        # the reader has reported a missing name
+        # the reader has reported a missing name already
         if name:
             spot = one.spot(what)
             message = unknown('link', name, known)
@@ -225,7 +224,7 @@ def _links_exist(one: Declared, description: RobotDescription, findings: Finding
 def _constraint(
     one: Declared, description: RobotDescription, findings: Findings
 ) -> ConstraintDescription:
-    """Return the loop joint; report what its type requires or does not allow."""
+    """Return the loop joint; report values missing or not allowed for its type."""
     kind = one.type
     for what, types, code in (
         ('axis', WITH_AXIS, 'missing-tag'),
@@ -242,14 +241,14 @@ def _constraint(
             message = f'missing; a {kind.value} joint needs one'
             findings.error(code, one.place.child(what, one.place.line), message)
     if kind is ConstraintType.DISTANCE and one.positions[1] is None:
-        message = 'has no place of its own on it: a distance joint needs two'
+        message = 'has no anchor: a distance joint needs one on each link'
         spot = one.spot('link2')
         findings.error('one-anchor', spot, message, value=one.link2)
     if one.erp is not None and one.erp > 1.0:
         spot = one.spot('compliance')
         findings.error('out-of-range', spot, 'must be at most 1', 'erp', f'{one.erp:g}')
     if one.compliance is not None and (one.erp is not None or one.cfm is not None):
-        message = 'says what stiffness and damping say too; keep one'
+        message = 'stiffness and damping are given too; keep one'
         findings.error('two-compliances', one.spot('compliance'), message, 'erp')
     turns = [np.eye(3) if turn is None else turn for turn in one.rotations]
     is_turned = any(turn is not None for turn in one.rotations)
@@ -284,7 +283,7 @@ def _constraint(
 
 
 def _toughness(one: Declared) -> tuple[float, float] | None:
-    """Return the force and torque at which a joint breaks; None if it never does."""
+    """Return the breaking force and torque of a joint; None if it is unbreakable."""
     force, torque = (
         math.inf if value is None else value for value in (one.break_force, one.break_torque)
     )
@@ -294,7 +293,7 @@ def _toughness(one: Declared) -> tuple[float, float] | None:
 def _axes_of_compliance(
     turn: np.ndarray, axis: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return z and x of a joint's frame on its first link, or of the next one with z = axis."""
+    """Return z and x of a joint's frame on its first link, turned to z = axis if there is one."""
     z = read_only(turn[:, 2]) if axis is None else axis
     x, y = turn[:, 0], turn[:, 1]
     toward = x if np.linalg.norm(np.cross(x, z)) > _PARALLEL else y
@@ -334,11 +333,11 @@ def _check_axes(
         turn = poses[constraint.link1].rotation.T @ second
     other = turn @ constraint.axis2
     if np.linalg.norm(np.cross(constraint.axis, other)) < _PARALLEL:
-        message = 'parallel to the first axis where all joints are at 0'
+        message = 'parallel to the first axis with all joints at 0'
         findings.error('parallel-axes', spot, message)
     elif constraint.type is ConstraintType.UNIVERSAL:
         cosine = float(constraint.axis @ other)
         if abs(cosine) > _RIGHT_ANGLE:
             angle = math.degrees(math.acos(cosine))
-            message = f'{angle:.3g}, not 90 degrees from the first where all joints are at 0'
+            message = f'{angle:.3g}, not 90 degrees from the first axis with all joints at 0'
             findings.warning('not-perpendicular', spot, message)

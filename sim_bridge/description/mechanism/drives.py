@@ -1,4 +1,4 @@
-"""Drives: their wheels from a few dimensions, and checks against the robot that carries them."""
+"""Drives: their wheels derived from a few dimensions, and checks against the robot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_bridge.description.report import Findings, Place, unknown
 if TYPE_CHECKING:
     from sim_bridge.description.model import Pose
 
-# a dimension that differs from the robot's own by more than this share was measured wrong
+# relative difference from the robot's own dimension, above which a given one is an error
 _TOLERANCE = 0.02
 
 
@@ -28,7 +28,7 @@ def differential(
     left_radius: float,
     right_radius: float,
 ) -> tuple[WheelDescription, ...]:
-    """Return wheels on both sides, as far apart as `separation` [m]."""
+    """Return wheels on both sides at a distance `separation` [m]."""
     sides = ((left, 0.5 * separation, left_radius), (right, -0.5 * separation, right_radius))
     return tuple(
         WheelDescription(joint, (0.0, y), radius)
@@ -45,11 +45,11 @@ def mecanum(
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> tuple[WheelDescription, ...]:
     """
-    Return four wheels whose rollers, seen from above, form an X.
+    Return four wheels whose rollers form an X, seen from above.
 
-    joints: front left, front right, rear right, rear left. length, width: distances of the axles
-    and of the sides [m]. offset: x, y [m] and yaw [rad] of the drive's frame in the middle of the
-    wheels.
+    joints: front left, front right, rear right, rear left. length: distance between the axles [m].
+    width: distance between the sides [m]. offset: x, y [m] and yaw [rad] of the drive's frame
+    relative to the middle of the wheels.
     """
     x, y, yaw = offset
     c, s = math.cos(yaw), math.sin(yaw)
@@ -72,9 +72,9 @@ def omni(
     joints: Sequence[str], distance: float, offset: float, radius: float
 ) -> tuple[WheelDescription, ...]:
     """
-    Return wheels in a circle, at equal angles. Positive speeds of all turn the vehicle right.
+    Return wheels on a circle, at equal angles; equal positive speeds turn the vehicle right.
 
-    distance: of the wheels from the middle [m]. offset: angle of the first from x [rad].
+    distance: of the wheels from the middle [m]. offset: angle of the first wheel from x [rad].
     """
     wheels = []
     for number, joint in enumerate(joints):
@@ -95,9 +95,9 @@ def steered(
     """
     Return the wheels and the steering of a car, tricycle or bicycle.
 
-    traction, steering: one joint in the middle, or those on the left and on the right. wheelbase:
-    of the steered axle before the other [m], negative if behind. tracks: widths of the driven and
-    the steered axle [m]. driven: 'steered' or 'fixed', the axle of the traction.
+    traction, steering: one joint in the middle, or the left and the right joint. wheelbase:
+    distance of the steered axle in front of the other axle [m], negative if behind. tracks: widths
+    of the driven and the steered axle [m]. driven: driven axle, 'steered' or 'fixed'.
     """
     axles = tuple(
         SteeringDescription(joint, (wheelbase, y))
@@ -119,22 +119,22 @@ def steered(
 def distance_across(
     description: RobotDescription, left: Iterable[str], right: Iterable[str]
 ) -> float | None:
-    """Return how far apart joints on both sides are along y [m]; None if 0, NaN if unknown."""
+    """Return the distance of left and right joints along y [m]; None if 0, NaN if unknown."""
     return abs(_apart(description, left, right, 1)) or None
 
 
 def distance_along(
     description: RobotDescription, front: Iterable[str], rear: Iterable[str]
 ) -> float | None:
-    """Return how far joints are before others along x [m]; None if 0, NaN if unknown."""
+    """Return the distance of front and rear joints along x [m]; None if 0, NaN if unknown."""
     return _apart(description, front, rear, 0) or None
 
 
 def wheel_radius(description: RobotDescription, joints: Iterable[str]) -> float | None:
     """
-    Return the radius [m] of the first wheel that collides as a cylinder or a sphere.
+    Return the radius [m] of the first wheel with a round collision shape.
 
-    None if there is none, NaN if a joint is unknown.
+    None without such a shape, NaN if a joint is unknown.
     """
     names = list(joints)
     if not description.joints.keys() >= set(names):
@@ -151,7 +151,7 @@ def check_drives(
     description: RobotDescription,
     findings: Findings,
 ) -> tuple[DriveDescription, ...]:
-    """Return the drives whose joints the robot has and no other drive; report the others."""
+    """Return the drives whose joints exist and belong to no other drive; report the others."""
     kept: list[DriveDescription] = []
     taken = {joint: each.name for each in description.drives for joint in each.joints}
     poses = link_poses(description) if description.root else {}
@@ -183,7 +183,7 @@ def _across(joints: Sequence[str], width: float) -> tuple[float, ...]:
 def _apart(
     description: RobotDescription, ones: Iterable[str], others: Iterable[str], axis: int
 ) -> float:
-    """Return how far the middles of joints are apart along an axis of the root link [m]."""
+    """Return the distance of the joints' mean positions along an axis of the root link [m]."""
     groups = list(ones), list(others)
     if not description.root or not description.joints.keys() >= {*groups[0], *groups[1]}:
         return math.nan
@@ -196,7 +196,7 @@ def _apart(
 
 
 def _problem(name: str, description: RobotDescription) -> str:
-    """Return why a joint cannot be driven, '' if it can."""
+    """Return the reason why a joint cannot be driven, '' if it can."""
     joint = description.joints.get(name)
     if joint is None:
         return unknown('joint', name, description.joints)
@@ -210,11 +210,11 @@ def _problem(name: str, description: RobotDescription) -> str:
 def _offset(
     drive: DriveDescription, description: RobotDescription, poses: dict[str, Pose]
 ) -> tuple[float, float]:
-    """Return where the drive's frame is in the base frame, by the places of its joints [m]."""
+    """Return x, y of the drive's frame in the base frame [m], from the positions of its joints."""
     if not poses:
         return 0.0, 0.0
     base = poses[drive.base_frame if drive.base_frame in poses else description.root]
-    # a wheel that is steered is where its steering is
+    # the position of a steered wheel is the position of its steering joint
     places = [(wheel.steering or wheel.joint, wheel.position) for wheel in drive.wheels]
     places += [(each.joint, each.position) for each in drive.steering]
     described = np.mean([place for _, place in places], axis=0)
@@ -230,7 +230,7 @@ def _compare(
     place: Place,
     findings: Findings,
 ) -> None:
-    """Warn of wheels that are not as the robot's: distance, radius, direction."""
+    """Warn of wheels whose distance, radius or direction differs from the robot's."""
     if not poses:
         return
     at = {name: poses[description.joints[name].child] for name in drive.joints}
@@ -246,14 +246,14 @@ def _compare(
                 'drive-geometry',
                 place,
                 'turns backwards: its axis points to the right of the '
-                'way that positive speeds are to drive',
+                'drive direction at positive speeds',
                 value=wheel.joint,
             )
         if wheel.roller == 0.5 * math.pi and own and abs(given - own) > _TOLERANCE * own:
             findings.warning(
                 'drive-geometry',
                 place,
-                f'is {given:.4g} m off the middle by its drive, and {own:.4g} m by its joint',
+                f'is {given:.4g} m off the middle in the drive, and {own:.4g} m in the robot',
                 value=wheel.joint,
             )
         radius = wheel_radius(description, [wheel.joint])
@@ -261,7 +261,7 @@ def _compare(
             findings.warning(
                 'drive-geometry',
                 place,
-                f'has the radius {wheel.radius:.4g} m by its drive, and {radius:.4g} m by its '
+                f'has the radius {wheel.radius:.4g} m in the drive, and {radius:.4g} m in its '
                 'collision geometry',
                 value=wheel.joint,
             )
@@ -276,7 +276,7 @@ def _compare_roller(
     place: Place,
     findings: Findings,
 ) -> None:
-    """Warn of a mecanum wheel without rollers whose friction is not like that of rollers."""
+    """Warn of a mecanum wheel with neither rollers nor the friction that imitates rollers."""
     link = description.joints[wheel.joint].child
     contact = description.links[link].contact
     rolls = wheel.heading + wheel.roller
@@ -291,7 +291,7 @@ def _compare_roller(
         findings.warning(
             'drive-geometry',
             place,
-            'has neither rollers nor friction like theirs, as <mu2>0</mu2> and <fdir1 '
-            f'gz:expressed_in="{description.root}">{x:g} {y:g} 0</fdir1> for its link give it',
+            'has neither rollers nor friction imitating rollers: <mu2>0</mu2> and <fdir1 '
+            f'gz:expressed_in="{description.root}">{x:g} {y:g} 0</fdir1> for its link',
             value=wheel.joint,
         )

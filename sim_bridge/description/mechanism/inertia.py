@@ -1,9 +1,9 @@
 """
 Checks of the mass properties of a description.
 
-Each link is checked against the conditions for any rigid body. Whether an implausible value
-matters depends on the whole tree: the equations of motion can be solved if and only if every joint
-moves some inertia. The joints are therefore eliminated from the leaves to the root, as in
+Each link is checked against the conditions for any rigid body. The effect of an implausible value
+depends on the whole tree: the equations of motion can be solved if and only if every joint moves
+some inertia. The joints are therefore eliminated from the leaves to the root, as in
 articulated-body dynamics, at joint positions 0.
 """
 
@@ -28,14 +28,14 @@ from sim_bridge.description.stages import stages_of
 from sim_bridge.engine.data import model as engine
 
 LEAST_MASS = 1e-6
-# kg m² for a revolute, kg for a prismatic joint: the armature of joints that move no inertia
+# kg m² for a revolute joint, kg for a prismatic one: armature of joints moving no inertia
 STAND_IN_ARMATURE = 1e-6
 
 _NO_INERTIA = 1e-15
 _CANCELLED = 1e-10
 _ROUNDING = 1e-9
 _TRIANGLE_TOLERANCE = 1e-3
-# m; a body whose radius of gyration is below this is a point
+# m; a body with a smaller radius of gyration is a point
 _POINT_RADIUS = 1e-6
 _LARGEST_GYRATION = 10.0
 
@@ -53,7 +53,7 @@ def check_links(description: RobotDescription, findings: Findings) -> None:
 
 
 def _should_have_mass(link: LinkDescription, joint: JointDescription | None) -> bool:
-    """Return whether a link is a body; frames are fixed or the root, and have no shape."""
+    """Return whether a link is a body; a frame is the root or fixed, and has no shape."""
     if joint is None:
         return False
     return joint.type is not JointType.FIXED or bool(link.visuals or link.collisions)
@@ -65,7 +65,7 @@ def _check_inertial(inertial: Inertial, place: Place, findings: Findings) -> Non
     if mass < 0.0:
         findings.error('negative-mass', place, 'must not be negative', 'mass', f'{mass:g}')
     elif mass == 0.0 and principal.any():
-        message = 'no mass, but an inertia: no rigid body is like this'
+        message = 'no mass, but an inertia: impossible for a rigid body'
         findings.warning('zero-mass', place, message, 'mass', '0')
     elif 0.0 < mass < LEAST_MASS:
         message = f'under {LEAST_MASS:g} kg: too little to be a body of a robot'
@@ -82,17 +82,17 @@ def _check_inertial(inertial: Inertial, place: Place, findings: Findings) -> Non
         message = 'one principal moment exceeds the sum of the others: no rigid body does'
         findings.warning('inertia-triangle', inner, message, value=shown)
     elif mass > 0.0 and scale > mass * _LARGEST_GYRATION**2:
-        message = f'that of a mass more than {_LARGEST_GYRATION:g} m away from its centre'
+        message = f'its radius of gyration exceeds {_LARGEST_GYRATION:g} m'
         findings.warning('huge-inertia', inner, message, value=shown)
 
 
 def check_joints(description: RobotDescription, findings: Findings) -> dict[str, JointDescription]:
     """
-    Check that every joint moves inertia; return the joints, with armature where it moves none.
+    Check that every joint moves inertia; return the joints, with armature added if necessary.
 
-    A joint that moves no inertia, such as that of a finger without mass, cannot be simulated; it
-    gets a rotor inertia that is too small to affect anything else. A negative inertia along a
-    joint is an error.
+    A joint moving no inertia, such as the joint of a massless finger, cannot be simulated. It gets
+    a rotor inertia too small to affect anything else. A negative inertia along a joint is an
+    error.
     """
     joints = dict(description.joints)
     articulated = {
@@ -119,7 +119,7 @@ def check_joints(description: RobotDescription, findings: Findings) -> dict[str,
 def _judge(
     joint: JointDescription, felt: np.ndarray, unreduced: np.ndarray, findings: Findings
 ) -> tuple[np.ndarray, JointDescription]:
-    """Check the inertia `felt` along a joint; return an invertible one, and the joint for it."""
+    """Check the inertia `felt` along a joint; return an invertible one, and a joint fit for it."""
     place = Place('joint', joint.name, joint.line)
     least = float(np.linalg.eigvalsh(felt)[0])
     scale = float(np.abs(unreduced).max())
@@ -128,9 +128,9 @@ def _judge(
         return felt, joint
     usable = felt + (STAND_IN_ARMATURE - min(least, 0.0)) * np.eye(len(felt))
     if least < -rounding:
-        message = f'moves what has a negative inertia ({least:.3g}) along it'
+        message = f'moves a negative inertia ({least:.3g}) along its axis'
         findings.error('negative-inertia', place, message)
-        # a small number beside a large negative one would be lost
+        # rounding would lose a small number beside a large negative one
         return felt - 2.0 * least * np.eye(len(felt)), joint
     if joint.type not in ONE_AXIS:
         findings.error(
@@ -140,11 +140,11 @@ def _judge(
         )
     else:
         why = (
-            'moves nothing that has inertia'
+            'moves no inertia'
             if scale <= _NO_INERTIA
-            else 'what it moves yields along it, by the joints after it'
+            else 'moves no inertia along its axis, since the joints after it yield'
         )
-        message = f'{why}; it is given an armature of {STAND_IN_ARMATURE:g}'
+        message = f'{why}; it gets an armature of {STAND_IN_ARMATURE:g}'
         findings.warning('no-inertia', place, message)
         armature = max(joint.dynamics.armature, STAND_IN_ARMATURE)
         return usable, replace(joint, dynamics=replace(joint.dynamics, armature=armature))
@@ -165,7 +165,7 @@ def _spatial_inertia(inertial: Inertial | None) -> np.ndarray:
 
 
 def motion_subspace(joint: JointDescription) -> np.ndarray:
-    """Return the (6, n) velocities a joint allows, linear before angular, in the child frame."""
+    """Return the (6, n) velocities of a joint's motions, linear before angular, child frame."""
     if joint.type is JointType.FLOATING:
         return _to_inner(joint.child_pose)
     stages = stages_of(joint)
@@ -177,7 +177,7 @@ def motion_subspace(joint: JointDescription) -> np.ndarray:
 
 
 def _to_inner(frame: Pose) -> np.ndarray:
-    """Return the (6, 6) map of velocities from a frame to one that is given in it."""
+    """Return the (6, 6) map of velocities from a frame to `frame`, whose pose in it is given."""
     rotation, position = frame.rotation, frame.position
     shift = np.zeros((6, 6))
     shift[:3, :3] = shift[3:, 3:] = rotation.T

@@ -1,8 +1,7 @@
 """
-Closed loops of a description: where its links are, whether its loops close, how it can move.
+Closed loops of a description: link poses, gaps of loop joints, mobility.
 
-Everything is for the configuration in which all joints are at 0, unless positions are given, and
-in the frame of the root link.
+All results are in the frame of the root link. All joints are at 0 unless positions are given.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.foundation.rotation import matrix_from_axis_angle
 
-# singular values of the loops' Jacobian, relative to the greatest, that count as zero
+# rank tolerance of the loops' Jacobian: singular values below this share of the greatest are zero
 _RANK_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class Mobility:
     """
-    The degrees of freedom of a mechanism whose root link is fixed.
+    Degrees of freedom of a mechanism whose root link is fixed.
 
-    freedoms: of the joints of the tree, followers of mimic joints left out. constraints: of the
-    loop joints. independent: how many of those are not redundant where all joints are at 0.
+    freedoms: of the joints of the tree, except followers of mimic joints. constraints: of the
+    loop joints. independent: number of constraints not redundant with all joints at 0.
     """
 
     freedoms: int
@@ -45,12 +44,12 @@ class Mobility:
 
     @property
     def by_counting(self) -> int:
-        """Grübler's count: freedoms less constraints, the redundant ones too."""
+        """Grübler's count: freedoms less constraints, including redundant ones."""
         return self.freedoms - self.constraints
 
     @property
     def actual(self) -> int:
-        """The mobility where all joints are at 0."""
+        """Mobility with all joints at 0."""
         return self.freedoms - self.independent
 
 
@@ -79,7 +78,7 @@ def link_poses(
 
 
 def rigid_groups(description: RobotDescription) -> dict[str, str]:
-    """Return, by link, the first link of those it is fixed to; '' is the world, also as a link."""
+    """Return, by link, the first link of its rigid group; '' for links fixed to the world."""
     leader = {description.root: '' if description.fixed_base else description.root, '': ''}
     for joint in parents_first(description):
         is_fixed = joint.type is JointType.FIXED
@@ -91,8 +90,8 @@ def gap(constraint: ConstraintDescription, poses: Mapping[str, Pose]) -> float:
     """
     Return the distance of a loop joint's anchors [m] along the directions it constrains.
 
-    poses: of the links. The gap is 0 for a joint to the world, and where the second anchor is
-    defined by the first.
+    poses: of the links. The gap is 0 for a joint to the world, and if the first anchor defines the
+    second.
     """
     if constraint.position2 is None or not constraint.link2:
         return 0.0
@@ -120,7 +119,7 @@ def mobility(description: RobotDescription) -> Mobility:
 
 
 def _moved(joint: JointDescription, position: float) -> Pose:
-    """Return the child's frame in the joint's."""
+    """Return the pose of the child in the joint frame."""
     if joint.type is JointType.PRISMATIC:
         return Pose(joint.axis * position)
     if joint.type in ONE_AXIS:
@@ -131,7 +130,7 @@ def _moved(joint: JointDescription, position: float) -> Pose:
 def _anchors(
     constraint: ConstraintDescription, poses: Mapping[str, Pose]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return both anchors in the root's frame; the second is the first where it is not known."""
+    """Return both anchors in the root frame; an unknown second anchor equals the first."""
     one = poses[constraint.link1]
     first = one.position + one.rotation @ constraint.position1
     if constraint.position2 is None or not constraint.link2:
@@ -144,9 +143,9 @@ def _held_directions(
     constraint: ConstraintDescription, poses: Mapping[str, Pose]
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the directions in which link2 cannot move against link1, in the root's axes.
+    Return the constrained directions of the motion of link2 relative to link1, in the root's axes.
 
-    (n, 3) of the anchors' velocity and (m, 3) of the links' angular velocity.
+    (n, 3) for the velocity of the anchors and (m, 3) for the angular velocity of the links.
     """
     kind, everything, nothing = constraint.type, np.eye(3), np.zeros((0, 3))
     if kind is ConstraintType.FIXED:
@@ -162,7 +161,7 @@ def _held_directions(
         assert constraint.axis2 is not None, f'a {kind.value} joint has a second axis'
         turn = poses[constraint.link2].rotation if constraint.link2 else np.eye(3)
         return everything, np.cross(axis, turn @ constraint.axis2).reshape(1, 3)
-    # the rest of an orthonormal basis that begins with the axis
+    # completes the axis to an orthonormal basis
     across = np.linalg.svd(axis.reshape(1, 3))[2][1:]
     return {
         ConstraintType.HINGE: (everything, across),
@@ -182,8 +181,8 @@ def _jacobians(
     Return the number of the tree's freedoms, and the Jacobian of each link.
 
     (6, n) of every link, and of the world (''): the velocity of its point at the root's origin,
-    then its angular velocity, in the root's axes. Followers of mimic joints move with those they
-    follow.
+    then its angular velocity, in the root's axes. Followers of mimic joints move with the joints
+    they follow.
     """
     ordered = parents_first(description)
     begin, freedoms = {}, 0

@@ -1,4 +1,4 @@
-"""Which link or joint of a robot each sensor sits on."""
+"""Assignment of each sensor to a link or joint of the robot."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def add_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription]
 ) -> RobotDescription:
     """
-    Return the description with more sensors; one of the name of a declared sensor replaces it.
+    Return the description with more sensors; a sensor replaces a declared one of the same name.
 
-    Raises DescriptionError if one sits on a link or joint that does not exist.
+    Raises DescriptionError for a sensor on a missing link or joint.
     """
     findings = Findings()
     extended = with_sensors(description, extra, findings)
@@ -29,7 +29,7 @@ def add_sensors(
 def with_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription], findings: Findings
 ) -> RobotDescription:
-    """Return what `add_sensors` does; errors are added to the findings."""
+    """Return the same as `add_sensors`; errors are added to the findings instead of raised."""
     sensors = {sensor.name: sensor for sensor in description.sensors}
     for sensor in extra:
         placed = attach(sensor, description, findings)
@@ -44,7 +44,7 @@ def attach(
     """
     Return the sensor with its link and, for force-torque sensors, its joint.
 
-    None, with an error noted, if there is no such link or joint.
+    None, with an error noted, if the link or joint is missing.
     """
     place = Place('sensor', sensor.name, sensor.line)
     for kind, name, known in (
@@ -61,11 +61,11 @@ def attach(
             return None
         own = {each.name for each in description.links[link].collisions if each.name}
         missing = [name for name in sensor.collisions if name not in own]
-        # Gazebo's names of collisions without one, also of links that it lumps with another
+        # Gazebo's names for unnamed collisions, including links lumped with another link
         usual = re.compile(rf'(.*_fixed_joint_lump__)?{re.escape(link)}_collision(_\d+)?')
         strange = [name for name in missing if not usual.fullmatch(name)]
         if strange:
-            message = f'no collision {strange[0]!r} of link {link!r}; all of it is watched'
+            message = f'no collision {strange[0]!r} of link {link!r}; the whole link is watched'
             findings.warning('unknown-reference', place, message, 'collision', strange[0])
         if missing:
             sensor = replace(sensor, collisions=())

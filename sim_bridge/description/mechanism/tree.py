@@ -1,4 +1,4 @@
-"""The kinematic tree of a description: one root, no cycles, and the rules of mimic joints."""
+"""Kinematic tree of a description: one root, no cycles, and the rules of mimic joints."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def check_tree(
     findings: Findings,
 ) -> str:
     """
-    Check that the joints form one tree of the links; return its root, '' if there is none.
+    Check that the joints connect the links to one tree; return its root, '' if there is none.
 
-    complete: whether every joint of the file is there; if some could not be read, they may be
-    what connects the loose links.
+    complete: whether every joint of the file is there. Unreadable joints may be the ones that
+    connect the loose links.
     """
     parent_joint: dict[str, JointDescription] = {}
     for joint in joints:
@@ -35,7 +35,7 @@ def check_tree(
             other = parent_joint[joint.child]
             message = (
                 f'already the child of joint {other.name!r} in line {other.line}; '
-                'a joint that closes a loop belongs into <sim_bridge>'
+                'loop joints belong into <sim_bridge>'
             )
             findings.error(
                 'two-parents', place.child('child', joint.line), message, 'link', joint.child
@@ -78,7 +78,7 @@ def _report_cycles(parent_joint: Mapping[str, JointDescription], findings: Findi
         if link in path:
             ring = list(path)[list(path).index(link) :]
             joint = min((parent_joint[name] for name in ring), key=lambda joint: joint.line)
-            message = f'closes a ring of links: {_listing([*reversed(ring), ring[-1]])}'
+            message = f'closes a cycle of links: {_listing([*reversed(ring), ring[-1]])}'
             findings.error(
                 'cycle', Place('joint', joint.name, joint.line), message, 'child', joint.child
             )
@@ -94,10 +94,10 @@ def resolve_mimics(
     joints: Mapping[str, JointDescription], findings: Findings
 ) -> dict[str, JointDescription]:
     """
-    Return the joints with every mimic referring to a joint that mimics none.
+    Return the joints with every mimic rule referring to a joint without a mimic rule.
 
-    Of a chain `q1 = m1 q2 + o1`, `q2 = m2 q3 + o2` the first becomes `q1 = m1 m2 q3 + (m1 o2 +
-    o1)`. A joint that follows one that does not exist is left free, as other parsers leave it.
+    In a chain `q1 = m1 q2 + o1`, `q2 = m2 q3 + o2` the first rule becomes `q1 = m1 m2 q3 +
+    (m1 o2 + o1)`. A joint following a missing joint is left free, as in other parsers.
     """
     mimics = {
         joint.name: joint.mimic
@@ -106,7 +106,7 @@ def resolve_mimics(
     }
     masters, rings = _masters(mimics)
     for name in filter(rings.__contains__, joints):
-        # reported once, at the alphabetically first joint of the cycle
+        # one report per cycle, at its alphabetically first joint
         place = Place('joint/mimic', name, joints[name].line)
         message = f'the joint follows itself: {" follows ".join([*rings[name], name])}'
         findings.error('mimic-cycle', place, message, 'joint', mimics[name].joint)
@@ -128,8 +128,8 @@ def check_mimic_limits(joints: Mapping[str, JointDescription], findings: Finding
             continue
         place = Place('joint/mimic', joint.name, joint.line)
         message = (
-            f'its limits {own[0]:g} to {own[1]:g} are ignored: it meets them nowhere while '
-            f'{followed!r} is within {free[followed][0]:g} to {free[followed][1]:g}'
+            f'its limits {own[0]:g} to {own[1]:g} are ignored: none of its positions satisfies '
+            f'them while {followed!r} is within {free[followed][0]:g} to {free[followed][1]:g}'
         )
         findings.warning('mimic-limits', place, message, 'joint', followed)
 
@@ -156,10 +156,10 @@ def _can_follow(
 
 def _masters(mimics: Mapping[str, Mimic]) -> tuple[dict[str, Mimic | None], dict[str, list[str]]]:
     """
-    Return the resolved law of every joint that follows, and the cycles by their first joint.
+    Return the resolved mimic rule of every follower, and the cycles by their first joint.
 
-    The law is None for a joint of a cycle, or whose chain leads into one. Each joint is visited
-    once, so that long chains take no more than their length.
+    The rule is None for a joint in a cycle or with a chain leading into one. Each joint is visited
+    once, so long chains take linear time.
     """
     masters: dict[str, Mimic | None] = {}
     rings: dict[str, list[str]] = {}
@@ -193,9 +193,9 @@ def _masters(mimics: Mapping[str, Mimic]) -> tuple[dict[str, Mimic | None], dict
 
 def parents_first(description: RobotDescription) -> list[JointDescription]:
     """
-    Return the joints such that each comes after the joint that carries its parent link.
+    Return the joints ordered from the root: each after the joint carrying its parent link.
 
-    Of links with several parents, and of rings, which `check_tree` reports, each is reached once.
+    A link with several parents, or in a cycle, is reached once; `check_tree` reports it.
     """
     outgoing: dict[str, list[JointDescription]] = {}
     for joint in description.joints.values():

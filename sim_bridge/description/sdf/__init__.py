@@ -1,5 +1,5 @@
 """
-What `<gazebo>` elements say in SDF's words: sensors, contact parameters, physics, loop joints.
+`<gazebo>` elements of a URDF: sensors, contact parameters, physics and loop joints, as in SDF.
 
 Imports the rooms `mechanism` and `xml`.
 """

@@ -1,4 +1,4 @@
-"""What `<gazebo reference="link">` elements say about contact."""
+"""Contact parameters in `<gazebo reference="link">` elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.description.xml.values import element_text, gazebo_elements, rea
 
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _POSITIVE = Numbers(minimum=0.0, above=True)
-# sdformat's parser_urdf.cc: the tags and what they are in SDF
+# tags of sdformat's parser_urdf.cc, and the fields of ContactDescription
 _NUMBERS = {
     'mu1': ('friction', _NOT_NEGATIVE),
     'mu2': ('friction2', _NOT_NEGATIVE),
@@ -23,7 +23,7 @@ _NUMBERS = {
     'maxVel': ('max_velocity', _NOT_NEGATIVE),
     'minDepth': ('layer', _NOT_NEGATIVE),
 }
-# Gazebo's attribute of fdir1, in its newer and its older name space
+# Gazebo's attribute of fdir1, in the new and the old name space
 _EXPRESSED_IN = ('gz:expressed_in', 'ignition:expressed_in')
 _SELF_COLLIDE = ('selfCollide', 'self_collide')
 
@@ -32,9 +32,9 @@ def with_contact(
     root: Element, links: Mapping[str, LinkDescription], findings: Findings
 ) -> dict[str, LinkDescription]:
     """
-    Return the links with what their `<gazebo>` elements say about contact.
+    Return the links with the contact parameters of their `<gazebo>` elements.
 
-    `<gazebo>` without a reference is about all links, for `self_collide`.
+    In a `<gazebo>` without a reference, `self_collide` applies to all links.
     """
     known = dict(links)
     for reference, element, place in gazebo_elements(root):
@@ -55,7 +55,7 @@ def _changes(
     place: Place,
     findings: Findings,
 ) -> dict[str, Any]:
-    """Return the fields of ContactDescription that an element sets."""
+    """Return the fields of ContactDescription set by an element."""
     text = element_text(element)
     if element.tag in _SELF_COLLIDE:
         value = read_boolean(element, place, findings)
@@ -75,7 +75,7 @@ def _changes(
             findings.warning(
                 'unknown-reference',
                 place,
-                f'{unknown("link", link, links)}; it is taken in the axes of the collision shapes',
+                f'{unknown("link", link, links)}; the axes of the collision shapes are used',
                 'expressed_in',
                 link,
             )
@@ -85,7 +85,7 @@ def _changes(
 
 
 def _numbers(text: str, allowed: Numbers, place: Place, findings: Findings) -> list[float] | None:
-    """Return numbers; defects are warnings only, since Gazebo ignores them."""
+    """Return numbers; defects are only warnings, since Gazebo ignores them."""
     own = Findings()
     values = parse_numbers(text, allowed, place, own, '')
     for finding in own.found:

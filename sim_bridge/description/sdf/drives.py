@@ -1,8 +1,8 @@
 """
-Drives of Gazebo's plugins: DiffDrive, MecanumDrive and AckermannSteering, and gazebo_ros's.
+Drives of Gazebo's plugins DiffDrive, MecanumDrive and AckermannSteering, and of gazebo_ros.
 
-Tags and their defaults are those of the plugins. Of a tag given twice the last counts, but joints
-add up.
+Tags and defaults are the plugins' own. The last of several equal tags counts, except for joints:
+all of them count.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, read_boolean
 
-# of lengths [m] and angles [rad]: less is a mistake
+# for lengths [m] and angles [rad]; smaller values are mistakes
 _POSITIVE = Numbers(minimum=1e-6)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _ANY = Numbers()
-# tags without a meaning here: their message or quantity is published anyway, or never
+# tags without effect here: their message or quantity is always published, or never
 _WITHOUT_EFFECT = {
     'tf_topic',
     'ros',
@@ -53,7 +53,7 @@ _WITHOUT_EFFECT = {
 def read_gazebo_drives(
     root: Element, description: RobotDescription, findings: Findings
 ) -> Iterator[tuple[DriveDescription, Place]]:
-    """Yield the drives of the plugins in `<gazebo>` elements, and where each stands."""
+    """Yield the drives of the plugins in `<gazebo>` elements, each with its place."""
     counts: dict[str, int] = {}
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
@@ -73,14 +73,14 @@ def read_gazebo_drives(
 
 
 def drive_reader(node: Element) -> Callable[[_Tags], DriveDescription] | None:
-    """Return what reads the drive of a plugin; None for any other plugin."""
+    """Return the reader of a drive plugin; None for any other plugin."""
     filename = node.get('filename', '')
     return next((read for word, read in _READERS.items() if word in filename), None)
 
 
 @dataclass
 class _Tags:
-    """The children of a plugin, read one by one."""
+    """Children of a plugin, read one by one."""
 
     node: Element
     place: Place
@@ -91,7 +91,7 @@ class _Tags:
         self._read = set(_WITHOUT_EFFECT)
 
     def texts(self, tag: str) -> list[tuple[str, Place]]:
-        """Return the texts of all children of a tag."""
+        """Return the texts of all children with a tag."""
         self._read.add(tag)
         return [
             (element_text(child), self.place.child(tag, child.line))
@@ -99,29 +99,29 @@ class _Tags:
         ]
 
     def has(self, tag: str) -> bool:
-        """Return whether there is such a child."""
+        """Return whether there is a child with a tag."""
         return self.node.find(tag) is not None
 
     def text(self, tag: str, default: str = '') -> str:
-        """Return the text of the last child of a tag."""
+        """Return the text of the last child with a tag."""
         return (self.texts(tag) or [(default, self.place)])[-1][0]
 
     def joints(self, tag: str) -> list[str]:
-        """Return at least one joint."""
+        """Return the joint names; [''], with an error noted, if there are none."""
         names = [text for text, _ in self.texts(tag) if text]
         if not names:
             self.findings.error('missing-tag', self.place.child(tag, self.place.line), 'missing')
         return names or ['']
 
     def number(self, tag: str, default: float, allowed: Numbers = _ANY) -> float:
-        """Return a number."""
+        """Return the number in the last child with a tag."""
         for text, place in self.texts(tag)[-1:]:
             values = parse_numbers(text, allowed, place, self.findings, '')
             return default if values is None else values[0]
         return default
 
     def flag(self, tag: str, default: bool) -> bool:
-        """Return a truth value."""
+        """Return the truth value in the last child with a tag."""
         self._read.add(tag)
         for child in self.node.findall(tag)[-1:]:
             value = read_boolean(child, self.place.child(tag, child.line), self.findings)
@@ -129,7 +129,7 @@ class _Tags:
         return default
 
     def close(self) -> None:
-        """Warn of the tags that were not read."""
+        """Warn of the unread tags."""
         for child in self.node:
             if child.tag not in self._read:
                 self.findings.warning(
@@ -153,14 +153,14 @@ def _differential(tags: _Tags) -> DriveDescription:
 
 def _classic_differential(tags: _Tags) -> DriveDescription:
     left, right = tags.joints('left_joint'), tags.joints('right_joint')
-    # of the first pair, as of all
+    # dimensions of the first pair of wheels apply to all pairs
     separation = tags.number('wheel_separation', 0.34, _POSITIVE)
     radius = 0.5 * tags.number('wheel_diameter', 0.15, _POSITIVE)
     most = tags.number('max_wheel_acceleration', 0.0, _NOT_NEGATIVE) or math.inf
     drive = DriveDescription(
         'diff_drive', 'differential', differential(left, right, separation, radius, radius)
     )
-    # of a wheel [rad/s²], which limits what both wheels do together and against each other
+    # the limit for each wheel [rad/s²] limits the forward and the yaw acceleration
     along, about = (
         SpeedLimits(
             max_acceleration=each,
@@ -198,7 +198,7 @@ def _ackermann(tags: _Tags) -> DriveDescription:
         [left[0], right[0]], steering, wheelbase, (separation, kingpins), radius, 'fixed'
     )
     if max(len(left), len(right)) > 1:
-        # which wheels are steered is to be told from the robot: their joints hang on steered links
+        # the robot shows which wheels are steered: the parents of their joints are steered links
         steered_links = {
             tags.description.joints[name].child
             for name in steering
@@ -235,7 +235,7 @@ def _wheel(
     steering: Sequence[str],
     sizes: tuple[float, float, float],
 ) -> WheelDescription:
-    """Return a wheel on a side, 0 for left; sizes: wheelbase, separation and radius [m]."""
+    """Return a wheel on a side, 0 for left. sizes: wheelbase, separation and radius [m]."""
     wheelbase, separation, radius = sizes
     known = tags.description.joints.get(joint)
     is_steered = known is not None and known.parent in steered_links
@@ -256,7 +256,7 @@ _READERS: dict[str, Callable[[_Tags], DriveDescription]] = {
 
 
 def _with_settings(drive: DriveDescription, tags: _Tags) -> DriveDescription:
-    """Return a drive with the limits, topics and frames that these plugins share."""
+    """Return a drive with the limits, topics and frames common to these plugins."""
     linear, lateral, angular = (
         _limits(tags, middle, own)
         for middle, own in zip(('_linear', '_linear', '_angular'), drive.limits, strict=True)
@@ -277,7 +277,11 @@ def _with_settings(drive: DriveDescription, tags: _Tags) -> DriveDescription:
 
 
 def _limits(tags: _Tags, middle: str, own: SpeedLimits) -> SpeedLimits:
-    """Return limits; min_ and max_ are of both directions, and named ones come before others."""
+    """
+    Return limits of one velocity component, with values for this component before general ones.
+
+    min_ and max_ tags give the limits of backward and forward motion.
+    """
     values = {}
     for quantity in ('velocity', 'acceleration', 'jerk'):
         for end in ('min', 'max'):

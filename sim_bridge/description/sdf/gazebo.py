@@ -1,4 +1,4 @@
-"""What `<gazebo>` elements say about the physics of joints and links."""
+"""Physics of joints and links in `<gazebo>` elements."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sim_bridge.description.xml.values import (
 )
 
 _SPRING = {'springStiffness': 'stiffness', 'springReference': 'reference'}
-# tags of <gazebo> that would change the motion of a robot and are not simulated; with the text
-# that makes them harmless
+# tags of <gazebo> that would change the motion of a robot and are not simulated, with their
+# values that have no effect
 _NOT_SIMULATED = {
     'kinematic': ('false', '0'),
     'static': ('false', '0'),
     'enable_wind': ('false', '0'),
     'initial_joint_position': (),
 }
-# the tags, and whether gravity acts where they are true
+# tags, and whether their value true lets gravity act
 _GRAVITY = {'gravity': True, 'turnGravityOff': False}
-# ODE's damping: the share of its velocity that a link loses in each step, whatever the step
+# ODE's damping: fraction of its velocity lost by a link in each step, whatever the time step
 _DECAY = ('dampingFactor', 'velocity_decay')
 
 
@@ -38,14 +38,14 @@ def with_joint_physics(
     findings: Findings,
 ) -> dict[str, JointDescription]:
     """
-    Return the joints with the springs their `<gazebo reference="joint">` elements declare.
+    Return the joints with the springs declared by their `<gazebo reference="joint">` elements.
 
-    `springStiffness` [N m/rad or N/m] pulls to the position `springReference` [rad or m];
-    `implicitSpringDamper` has no effect: springs and dampers are always implicit. References to
-    nothing, and physics that is not simulated, are reported as warnings.
+    `springStiffness` [N m/rad or N/m] pulls to the position `springReference` [rad or m].
+    `implicitSpringDamper` has no effect: springs and dampers are always implicit. Unknown
+    references and physics without simulation give warnings.
     """
     known = dict(joints)
-    # '' is the robot itself; sensors with unknown references are reported by their reader
+    # '' is the robot itself; the sensor reader reports sensors with unknown references
     known_names = {'', *joints, *links}
     for node in root.findall('gazebo'):
         reference = node.get('reference', '')
@@ -69,9 +69,9 @@ def with_gravity(
     root: Element, links: Mapping[str, LinkDescription], findings: Findings
 ) -> dict[str, LinkDescription]:
     """
-    Return the links with what their `<gazebo>` elements say about whether gravity acts on them.
+    Return the links with the gravity switches of their `<gazebo>` elements.
 
-    `gravity` is SDF's word for it, `turnGravityOff` that of old Gazebo; the last one counts.
+    SDF's tag is `gravity`, old Gazebo's `turnGravityOff`; the last one counts.
     """
     known = dict(links)
     for reference, element, place in gazebo_elements(root):
@@ -87,7 +87,7 @@ def with_gravity(
             findings.warning(
                 'not-simulated',
                 place,
-                'is for links, ignored',
+                'applies to links only, ignored',
                 value=element_text(element).lower(),
             )
     return known
@@ -120,7 +120,7 @@ def _warn_of_physics(element: Element, place: Place, findings: Findings) -> None
             findings.warning(
                 'not-simulated',
                 place,
-                "is a share of the velocity for each of Gazebo's steps, ignored; "
+                'is a fraction of the velocity lost in each Gazebo step, ignored; '
                 'link.linear_velocity_damping and link.angular_velocity_damping are rates [1/s]',
                 value=shares,
             )

@@ -1,11 +1,11 @@
 """
-Joints in `<gazebo>` elements: how loops are closed under Gazebo.
+Joints in `<gazebo>` elements, the way to close loops in Gazebo.
 
-What stands in a `<gazebo>` element without a reference becomes part of the SDF model, so a
-`<joint>` there may connect any two links. Its meaning is SDF's (sdformat 1.11, joint.sdf): `pose`
-is that of the joint's frame in the child link's (or in `relative_to`), an axis is in the joint's
-frame (or in `expressed_in`), and all of it is said of the configuration in which the joints are at
-0. The parent is the first link, the child the second; the world as a parent is the second one.
+The content of a `<gazebo>` element without a reference becomes part of the SDF model, so a
+`<joint>` there may connect any two links. Its meaning follows SDF (sdformat 1.11, joint.sdf):
+`pose` is the pose of the joint's frame in the child link's frame (or in `relative_to`), and an
+axis is in the joint's frame (or in `expressed_in`), both at joint positions 0. The parent is the
+first link, the child the second link; the world as a parent becomes the second link.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TYPES = {
     'revolute2': ConstraintType.HINGE2,
     'fixed': ConstraintType.FIXED,
 }
-# the number of axes of types that do not have one
+# number of axes of types with another number than one
 _AXES = {
     ConstraintType.BALL: 0,
     ConstraintType.FIXED: 0,
@@ -50,7 +50,7 @@ _AXES = {
 _NOT_SIMULATED = ('screw', 'gearbox')
 _MODEL = '__model__'
 
-# old files give a huge number for no limit
+# old files write a huge number for no limit
 _NO_LIMIT = 1e16
 _ANY = Numbers(infinite=True)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
@@ -67,7 +67,7 @@ _DYNAMICS_NUMBERS = {
     'friction': _NOT_NEGATIVE,
 }
 _COMPLIANCE = dict.fromkeys(('erp', 'cfm'), _NOT_NEGATIVE)
-# tags without effect here: always the case, or parameters of the stops of other engines
+# tags without effect here: they always apply, or are parameters of other engines' stops
 _SILENT = {
     'joint': {'parent', 'child', 'pose', 'axis', 'axis2', 'physics'},
     'axis': {'xyz', 'limit', 'dynamics', 'use_parent_model_frame', 'initial_position'},
@@ -85,7 +85,7 @@ def read_gazebo_joints(
         for gazebo in root.findall('gazebo')
         for node in gazebo.findall('joint')
     ]
-    # poses are defined only in a tree; anything else is reported elsewhere
+    # only a tree defines poses; other reports cover other mechanisms
     frames = _frames(description) if nodes and is_tree(description) else {}
     for node, reference in nodes:
         place = Place('joint', node.get('name', ''), node.line)
@@ -99,9 +99,9 @@ def read_gazebo_joints(
 
 
 def _frames(description: RobotDescription) -> dict[str, Pose]:
-    """Return the frames that poses and axes may name: links, joints, the model."""
+    """Return the frames allowed in poses and axes: links, joints, the model."""
     poses = link_poses(description)
-    # a joint's frame is that of its child where the joint is at 0
+    # the joint frame coincides with the child frame at joint position 0
     joints = {joint.name: poses[joint.child] for joint in description.joints.values()}
     return {**joints, **poses, _MODEL: Pose()}
 
@@ -160,7 +160,7 @@ def _end(
 def _joint_pose(
     node: Element | None, one: Declared, frames: Mapping[str, Pose], findings: Findings
 ) -> Pose:
-    """Return the joint's frame in the model's, at joint positions 0."""
+    """Return the joint's frame in the model frame, at joint positions 0."""
     if node is None:
         return frames.get(one.link2, Pose())
     place = one.place.child('pose', node.line)
@@ -174,14 +174,14 @@ def _joint_pose(
 def _frame(
     name: str, frames: Mapping[str, Pose], place: Place, attribute: str, findings: Findings
 ) -> Pose:
-    """Return a frame in the model's; the model's own, with an error noted, if there is none."""
+    """Return a frame in the model frame; the model frame, with an error noted, if unknown."""
     if frames and name not in frames and name not in ('', WORLD):
         findings.error('unknown-frame', place, unknown('frame', name, frames), attribute, name)
     return frames.get(name, Pose())
 
 
 def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None:
-    """Read an axis in its own frame; limits and dynamics are read from the first axis only."""
+    """Read an axis in its own frame; only the first axis gives limits and dynamics."""
     place = one.place.child(node.tag, node.line)
     _warn_of_unknown(node, 'axis', place, findings)
     one.spots[node.tag] = place
@@ -204,11 +204,11 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
         values = read_numbers(parts[tag], allowed, inner, findings)
         if k == 1:
             if any(values.get(name) for name in ('damping', 'friction', 'spring_stiffness')):
-                message = 'those of a second axis are not simulated, ignored'
+                message = 'dynamics of a second axis are not simulated, ignored'
                 findings.warning('not-simulated', inner, message)
         elif tag == 'limit':
             reached = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
-            # a negative one is not enforced
+            # negative effort and velocity limits are not enforced
             caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
             one.limits = read_limits({**reached, **caps}, inner, findings)
             if math.isfinite(one.limits.lower) or math.isfinite(one.limits.upper):
@@ -241,7 +241,7 @@ def _place(
     description: RobotDescription,
     findings: Findings,
 ) -> None:
-    """Transform the joint's frame and axes from the model's frame to those of the links."""
+    """Transform the joint's frame and axes from the model frame to the frames of the links."""
     for k, tag in enumerate(('axis', 'axis2')):
         if one.axes[k] is not None:
             turn = _axis_frame(parts[tag], pose, frames, one.spots[tag], findings)
@@ -257,7 +257,7 @@ def _place(
         one.positions[k] = turn @ (pose.position - frames[name].position)
         one.rotations[k] = turn @ pose.rotation
     if is_grounded:
-        # the pose of the world relative to the link is only known at assembly
+        # the pose of the world relative to the link is known only at assembly
         one.axes = [None if axis is None else one.rotations[0] @ axis for axis in one.axes]
         one.rotations = [None, None]
 
@@ -265,7 +265,7 @@ def _place(
 def _axis_frame(
     node: Element, pose: Pose, frames: Mapping[str, Pose], place: Place, findings: Findings
 ) -> np.ndarray:
-    """Return the rotation of the frame an axis is expressed in, in the model's."""
+    """Return the rotation of an axis' reference frame in the model frame."""
     old = node.find('use_parent_model_frame')
     if old is not None and is_true(element_text(old)):
         return np.eye(3)

@@ -15,7 +15,7 @@ _CLASSIC = {'rate': 'angular_velocity', 'accel': 'linear_acceleration'}
 def read_axis_noise(
     quantity: Element, name: str, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
-    """Read `<x><noise>` … `<z><noise>` inside the element of a quantity, into 'quantity.axis'."""
+    """Read `<x><noise>` … `<z><noise>` of a quantity, by channel 'quantity.axis'."""
     warn_of_unknown(quantity, AXES, place, findings)
     channels = {}
     for axis in quantity:
@@ -30,7 +30,7 @@ def read_axis_noise(
 def read_classic_noise(
     node: Element, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
-    """Read SDF 1.4's `<noise><type/><rate/><accel/></noise>` of an imu, alike for all axes."""
+    """Read SDF 1.4's `<noise><type/><rate/><accel/></noise>` of an imu, equal for all axes."""
     kind = next(
         (element_text(element) for element in node.findall('type')), node.get('type', 'none')
     )
@@ -46,7 +46,7 @@ def read_classic_noise(
 
 
 def read_noise(node: Element, kind: str, place: Place, findings: Findings) -> NoiseDescription:
-    """Read the numbers of a `<noise>` element of a type."""
+    """Read the numbers of a `<noise>` element with a given type."""
     if kind not in KINDS:
         message = f'unknown, no noise; the types are {", ".join(KINDS)}'
         findings.warning('noise-type', place, message, 'type', kind)

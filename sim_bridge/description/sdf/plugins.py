@@ -1,4 +1,4 @@
-"""Gazebo's plugins: none is run; those whose work is not done otherwise are named."""
+"""Gazebo's plugins: none is run; plugins whose effect is missing here are reported."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sim_bridge.description.sdf.sensors import SENSOR_PLUGINS
 if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
 
-# of ros2_control: they name a file of controllers
+# ros2_control's plugins, naming a controller file
 CONTROL_PLUGINS = ('gz_ros2_control', 'gazebo_ros2_control', 'ign_ros2_control')
-# parts of the file names of plugins whose work is done without them, or read elsewhere
+# parts of the file names of plugins whose effect exists without them, or which are read elsewhere
 _DONE = (
     *CONTROL_PLUGINS,
     *SENSOR_PLUGINS,
@@ -48,7 +48,7 @@ _ADVICE = {
 
 
 def check_plugins(root: Element, findings: Findings) -> None:
-    """Warn of every plugin of a `<gazebo>` element whose work is not done."""
+    """Warn of every plugin in a `<gazebo>` element whose effect is missing here."""
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             filename = node.get('filename', '')
