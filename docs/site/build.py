@@ -17,8 +17,8 @@ import sys
 ROOT = Path(__file__).resolve().parents[2]
 
 # pages, and the folders of what they link to and show
-PAGES = ('README.md', 'ARCHITECTURE.md', 'CHANGELOG.rst')
-FOLDERS = ('docs', 'benchmarks', 'config', 'gallery', 'launch', 'sim_bridge', 'test', 'urdf')
+PAGES = ('README.md', 'ARCHITECTURE.md', 'CHANGELOG.rst', 'CONTRIBUTING.md', 'SECURITY.md')
+FOLDERS = ('docs', 'benchmarks', 'changes', 'config', 'gallery', 'launch', 'sim_bridge', 'test', 'urdf')
 
 _SECTION = re.compile(r'^## (.*)$', re.MULTILINE)
 _PAGE = re.compile(r'^\| \[[^\]]*\]\(([^)#]+)\.(?:md|rst)\)', re.MULTILINE)

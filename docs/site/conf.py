@@ -21,8 +21,11 @@ include_patterns = [
     'index.md',
     'ARCHITECTURE.md',
     'CHANGELOG.rst',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
     'docs/**',
     'benchmarks/README.md',
+    'changes/README.md',
     'reference/**',
 ]
 
