@@ -221,7 +221,7 @@ def test_shipped_bodies_are_sound():
         (HEADER, 'holds no link'),
         (HEADER + 'links: [', 'is no YAML'),
         (HEADER + 'links: [3]', 'must be a mapping'),
-        (HEADER + 'links:\n  - {name: A}\n  - {name: A, parent: A}', 'line 4 is called so'),
+        (HEADER + 'links:\n  - {name: A}\n  - {name: A, parent: A}', 'line 4 has this name'),
         (HEADER + 'links:\n  - {name: A}\n  - {name: B}', 'the root link is A'),
         (HEADER + 'links:\n  - {name: A}\n  - {name: B, parent: AA}', "did you mean 'A'"),
         (

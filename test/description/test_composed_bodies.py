@@ -77,11 +77,14 @@ def test_sub_bodies_are_taken_whole(tmp_path):
 @pytest.mark.parametrize(
     ('text', 'found'),
     [
-        (HEADER + 'links:\n  - {type: SubBody, uri: robot.body}', 'the file is inside itself'),
+        (HEADER + 'links:\n  - {type: SubBody, uri: robot.body}', 'the file contains itself'),
         (HEADER + 'links:\n  - {type: SubBody}', 'uri: missing'),
         (HEADER + 'links:\n  - {type: Lnk, name: A}', 'ContinuousTrack, SubBody, Link and Skip'),
-        (TWO.replace('angleUnit: radian', 'angleUnit: degree'), 'unit of angles of the two files'),
-        (TWO.replace('prefix: R_, suffix: _2', 'prefix: L_'), 'is called so'),
+        (
+            TWO.replace('angleUnit: radian', 'angleUnit: degree'),
+            'two files have different angle units',
+        ),
+        (TWO.replace('prefix: R_, suffix: _2', 'prefix: L_'), 'has this name'),
     ],
 )
 def test_defects_of_sub_bodies_are_named(tmp_path, text, found):
@@ -137,7 +140,7 @@ def test_a_track_is_a_ring_of_shoes(tmp_path):
     )
     for key, value, message in (
         ('numJoints', '2', 'from 3 to 1000'),
-        ('jointOffset', '[0, 0, 0]', 'leads from a shoe'),
+        ('jointOffset', '[0, 0, 0]', 'from a shoe to the next'),
     ):
         text = path.read_text().splitlines()
         wrong = '\n'.join(f'    {key}: {value}' if key in line else line for line in text)
@@ -202,7 +205,7 @@ def test_surfaces_collide_as_hulls_or_triangles(tmp_path, geometry, expected):
         ('type: Extrusion, spine: [0, 0, 0]', 'at least 2 points'),
         ('type: Extrusion, spine: [0, 0, 0, 0, 1, 0], scale: [1, 1, 1, 1, 2, 2]', '1 or 2 scales'),
         ('type: Extrusion, spine: [0, 0, x]', '3 numbers for each'),
-        ('type: Resource, uri: a.stl, node: B', 'of .wrl files only'),
+        ('type: Resource, uri: a.stl, node: B', 'supported for .wrl files only'),
         ('type: Resource, uri: a.yaml', 'cannot be read'),
     ],
 )
@@ -274,7 +277,7 @@ LOOP: &LOOP {type: Resource, uri: parts.yaml, node: LOOP}
     assert (box.kind, box.pose.rotation[0, 1]) == ('box', pytest.approx(-1))
     assert wheel.filename == 'common/wheel.wrl'
     assert str(parts) in robot.files
-    for wrong, message in (('LOOP', 'is inside itself'), ('NONE', 'no such anchor')):
+    for wrong, message in (('LOOP', 'contains itself'), ('NONE', 'no such anchor')):
         report = check_description(body(tmp_path, text.replace('GYRO', wrong)))
         assert message in report.to_text()
 

@@ -217,7 +217,7 @@ def test_what_is_left_out_is_told(tmp_path):
     assert [each.message.split(';')[0] for each in read_scene(path).report.findings] == [
         'the material table ${SHARE}/none.yaml is not found',
         'a controller of Choreonoid is not run',
-        'is in no WorldItem, and is not simulated',
+        'is outside a WorldItem, and is not simulated',
     ]
     with pytest.raises(sb.DescriptionError, match='has no WorldItem'):
         read_scene(_written(tmp_path, 'items: {class: RootItem}'))

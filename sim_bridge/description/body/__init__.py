@@ -1,6 +1,6 @@
 """
-Choreonoid's body files: links, shapes, devices and extra joints, as a `RobotDescription`.
+Choreonoid's body files: links, shapes, devices and extra joints, read into a `RobotDescription`.
 
-Keys are those of format version 1 and 2, in snake case or camel case. docs/choreonoid.md says what
-each is here.
+Keys follow format versions 1 and 2, in snake case or camel case. docs/choreonoid.md explains the
+use of each key.
 """

@@ -1,4 +1,4 @@
-"""Links that one node stands for: those of another body file, and the shoes of a track."""
+"""Nodes that stand for several links: the links of another body file, or the shoes of a track."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 
 _TRACK, _BODY = 'ContinuousTrack', 'SubBody'
 _LINK = ('', 'Link')
-# those of the node itself; what else it says replaces what the root link says
+# keys of the node itself; its other keys replace keys of the root link
 _OF_BODY = (
     'type',
     'uri',
@@ -65,9 +65,9 @@ _MOST_FILES, _MOST_INSIDE = 200, 8
 
 class LinkNode(NamedTuple):
     """
-    A link as it is written, and how it is read.
+    Link as written, with the data for reading it.
 
-    file: the name of its file, '' for the first. device_prefix: before the names of its devices.
+    file: name of its file, '' for the first file. device_prefix: for the names of its devices.
     """
 
     section: Section
@@ -78,14 +78,14 @@ class LinkNode(NamedTuple):
 
 @dataclass
 class Composed:
-    """What files together say. joints: extra joints, as `yaml.constraints` reads them."""
+    """Contents of all files together. joints: extra joints in the form for `yaml.constraints`."""
 
     links: list[LinkNode] = field(default_factory=list)
     joints: list[Any] = field(default_factory=list)
 
 
 def composed(document: Section, reading: Reading, path: Path) -> Composed:
-    """Return the links and extra joints of a body file, sub-bodies and tracks expanded."""
+    """Return the links and extra joints of a body file, with sub-bodies and tracks expanded."""
     whole = Composed()
     _Expansion(whole).document(document, reading, path, ())
     return whole
@@ -111,14 +111,14 @@ class _Expansion:
                 self._whole.links.append(LinkNode(node, reading, file))
             elif kind != 'Skip':
                 node.error(
-                    'type', kind, f'cannot stand among links; {_TRACK}, {_BODY}, Link and Skip can'
+                    'type', kind, f'is no link; allowed are {_TRACK}, {_BODY}, Link and Skip'
                 )
         key = key_of(document, 'extra_joints')
         if document.has(key):
             self._whole.joints += _extra_joints(document, key, reading)
 
     def _track(self, node: Section, reading: Reading) -> None:
-        """Add the shoes of a track: a free one, and others in turn, closed by a hinge."""
+        """Add the shoes of a track: a free first shoe, a chain of others, and a closing hinge."""
         name = node.text('name', _TRACK)
         count = finite(node, key_of(node, 'num_joints'), 0.0)
         if not _LEAST_SHOES <= count <= _MOST_SHOES or not count.is_integer():
@@ -128,7 +128,7 @@ class _Expansion:
             return
         offset = node.vector(key_of(node, 'joint_offset'), 3, None)
         if offset is None or not any(offset):
-            node.error('jointOffset', '', 'missing; it leads from a shoe to the next [m]')
+            node.error('jointOffset', '', 'missing; the offset from a shoe to the next one [m]')
             return
         angles = node.matrix(key_of(node, 'initial_joint_angles'))
         angles = np.zeros(0) if angles is None else angles.ravel()
@@ -169,14 +169,14 @@ class _Expansion:
             return
         path = folder / uri
         if path.resolve() in inside:
-            node.error('uri', uri, 'the file is inside itself')
+            node.error('uri', uri, 'the file contains itself')
             return
         if len(inside) > _MOST_INSIDE or self._count == _MOST_FILES:
             node.error(
                 'uri',
                 uri,
-                f'at most {_MOST_INSIDE} files are inside each other, and '
-                f'{_MOST_FILES} are in one',
+                f'at most {_MOST_INSIDE} files may be nested, and '
+                f'{_MOST_FILES} files may be in one',
             )
             return
         self._count += 1
@@ -202,7 +202,7 @@ class _Expansion:
 
 
 class _Renamed:
-    """How a SubBody node changes the links of its file."""
+    """Changes by a SubBody node to the links of its file."""
 
     def __init__(self, node: Section, outer: Reading, inner: Reading):
         self._node, self._outer, self._inner = node, outer, inner
@@ -247,7 +247,7 @@ class _Renamed:
                     joint[key] = self._named(joint[key])
 
     def _override(self, own: MappingWithLines) -> None:
-        """Let the node say of the root link what it says."""
+        """Replace values of the root link by values of the node."""
         given = _copy(self._node, without=_OF_BODY)
         if self._outer.angle != self._inner.angle:
             for key in _IN_ANGLES:
@@ -255,8 +255,7 @@ class _Renamed:
                     self._node.error(
                         key,
                         given[key],
-                        'the unit of angles of the two files differs; give both '
-                        'the same angleUnit',
+                        'the two files have different angle units; give both the same angleUnit',
                     )
         for key in given:
             for other in _spellings(str(key)):
@@ -286,7 +285,7 @@ def _spellings(key: str) -> Iterable[str]:
 
 
 def _copy(section: Section, without: Iterable[str] = ()) -> MappingWithLines:
-    """Return what a section holds, but for some keys."""
+    """Return the content of a section, except some keys."""
     copy = MappingWithLines(
         {name: section.peek(name) for name in section.names() if name not in without}
     )
@@ -300,7 +299,7 @@ def _section(content: Mapping[str, Any], like: Section, reading: Reading) -> Sec
 
 
 def _extra_joints(document: Section, key: str, reading: Reading) -> Iterator[MappingWithLines]:
-    """Yield the extra joints, their rotations as the reader of loop joints takes them."""
+    """Yield the extra joints, with rotations in the form for the loop joint reader."""
     for section in document.list_of_sections(key):
         joint = _copy(section)
         for k in (1, 2):

@@ -1,4 +1,4 @@
-"""Devices of a body file as sensors."""
+"""Sensors from the devices of a body file."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ LEFT_OUT = MappingProxyType(
         'MarkerDevice': '',
     }
 )
-"""Types of nodes that are left out, with what is said about it; '': nothing."""
-# x ahead and z up, in the axes of the device, by what is ahead there
+"""Ignored node types, with the reason given in a warning; '': no warning."""
+# axes x ahead and z up, in the device axes, by the convention for the optical frame
 _AHEAD = MappingProxyType(
     {
         'gl': np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]]),
@@ -59,9 +59,9 @@ _AHEAD = MappingProxyType(
 )
 _MOST_SAMPLES = 1_000_000
 _ON_EDGE = 1e-7
-# numbers, and what Choreonoid has where the file says nothing [degrees; m; Hz]
+# Choreonoid's default values [degrees; m; Hz]
 _YAW_RANGE, _YAW_STEP, _NEAREST, _FARTHEST, _RATE = 120.0, 1.0, 0.1, 10.0, 10.0
-# of how an ideal device differs from a real one: not simulated
+# imperfections of real devices: not simulated
 _IDEAL = (
     'id',
     'on',
@@ -76,19 +76,19 @@ _IDEAL = (
 
 
 def left_out(kind: str) -> str | None:
-    """Return what is said about a node that is left out, '' for nothing; None for others."""
-    # those of plugins are called so
+    """Return the warning text for an ignored node type, '' for no warning; None for others."""
+    # device names of plugins end like this
     return LEFT_OUT.get(kind, _LEFT if kind.endswith('Device') else None)
 
 
 def read_device(
     kind: str, node: Section, link: str, pose: Pose, reading: Reading
 ) -> SensorDescription:
-    """Return the sensor of a device. pose: of the device in its link."""
+    """Return the sensor for a device. pose: of the device in its link."""
     name = node.text('name', '') or f'{link}_{DEVICES[kind].value}'
     for key in _IDEAL:
         key_of(node, key)
-    # YAML's word for true, which Choreonoid has as a key
+    # Choreonoid's key `on` is YAML's word for true
     node.knows(True)  # type: ignore[arg-type]
     if DEVICES[kind] is not SensorKind.LIDAR:
         return SensorDescription(name, DEVICES[kind], link, pose=pose, line=node.line)
@@ -133,7 +133,7 @@ def _row(
     default: float,
     default_step: float,
 ) -> tuple[float, float, int]:
-    """Return the least and the greatest angle [rad] and the number of rays in between."""
+    """Return the least and the greatest angle [rad], and the number of rays between them."""
     span = finite(node, key_of(node, f'{word}_range', *ranges), default, 0.0)
     low = finite(node, key_of(node, f'min_{word}_angle'), -0.5 * span) * reading.angle
     high = finite(node, key_of(node, f'max_{word}_angle'), 0.5 * span) * reading.angle
@@ -144,6 +144,6 @@ def _row(
     else:
         count = (high - low) / step + _ON_EDGE + 1.0 if step > 0.0 else 1.0
     if count > _MOST_SAMPLES or high < low:
-        node.error(key, count, f'must be at most {_MOST_SAMPLES}, from the lower angle upwards')
+        node.error(key, count, f'must be at most {_MOST_SAMPLES}, in a range from low to high')
         return 0.0, 0.0, 1
     return low, high, int(count)

@@ -1,4 +1,4 @@
-"""A body file as it is written: its sections, and how they are read."""
+"""Header and content of a body file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_bridge.shapes.mesh_files import VRML_SUFFIX
 _FORMAT = 'ChoreonoidBody'
 _NEXT_VERSION = 2.1
 _UNITS = {'degree': math.radians(1.0), 'radian': 1.0}
-# about windows, planners and plugins
+# keys concerning windows, planners and plugins
 _NOT_OF_MECHANICS = (
     'name',
     'standard_pose',
@@ -40,7 +40,7 @@ _NOT_OF_MECHANICS = (
 
 
 class Document(NamedTuple):
-    """The content of a file. reading: how its parts are read."""
+    """Content of a file. reading: common data for reading its parts."""
 
     section: Section
     reading: Reading
@@ -48,9 +48,9 @@ class Document(NamedTuple):
 
 def read_document(path: Path, findings: Findings, base: Path, folder: str = '') -> Document | None:
     """
-    Return the content of a body file, or of a VRML model as one; None, with an error noted.
+    Return the content of a body file or VRML model, in the form of a body file.
 
-    base, folder: as of `Reading`.
+    None, with an error noted, if it cannot be read. base, folder: see `Reading`.
     """
     is_vrml = path.suffix.lower() == VRML_SUFFIX
     content = body_of_vrml(path, findings) if is_vrml else read_mapping(path, findings)
@@ -66,7 +66,7 @@ def read_document(path: Path, findings: Findings, base: Path, folder: str = '') 
 
 
 def _header(document: Section, findings: Findings) -> float | None:
-    """Return the unit of angles [rad]; None, with an error noted, for files of another format."""
+    """Return the angle unit [rad]; None, with an error noted, for files in another format."""
     for key in _NOT_OF_MECHANICS:
         key_of(document, key)
     if document.peek('format') != _FORMAT:

@@ -1,4 +1,4 @@
-"""What hangs on a link of a body file: shapes, rigid bodies, devices, by nested elements."""
+"""Elements attached to a link of a body file: shapes, rigid bodies, devices, nested groups."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from sim_bridge.shapes.vrml_files import ALONG_Y
 _ROUND = ('Cylinder', 'Capsule', 'Cone')
 _BOTH, _VISUAL, _COLLISION = 'shape', 'Visual', 'Collision'
 _GROUPS = ('Group', 'Node', 'Transform', _VISUAL, _COLLISION)
-# keys about looks
+# keys concerning appearance
 _LOOKS = (
     'appearance',
     'division_number',
@@ -55,7 +55,7 @@ _MOST_INSIDE, _MOST_PARTS = 8, 1000
 
 
 class RigidPart(NamedTuple):
-    """A part of a link's mass: kg, its centre (3,) [m], inertia about it (3, 3), link axes."""
+    """Part of a link's mass: kg, its centre (3,) [m], inertia about it (3, 3), link axes."""
 
     mass: float
     center: np.ndarray
@@ -64,7 +64,7 @@ class RigidPart(NamedTuple):
 
 @dataclass
 class Elements:
-    """What the elements of a link hold. visuals, collisions: of Visual and Collision nodes."""
+    """Contents of a link's elements. visuals, collisions: from Visual and Collision nodes."""
 
     shapes: list[GeometryDescription] = field(default_factory=list)
     visuals: list[GeometryDescription] = field(default_factory=list)
@@ -74,20 +74,20 @@ class Elements:
 
     @property
     def geometries(self) -> tuple[tuple[GeometryDescription, ...], ...]:
-        """What is seen and what collides: the same, unless Visual or Collision nodes differ."""
+        """Visual and collision shapes; equal without Visual or Collision nodes."""
         if self.visuals or self.collisions:
             return (*self.shapes, *self.visuals), tuple(self.collisions)
         return tuple(self.shapes), tuple(self.shapes)
 
 
 class _Frame(NamedTuple):
-    """Where an element is in its link: p = position + linear @ p_element; linear may scale."""
+    """Frame of an element: p_link = position + linear @ p_element; linear may include a scale."""
 
     linear: np.ndarray
     position: np.ndarray
 
     def inside(self, section: Section, reading: Reading) -> _Frame:
-        """Return the frame of an element by its translation, rotation and scale."""
+        """Return the frame of an element inside, from its translation, rotation and scale."""
         scale = np.array(section.vector('scale', 3, (1.0, 1.0, 1.0)))
         if not (scale > 0.0).all():
             section.error('scale', section.peek('scale'), 'must be above 0')
@@ -99,7 +99,7 @@ class _Frame(NamedTuple):
 
 
 def read_elements(link: Section, name: str, reading: Reading, key: str = 'elements') -> Elements:
-    """Return what the elements of a link hold. name: of the link."""
+    """Return the contents of a link's elements. name: of the link."""
     found = Elements()
     _Walk(name, reading, found).into(link, key, _Frame(np.eye(3), np.zeros(3)), _BOTH)
     return found
@@ -109,7 +109,7 @@ def children(section: Section, key: str, reading: Reading) -> Iterator[tuple[str
     """
     Yield the nodes at a key, with their types.
 
-    It holds a list of nodes, one node, or a mapping from type to node.
+    The value is a list of nodes, one node, or a mapping from type to node.
     """
     given = section.peek(key)
     if given is None:
@@ -130,7 +130,7 @@ def children(section: Section, key: str, reading: Reading) -> Iterator[tuple[str
         if node is not None:
             node.knows('type')
             if node.has('type') and node.peek('type') != kind:
-                node.error('type', node.peek('type'), f'must be {kind}, as the key says')
+                node.error('type', node.peek('type'), f'must be {kind}, like the key')
             yield kind, node
 
 
@@ -156,7 +156,7 @@ class _Walk:
             return
         if kind in (_VISUAL, _COLLISION):
             if use not in (_BOTH, kind):
-                node.error('type', kind, f'stands in a node of type {use}')
+                node.error('type', kind, f'is not allowed in a node of type {use}')
             use = kind
         known = (*_GROUPS, 'RigidBody', 'Shape', 'Resource', *DEVICES)
         if kind not in known:
@@ -226,7 +226,7 @@ class _Walk:
         word = kind.lower()
         scaled = _scaled(frame)
         if scaled is None or not _keeps_kind(kind, scaled[0]):
-            # as Choreonoid does, too
+            # triangles replace the primitive, as in Choreonoid
             points, triangles = surface_of_shape(PRIMITIVES[word](*size))
             self._triangles(Surface(points @ lies.T, triangles), geometry, frame, use)
             return
@@ -279,10 +279,10 @@ class _Walk:
             return
         if part and not uri.lower().endswith(VRML_SUFFIX):
             node.error(
-                'node', part, f'is taken of {VRML_SUFFIX} files only; name a file of its own'
+                'node', part, f'is supported for {VRML_SUFFIX} files only; use a separate file'
             )
         if node.has('exclude'):
-            node.error('exclude', node.peek('exclude'), 'is not read: name what is wanted (node)')
+            node.error('exclude', node.peek('exclude'), 'is not read: name the wanted part (node)')
         if self._reading.folder and '://' not in uri:
             uri = os.path.join(self._reading.folder, uri)
         scale, pose = self._rigid(frame, node)
@@ -294,21 +294,21 @@ class _Walk:
         )
 
     def _part(self, node: Section, uri: str, anchor: str, frame: _Frame, use: str) -> None:
-        """Read nodes of a YAML file: what has an anchor there, or all."""
+        """Read nodes from a YAML file: the nodes at an anchor, or all."""
         outer = self._reading
         path = outer.base / outer.folder / uri
         if path.resolve() in outer.inside or len(outer.inside) == _MOST_INSIDE:
             node.error(
                 'uri',
                 uri,
-                'the file is inside itself'
+                'the file contains itself'
                 if path.resolve() in outer.inside
-                else f'at most {_MOST_INSIDE} files are inside each other',
+                else f'at most {_MOST_INSIDE} files may be nested',
             )
             return
         self._parts += 1
         if self._parts > _MOST_PARTS:
-            node.error('uri', uri, f'at most {_MOST_PARTS} parts of files are on a link')
+            node.error('uri', uri, f'a link may use at most {_MOST_PARTS} parts of files')
             return
         try:
             content = read_anchored(path, anchor)
@@ -332,10 +332,10 @@ class _Walk:
         self._reading = outer
 
     def _rigid(self, frame: _Frame, node: Section) -> tuple[np.ndarray, Pose]:
-        """Return the scale along the axes of a node, and its pose; notes what makes it oblique."""
+        """Return the scale along the axes of a node, and its pose; report an oblique frame."""
         scaled = _scaled(frame)
         if scaled is None:
-            node.error('scale', '', 'makes it oblique: it is turned within what is scaled')
+            node.error('scale', '', 'makes the node oblique: it is rotated in a scaled parent')
             return np.ones(3), Pose(read_only(frame.position))
         return scaled
 
@@ -348,7 +348,7 @@ class _Walk:
 
 
 def _color(appearance: Any) -> tuple[float, float, float, float] | None:
-    """Return the colour of an appearance; None where it has none that is one."""
+    """Return the colour of an appearance; None without a valid colour."""
     material = appearance.get('material') if isinstance(appearance, dict) else None
     if not isinstance(material, dict):
         return None
@@ -365,7 +365,7 @@ def _color(appearance: Any) -> tuple[float, float, float, float] | None:
 def _scaled(frame: _Frame) -> tuple[np.ndarray, Pose] | None:
     """Return the scale (3,) along the axes of a frame, and its pose; None for an oblique one."""
     scale = np.linalg.norm(frame.linear, axis=0)
-    # norms of rotations are 1 but for rounding
+    # the norms of a rotation matrix are 1 except for rounding
     scale = np.where(np.abs(scale - 1.0) < _ROUNDING, 1.0, scale)
     turned = frame.linear / scale
     if np.abs(turned.T @ turned - np.eye(3)).max() > _ROUNDING:
@@ -374,7 +374,7 @@ def _scaled(frame: _Frame) -> tuple[np.ndarray, Pose] | None:
 
 
 def _keeps_kind(kind: str, scale: np.ndarray) -> bool:
-    """Return whether a primitive that is scaled so is one of its kind."""
+    """Return whether a primitive keeps its kind under a scale."""
     if kind == 'Box':
         return True
     is_round = bool(scale[0] == scale[2])
@@ -390,7 +390,7 @@ def inertia_of(section: Section) -> np.ndarray:
     """
     Return the inertia (3, 3) about the centre of mass [kg m²]; zero if absent.
 
-    It is written as nine numbers by rows, or as xx, xy, xz, yy, yz, zz.
+    The file gives nine numbers by rows, or xx, xy, xz, yy, yz, zz.
     """
     given: Any = section.matrix('inertia')
     if given is None:

@@ -1,7 +1,7 @@
 """
-OpenHRP's models in VRML97 as body files: the prototypes Humanoid, Joint, Segment, sensors.
+Conversion of OpenHRP's VRML97 models, with the prototypes Humanoid, Joint, Segment and sensors.
 
-What they say is what a body file says in other words, so one reader checks both.
+The result has the form of a body file, so one reader checks both formats.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _MOST_ELEMENTS = 100_000
 
 
 def body_of_vrml(path: Path, findings: Findings) -> MappingWithLines | None:
-    """Return a VRML model as a body file holds it; None, with an error noted, if it is none."""
+    """Return a VRML model in the form of a body file; None, with an error noted, if invalid."""
     try:
         return _Model(path.stem).of(nodes_of_file(path))
     except OSError as err:
@@ -92,7 +92,7 @@ class _Model:
     def of(self, nodes: list[Node]) -> MappingWithLines:
         humanoids = [node for node in nodes if node.kind == HUMANOID]
         if len(humanoids) > 1:
-            raise VrmlError(f'a second {HUMANOID}: a file holds one robot', humanoids[1].line)
+            raise VrmlError(f'a second {HUMANOID}: a file may hold one robot', humanoids[1].line)
         joints = [_extra_joint(node) for node in nodes if node.kind == _EXTRA]
         name = self._name
         if humanoids:
@@ -150,7 +150,7 @@ class _Model:
         ratio = _number(node, 'gearRatio', 1.0)
         current = _limit(node, 'climit')
         if current is not None:
-            # of the motor's current [A], by what it makes of it [N m/A]
+            # current limit [A] times torque constant [N m/A]
             link['maxJointEffort'] = abs(ratio) * _number(node, 'torqueConst', 1.0) * current
         link['rotorInertia'], link['gearRatio'] = _number(node, 'rotorInertia', 0.0), ratio
         whole = _number(node, 'equivalentInertia', 0.0)
@@ -160,7 +160,7 @@ class _Model:
         self._links.append(link)
         inner: list[Node] = []
         elements = self._elements(node.nodes('children'), inner)
-        # mass is given by segments alone
+        # only segments give mass
         link['elements'] = [*elements, _mapping(node.line, type='RigidBody', mass=0.0)]
         for child in inner:
             self._joint(child, name)
@@ -171,8 +171,8 @@ class _Model:
         """
         Return nodes as elements of a link.
 
-        joints: gets the joints among them; None: there may be none. is_drawn: whether shapes
-        count, as within segments.
+        joints: collects the joints among them; None if joints are not allowed. is_drawn: whether
+        shapes count, as they do inside segments.
         """
         found: list[Any] = []
         for node in nodes:
@@ -189,7 +189,7 @@ class _Model:
         if node.kind == _JOINT:
             if joints is None:
                 raise VrmlError(
-                    f'{_JOINT} {node.name} stands in what moves it; a {_JOINT} stands '
+                    f'{_JOINT} {node.name} is inside a node without joints; a {_JOINT} must be '
                     f'among the children of another',
                     line,
                 )
@@ -297,7 +297,7 @@ class _Model:
 
 
 def _transformed(node: Node, elements: list[Any]) -> list[Any]:
-    """Return elements within a Transform; none where there are none."""
+    """Return elements inside a Transform; [] if there are none."""
     if not elements:
         return []
     scale = node.row('scale', (1.0, 1.0, 1.0))
@@ -323,11 +323,11 @@ def _transformed(node: Node, elements: list[Any]) -> list[Any]:
 
 
 def _place(node: Node) -> dict[str, Any]:
-    """Return translation and rotation as a body file has them."""
+    """Return translation and rotation in the form of a body file."""
     rotation = node.row('rotation', _NO_TURN)
     return {
         'translation': node.row('translation', (0.0, 0.0, 0.0)).tolist(),
-        # VRML's rotations about no axis are none
+        # VRML's rotation about a zero axis is the identity
         'rotation': rotation.tolist() if math.hypot(*rotation[:3]) else list(_NO_TURN),
     }
 
@@ -365,6 +365,6 @@ def _number(node: Node, key: str, default: float) -> float:
 
 
 def _limit(node: Node, key: str) -> float | None:
-    """Return the first number of a list; None where it is empty."""
+    """Return the first number of a list; None if the list is empty."""
     rows = node.numbers(key, 1)
     return None if rows is None or not len(rows) else float(rows[0, 0])

@@ -1,4 +1,4 @@
-"""Keys of body files: either spelling, angles in the unit of the file, ranges, places."""
+"""Values of keys in body files: both spellings, angle units, ranges, poses."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _AXES = {'X': (1.0, 0.0, 0.0), 'Y': (0.0, 1.0, 0.0), 'Z': (0.0, 0.0, 1.0)}
 
 class Reading(NamedTuple):
     """
-    What all parts of a file share.
+    Common data for reading all parts of a file.
 
-    angle: the file's unit of angles [rad]. base: the folder of the first file. folder: that of
-    this one, from there; '' for the same. inside: the files that this one is a part of.
+    angle: angle unit of the file [rad]. base: folder of the first file. folder: folder of this
+    file relative to base, '' for the same. inside: files including this one.
     """
 
     findings: Findings
@@ -35,14 +35,14 @@ class Reading(NamedTuple):
 
 
 def key_of(section: Section, *names: str) -> str:
-    """Return the key that a section uses, of names in snake case or camel case; else the first."""
+    """Return the key used in a section, in snake case or camel case; else the first name."""
     known = [word for name in names for word in (name, _camel(name))]
     used = [word for word in known if section.has(word)]
     for word in known:
         section.knows(word)
     for word in dict.fromkeys(used[1:]):
         if word != used[0]:
-            section.error(word, section.peek(word), f'{used[0]}, which is the same, is given too')
+            section.error(word, section.peek(word), f'{used[0]} is given too and means the same')
     return used[0] if used else names[0]
 
 
@@ -51,7 +51,7 @@ def _camel(name: str) -> str:
 
 
 def name_in(section: Section, key: str) -> str:
-    """Return a name, which YAML may take for a number; '' if absent."""
+    """Return a name, also one that YAML reads as a number; '' if absent."""
     given = section.peek(key)
     section.knows(key)
     if given is None or isinstance(given, str):
@@ -63,19 +63,19 @@ def name_in(section: Section, key: str) -> str:
 
 
 def note_unread(section: Section, place: Place, findings: Findings) -> None:
-    """Warn of keys that were not read: Choreonoid keeps them for its plugins."""
+    """Warn of unread keys: Choreonoid stores keys for its plugins too."""
     for key in section.unread():
         findings.warning('unknown-key', section.place(key), 'unknown key, ignored', key)
 
 
 def translation(section: Section, key: str = 'translation') -> np.ndarray:
-    """Return a translation (3,) [m], or the sum of a list of them; zero if absent."""
+    """Return a translation (3,) [m], or the sum of a list of translations; zero if absent."""
     rows = _rows(section, key, 3)
     return np.zeros(3) if rows is None else rows.sum(axis=0)
 
 
 def rotation(section: Section, reading: Reading, key: str = 'rotation') -> np.ndarray:
-    """Return the rotation (3, 3) of an axis and angle, or the product of a list of them."""
+    """Return the rotation (3, 3) from axis and angle, or the product of a list of rotations."""
     turned = np.eye(3)
     rows = _rows(section, key, 4)
     for *axis, angle in () if rows is None else rows:
@@ -107,7 +107,7 @@ def _rows(section: Section, key: str, size: int) -> np.ndarray | None:
 
 
 def finite(section: Section, key: str, default: float, least: float = -math.inf) -> float:
-    """Return a number that is at least `least`, and of a size that can be computed with."""
+    """Return a number between `least` and LARGEST; the default, with an error, for others."""
     value = section.number(key, default)
     if not abs(value) <= LARGEST or value < least:
         bound = '' if least == -math.inf else f' of at least {least:g}'
@@ -134,7 +134,7 @@ def limit(section: Section, key: str) -> float:
 
 
 def limits(section: Section, key: str) -> tuple[float, float]:
-    """Return a pair of limits, or a number and its opposite; infinite: none."""
+    """Return a pair of limits, or a number and its opposite; infinite: no limit."""
     section.knows(key)
     given = section.peek(key)
     if given is None:
@@ -162,7 +162,7 @@ def _limit(section: Section, key: str, value: object) -> float:
 
 
 def axis(section: Section, key: str, findings: Findings) -> np.ndarray:
-    """Return the unit vector of a list, or of a letter as in '-Y'; z if absent."""
+    """Return a unit vector from three numbers, or from a letter as in '-Y'; z if absent."""
     given = section.peek(key)
     if isinstance(given, str):
         section.knows(key)

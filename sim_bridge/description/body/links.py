@@ -1,4 +1,4 @@
-"""The links of a body file: each with the joint that carries it."""
+"""Links of a body file, each with its parent joint."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TYPES = {
     _TRACK: JointType.FIXED,
     'pseudoContinuousTrack': JointType.FIXED,
 }
-# the command of a joint is chosen while it runs; the second is what tracks once were
+# actuation_mode is ignored, since the control mode is chosen at run time; it marked tracks once
 _MODES = ('actuation_mode', 'import', 'lights_on', 'type')
 _OLD_TRACK = 'jointSurfaceVelocity'
 
@@ -54,11 +54,11 @@ _OLD_TRACK = 'jointSurfaceVelocity'
 @dataclass(frozen=True)
 class BodyLink:
     """
-    A link, and how it is carried.
+    Link with its parent joint.
 
-    parent: its name, '' for none. joint: None for the root, of the type that it has there.
-    number: the joint id, None without one. position: of the joint at the start [rad or m]; None:
-    not given.
+    parent: parent link name, '' for none. joint: parent joint; for the root link, a joint of the
+    root's type. number: joint id, None without one. position: initial joint position [rad or m];
+    None: not given.
     """
 
     description: LinkDescription
@@ -73,7 +73,7 @@ class BodyLink:
 
 
 def read_links(nodes: Iterable[LinkNode]) -> list[BodyLink]:
-    """Return the links in the order of the file; a name that is given twice is an error."""
+    """Return the links in file order; a repeated name is an error."""
     links: dict[str, BodyLink] = {}
     for number, (section, reading, file, prefix) in enumerate(nodes):
         name = name_in(section, 'name') or f'link{number}'
@@ -88,7 +88,7 @@ def read_links(nodes: Iterable[LinkNode]) -> list[BodyLink]:
             )
         note_unread(section, section.place(), reading.findings)
         if name in links:
-            message = f'the link in line {links[name].section.line} is called so'
+            message = f'the link in line {links[name].section.line} has this name'
             section.error('name', name, message)
             continue
         links[name] = link
@@ -183,7 +183,7 @@ def _joint_id(section: Section) -> int | None:
 
 
 def _position(section: Section, joint: JointDescription, reading: Reading) -> float | None:
-    """Return where the joint is at the start [rad or m]."""
+    """Return the initial joint position [rad or m]."""
     angle = key_of(section, 'joint_angle')
     key = key_of(section, 'joint_displacement')
     turns = joint.type is JointType.REVOLUTE
@@ -201,8 +201,8 @@ def _inertial(section: Section, elements: Elements) -> tuple[Inertial | None, bo
     """
     Return the mass properties, and whether any are given.
 
-    Rigid bodies and the link's own add up. What the link alone does not say is that of
-    Choreonoid's links: 1 kg and 1 kg m² at the origin.
+    Rigid bodies and the link's own values add up. Without rigid bodies, missing values are
+    Choreonoid's defaults: 1 kg and 1 kg m² at the origin.
     """
     parts = list(elements.parts)
     keys = [key_of(section, 'center_of_mass'), 'mass', 'inertia']
@@ -224,11 +224,11 @@ def _inertial(section: Section, elements: Elements) -> tuple[Inertial | None, bo
         arm = part.center - middle
         whole += part.inertia + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
     if not np.isfinite(whole).all():
-        section.error('inertia', '', 'its sum with those of its rigid bodies is not finite')
+        section.error('inertia', '', 'its sum with the rigid bodies is not finite')
         return None, has_mass
     return Inertial(total, Pose(read_only(middle)), read_only(whole), section.line), has_mass
 
 
 def in_joint_order(links: list[BodyLink]) -> Iterator[BodyLink]:
-    """Yield links by the ids of their joints, then those without one in the order of the file."""
+    """Yield links by joint id, then links without one in file order."""
     return iter(sorted(links, key=lambda link: math.inf if link.number is None else link.number))

@@ -1,8 +1,7 @@
 """
-From a Choreonoid body file to a `RobotDescription`: read, check everything, build.
+Conversion of a Choreonoid body file to a `RobotDescription`: read, check everything, build.
 
-The format is that of Choreonoid's "Body file reference"; numbers that a file leaves out are those
-of its loader.
+The format follows Choreonoid's "Body file reference"; default values are those of its loader.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from sim_bridge.description.yaml.section import Section
 from sim_bridge.foreign.files import noting_files
 from sim_bridge.foundation.names import free_name
 
-# m: what rounding leaves
+# m; smaller gaps are rounding errors
 _LEAST_GAP = 1e-6
 _SELF_COLLISION = (
     'collision_detection',
@@ -46,7 +45,7 @@ _SELF_COLLISION = (
 
 
 def read_body(path: Path, findings: Findings) -> RobotDescription | None:
-    """Return what a file describes, with everything that is wrong with it among the findings."""
+    """Return the robot in a file, with all defects among the findings."""
     with noting_files() as files:
         description = _read(path, findings)
     return None if description is None else replace(description, files=tuple(files))
@@ -70,7 +69,7 @@ def _read(path: Path, findings: Findings) -> RobotDescription | None:
             findings.warning(
                 'not-simulated',
                 document.place(key),
-                'what collides is chosen where the robot is '
+                'the collision pairs are chosen when the robot is '
                 'loaded (self_collision, srdf, exclude)',
                 key,
             )
@@ -81,7 +80,7 @@ def _read(path: Path, findings: Findings) -> RobotDescription | None:
 def _assembled(
     document: Section, name: str, links: list[BodyLink], path: Path, findings: Findings
 ) -> RobotDescription:
-    """Return the tree of the links, with crawlers and sensors."""
+    """Return the tree of links, with crawlers and sensors."""
     by_name = {link.description.name: link for link in links}
     wanted = document.text(key_of(document, 'root_link'), links[0].description.name)
     if wanted not in by_name:
@@ -93,7 +92,7 @@ def _assembled(
         root.section.error(
             key_of(root.section, 'joint_type'),
             root.joint.type.value,
-            'the root link is free or fixed',
+            'the root link must be free or fixed',
         )
     is_welded = root.joint.type is JointType.FIXED and root.crawler is None
     is_static = is_welded and all(
@@ -108,13 +107,13 @@ def _assembled(
             findings.warning(
                 'missing-inertial',
                 Place('link', own.name, own.line),
-                'has neither mass nor inertia; those of Choreonoid: 1 kg, 1 kg m²',
+                'has neither mass nor inertia; takes the values of Choreonoid: 1 kg, 1 kg m²',
             )
         described[own.name] = own
     joints = {}
     for link in in_joint_order(carried):
         if link.joint.name in joints:
-            link.section.error('joint_name', link.joint.name, 'another joint is called so')
+            link.section.error('joint_name', link.joint.name, 'another joint has this name')
         joints[link.joint.name] = link.joint
     place = Place('body', name, document.line)
     tree_root = check_tree(described, joints.values(), True, place, findings)
@@ -142,12 +141,12 @@ def _assembled(
 def _carried(
     root: BodyLink, links: list[BodyLink], known: dict[str, BodyLink], findings: Findings
 ) -> list[BodyLink]:
-    """Return the links that another link carries."""
+    """Return the links carried by another link; report links with a wrong parent."""
     carried = []
     for link in links:
         if link is root:
             if link.parent:
-                link.section.error('parent', link.parent, 'the root link has none')
+                link.section.error('parent', link.parent, 'the root link must not have one')
         elif not link.parent:
             link.section.error('parent', '', f'missing; the root link is {root.description.name}')
         elif link.parent not in known:
@@ -160,7 +159,7 @@ def _carried(
             findings.warning(
                 'duplicate-id',
                 link.section.place(key_of(link.section, 'joint_id')),
-                'another joint has this id; they follow each other as in the file',
+                'another joint has this id; they are ordered as in the file',
                 'joint_id',
                 str(link.number),
             )
@@ -180,7 +179,7 @@ def _sensors(
             if name != placed.name:
                 place = Place('sensor', placed.name, placed.line)
                 findings.warning(
-                    'duplicate-name', place, f'a sensor is called so already; called {name!r}'
+                    'duplicate-name', place, f'a sensor has this name already; called {name!r}'
                 )
             found[name] = replace(placed, name=name)
     return tuple(found.values())
@@ -190,10 +189,10 @@ def _with_axial_gaps(
     loops: tuple[ConstraintDescription, ...], description: RobotDescription, findings: Findings
 ) -> tuple[ConstraintDescription, ...]:
     """
-    Return loop joints whose hinges keep what parts their anchors along the axis.
+    Return the loop joints; a hinge keeps the initial gap between its anchors along the axis.
 
-    Choreonoid's ODE plugin reads the anchor on the first link alone, so that models are closed
-    whatever is said of the second one.
+    Choreonoid's ODE plugin reads only the anchor on the first link, so its models keep this gap
+    whatever they give for the second link.
     """
     poses, closed = link_poses(description, description.positions), []
     for joint in loops:
@@ -222,7 +221,7 @@ def _with_axial_gaps(
 def _with_loops(
     joints: list[Any], description: RobotDescription, findings: Findings
 ) -> RobotDescription:
-    """Return the description with its extra joints, its mass properties checked, and a URDF."""
+    """Return the description with its extra joints, checked mass properties, and a URDF."""
     if joints:
         outer = Section({'joints': joints}, '', findings)
         loops = attach(read_joints(outer, findings), description, findings)

@@ -1,4 +1,4 @@
-"""Geometry of body files that points make: face sets, triangles, extrusions, grids of heights."""
+"""Geometry of body files made of points: face sets, triangles, extrusions, height grids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.foreign.vrml.surfaces import (
 
 GRID = 'ElevationGrid'
 SURFACES = ('IndexedFaceSet', 'TriangleMesh', 'Extrusion', GRID)
-# of looks
+# keys concerning appearance
 _LOOKS = (
     'normals',
     'normal_indices',
@@ -32,7 +32,7 @@ _LOOKS = (
 
 
 def read_surface(kind: str, geometry: Section, reading: Reading) -> Surface | None:
-    """Return the triangles of a geometry of SURFACES; None, with an error noted, if it is bad."""
+    """Return the triangles of a geometry in SURFACES; None, with an error noted, if invalid."""
     for key in _LOOKS:
         geometry.knows(key)
     try:
@@ -100,7 +100,7 @@ def _grid(geometry: Section, reading: Reading) -> Surface | None:
     )
     if heights is None or len(heights) != rows * columns or min(rows, columns) < 2:
         raise ValueError(
-            f'{rows} × {columns} heights do not fit; z_dimension rows of x_dimension are taken'
+            f'{rows} × {columns} heights do not fit; needed are z_dimension rows of x_dimension'
         )
     spacing = [finite(geometry, key_of(geometry, f'{axis}_spacing'), 1.0) for axis in 'xz']
     return elevation_grid(
@@ -109,7 +109,7 @@ def _grid(geometry: Section, reading: Reading) -> Surface | None:
 
 
 def _rows(section: Section, key: str, width: int) -> np.ndarray | None:
-    """Return the numbers of a list, or of lists in it, as rows (n, width); None if absent."""
+    """Return the numbers of a list, or of nested lists, as rows (n, width); None if absent."""
     section.knows(key)
     given = section.peek(key)
     if given is None:

@@ -1,5 +1,5 @@
 """
-Scene files: what is in a world, as YAML.
+Scene files: the contents of a world, in YAML.
 
-Imports the room `yaml`, and `shapes`; `world.scene` puts what they return into a world.
+Imports the room `yaml`, and `shapes`; `world.scene` builds a world from the returned data.
 """

@@ -1,19 +1,19 @@
 """
-Changes of entities of a running world, as YAML: by name, as in the node's parameter `changes`.
+Changes to entities in a running world, in YAML by name, as in the node's parameter `changes`.
 
     crate:
       disabled: true                     # false enables it; sleep, as in scene files
       mass: 3                            # kg; center_of_mass [m], inertia [kg m²], or
-      density: 700                       # kg/m³: mass properties of the shapes as they are now
-      gravity: false                     # the settings of `Link`
+      density: 700                       # kg/m³: mass properties from the shapes as they are now
+      gravity: false                     # attributes of `Link`
       shapes:                            # by their names on the link
         lid: {position: [0, 0, 0.2], rpy: [0, 0, 1], enabled: false, material: steel}
         handle: {capsule: {radius: 0.02, length: 0.1}, position: [0, 0, 0.3]}     # a new one
         knob: {remove: true}
-        field: {heights: [[0, 0.1], [0, 0.2]], row: 3, column: 0}     # a block, of a height field
+        field: {heights: [[0, 0.1], [0, 0.2]], row: 3, column: 0}     # block in a height field
     arm:
-      links: {hand: {mass: 1.2}}         # the same of a robot's links
-      joints: {elbow: {damping: 0.3}}    # the settings of `Axis`; of several axes in a list, axes
+      links: {hand: {mass: 1.2}}         # the same keys for a robot's links
+      joints: {elbow: {damping: 0.3}}    # attributes of `Axis`; several axes as a list: axes
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _VECTORS = ('surface_velocity', 'friction_direction')
 @dataclass(frozen=True, eq=False)
 class ShapeChange:
     """
-    A shape that is added, removed, or whose attributes change.
+    Added or removed shape, or a shape with changed attributes.
 
-    heights: a block, its row and column; None where they stay.
+    heights: block with its row and column; None if unchanged.
     """
 
     name: str
@@ -54,10 +54,10 @@ class ShapeChange:
 @dataclass(frozen=True, eq=False)
 class LinkChange:
     """
-    What changes of a link.
+    Changes to a link.
 
-    name: None for the only one. mass: m, c and I. density: of the shapes, whose mass properties it
-    gets then; None where they stay.
+    name: None for the only link. mass: m, c and I. density: for mass properties from the shapes
+    [kg/m³]; None if unchanged.
     """
 
     name: str | None
@@ -69,7 +69,7 @@ class LinkChange:
 
 @dataclass(frozen=True, eq=False)
 class EntityChange:
-    """What changes of a robot or an object: of itself, its links and its joints, by name."""
+    """Changes to a robot or an object, its links and its joints, by name."""
 
     name: str
     own: Values
@@ -78,12 +78,12 @@ class EntityChange:
 
     @property
     def added(self) -> list[Placed]:
-        """The shapes that are new."""
+        """New shapes."""
         return [shape.added for link in self.links for shape in link.shapes if shape.added]
 
 
 def changes_from_text(text: str, what: str) -> tuple[EntityChange, ...]:
-    """Read changes of a YAML text; raises InvalidValueError, about `what`, with all errors."""
+    """Read changes from a YAML text; raises InvalidValueError with the given name, all errors."""
     content = mapping_from_text(text, what, 'YAML of changes by entity, as in docs/services.md')
     findings = Findings()
     found = tuple(
@@ -94,8 +94,8 @@ def changes_from_text(text: str, what: str) -> tuple[EntityChange, ...]:
 
 
 def check(findings: Findings, text: str, what: str) -> None:
-    """Raise InvalidValueError, about `what`, with all that is wrong, if anything is."""
-    check_findings(findings, text, what, 'changes that can be made')
+    """Raise InvalidValueError, with the given name and all defects, if there are any."""
+    check_findings(findings, text, what, 'possible changes')
 
 
 def _entity(section: Section) -> EntityChange:
@@ -153,9 +153,9 @@ def _shape(section: Section) -> ShapeChange:
 
 
 def _is_whole(section: Section, kind: str) -> bool:
-    """Return whether a shape names no file, which may be another in a replay."""
+    """Return whether a shape names no file; a file may differ in a replay."""
     content = section.peek(kind)
     if isinstance(content, Mapping) and 'file' in content:
-        section.error(kind, content['file'], 'must not be a file; spawn an entity that has it')
+        section.error(kind, content['file'], 'must not be a file; spawn an entity with this shape')
         return False
     return True

@@ -1,10 +1,10 @@
 """
-Fields of force in YAML: by name, each with its type and the arguments of that.
+Force fields in YAML: by name, each with its type and the arguments of this type.
 
     wind: {type: drag, linear: 0.5, wind: [3, 0, 0], links: [crate, arm/hand]}
     moon: {type: point_gravity, center: [0, 0, 10], strength: 2.0, exponent: -2}
 
-links: robots, or links as robot/link; all if absent. Types and their classes: `FIELD_KINDS`.
+links: robots, or links as robot/link; all if absent. `FIELD_KINDS` lists the types and classes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from sim_bridge.description.yaml.section import check_findings, mapping_from_tex
 
 @dataclass(frozen=True)
 class SceneField:
-    """A field, its name, and the names of what it acts on; None: everything. line: in the file."""
+    """
+    Force field with a name.
+
+    links: names of the affected robots or links, None for all. line: in the file.
+    """
 
     name: str
     field: DeclaredField
@@ -27,16 +31,16 @@ class SceneField:
 
 
 def read_fields(world: Section, key: str) -> tuple[SceneField, ...]:
-    """Read the fields at a key; what is wrong with one is noted, and it is left out."""
+    """Read the fields at a key; note the defects and leave out the defective fields."""
     read = map(_field, world.sections(key))
     return tuple(field for field in read if field is not None)
 
 
 def fields_from_text(text: str, what: str) -> tuple[SceneField, ...]:
     """
-    Read fields of a YAML text, a mapping of them by name.
+    Read force fields from a YAML text, a mapping by name.
 
-    Raises InvalidValueError, about `what`, with all that is wrong.
+    Raises InvalidValueError, with the given name and all defects.
     """
     expected = 'YAML of fields of force by name, as {} or in docs/force_fields.md'
     findings = Findings()
@@ -65,5 +69,5 @@ def _field(section: Section) -> SceneField | None:
 
 
 def field_place(field: SceneField) -> Place:
-    """Return where a field stands."""
+    """Return the place of a field."""
     return Place('world', f'force_fields.{field.name}', field.line)

@@ -1,21 +1,21 @@
 """
-Joints between what is in a scene, as YAML: by name, as `World.add_joint` and its kin take them.
+Joints between the parts of a scene, in YAML by name; keys are arguments of `World.add_joint`.
 
     door:
       type: hinge                        # the kinds of `World.add_joint`
       between: [frame, door]             # robots and objects, links as robot/link; or world
       anchor: [0.4, 0, 1]                # m; the second link's origin if absent
-      anchor2: [0.4, 0, 1]               # m, on the second link, if it differs: distance
+      anchor2: [0.4, 0, 1]               # m, on the second link, if different: distance
       axis: [0, 0, 1]                    # z if absent; axis2: universal, hinge2; normal
-      erp: 0.2                           # with cfm, of all rows or a list; or
-      compliance: {stiffness: 1.0e5, damping: 100}     # numbers, or six of them
+      erp: 0.2                           # with cfm, for all rows or as a list; or
+      compliance: {stiffness: 1.0e5, damping: 100}     # one number each, or six
       suspension: {stiffness: 4.0e4, damping: 3.0e3}   # hinge2
       tree: false                        # always a constraint; true: in a tree, or an error
-      collide: false                     # whether the two collide with each other
-      break_force: 500                   # N; break_torque [N m]; break_limits, six of them
-      enabled: true                      # false: does nothing until it is enabled
+      collide: false                     # whether the two links collide with each other
+      break_force: 500                   # N; break_torque [N m]; break_limits, six numbers
+      enabled: true                      # false: no effect until it is enabled
       groups: [doors]                    # joint groups
-      lower: -1.5                        # the settings of `Axis`: control, target_velocity …
+      lower: -1.5                        # attributes of `Axis`: control, target_velocity …
       damping: 0.1
     wheel:
       type: hinge2
@@ -25,13 +25,13 @@ Joints between what is in a scene, as YAML: by name, as `World.add_joint` and it
       type: angular_motor                # `World.add_angular_motor`
       between: [world, arm]
       axes: [{direction: [1, 0, 0], fixed_on: first, damping: 2}]
-      euler: false                       # true: of three axes the first and the last have one
+      euler: false                       # true: the first and last of three axes have a direction
     brake:
       type: motor                        # `World.add_motor`
       beside: door                       # a joint above or robot/joint; axis_number: 0
       friction: 3
 
-Points and directions are in the world, where things are when the scene is loaded.
+Points and directions are in the world frame, for the poses at loading.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from sim_bridge.description.yaml.section import Section
 
 ANGULAR_MOTOR, MOTOR, WORLD = 'angular_motor', 'motor', 'world'
 
-# In the order in which they are set: one may set others, or bound them.
+# in the order of assignment: a number may set others, or bound them
 AXIS_NUMBERS = (
     'damping',
     'friction',
@@ -71,12 +71,12 @@ _TARGETS = ('target_position', 'target_velocity', 'u')
 _POINTS = ('anchor', 'anchor2', 'axis', 'axis2', 'normal')
 _BREAKING = ('break_force', 'break_torque', 'break_limits')
 OF_CONSTRAINTS = frozenset({*_BREAKING, 'bearing_friction'})
-"""Settings that only joints beside the trees have."""
+"""Settings of constraint joints only."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointSettings:
-    """What is set of a joint: of itself, or its only axis, and of several axes, in order."""
+    """Joint settings. own: of the joint or its only axis. axes: of several axes, in order."""
 
     own: Values
     axes: tuple[Values, ...]
@@ -85,11 +85,11 @@ class JointSettings:
 @dataclass(frozen=True, eq=False)
 class SceneJoint:
     """
-    A joint.
+    Joint of a scene.
 
-    kind: of `World.add_joint`, ANGULAR_MOTOR or MOTOR. between: the names of two parts. beside:
-    the joint that a motor is beside, and the number of its axis. arguments: the others of the
-    method that adds it. groups: joint groups.
+    kind: from `World.add_joint`, or ANGULAR_MOTOR or MOTOR. between: names of two parts. beside:
+    name of the joint beside a motor, and its axis number. arguments: further arguments of the
+    adding method. groups: joint groups.
     """
 
     name: str
@@ -103,13 +103,13 @@ class SceneJoint:
 
 
 def read_joints(world: Section, key: str) -> tuple[SceneJoint, ...]:
-    """Read the joints at a key; what is wrong with one is noted, and it is left out."""
+    """Read the joints at a key; note the defects and leave out the defective joints."""
     read = [_joint(section) for section in world.sections(key)]
     return tuple(joint for joint in read if joint is not None)
 
 
 def read_settings(section: Section) -> JointSettings:
-    """Read what is set of a joint of a robot; what is not given stays as it is."""
+    """Read the settings of a robot's joint; a missing setting stays unchanged."""
     axes = section.list_of_sections('axes')
     settings = JointSettings(_axis(section), tuple(map(_axis, axes)))
     for part in (*axes, section):
@@ -153,7 +153,7 @@ def _joint(section: Section) -> SceneJoint | None:
 
 
 def _axis(section: Section, with_angle: bool = False) -> Values:
-    """Read the settings of an axis in a section, which may hold more."""
+    """Read the settings of an axis in a section, which may hold more keys."""
     names = ('q', *AXIS_NUMBERS) if with_angle else AXIS_NUMBERS
     values: dict[str, Any] = {name: section.number(name, None) for name in names}
     values['control'] = section.text('control', None)

@@ -1,4 +1,4 @@
-"""What is in a world, as plain data, whatever kind of file says it."""
+"""Contents of a world as plain data, independent of the file format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from sim_bridge.shapes.placed import Placed
 @dataclass(frozen=True, eq=False)
 class SceneBody:
     """
-    An object: its name, and the other arguments of `World.add_body`. line: in the file.
+    Object in a scene: its name, and further arguments of `World.add_body`.
 
-    namespace: of its sensors' topics. link, own: what is set of its link and of itself.
+    namespace: for its sensors' topics. link, own: settings of its link and its own. line: in the
+    file.
     """
 
     name: str
@@ -36,12 +37,12 @@ class SceneBody:
 @dataclass(frozen=True, eq=False)
 class SceneRobot:
     """
-    A robot.
+    Robot in a scene.
 
-    name, urdf (its file) and the other arguments of `World.load_urdf`. namespace: of its ROS
-    topics. own, links, joints: what is set of itself, and of its links and joints by name.
-    is_object: whether it has no topics, since there is nothing to command or to measure.
-    controller: one of CONTROLLERS or NO_CONTROLLER; '' where the scene leaves it open.
+    name, urdf (its file) and further arguments of `World.load_urdf`. namespace: for its ROS
+    topics. own: its own settings. links, joints: settings of its links and joints, by name.
+    is_object: whether it has no topics, since it has nothing to command or to measure.
+    controller: one of CONTROLLERS or NO_CONTROLLER; '' if the scene names none.
     """
 
     name: str
@@ -58,7 +59,7 @@ class SceneRobot:
 
 @dataclass(frozen=True, eq=False)
 class SceneOpenPlx:
-    """An OpenPLX scene: name, file and the other arguments of `World.load_openplx`."""
+    """OpenPLX scene: name, file and further arguments of `World.load_openplx`."""
 
     name: str
     file: str
@@ -69,12 +70,12 @@ class SceneOpenPlx:
 @dataclass(frozen=True, eq=False)
 class SceneDescription:
     """
-    What is in a world.
+    Contents of a world.
 
-    source: the file, or '<mapping>'. gravity, settings: None if not given. contact_materials: each
-    with the names of its two materials. apart: pairs of groups. bodies: ground among them.
-    time_step [s]: for whoever makes the world; only projects have one. report: warnings.
-    description: a line for users.
+    source: file path, or '<mapping>'. gravity, settings: None if not given. contact_materials:
+    each with the names of its two materials. apart: pairs of groups without collision. bodies:
+    objects, including the ground. time_step [s]: for the creator of the world; only projects give
+    one. report: warnings. description: a line for users.
     """
 
     source: str
@@ -95,11 +96,11 @@ class SceneDescription:
 
     @property
     def placed(self) -> tuple[SceneBody | SceneRobot, ...]:
-        """The objects and the robots."""
+        """Objects and robots."""
         return (*self.bodies, *self.robots)
 
 
 def namespace_for(name: str) -> str:
-    """Return the namespace of the topics of a robot of this name: the name, made valid."""
+    """Return the topic namespace for a robot name: the name, made valid."""
     valid = re.sub(r'\W', '_', name, flags=re.ASCII)
     return valid if re.match(r'[A-Za-z_]', valid, re.ASCII) else f'_{valid}'

@@ -1,7 +1,7 @@
 """
-Choreonoid's projects: the bodies of their world, where they begin, materials, the simulator item.
+Choreonoid's projects: world bodies with their initial states, materials, the simulator item.
 
-docs/choreonoid.md says what each key is here. All else in a project is about windows.
+docs/choreonoid.md explains the use of each key. The rest of a project concerns windows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Item(NamedTuple):
 
 
 class _Simulator(NamedTuple):
-    """gravity [m/s²], settings of the world, time_step [s], friction: of all."""
+    """Simulator item. gravity [m/s²], world settings, time_step [s], friction: for all pairs."""
 
     gravity: tuple[float, ...] | None = None
     settings: Values | None = None
@@ -59,7 +59,7 @@ class _Simulator(NamedTuple):
 
 
 def read_project(path: Path, findings: Findings) -> SceneDescription:
-    """Return the scene of a project, with what is wrong with it among the findings."""
+    """Return the scene of a project, with its defects among the findings."""
     content = read_mapping(path, findings)
     scene = SceneDescription(str(path))
     if content is None:
@@ -74,7 +74,7 @@ def read_project(path: Path, findings: Findings) -> SceneDescription:
         document.error('items', '', 'has no WorldItem')
         return scene
     if len(worlds) > 1:
-        worlds[1].section.error('class', 'WorldItem', 'a second one: a scene has one world')
+        worlds[1].section.error('class', 'WorldItem', 'is the second one: a scene has one world')
     project = _Project(path, findings)
     materials, contacts = project.materials(worlds[0])
     simulator = project.simulator(items)
@@ -96,7 +96,7 @@ def read_project(path: Path, findings: Findings) -> SceneDescription:
 
 
 def _items(section: Section, is_in_world: bool = False) -> Iterator[_Item]:
-    """Yield an item and those below it."""
+    """Yield an item and its descendants."""
     kind = section.text('class', '')
     section.rename(f'item.{name_in(section, "name")}')
     data = section.section('data') or Section({}, 'item', Findings())
@@ -118,7 +118,7 @@ class _Project:
             if item.kind != 'BodyItem':
                 continue
             if not item.is_in_world:
-                self._warn(item.section, 'is in no WorldItem, and is not simulated')
+                self._warn(item.section, 'is outside a WorldItem, and is not simulated')
                 continue
             found = self._file(item.data, 'file', 'model_file')
             description = None if found is None else self._description(item, found)
@@ -157,7 +157,7 @@ class _Project:
             'fixed_base': is_fixed,
             'position': tuple(position),
             'orientation': tuple(quaternion_from_matrix(turned).tolist()),
-            # rooms and terrain are hollow; what moves is cheaper as hulls
+            # hollow rooms and terrain need triangles; hulls are cheaper for moving bodies
             'collisions': ('mesh' if is_static else 'hull') if collides else 'none',
             'missing_meshes': 'warning',
             'self_collision': data.flag(key_of(data, 'self_collision_detection'), False),
@@ -169,7 +169,7 @@ class _Project:
         }
 
     def _pose(self, data: Section, description: RobotDescription) -> tuple[Any, Any]:
-        """Return where the root link begins: position [m], rotation (3, 3)."""
+        """Return the initial pose of the root link: position [m], rotation (3, 3)."""
         base = description.base_pose
         position, turned = base.position, base.rotation
         for keys in (
@@ -192,10 +192,10 @@ class _Project:
         return position.tolist(), turned
 
     def _positions(self, data: Section, description: RobotDescription) -> dict[str, float]:
-        """Return the positions of joints at the start, by name [rad or m]."""
+        """Return the initial joint positions, by name [rad or m]."""
         seats = list(_seats(description))
         found: dict[str, float] = {}
-        # degrees, of sliding joints too
+        # displacements are in degrees, even for sliding joints
         for keys, unit in (
             (('joint_displacements',), _DEGREE),
             (('joint_positions',), 1.0),
@@ -232,7 +232,7 @@ class _Project:
         return self._read[path]
 
     def simulator(self, items: Iterable[_Item]) -> _Simulator:
-        """Return what the ODE simulator item says, or the first of others."""
+        """Return the settings of the ODE simulator item, or of the first other simulator item."""
         simulators = [
             item
             for item in items
@@ -277,7 +277,7 @@ class _Project:
     def materials(
         self, world: _Item
     ) -> tuple[tuple[Material, ...], tuple[tuple[str, str, ContactMaterial], ...]]:
-        """Return the materials of the world's table, and of pairs of them."""
+        """Return the materials in the world's table, and its contact materials."""
         key = key_of(world.data, 'default_material_table_file', 'material_table_file')
         given = world.data.peek(key)
         if not given:
@@ -310,13 +310,13 @@ class _Project:
             contact = each.make(partial(ContactMaterial, **numbers))
             unknown = set(pair) - known
             if unknown:
-                self._warn(each, f'names {", ".join(sorted(unknown))}, which the table lacks')
+                self._warn(each, f'names {", ".join(sorted(unknown))}, missing in the table')
             elif contact is not None and pair:
                 contacts.append((pair[0], pair[1], contact))
         return tuple(materials), tuple(contacts)
 
     def warn_of_others(self, items: Iterable[_Item]) -> None:
-        """Warn of items that would act on the simulation, and do not here."""
+        """Warn of items that act on Choreonoid's simulation, but not here."""
         for item in items:
             if item.kind.endswith('ControllerItem'):
                 self._warn(
@@ -343,7 +343,7 @@ class _Project:
         return path
 
     def _resolved(self, text: str) -> Path | None:
-        """Return the file of a path with variables, from the folder of the project; else None."""
+        """Return the file of a path with variables, relative to the project folder; else None."""
         folder = self._path.resolve().parent
         places = [folder]
         if text.startswith('${SHARE}') and 'SHARE' not in os.environ:
@@ -362,7 +362,7 @@ def _moves_in_parts(description: RobotDescription) -> bool:
 
 
 def _seats(description: RobotDescription) -> Iterator[str | None]:
-    """Yield the joints as Choreonoid counts them: by id, None for gaps, then moving ones."""
+    """Yield joint names in Choreonoid's order: by id, None for gaps, then other moving joints."""
     numbered = {number: name for name, number in description.joint_ids.items()}
     for number in range(max(numbered, default=-1) + 1):
         yield numbered.get(number)
@@ -374,7 +374,7 @@ def _seats(description: RobotDescription) -> Iterator[str | None]:
 
 
 def _first(data: Section, *keys: str, least: float = 1e-9) -> float | None:
-    """Return the number at the first of the keys that is there."""
+    """Return the number at the first given key; None if none is given."""
     key = key_of(data, *keys)
     return finite(data, key, least, least) if data.has(key) else None
 

@@ -1,23 +1,23 @@
 """
-Scenes: what is in a world, as YAML.
+Scenes: the contents of a world, in YAML.
 
     world:
       description: Two arms at a table   # for users
       solver: direct                     # integrator, sleep, iterations, contact_margin, erp,
-                                         # cfm, step_budget: of World; what is absent stays
+                                         # cfm, step_budget: of World; unchanged if absent
       gravity: [0, 0, -9.81]             # m/s²; or {center: …}, the arguments of PointGravity
       force_fields:
         wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}  # docs/force_fields.md
       materials:
         rubber: {friction: 0.9, restitution: 0.3}        # the arguments of Material
-        birch: {library: wood, density: 640}             # a preset, and what differs
+        birch: {library: wood, density: 640}             # a preset, with changed values
       material_libraries: [mine.json]    # further presets; see `shapes.materials`
       contact_materials:
         - between: [rubber, default]
           friction: 1.1                  # the arguments of ContactMaterial, or ODE's names
           direction: {robot: table, link: top, axis: [1, 0, 0]}   # link: its root if absent;
-                                         # robot, a robot or object: the world if absent
-      apart:                             # pairs of collision groups that leave each other alone
+                                         # robot: a robot or object; the world if absent
+      apart:                             # pairs of collision groups without mutual collision
         - [tools, table]
       ground: {material: rubber, height: 0.0}            # or true
       objects:
@@ -27,43 +27,43 @@ Scenes: what is in a world, as YAML.
           position: [0.8, 0, 0.4]        # m; linear_velocity, angular_velocity
           rpy: [0, 0, 1.57]              # rad; or orientation: [0, 0, 0, 1], a quaternion x y z w
           material: rubber
-        hammer:                          # several shapes: each with a place of its own
+        hammer:                          # several shapes, each with its own pose
           shapes:
             - {box: [0.03, 0.03, 0.3]}
             - {cylinder: {radius: 0.02, length: 0.1}, position: [0, 0, 0.15], name: head}
           mass: 0.8                      # kg; or density; inertia, center_of_mass
-          gravity: false                 # the settings of `Link`: no gravity acts on it
-          linear_velocity_damping: 0.5   # 1/s, of all axes or a list; angular_velocity_damping
+          gravity: false                 # attributes of `Link`: no gravity acts on it
+          linear_velocity_damping: 0.5   # 1/s, for all axes or as a list; angular_velocity_damping
           mass_coefficients: [0, 0, 1]   # AGX's effective mass; inertia_coefficients
           sleep: {linear: 0.05, time: 1} # the arguments of `Sleep`; or true, false
           disabled: true                 # at rest until something awake touches it
-          sensors: {}                    # as the node's parameter, without a link; namespace:
-                                         # of their topics, its name if absent
+          sensors: {}                    # as in the node's parameter, without a link; namespace:
+                                         # for their topics, the object's name if absent
       robots:
         left:
           urdf: arm                      # a shipped robot's name, a path, package://…
                                          # of a URDF, xacro or body file
-          namespace: left                # of its ROS topics; its name if absent
-          controller: none               # who moves it on the graph: one of CONTROLLERS; that of
-                                         # the parameters beside its file if absent
+          namespace: left                # for its ROS topics; its name if absent
+          controller: none               # on the ROS graph: one of CONTROLLERS; if absent, the one
+                                         # in the parameters beside its file
           position: [0, 0.5, 0]
           fixed_base: true
           joint_positions: {elbow: 1.2}  # rad or m
-          sensors: {}                    # as the node's parameter
-          links: {hand: {gravity: false}}                  # the settings of `Link`
-          joints: {elbow: {damping: 0.3}}                  # those of `Axis`; see below
-          sleep: false                   # and disabled, as of objects
+          sensors: {}                    # as in the node's parameter
+          links: {hand: {gravity: false}}                  # attributes of `Link`
+          joints: {elbow: {damping: 0.3}}                  # attributes of `Axis`; see below
+          sleep: false                   # and disabled, as for objects
       joints:                            # see `description.scene.joints`
         hinge: {type: hinge, between: [table, left/hand], anchor: [0.8, 0, 0.4], axis: [0, 0, 1]}
       openplx:
         crane:
           file: crane.openplx
-          model: Crane                   # the last one of the file if absent
+          model: Crane                   # the last model in the file if absent
           position: [2, 0, 0]
           bundle_paths: [bundles]        # folders
 
-Paths count from the folder of the file. Shapes take the further keys of Placed, objects those of
-`World.add_body`, robots those of `World.load_urdf`, OpenPLX scenes those of `World.load_openplx`.
+Relative paths start at the folder of the file. Shapes accept the further keys of Placed, objects
+the arguments of `World.add_body`, robots `World.load_urdf`, OpenPLX scenes `World.load_openplx`.
 """
 
 from __future__ import annotations
@@ -117,12 +117,12 @@ _READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 def read_scene(source: str | Path | Mapping[str, object], values: str = '') -> SceneDescription:
     """
-    Read a scene from a YAML file, or take it from a mapping as a YAML file would hold it.
+    Read a scene from a YAML file, or from a mapping with the same content.
 
-    source: gallery/NAME is a scene that ships. A file of Choreonoid is read as its project, see
-    `project`. values: put in place of those of `world`, as the node's parameter `world_values`;
-    '' for none. Raises SceneError, with every defect, its place and what would have been accepted,
-    UnknownNameError for a scene that does not ship, and InvalidValueError for `values`.
+    source: path or mapping; gallery/NAME is a shipped scene. A Choreonoid file is read as a
+    project, see `project`. values: replacements for values of `world`, as in the node's parameter
+    `world_values`; '' for none. Raises SceneError, with every defect, its place and the accepted
+    values, UnknownNameError for a missing gallery scene, and InvalidValueError for `values`.
     """
     findings = Findings()
     if isinstance(source, (str, Path)):
@@ -130,9 +130,9 @@ def read_scene(source: str | Path | Mapping[str, object], values: str = '') -> S
     if isinstance(source, (str, Path)) and str(source).endswith(PROJECT_SUFFIX):
         if values:
             raise InvalidValueError(
-                "parameter 'world_values'", values, 'none with a project: it is no YAML scene'
+                "parameter 'world_values'", values, 'none with a project: it is not a YAML scene'
             )
-        # imported here, since most worlds are made without it
+        # imported here, since most worlds do not need it
         from sim_bridge.description.scene.project import read_project
 
         project = read_project(Path(source), findings)
@@ -242,7 +242,7 @@ def _material(section: Section, library: MaterialLibrary) -> Material | None:
         for key in _MATERIAL_KEYS
     }
     kind, preset = section.text('kind', None), section.text('library', None)
-    # AGX's and Choreonoid's words
+    # AGX's and Choreonoid's names
     roughness, viscosity = (section.number(key, None) for key in ('roughness', 'viscosity'))
     section.close()
     if roughness is not None:
@@ -297,7 +297,7 @@ def _direction(section: Section) -> FrictionDirection | None:
     robot, link = direction.text('robot', None), direction.text('link', None)
     axis = direction.vector('axis', 3, None)
     if link is not None and robot is None:
-        direction.error('link', link, 'the robot or object that it is of is missing')
+        direction.error('link', link, 'its robot or object is missing')
     if axis is None and not direction.has('axis'):
         direction.error('axis', '', 'missing; 3 numbers')
     direction.close()
@@ -311,13 +311,13 @@ def _direction(section: Section) -> FrictionDirection | None:
 
 
 def _keep_one(section: Section, own: str, other: str) -> None:
-    """Report two keys of the same meaning."""
+    """Report two keys with the same meaning."""
     if section.has(own):
-        section.error(other, section.peek(other), f'{own}, which is the same, is given too')
+        section.error(other, section.peek(other), f'{own} is given too and means the same')
 
 
 def _ground(world: Section) -> Mapping[str, object] | None:
-    """Return the arguments of `World.add_ground`; None where there is no ground."""
+    """Return the arguments of `World.add_ground`; None without ground."""
     if isinstance(world.peek('ground'), bool):
         return MappingProxyType({}) if world.flag('ground', False) else None
     section = world.section('ground')
@@ -424,7 +424,7 @@ def _openplx(section: Section, folder: Path) -> SceneOpenPlx:
 
 
 def _namespace(section: Section) -> str:
-    """Return the namespace of a robot's topics: its name, made valid, where none is given."""
+    """Return the namespace of a robot's topics; if none is given, its name made valid."""
     word = r'[A-Za-z_]\w*'
     namespace = section.text('namespace', None)
     if namespace is None:
@@ -433,14 +433,14 @@ def _namespace(section: Section) -> str:
         section.error(
             'namespace',
             namespace,
-            'must be words of letters, digits and _, none of '
-            'which begins with a digit, with a / between two',
+            'must be words of letters, digits and _, separated by /; '
+            'no word may begin with a digit',
         )
     return namespace
 
 
 def _sensors(section: Section, link: str = '') -> tuple[SensorDescription, ...]:
-    """Return the sensors of a robot or an object; link: of those that name none."""
+    """Return the sensors of a robot or an object. link: default link of the sensors."""
     given = section.mapping('sensors')
     if link:
         given = {
@@ -456,7 +456,7 @@ def _sensors(section: Section, link: str = '') -> tuple[SensorDescription, ...]:
 
 
 def _urdf(section: Section, folder: Path, package_paths: Sequence[str]) -> str:
-    """Return the file of a robot; what was given, with an error noted, if there is none."""
+    """Return the file of a robot; the given text, with an error noted, if there is none."""
     given = section.text('urdf', '', required=True)
     try:
         return str(find_robot(given, base=folder, package_paths=package_paths)) if given else ''

@@ -1,4 +1,4 @@
-"""Shapes as scene files write them."""
+"""Shapes in the notation of scene files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sim_bridge.shapes.shapes import (
     Sphere,
 )
 
-# whole numbers up to it are exact as floats
+# greatest number below which all whole numbers are exact as floats
 _EXACT = 1 << 53
 
 _Reader = Callable[[Section, str, Path], Shape | None]
@@ -37,9 +37,9 @@ _Reader = Callable[[Section, str, Path], Shape | None]
 
 def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed | None:
     """
-    Return the shape of a section with its place; None, with errors noted, if it is invalid.
+    Return the shape in a section with its pose; None, with errors noted, if it is invalid.
 
-    folder: from which paths count. is_body: the place, material and name are those of the body.
+    folder: base of relative paths. is_body: whether pose, material and name belong to the body.
     """
     given = [kind for kind in SHAPES if section.has(kind)]
     for kind in SHAPES:
@@ -165,7 +165,7 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
             key,
             '',
             'must hold size [m] and one of heights [m], file (numbers by rows) and '
-            'image, whose size is of three numbers',
+            'image, which needs three sizes',
         )
         return None
     if image is not None:
@@ -181,7 +181,7 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
 
 
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:
-    """Return the grid of heights in a file, numpy's format or rows of text."""
+    """Return the height grid in a file: numpy's format, or rows of text."""
     try:
         content = io.BytesIO(read_file(path, DATA_BYTES))
         if path.suffix == '.npy':

@@ -1,4 +1,4 @@
-"""Numbers and words of a scene file that are set one by one, each with its place."""
+"""Settings from a scene file, which are applied one by one, each with its place."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ SLEEP_KEYS = ('linear', 'angular', 'steps', 'time', 'average_samples')
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What to set, by name, in order."""
+    """Settings by name, in order."""
 
     items: Mapping[str, Any]
     _section: Section
 
     @classmethod
     def given(cls, values: Mapping[str, Any], section: Section) -> Values:
-        """Return the values of a section that are not None."""
+        """Return the values that are not None, as settings of a section."""
         return cls(
             MappingProxyType({key: value for key, value in values.items() if value is not None}),
             section,
         )
 
     def replaced(self, key: str, value: Any) -> Values:
-        """Return them with another value; without the key for None."""
+        """Return the settings with another value for a key; None removes the key."""
         return Values.given({**self.items, key: value}, self._section)
 
     def only(self, key: str) -> Values:
-        """Return the one value."""
+        """Return the settings reduced to one key."""
         return Values.given({key: self.items[key]}, self._section)
 
     def place(self, key: str) -> Place:
-        """Return the place of a key; of the section where it has no such key."""
+        """Return the place of a key; the place of the section if the key is missing."""
         return self._section.place(key)
 
 
 def read_settings(world: Section) -> Values:
-    """Read how a world is run: the attributes of `World` that can be set."""
+    """Read the settable attributes of `World`."""
     values: dict[str, Any] = {key: world.text(key, None) for key in _SETTINGS}
     values |= {key: _whole(world.number(key, None)) for key in _SETTING_NUMBERS}
     return Values.given({**values, 'sleep': read_sleep(world)}, world)
 
 
 def read_link(section: Section) -> Values:
-    """Read how gravity and the medium act on a link: attributes of `Link`; of all axes by one."""
+    """Read gravity and damping of a link: attributes of `Link`; one rate applies to all axes."""
     values: dict[str, Any] = {'gravity': section.flag('gravity', None)}
     for key in _RATES:
         rates = numbers(section, key)
@@ -66,14 +66,14 @@ def read_link(section: Section) -> Values:
 
 
 def read_robot(section: Section) -> Values:
-    """Read when a robot or an object sleeps, and whether it is disabled."""
+    """Read the sleep settings of a robot or an object, and whether it is disabled."""
     return Values.given(
         {'sleep': read_sleep(section), 'disabled': section.flag('disabled', None)}, section
     )
 
 
 def read_sleep(section: Section) -> bool | Mapping[str, float] | None:
-    """Return whether a thing sleeps, or the arguments of `Sleep`; None if absent or invalid."""
+    """Return a flag for sleep, or the arguments of `Sleep`; None if absent or invalid."""
     if not isinstance(section.peek('sleep'), Mapping):
         return section.flag('sleep', None)
     inner = section.section('sleep')
@@ -95,5 +95,5 @@ def numbers(section: Section, key: str) -> float | tuple[float, ...] | None:
 
 
 def _whole(value: float | None) -> float | None:
-    """Return an integer for a whole number."""
+    """Return an integer for a whole number, other values unchanged."""
     return int(value) if value is not None and value.is_integer() else value
