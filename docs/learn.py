@@ -4,8 +4,8 @@ Learn to swing a pendulum up, or to walk, by the cross-entropy method in numpy.
     python docs/learn.py pendulum
     python docs/learn.py quadruped --iterations 30
 
-Every iteration tries many policies at once, one in each world of a batch, and draws the next ones
-about the best of them.
+Each iteration tries many policies, one in each world of a batch, and draws the next policies around
+the best ones.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ import numpy as np
 import sim_bridge.gym  # noqa: F401 — registers the tasks
 
 Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Returns (n, actions) of (n, parameters) and (n, observations)."""
+"""Maps parameters (n, parameters) and observations (n, observations) to actions (n, actions)."""
 
 HIDDEN, INPUTS = 8, 5
 
 
 def network(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Act by a network of one hidden layer, for the pendulum: pump energy, then balance."""
+    """Act by a network with one hidden layer, for the pendulum: pump energy, then balance."""
     n = len(seen)
     first = parameters[:, : HIDDEN * INPUTS].reshape(n, HIDDEN, INPUTS)
     last = parameters[:, HIDDEN * INPUTS :]
-    # what the energy lacks to stand upright at rest, over that of lifting the centre of mass
+    # energy missing for standing upright at rest, over the energy for lifting the centre of mass
     lacking = 1.0 - seen[:, :1] - seen[:, 2:] ** 2 / 29.4
     inputs = np.concatenate(
         (seen * (1.0, 1.0, 0.2), lacking * seen[:, 2:] * 0.2, np.ones((n, 1))), axis=1
@@ -41,11 +41,11 @@ def network(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 def gait(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """
-    Trot by the clock that is seen: diagonal legs together, each joint at its own phase.
+    Trot by the observed clock: diagonal legs together, each joint at its own phase.
 
-    Parameters: of hips and knees the amplitude of the sine, that of the cosine and an offset, for
-    the fore and the hind legs; then how much the hips answer to pitching, and the outer hips to
-    rolling.
+    parameters: for hips and knees the sine amplitude, the cosine amplitude and an offset, for the
+    fore and the hind legs; then the gain from pitching to the hips, and from rolling to the outer
+    hips.
     """
     n = len(seen)
     sine, cosine = seen[:, 0], seen[:, 1]
@@ -55,13 +55,13 @@ def gait(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
         for joint in (0, 1):
             a, b, c = own[:, joint].T
             actions[:, leg, 1 + joint] = sign * (a * sine + b * cosine) + c
-        # the vertical in trunk axes: x by pitching, y by rolling
+        # the vertical in trunk axes: x changes by pitching, y by rolling
         actions[:, leg, 1] += parameters[:, 12] * seen[:, 27]
         actions[:, leg, 0] += parameters[:, 13] * seen[:, 28]
     return actions.reshape(n, 12)
 
 
-# identifier, policy, number of parameters, spread of the first ones
+# identifier, policy, number of parameters, initial standard deviation
 TASKS = {
     'pendulum': ('sim_bridge/Pendulum-v1', network, HIDDEN * (INPUTS + 1), 1.0),
     'quadruped': ('sim_bridge/QuadrupedWalk-v1', gait, 14, 0.3),
@@ -71,7 +71,7 @@ TASKS = {
 def returns(
     env: gymnasium.vector.VectorEnv, policy: Policy, parameters: np.ndarray, seed: int
 ) -> np.ndarray:
-    """Return (n,) the sums of rewards of an episode, each with parameters of its own."""
+    """Return the summed rewards (n,) of an episode, one for each row of parameters."""
     seen, _ = env.reset(seed=seed)
     total, goes_on = np.zeros(len(parameters)), np.ones(len(parameters), bool)
     while goes_on.any():
@@ -88,7 +88,7 @@ def learn(
     seed: int = 0,
     say: Callable[[str], object] = print,
 ) -> tuple[np.ndarray, list[float]]:
-    """Return the mean of the last policies, and the return of each iteration's mean."""
+    """Return the mean of the last policies, and the return of the mean policy per iteration."""
     identifier, policy, size, spread = TASKS[task]
     draw, best = np.random.default_rng(seed), max(population // 8, 2)
     mean, deviation, history = np.zeros(size), np.full(size, spread), []
@@ -96,12 +96,12 @@ def learn(
     begun = time.perf_counter()
     for iteration in range(iterations):
         parameters = mean + deviation * draw.standard_normal((population, size))
-        # the first stands for the mean itself
+        # the first row is the mean itself
         parameters[0] = mean
         total = returns(env, policy, parameters, seed=iteration)
         elite = parameters[np.argsort(total)[-best:]]
         history.append(float(total[0]))
-        # noise that ceases keeps it from settling too early
+        # decreasing noise prevents an early convergence
         noise = spread * max(0.5 - iteration / 40.0, 0.0)
         mean, deviation = elite.mean(axis=0), elite.std(axis=0) + 0.3 * noise
         say(
@@ -112,7 +112,7 @@ def learn(
 
 
 def main() -> None:
-    """Learn what the command line names."""
+    """Learn the task given on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition('\n\n')[0])
     parser.add_argument('task', choices=TASKS)
     parser.add_argument('--iterations', type=int, default=40)

@@ -1,8 +1,8 @@
 """
-Draw docs/running_arm.png: what the topics of a running arm say.
+Draw docs/running_arm.png: the topics of a running arm.
 
-Start a robot that moves, in one terminal, and run this in another with the same environment. It
-needs matplotlib, which `make bench` installs, too:
+Start a moving robot in one terminal, and run this script in another with the same environment. It
+needs matplotlib, which `make bench` also installs:
 
     .venv/bin/python -m sim_bridge run arm --controller computed_torque \
         --params docs/sinusoid.yaml --real-time-factor 0.5
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def draw(topics: dict[str, np.ndarray], path: Path) -> None:
-    """Draw the five quantities, one above the other."""
+    """Draw the five quantities, one panel above the other."""
     joints = topics['joint_states']
     count = (joints.shape[1] - 1) // 2
     panels = [

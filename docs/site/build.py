@@ -1,9 +1,9 @@
 """
 Build the documentation site: `make docs` runs this.
 
-A copy of what the pages are and link to is laid out as in the repository, so that their links stay
-true; the reference made from the code and the navigation, which the tables of docs/README.md say,
-come beside it. Sphinx turns that into HTML. Every warning is an error.
+The pages and the files they link to are copied with the layout of the repository, so links between
+them stay valid. The reference generated from the code, and the navigation given by the tables of
+docs/README.md, are added. Sphinx turns these files into HTML. Every warning is an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# pages, and the folders of what they link to and show
+# pages, and the folders of linked and shown files
 PAGES = ('README.md', 'ARCHITECTURE.md', 'CHANGELOG.rst', 'CONTRIBUTING.md', 'SECURITY.md')
 FOLDERS = ('docs', 'benchmarks', 'changes', 'config', 'gallery', 'launch', 'sim_bridge', 'test', 'urdf')
 
@@ -26,9 +26,9 @@ _PAGE = re.compile(r'^\| \[[^\]]*\]\(([^)#]+)\.(?:md|rst)\)', re.MULTILINE)
 
 def navigation(index: str) -> Iterator[tuple[str, list[str]]]:
     """
-    Yield the sections of docs/README.md, each with the pages that its table names.
+    Yield the sections of docs/README.md, each with the pages in its table.
 
-    index: the text. Pages are paths from the root of the repository, without suffix.
+    index: text of docs/README.md. Pages are paths from the repository root, without suffix.
     """
     _, *parts = _SECTION.split(index)
     for title, text in zip(parts[::2], parts[1::2], strict=True):
@@ -37,13 +37,13 @@ def navigation(index: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def toctree(pages: list[str], caption: str = '') -> str:
-    """Return the directive by which pages are in the navigation; caption: above them."""
+    """Return the directive that adds pages to the navigation; caption: heading above them."""
     options = ':hidden:\n' + (f':caption: {caption}\n' if caption else '')
     return f'\n```{{toctree}}\n{options}\n{chr(10).join(pages)}\n```\n'
 
 
 def lay_out(source: Path) -> None:
-    """Write all that Sphinx reads into the folder `source`, anew."""
+    """Write all inputs of Sphinx into the folder `source`, replacing it."""
     from reference import write_reference
 
     shutil.rmtree(source, ignore_errors=True)
@@ -61,7 +61,7 @@ def lay_out(source: Path) -> None:
     ]
     readme = (ROOT / 'README.md').read_text()
     (source / 'index.md').write_text(readme + ''.join(trees) + toctree(['docs/README']))
-    # the README of a folder leads to the folder's pages
+    # the README of a folder lists the folder's pages
     for folder in (source / 'docs').iterdir():
         if (folder / 'README.md').is_file():
             pages = sorted(each.stem for each in folder.glob('*.md') if each.stem != 'README')
@@ -70,7 +70,7 @@ def lay_out(source: Path) -> None:
 
 
 def main(output: Path) -> int:
-    """Build the site in the folder `output`, with what it is made of beside it; return 0."""
+    """Build the site in the folder `output`, with its source folder beside it; return 0."""
     try:
         from sphinx.cmd.build import main as sphinx
     except ImportError:

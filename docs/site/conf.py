@@ -1,4 +1,4 @@
-"""What Sphinx is told; docs/site/build.py runs it."""
+"""Configuration of Sphinx for docs/site/build.py."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ include_patterns = [
     'reference/**',
 ]
 
-# quotes are of code more often than of speech
+# quotes mark code more often than speech
 smartquotes = False
 
-# headings are linked to as on GitHub
+# anchors of headings as on GitHub
 myst_heading_anchors = 6
 
-# of a class and its arguments
+# document a class and its constructor arguments
 autoclass_content = 'both'
 autodoc_member_order = 'bysource'
 autodoc_typehints_format = 'short'
-# what classes inherit is theirs, but for what Python's own classes have
+# document inherited members, except those of Python's own classes
 autodoc_default_options = {
     'members': True,
     'inherited-members': 'object,DeclaredAttributes,Mapping,Sequence,tuple,Exception',
     'exclude-members': 'advice,fixed_names,internal_names,is_tree',
 }
-# the names of arrays, rather than what they stand for
+# show the aliases of array types, not their definitions
 autodoc_type_aliases = {
     name: name for name in ('FloatArray', 'IntArray', 'Number', 'Vector', 'Matrix')
 }
 add_module_names = False
-# a `type` in a signature is Python's, not that of a joint
+# `type` in a signature is Python's, not a joint's
 suppress_warnings = ['ref.python']
 python_maximum_signature_line_length = 88

@@ -1,8 +1,8 @@
 """
-The docstrings of this package as reStructuredText, which Sphinx's autodoc takes.
+The docstrings of this package as reStructuredText, for Sphinx's autodoc.
 
-They are plain text: paragraphs, lists of `name: meaning`, lists with dashes, lines that are
-indented are kept as they are, and what is in backticks is code.
+Docstrings are plain text: paragraphs, lists of `name: meaning`, lists with dashes. Indented lines
+are kept unchanged, and text in backticks is code.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _TERM = re.compile(r'[*\w.]+(?:, [*\w.]+)*: ')
 
 
 def _text(line: str) -> str:
-    """Return a line with its code marked as code, and nothing else marked."""
+    """Return a line with its code marked as code and all other characters escaped."""
     parts = re.split(r'`([^`]*)`', line)
     for at, part in enumerate(parts):
-        # what follows directly, as in `Link`s, would keep the code from ending
+        # text directly after code, as in `Link`s, would not end the code
         parts[at] = rf'\ ``{part}``\ ' if at % 2 else re.sub(r'([\\*_|`])', r'\\\1', part)
     return ''.join(parts)
 
 
 def _items(block: list[str], starts: re.Pattern[str]) -> Iterator[str]:
-    """Join the lines of a block into items, each of which begins where `starts` matches."""
+    """Join the lines of a block into items; each item begins at a match of `starts`."""
     item: list[str] = []
     for line in block:
         if item and starts.match(line):
@@ -61,7 +61,7 @@ def to_rst(lines: list[str]) -> Iterator[str]:
 def _process(
     app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]
 ) -> None:
-    # what NamedTuple says of its fields tells nothing
+    # the default docstrings of NamedTuple fields have no information
     lines[:] = to_rst([line for line in lines if 'Alias for field number' not in line])
 
 

@@ -1,4 +1,4 @@
-"""Pages of the reference made from the code: Python, verbs, parameters, topics, YAML."""
+"""Reference pages generated from the code: Python, verbs, parameters, topics, YAML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import is_latched
 
-# by the packages that public names come from; what no line names is in the last
+# chapters of the public names, by the packages that define them; every package is listed
 CHAPTERS = {
     'Worlds': ('world', 'simulation'),
     'Robots, links and joints': ('robots',),
@@ -31,7 +31,7 @@ CHAPTERS = {
     'Files and errors': ('description', 'foundation'),
 }
 
-# robots that together have every topic of robots without sensors; SENSORS has the others
+# robots that together have every topic except the topics of SENSORS
 ROBOTS = ('arm', 'quadruped', 'rover', 'tracked_vehicle')
 SENSORS = {
     kind: {'type': kind, 'link': 'tool_flange'}
@@ -48,7 +48,7 @@ YAML = {
 
 
 def write_reference(folder: Path) -> list[str]:
-    """Write the pages into a folder; return their paths from its parent, without suffix."""
+    """Write the pages into a folder; return their paths relative to its parent, without suffix."""
     pages = {
         'verbs': _verbs(),
         'parameters': _parameters(),
@@ -73,7 +73,7 @@ def _contents(titles: Iterable[str]) -> str:
 
 
 def _chapters() -> Iterator[tuple[str, str]]:
-    """Yield title and text of each page about the public names."""
+    """Yield title and text of each page on public names."""
     things = {name: getattr(sb, name) for name in sb.__all__ if name != '__version__'}
     modules = {name: each for name, each in things.items() if isinstance(each, ModuleType)}
     chapter_of = {package: title for title, packages in CHAPTERS.items() for package in packages}
@@ -109,11 +109,11 @@ def _python_page(title: str, text: str, module: str, things: list[tuple[str, Any
 
 
 def _verbs() -> str:
-    """Return the page of what each verb of the command takes, as its parser says it."""
+    """Return the page with the help of each verb, as printed by its parser."""
     os.environ |= {'COLUMNS': '100', 'NO_COLOR': '1'}
-    text = '# Verbs\n\nWhat `sim_bridge VERB --help` prints.\n'
+    text = '# Verbs\n\nThe output of `sim_bridge VERB --help`.\n'
     for verb in VERBS:
-        # the parsers of verbs are those of their parser's only action that has choices
+        # a verb's parser is in the only action with choices
         (parser,) = (
             action.choices[verb] for action in build_parser((verb,))._actions if action.choices
         )
@@ -129,7 +129,7 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _parameters() -> str:
-    """Return the page of all parameters of all nodes, from their tables."""
+    """Return the page with all parameters of all nodes, from their tables."""
     text = '# All parameters\n'
     for node, table in TABLES.items():
         rows = [
@@ -151,7 +151,7 @@ def _parameters() -> str:
 
 
 class _Outlet:
-    """A topic on which nothing is published."""
+    """A topic without publications."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
@@ -167,7 +167,7 @@ class _Outlet:
 
 
 class _Topics:
-    """A sink that notes which topics are opened."""
+    """A sink that records the opened topics."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, ...]] = []
@@ -183,12 +183,13 @@ def _type(message_type: type) -> str:
 
 
 def _topics() -> str:
-    """Return the page of the topics that shipped robots publish and take, as they open them."""
+    """Return the page with the topics published and taken by shipped robots."""
     if store.wheels() is not None:
         store.offer(build.build()[0])
     text = (
-        '# Topics of shipped robots\n\nAs the node opens them with `publish_tf:=true`, relative '
-        'to its namespace. The arm has one more sensor of each kind that no shipped robot has.\n'
+        '# Topics of shipped robots\n\nTopics opened by the node with `publish_tf:=true`, '
+        'relative to its namespace. The arm has one additional sensor for each kind that no '
+        'shipped robot has.\n'
     )
     for robot in ROBOTS:
         parameters = SimulatorParameters(
@@ -208,13 +209,13 @@ def _topics() -> str:
 
 
 def _yaml() -> str:
-    """Return the page of the keys of YAML files, from the docstrings of their readers."""
+    """Return the page with the keys of YAML files, from the docstrings of their readers."""
     text = '# Keys of YAML files\n'
     for title, name in YAML.items():
         module = __import__(name, fromlist=['__doc__'])
         head, _, body = inspect.getdoc(module).partition('\n\n')
         lines = body.splitlines()
-        # the example is indented, the prose is not
+        # the example is indented, prose is not
         blocks: list[str] = []
         was_code = False
         for line in lines:

@@ -1,5 +1,5 @@
 """
-Run the pages of the tutorial, whose code draws their pictures, in this folder.
+Run the pages of the tutorial in this folder; their code draws their pictures.
 
     make pictures                                     # all pages
     make pictures ARGS=4_separation.md                # one of them
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def code_of(page: Path) -> str:
-    """Return the code of a page: all its Python blocks, at the lines where they stand."""
+    """Return the code of a page: all its Python blocks, at their line numbers."""
     text = page.read_text()
     code, line = '', 1
     for found in re.finditer(r'^```python\n(.*?)^```', text, re.MULTILINE | re.DOTALL):
@@ -27,7 +27,7 @@ def code_of(page: Path) -> str:
 
 
 def run(page: Path) -> dict[str, object]:
-    """Run a page in the present folder; return the names that it leaves."""
+    """Run a page in the present folder; return its global names."""
     names: dict[str, object] = {'__name__': page.stem}
     exec(compile(code_of(page), str(page), 'exec'), names)
     return names
