@@ -4,8 +4,8 @@ Learn to swing a pendulum up, or to walk, by the cross-entropy method in numpy.
     python docs/learn.py pendulum
     python docs/learn.py quadruped --iterations 30
 
-Each iteration tries many policies, one in each world of a batch, and draws the next policies around
-the best ones.
+Each iteration tries many policies, one in each world of a batch, and draws the next policies
+around the best ones.
 """
 
 from __future__ import annotations

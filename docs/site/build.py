@@ -18,7 +18,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # pages, and the folders of linked and shown files
 PAGES = ('README.md', 'ARCHITECTURE.md', 'CHANGELOG.rst', 'CONTRIBUTING.md', 'SECURITY.md')
-FOLDERS = ('docs', 'benchmarks', 'changes', 'config', 'gallery', 'launch', 'sim_bridge', 'test', 'urdf')
+FOLDERS = (
+    'docs',
+    'benchmarks',
+    'changes',
+    'config',
+    'gallery',
+    'launch',
+    'sim_bridge',
+    'test',
+    'urdf',
+)
 
 _SECTION = re.compile(r'^## (.*)$', re.MULTILINE)
 _PAGE = re.compile(r'^\| \[[^\]]*\]\(([^)#]+)\.(?:md|rst)\)', re.MULTILINE)
