@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from sim_bridge.batch.crew import Crew
 from sim_bridge.batch.noises import Noises
 from sim_bridge.batch.rows import Rows, SITES
+from sim_bridge.batch.thread_pool import ThreadPool
 from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
 from sim_bridge.engine.pipeline.step import DIVERGED, DONE, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.arrays import FloatArray, IntArray
@@ -21,7 +21,7 @@ from sim_bridge.foundation.errors import InvalidValueError, SimulationError, Sta
 from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.validation import instance_of, truth, whole_number
 from sim_bridge.sensors.advance_worlds import BEGINNING, LEFT, STATUS, STEP, TASK_SIZE
-from sim_bridge.sensors.step_and_sample import ANEW, GO_ON, NO_DRAWS, SAMPLE
+from sim_bridge.sensors.step_and_sample import ANEW, GO_ON, NO_RANDOM_NUMBERS, SAMPLE
 from sim_bridge.simulation import handles
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.world import World
@@ -42,7 +42,7 @@ class Batch(DeclaredAttributes):
 
     __slots__ = (
         '_base',
-        '_crew',
+        '_threads',
         '_lock',
         '_noises',
         '_root',
@@ -105,7 +105,7 @@ class Batch(DeclaredAttributes):
         self._noises = Noises(work.simulation.devices, self.seeds)
         count = _processors() if threads is None else _at_least_one('threads', threads)
         workers = [work, *(self._base.copy() for _ in range(min(count, self.n) - 1))]
-        self._crew = Crew([each.simulation for each in workers])
+        self._threads = ThreadPool([each.simulation for each in workers])
         self._connect()
         self.robots: Final[ByName[BatchRobot]] = robots_of(
             list(work.robots.values()), self._rows, self._sites
@@ -145,7 +145,7 @@ class Batch(DeclaredAttributes):
             self._task[which, LEFT], self._task[which, BEGINNING] = steps, ANEW
             going = which
             while len(going):
-                self._crew.advance(going)
+                self._threads.advance(going)
                 going = self._mended(going[self._task[going, STATUS] != DONE])
             failed = which[self.failed[which]]
             if len(failed) and self.raises:
@@ -212,7 +212,7 @@ class Batch(DeclaredAttributes):
     def _sites(self) -> FloatArray:
         """Return (n, sites, 30) what is observed of frames at the present states."""
         with self._alone():
-            self._crew.observe(np.arange(self.n))
+            self._threads.observe(np.arange(self.n))
             return self._rows.all[SITES]
 
     @property
@@ -230,7 +230,7 @@ class Batch(DeclaredAttributes):
             self._lock.release()
 
     def _connect(self) -> None:
-        self._crew.connect(self._rows, self._task)
+        self._threads.connect(self._rows, self._task)
         self._noises.connect(self._rows)
 
     def _mended(self, which: IntArray) -> IntArray:
@@ -241,9 +241,9 @@ class Batch(DeclaredAttributes):
         if (status == NO_ROOM).any():
             self._rows.grow(2 * self._rows.contact_room)
             self._connect()
-        for k in which[status == NO_DRAWS].tolist():
+        for k in which[status == NO_RANDOM_NUMBERS].tolist():
             self._noises.prepare(k, int(self._task[k, STEP]), self._rows)
-        self._task[which, BEGINNING] = np.where(status == NO_DRAWS, SAMPLE, GO_ON)
+        self._task[which, BEGINNING] = np.where(status == NO_RANDOM_NUMBERS, SAMPLE, GO_ON)
         return which[~has_failed]
 
     def _take_varied(self, work: World, vary: Vary) -> None:

@@ -282,7 +282,7 @@ def _show(found: Identification) -> None:
             f'{each.before:.5g}',
             *(
                 (_to_error(each.value, reach), f'{reach:.2g}')
-                if each.is_told
+                if each.is_identifiable
                 else (f'({each.value:.5g})', 'not told')
             ),
             each.unit,
@@ -292,7 +292,7 @@ def _show(found: Identification) -> None:
         out.print('told together, where the motion does not tell each (± standard error):')
         for combination in found.combinations:
             out.print(f'  {combination}')
-    untold = [each.name for each in found.estimates.values() if not each.is_told]
+    untold = [each.name for each in found.estimates.values() if not each.is_identifiable]
     if untold and not found.combinations:
         out.print(f'the motion does not tell {", ".join(untold)}')
     table = Table(box=SIMPLE_HEAD, show_edge=False)

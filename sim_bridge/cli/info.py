@@ -19,7 +19,7 @@ from sim_bridge.foundation.names import bytes_text, counted
 if TYPE_CHECKING:
     from sim_bridge.ros.bag.summary import Summary
 
-_SHOWN = 5  # of a kind of happenings
+_SHOWN = 5  # of a kind of events
 
 _EPILOG = """\
 Commands that were refused and deadlines that were missed are in bags of this version, and in those
@@ -103,8 +103,8 @@ def as_json(summary: Summary) -> dict[str, Any]:
             }
             for topic in summary.topics
         ],
-        'counts': dict(summary.happenings.counts),
-        'events': [each._asdict() for each in summary.happenings.kept],
+        'counts': dict(summary.events.counts),
+        'events': [each._asdict() for each in summary.events.kept],
     }
 
 
@@ -142,7 +142,7 @@ def _lines(summary: Summary, most: int | None) -> list[str]:
         lines.append(
             f'  {topic.name:{width}}  {topic.type_name:{kinds}}  {topic.count:8d}{rate}{mark}'
         )
-    happened = summary.happenings
+    happened = summary.events
     lines += ['', 'what happened'] if happened.counts else ['', 'nothing happened']
     for kind, count in happened.counts.most_common():
         lines.append(f'  {kind}: {count}')

@@ -33,7 +33,7 @@ def study_data(study: Study) -> Data:
                     key: list(value) if isinstance(value, tuple) else value
                     for key, value in asdict(each.distribution).items()  # type: ignore[call-overload]
                 },
-                'told': _told(each.distribution),
+                'told': _distribution_text(each.distribution),
             }
             for name, each in study.inputs.items()
         ],
@@ -65,7 +65,7 @@ def study_text(study: Mapping[str, Any], most: int | None = MOST) -> str:
     return '\n'.join(lines)
 
 
-def _told(distribution: Distribution) -> str:
+def _distribution_text(distribution: Distribution) -> str:
     """Return a distribution in words."""
     if isinstance(distribution, Uniform):
         kind = 'log-uniform' if distribution.is_log else 'uniform'

@@ -210,7 +210,10 @@ def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
         try:
             with Work(console, 'made', total, ' runs', digits=0) as work:
                 progress = sweep(
-                    store, executor, lambda now: work(now.done, _told(now)), args.keep_going
+                    store,
+                    executor,
+                    lambda now: work(now.done, _progress_text(now)),
+                    args.keep_going,
                 )
         except KeyboardInterrupt:
             console.line(
@@ -259,7 +262,7 @@ def _executor(args: argparse.Namespace, study: Study) -> Executor:
     return LocalExecutor(min(count, study.design.count), args.timeout)
 
 
-def _told(progress: Progress) -> str:
+def _progress_text(progress: Progress) -> str:
     """Return rates, failures and the time left."""
     failed = progress.made - progress.statuses['done']
     left = progress.left_s

@@ -18,6 +18,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.compiler.argument_table import tabulate
 from sim_bridge.compiler.kinds import (
     Array,
     BOOL,
@@ -31,7 +32,6 @@ from sim_bridge.compiler.kinds import (
     Tuple,
 )
 from sim_bridge.compiler.memory import address_of
-from sim_bridge.compiler.table import tabulate
 from sim_bridge.compiler.unit import Unit
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from types import ModuleType, NoneType
 from typing import Any
 
 from sim_bridge.compiler import builtin_functions
+from sim_bridge.compiler.argument_table import emit_field
 from sim_bridge.compiler.arithmetic import binary, compare, negate
 from sim_bridge.compiler.function import Function, Scope
 from sim_bridge.compiler.indexing import count_items, Range, read_item
@@ -17,7 +18,6 @@ from sim_bridge.compiler.intrinsics import Intrinsic
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import Array, BOOL, INT, Part, Tuple, tuple_of, Value
 from sim_bridge.compiler.source import expression_of, has_plain_parameters
-from sim_bridge.compiler.table import emit_field
 
 
 def emit_expression(f: Function, node: ast.expr) -> Value:

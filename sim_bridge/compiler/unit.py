@@ -16,12 +16,12 @@ from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Any, TYPE_CHECKING
 
 from sim_bridge.compiler import llvm, objects
+from sim_bridge.compiler.argument_table import part_content
 from sim_bridge.compiler.build import build, Text
 from sim_bridge.compiler.intrinsics import Intrinsic
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Part, Tuple
 from sim_bridge.compiler.source import text_of
-from sim_bridge.compiler.table import part_content
 
 if TYPE_CHECKING:
     from sim_bridge.compiler.module import Module

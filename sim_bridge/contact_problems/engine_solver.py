@@ -204,7 +204,7 @@ def _engine_problem(
         ]
     )
     rows[turns.at] = _ROWS_OF_CONTACT
-    parts = make_problem(nowhere, count, int(rows.sum()), yielding=max(whitened.shape[2], 1))
+    parts = make_problem(nowhere, count, int(rows.sum()), compliant=max(whitened.shape[2], 1))
     laws, own, solution = parts.laws, parts.rows, parts.solution
     laws.rows[:] = rows
     laws.model[:contacts] = [_MODELS[name] for name in cones.models]

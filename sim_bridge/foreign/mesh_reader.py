@@ -24,7 +24,9 @@ from sim_bridge.foreign.vertices import merge_vertices  # noqa: E402
 # it gets the content of the file, and all modules are imported before
 MAY_READ = False
 
-_LOOKS = frozenset({'library_effects', 'library_images', 'library_materials', 'bind_material'})
+_APPEARANCE_TAGS = frozenset(
+    {'library_effects', 'library_images', 'library_materials', 'bind_material'}
+)
 # nodes and what stands in them, in a DAE file; the largest robots have some hundred
 _MOST_INSTANCES = 20_000
 _STL_HEADER = struct.Struct('<80xI')
@@ -51,17 +53,17 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     return fields, vertices.astype('=f8').tobytes() + triangles.astype('=i8').tobytes()
 
 
-def plain_dae(data: bytes, *, looks: bool = False) -> bytes:
+def plain_dae(data: bytes, *, appearance: bool = False) -> bytes:
     """
     Return a DAE file without what pycollada stumbles over, or would never end with.
 
-    looks: whether materials stay.
+    appearance: whether materials stay.
     """
     root = ElementTree.fromstring(data)
     for parent in root.iter():
         for child in list(parent):
             # defects in materials would make it drop meshes
-            if _tag(child) in _LOOKS and not looks:
+            if _tag(child) in _APPEARANCE_TAGS and not appearance:
                 parent.remove(child)
         # it would read nan as 0; of the letters of numbers only nan and inf have an n
         if _tag(parent) == 'float_array' and 'n' in (parent.text or '').lower():

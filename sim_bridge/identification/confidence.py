@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
+import warnings
 
 import numpy as np
 from scipy.linalg import qr
@@ -36,8 +37,8 @@ class Estimate(NamedTuple):
     A parameter with its error.
 
     name: such as 'joint_1.friction'. before: the value in the file. error: standard error. low,
-    high: limits of the confidence interval of LEVEL. is_told: whether the motion tells it; if not,
-    the value is the nearest to the file's that fits.
+    high: limits of the confidence interval of LEVEL. is_identifiable: whether the motion tells it;
+    if not, the value is the nearest to the file's that fits.
     """
 
     name: str
@@ -47,7 +48,13 @@ class Estimate(NamedTuple):
     error: float
     low: float
     high: float
-    is_told: bool
+    is_identifiable: bool
+
+    @property
+    def is_told(self) -> bool:
+        """Deprecated name of `is_identifiable`."""
+        warnings.warn('is_told is now called is_identifiable', DeprecationWarning, stacklevel=2)
+        return self.is_identifiable
 
 
 class Combination(NamedTuple):
@@ -79,7 +86,7 @@ class Covariances(NamedTuple):
     wide: FloatArray
     windows: int
 
-    def is_told(self, gradient: FloatArray) -> bool:
+    def is_identifiable(self, gradient: FloatArray) -> bool:
         """Return whether data, and not what was believed before, tell something (P,)."""
         error = float(np.sqrt(gradient @ self.plain @ gradient))
         freely = float(np.sqrt(gradient @ self.wide @ gradient))
@@ -134,7 +141,7 @@ def estimates(quantities: Sequence[Quantity], spread: Covariances) -> list[Estim
                 error,
                 low,
                 high,
-                spread.is_told(each.gradient),
+                spread.is_identifiable(each.gradient),
             )
         )
     return found
@@ -144,7 +151,11 @@ def combinations(
     quantities: Sequence[Quantity], known: Sequence[Estimate], spread: Covariances
 ) -> list[Combination]:
     """Return sums that are told of those quantities that are not told themselves."""
-    left = [each for each, estimate in zip(quantities, known, strict=True) if not estimate.is_told]
+    left = [
+        each
+        for each, estimate in zip(quantities, known, strict=True)
+        if not estimate.is_identifiable
+    ]
     if len(left) < 2:
         return []
     gradients = np.array([each.gradient for each in left])

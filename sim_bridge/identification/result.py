@@ -70,7 +70,7 @@ class Identification:
 
     def __repr__(self) -> str:
         """Show how much is told, and how well motion is explained."""
-        told = sum(each.is_told for each in self.estimates.values())
+        told = sum(each.is_identifiable for each in self.estimates.values())
         return (
             f'<Identification of {self.robot!r}: {told} of {len(self.estimates)} parameters '
             f'told, misfit {self.before.ratio:.3g} -> {self.after.ratio:.3g}>'
@@ -251,7 +251,7 @@ def misfit(
 
 
 def _entry(estimate: Estimate) -> dict[str, Any]:
-    if not estimate.is_told:
+    if not estimate.is_identifiable:
         return {'value': float(estimate.value), 'told': False}
     return {'value': float(estimate.value), 'error': float(estimate.error)}
 

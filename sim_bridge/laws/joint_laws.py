@@ -82,8 +82,10 @@ def computed_torque(
     passive = motions.passive
     if len(passive):
         M = dynamics.mass_matrix(robot, motions.q)
-        yielding = np.linalg.solve(M[..., passive[:, None], passive], -efforts[..., passive, None])
-        efforts = efforts + (M[..., :, passive] @ yielding)[..., 0]
+        passive_acceleration = np.linalg.solve(
+            M[..., passive[:, None], passive], -efforts[..., passive, None]
+        )
+        efforts = efforts + (M[..., :, passive] @ passive_acceleration)[..., 0]
     return motions.efforts_of(efforts)
 
 

@@ -128,5 +128,5 @@ class Motions:
         """Numbers of the coordinates that no effort of a joint moves: a base, several axes."""
         # a kinematic base moves as it is told to
         kinds = operations_of(self.robot).model.kind
-        is_told = self.coupling.base and kinds[0] == KINEMATIC
-        return self.coupling.passive[self.coupling.base if is_told else 0 :]
+        is_kinematic = self.coupling.base and kinds[0] == KINEMATIC
+        return self.coupling.passive[self.coupling.base if is_kinematic else 0 :]

@@ -178,10 +178,10 @@ class _Task:
         passive = motions.passive
         if len(passive):
             pulled = M[passive] @ G
-            yielding = np.linalg.solve(
+            passive_response = np.linalg.solve(
                 M[np.ix_(passive, passive)], np.column_stack([pulled, bias[passive]])
             )
-            by_joints, by_bias = yielding[:, :-1], yielding[:, -1]
+            by_joints, by_bias = passive_response[:, :-1], passive_response[:, -1]
             self.J, self.M = self.J - J[:, passive] @ by_joints, self.M - pulled.T @ by_joints
             self.bias = self.bias - pulled.T @ by_bias
             self.drift = self.drift - J[:, passive] @ by_bias

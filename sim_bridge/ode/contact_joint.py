@@ -42,7 +42,7 @@ class ContactJoint(Joint):
         """Be handed to steps by the world; nothing is made in the engine."""
         self._made = []
         self._arms: list[Arm] = []
-        self._told: Feedback | None = None
+        self._feedback: Feedback | None = None
         self.world.admit_contact(self)
 
     @property
@@ -100,7 +100,7 @@ class ContactJoint(Joint):
             else (triple(sign * force), triple(sign * (torque + np.cross(arm, force))))
             for sign, arm in zip((1.0, -1.0), self._arms, strict=True)
         )
-        self._told = *on_first, *on_second
+        self._feedback = *on_first, *on_second
 
     def getFeedback(self) -> Feedback | None:
         """
@@ -108,7 +108,7 @@ class ContactJoint(Joint):
 
         Means of the last step. None if setFeedback did not ask for it before that.
         """
-        return self._told if self._has_feedback else None
+        return self._feedback if self._has_feedback else None
 
     def _number_of(self, side: int, geoms: list[Any], numbers: dict[int, int]) -> int:
         """Return the engine's number of a side's geometry: the geom's, if its body is that."""

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import viser
 
-from sim_bridge.page.looks import Looks
+from sim_bridge.page.appearance import Appearance
 from sim_bridge.page.records import Part
-from sim_bridge.page.surfaces import merged, mirrored, model_of, with_creases
+from sim_bridge.page.render_meshes import merged, mirrored, model_of, with_creases
 from sim_bridge.page.widgets import update_node
 
 # of what sleeps: how much of its colour is left, and the shade of the rest
@@ -38,15 +38,15 @@ class Batch:
     """
     Parts with one surface.
 
-    looks: of a file, or of a single piece without a colour. The parts' scales are along the axes
-    of that; where they mirror, alike for all. motions: what moves each.
+    appearance: of a file, or of a single piece without a colour. The parts' scales are along the
+    axes of that; where they mirror, alike for all. motions: what moves each.
     """
 
     def __init__(
         self,
         server: viser.ViserServer,
         name: str,
-        looks: Looks,
+        appearance: Appearance,
         parts: list[Part],
         motions: list[str],
         style: Style,
@@ -66,17 +66,17 @@ class Batch:
             ]
         )
         self._twin: tuple[Any, np.ndarray] | None = None
-        self._looks = looks
+        self._appearance = appearance
         self._model: Any = None
         self._plain: list[tuple[Any, np.ndarray]] = []
-        is_model = len(looks.pieces) > 1 or any(
-            each.colors is not None or each.picture is not None for each in looks.pieces
+        is_model = len(appearance.pieces) > 1 or any(
+            each.colors is not None or each.picture is not None for each in appearance.pieces
         )
         if is_model and style.is_plain:
             positions, wxyzs = places
             self._model = server.scene.add_batched_glb(
                 name,
-                model_of(looks, parts[0].color, self._signs),
+                model_of(appearance, parts[0].color, self._signs),
                 wxyzs,
                 positions,
                 batched_scales=self._scales,
@@ -86,8 +86,8 @@ class Batch:
             )
         else:
             self._plain = [
-                self._add_plain(f'{name}/{k}' if k else name, Looks((piece,)))
-                for k, piece in enumerate(looks.pieces)
+                self._add_plain(f'{name}/{k}' if k else name, Appearance((piece,)))
+                for k, piece in enumerate(appearance.pieces)
             ]
 
     @property
@@ -115,7 +115,9 @@ class Batch:
             return
         # a model has its own colours, so what sleeps is drawn by a grey one
         if self._twin is None:
-            self._twin = self._add_plain(f'{self._name}/asleep', Looks((merged(self._looks),)))
+            self._twin = self._add_plain(
+                f'{self._name}/asleep', Appearance((merged(self._appearance),))
+            )
             handle, colors = self._twin
             update_node(
                 self._server,
@@ -135,9 +137,9 @@ class Batch:
         for handle in reversed(self.handles):
             handle.remove()
 
-    def _add_plain(self, name: str, looks: Looks) -> tuple[Any, np.ndarray]:
+    def _add_plain(self, name: str, appearance: Appearance) -> tuple[Any, np.ndarray]:
         """Add a node of one colour for each instance; return it, and the colours (n, 3)."""
-        (piece,) = looks.pieces
+        (piece,) = appearance.pieces
         colors = self._own
         if piece.mean_color is not None and not self._style.by_motion:
             colors = np.tile(piece.mean_color, (len(colors), 1))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import viser
 
+from sim_bridge.page.appearance import Appearance, Library, Piece
 from sim_bridge.page.batch import Batch, Style
 from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
-from sim_bridge.page.looks import Library, Looks, Piece
 from sim_bridge.page.poses import Poses, quaternions
 from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Reshaping, Structure
 
@@ -189,7 +189,7 @@ class ShapesLayer(PlainLayer):
         batch = Batch(
             self.server,
             f'{ROOT}/{group[0].role}/{group[0].mesh}_{rows.start}',
-            self._looks(structure.meshes[group[0].mesh]),
+            self._appearance(structure.meshes[group[0].mesh]),
             group,
             [structure.links[part.link].motion for part in group],
             style,
@@ -200,12 +200,12 @@ class ShapesLayer(PlainLayer):
                 handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
         return batch
 
-    def _looks(self, mesh: Mesh | MeshFile) -> Looks:
+    def _appearance(self, mesh: Mesh | MeshFile) -> Appearance:
         if isinstance(mesh, Mesh):
-            return Looks((Piece(mesh.vertices, mesh.triangles),))
-        looks = self._library.get(mesh.path)
-        assert looks is not None
-        return looks
+            return Appearance((Piece(mesh.vertices, mesh.triangles),))
+        appearance = self._library.get(mesh.path)
+        assert appearance is not None
+        return appearance
 
     def _renew(self) -> None:
         self._is_stale = True

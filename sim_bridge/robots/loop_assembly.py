@@ -53,9 +53,9 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
 
 def _open_loop(robot: Robot, closed: bool) -> str | None:
     """Describe the loop joint that is farthest from closed, if any is open."""
-    seats = robot.simulation.constraints
+    backends = robot.simulation.constraints
     errors = {
-        name: seats[str(joint.key)].error(of_rigid_rows=True)
+        name: backends[str(joint.key)].error(of_rigid_rows=True)
         for name, joint in robot.loop_joints.items()
     }
     gaps = {name: max(error) for name, error in errors.items() if max(error) > 0.0}

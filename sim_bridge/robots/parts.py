@@ -8,7 +8,7 @@ from sim_bridge.foundation.names import ByName
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
-from sim_bridge.robots.joints.tree import TreeSeat
+from sim_bridge.robots.joints.tree import TreeJointBackend
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import Robot
 from sim_bridge.sensors.devices import Device
@@ -60,7 +60,7 @@ class RobotParts:
         above: dict[str, tuple[Link, Joint]] = {}
         for description in robot.description.joints.values():
             parent, child = self.links[description.parent], self.links[description.child]
-            joint = Joint(TreeSeat(robot, description, parent, child))
+            joint = Joint(TreeJointBackend(robot, description, parent, child))
             self.joints[joint.name] = joint
             above[child.name] = parent, joint
             parent.children.append(child)

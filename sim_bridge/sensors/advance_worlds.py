@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import ints_at, run_call
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table
 from sim_bridge.engine.data.fields import START
 from sim_bridge.engine.pipeline.step import DONE

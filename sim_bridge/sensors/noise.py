@@ -31,7 +31,7 @@ import numpy as np
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.sensors import draws
+from sim_bridge.sensors import noise_kernels
 
 AXES = ('x', 'y', 'z')
 
@@ -72,9 +72,9 @@ class Noise:
     """
     Noise of one quantity: three channels x, y, z with models of their own, or n channels alike.
 
-    `record` is what kernels add it by (see `draws`), as long as there are numbers, which `prepare`
-    gives. `reset` begins again as a new noise of that seed does; `state` and `restore` save and
-    bring back the exact point in the stream.
+    `record` is what kernels add it by (see `noise_kernels`), as long as there are numbers, which
+    `prepare` gives. `reset` begins again as a new noise of that seed does; `state` and `restore`
+    save and bring back the exact point in the stream.
     """
 
     def __init__(
@@ -122,14 +122,14 @@ class Noise:
         # nothing is drawn where there is no noise
         rows = 1 if self.is_silent else min(max(most // width, 1), _BLOCK)
         self._block = np.zeros((rows, width))
-        self._flat = np.zeros(draws.NUMBER_ROWS * size + 1)
+        self._flat = np.zeros(noise_kernels.NUMBER_ROWS * size + 1)
         self._numbers = self._flat[:-1].reshape(-1, size)
-        self._numbers[draws.MEAN] = [model.mean for model in models]
-        self._numbers[draws.DECAY] = 1.0
-        self._numbers[draws.PRECISION] = [
+        self._numbers[noise_kernels.MEAN] = [model.mean for model in models]
+        self._numbers[noise_kernels.DECAY] = 1.0
+        self._numbers[noise_kernels.PRECISION] = [
             model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models
         ]
-        self._bias = self._numbers[draws.BIAS]
+        self._bias = self._numbers[noise_kernels.BIAS]
         self._decay_over(0.0)
         self.record = np.array(
             [address_of(self._block), address_of(self._flat), rows, -1, width, size], np.int64
@@ -156,7 +156,7 @@ class Noise:
         bias = bias_mean + bias_stddev * self._generator.standard_normal(size)
         flipped = self._generator.random(size) < 0.5
         self._bias[:] = np.where(flipped, -bias, bias)
-        self.record[draws.USED] = -1
+        self.record[noise_kernels.USED] = -1
         self._block_start = self._generator.bit_generator.state
 
     def twin(self, seed: int, most: int = _NUMBERS) -> Noise:
@@ -165,7 +165,9 @@ class Noise:
 
     def prepare(self, dt: float) -> None:
         """Have numbers ready for a sample; dt: seconds since the last one, 0 for the first."""
-        if self.record[draws.USED] < 0 or self.record[draws.USED] == len(self._block):
+        if self.record[noise_kernels.USED] < 0 or self.record[noise_kernels.USED] == len(
+            self._block
+        ):
             self._draw_block()
         if dt != self._flat[-1]:
             self._decay_over(dt)
@@ -173,7 +175,9 @@ class Noise:
     def state(self) -> NoiseState:
         """Return the point in the stream."""
         return NoiseState(
-            dict(self._block_start), int(self.record[draws.USED]), tuple(self._bias.tolist())
+            dict(self._block_start),
+            int(self.record[noise_kernels.USED]),
+            tuple(self._bias.tolist()),
         )
 
     def restore(self, state: NoiseState) -> None:
@@ -182,21 +186,21 @@ class Noise:
         self._bias[:] = state.bias
         if state.used >= 0:
             self._draw_block()
-        self._block_start, self.record[draws.USED] = state.generator, state.used
+        self._block_start, self.record[noise_kernels.USED] = state.generator, state.used
 
     def _draw_block(self) -> None:
         # a row of draws per sample, so that the order is that of samples drawn one by one
         self._block_start = self._generator.bit_generator.state
         self._generator.standard_normal(out=self._block)
         self._block[:, : len(self._models)] *= self._stddev
-        self.record[draws.USED] = 0
+        self.record[noise_kernels.USED] = 0
 
     def _decay_over(self, dt: float) -> None:
         """Let biases drift for this time between two samples [s]."""
         self._flat[-1] = dt
         for channel, stddev, tau in self._drifts:
-            self._numbers[draws.DECAY, channel] = math.exp(-dt / tau)
-            self._numbers[draws.SHOCK, channel] = math.sqrt(
+            self._numbers[noise_kernels.DECAY, channel] = math.exp(-dt / tau)
+            self._numbers[noise_kernels.SHOCK, channel] = math.sqrt(
                 -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau)
             )
 

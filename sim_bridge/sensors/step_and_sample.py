@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at, run_call
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import START
 from sim_bridge.engine.pipeline.step import DONE, NOT_CONVERGED
@@ -31,15 +31,15 @@ from sim_bridge.sensors.columns import (
     STEP_AT,
     TURNED_SITE,
 )
-from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE, rounded
+from sim_bridge.sensors.noise_kernels import add_noise, has_random_numbers, RECORD_SIZE, rounded
 from sim_bridge.sensors.readings import IMU, LIDAR, RANGE, take_reading
 from sim_bridge.sensors.scan import GREATEST, LEAST, RESOLUTION, scans
 from sim_bridge.sensors.scan import STEP as SCAN_STEP
 
 # what `advance` returns first, beside what `step` does
-NO_DRAWS = 4  # the devices that are due have used up their random numbers
+NO_RANDOM_NUMBERS = 4  # the devices that are due have used up their random numbers
 
-# how a call begins: anew, after NO_ROOM or NOT_COMPILED, or after NO_DRAWS
+# how a call begins: anew, after NO_ROOM or NOT_COMPILED, or after NO_RANDOM_NUMBERS
 ANEW, GO_ON, SAMPLE = 0, 1, 2
 
 # rows of the places of calls, the last of zeros where nothing scans; the words of the first two
@@ -94,7 +94,7 @@ def advance(
     while True:
         if is_sampling:
             if not can_sample(device, at, h):
-                return NO_DRAWS, at - first, is_observed
+                return NO_RANDOM_NUMBERS, at - first, is_observed
             if is_any_due(device, at):
                 # unlike any wrench, so that everything is computed anew
                 world.workspace(observer).pushes[:] = math.nan
@@ -199,7 +199,7 @@ def can_sample(device, step, h):
             elapsed = elapsed_since(ints_at(device[k, STEP_AT], 1)[0], step, h)
             for column in NOISE:
                 record = device[k, column]
-                if record != 0 and not has_draws(ints_at(record, RECORD_SIZE), elapsed):
+                if record != 0 and not has_random_numbers(ints_at(record, RECORD_SIZE), elapsed):
                     return False
     return True
 

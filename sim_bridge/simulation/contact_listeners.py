@@ -77,13 +77,13 @@ class ContactListeners:
         self.callback = calls.callback(self._tell, reads=True)
         self._part = no_listening()
         # those of the part, though some may be removed while they are told
-        self._told: tuple[Listener, ...] = ()
+        self._informed: tuple[Listener, ...] = ()
         self._contacts: Contacts
         self._time: np.ndarray
 
     def part(self, geometries: Sequence[GeometrySlot], room: int) -> Listening:
         """Return the engine's part; room: for contacts."""
-        self._part, self._told = no_listening(), tuple(self.listeners)
+        self._part, self._informed = no_listening(), tuple(self.listeners)
         if self.listeners and geometries:
             sides = np.array([each.sides(geometries) for each in self.listeners])
             events = np.array([each.events for each in self.listeners], np.int64)
@@ -97,7 +97,7 @@ class ContactListeners:
 
     def regroup(self, geometries: Sequence[GeometrySlot]) -> None:
         """Handle changed collision groups."""
-        for row, each in zip(self._part.side, self._told, strict=False):
+        for row, each in zip(self._part.side, self._informed, strict=False):
             row[:] = each.sides(geometries)
 
     def forget(self, geometries: Iterable[GeometrySlot]) -> None:
@@ -132,7 +132,7 @@ class ContactListeners:
     ) -> Iterable[tuple[Heard, Listener]]:
         """Return who hears of an event, and what."""
         side = self._part.side
-        for number, listener in enumerate(self._told):
+        for number, listener in enumerate(self._informed):
             if not listener.events & event or listener not in self.listeners:
                 continue
             one, other = int(side[number, a]), int(side[number, b])

@@ -334,9 +334,9 @@ def make_contact_handles(
     """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
     room = len(state.contact_gap)
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
-    yielding = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
+    compliant = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
     problem = make_problem(
-        model, room, 6 * room, loops.body.tolist(), yielding, len(loops.axis_joint)
+        model, room, 6 * room, loops.body.tolist(), compliant, len(loops.axis_joint)
     )
     workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(

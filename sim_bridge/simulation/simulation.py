@@ -42,7 +42,13 @@ from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
-from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
+from sim_bridge.sensors.step_and_sample import (
+    GO_ON,
+    NO_RANDOM_NUMBERS,
+    PROGRESS_SIZE,
+    SAMPLE,
+    WORST_SIZE,
+)
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation import assembly, handles, records
 from sim_bridge.simulation.applied_forces import AppliedForces
@@ -578,7 +584,7 @@ class Simulation:
     def energy(self) -> Energy:
         """Return the energy of all robots."""
         self.observed_sites()
-        stored = sum(seat.joint.potential_energy for seat in self.constraints.values())
+        stored = sum(backend.joint.potential_energy for backend in self.constraints.values())
         if self.geometries and self.materials.may_yield:
             stored += energy_in_contacts(self.handles)
         return self._observation.energy(stored)
@@ -680,7 +686,7 @@ class Simulation:
 
     def _units_with(self, stages: dict[str, Stage]) -> list[Unit]:
         smooth = [step_smoothly.unit] if self.options.is_smooth else []
-        yielding = [contact_energy.unit] if self.materials.may_yield else []
+        compliant = [contact_energy.unit] if self.materials.may_yield else []
         return [
             *handles.stepping_units(self.handles.probe, stages),
             *self.sites.sampling.units,
@@ -688,7 +694,7 @@ class Simulation:
             *smooth,
             energy.unit,
             momentum.unit,
-            *yielding,
+            *compliant,
         ]
 
     @property
@@ -837,9 +843,9 @@ class Simulation:
                 else:
                     self._compile_close()
                 self.stepper.progress[:] = progress
-            elif status == NO_DRAWS:
+            elif status == NO_RANDOM_NUMBERS:
                 self._robots.sites.sampling.prepare(self.step_count)
-            beginning = SAMPLE if status == NO_DRAWS else GO_ON
+            beginning = SAMPLE if status == NO_RANDOM_NUMBERS else GO_ON
             status, done, is_observed = self._stepper.advance(self.step_count, left, beginning)
             dirty = self._dirty
             self._dirty = dirty & _OBSERVED | APPLIED if is_observed else dirty | _STEPPED

@@ -24,7 +24,7 @@ from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
 from sim_bridge.ros.process.polling import PollingNode
 from sim_bridge.ros.process.rclpy_compat import make_executor
 from sim_bridge.ros.publish.sinks import GraphSink
-from sim_bridge.sweep import leash
+from sim_bridge.sweep import exit_with_parent
 from sim_bridge.sweep.controllers import Situation
 from sim_bridge.sweep.host import said_by
 from sim_bridge.sweep.plan import ControllerPlan, LAWS
@@ -106,7 +106,7 @@ class NodeSession:
                 words = [sys.executable, '-m', f'sim_bridge.control.{module}']
             else:
                 # one that ends with this process, whatever ends that
-                words = [sys.executable, '-S', leash.__file__, *words]
+                words = [sys.executable, '-S', exit_with_parent.__file__, *words]
             given = [
                 item
                 for name, value in {**values, **own}.items()

@@ -26,9 +26,9 @@ import pyarrow as pa
 
 from sim_bridge.foundation.digest import sha256
 from sim_bridge.foundation.errors import shortened, StateError
+from sim_bridge.sweep.result_table import read_table, rows_of, schema_of, table_of, write_table
 from sim_bridge.sweep.rows import Row
 from sim_bridge.sweep.study import Study
-from sim_bridge.sweep.table import read_table, rows_of, schema_of, table_of, write_table
 
 RESULTS, STUDY = 'results.parquet', 'study.yaml'
 _ABOUT, _LATEST, _LOCK = 'results.json', 'rows.jsonl', 'lock'

@@ -72,8 +72,8 @@ def _axes(device: Device) -> Link:
 def loops_of(world: World, places: Mapping[int, int]) -> tuple[LoopRecord, ...]:
     """Return the joints that are not in a tree; places: as above."""
     found = []
-    for key, seat in world.simulation.constraints.items():
-        joint = seat.joint
+    for key, backend in world.simulation.constraints.items():
+        joint = backend.joint
         ends = [(joint.link1, joint.anchor), (joint.link2, joint.anchor2)]
         found.append(
             LoopRecord(

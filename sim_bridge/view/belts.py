@@ -13,7 +13,7 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.page.records import BeltRecord
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.shapes.shapes import Plane
-from sim_bridge.shapes.surfaces import surface
+from sim_bridge.shapes.tessellation import tessellated
 
 _OUTSET = 1.005  # of the outline, that it is seen on the surface
 
@@ -44,7 +44,7 @@ class Belts:
                 axis /= np.linalg.norm(axis)
             else:
                 continue
-            outline, half_width = _outline(surface(geometry.shape).vertices, axis)
+            outline, half_width = _outline(tessellated(geometry.shape).vertices, axis)
             records.append(
                 BeltRecord(
                     places[geometry.link.slot.site],

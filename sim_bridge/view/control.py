@@ -9,7 +9,7 @@ from sim_bridge.foundation.validation import number_from, whole_number
 from sim_bridge.page.records import Request
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.view.drag import Drag
-from sim_bridge.view.shove import Shoves
+from sim_bridge.view.pushes import Pushes
 from sim_bridge.world.world import World
 
 _LEAST_SPEED, _MOST_SPEED = 1e-6, 1000.0
@@ -29,7 +29,7 @@ class ScriptControl:
         self.speed, self.is_paused = speed, is_paused
         self.snapshots: dict[str, Snapshot] = {}
         self._steps = 0
-        self._drag, self._shoves = Drag(world), Shoves(world)
+        self._drag, self._pushes = Drag(world), Pushes(world)
         self._calls: dict[str, Callable[..., None]] = {
             'pause': self._pause,
             'play': self._play,
@@ -42,7 +42,7 @@ class ScriptControl:
             'command': self._command,
             'drag': self._pull,
             'drop': self._drag.drop,
-            'push': self._shove,
+            'push': self._push_link,
         }
         self.abilities = frozenset(self._calls)
 
@@ -64,15 +64,15 @@ class ScriptControl:
         return False
 
     def push(self) -> None:
-        """Push what is in hand, and what is shoved, in the next step."""
+        """Push what is in hand, and what is pushed, in the next step."""
         self._drag.push()
-        if self._shoves:
-            self._shoves.apply()
+        if self._pushes:
+            self._pushes.apply()
 
     def drop(self) -> None:
         """Let go of what is in hand, and push nothing more."""
         self._drag.drop()
-        self._shoves.clear()
+        self._pushes.clear()
 
     def _pause(self) -> None:
         self.is_paused, self._steps = True, 0
@@ -123,9 +123,9 @@ class ScriptControl:
         """Pull a point of a link, in its frame, to a target; None: the point in hand."""
         self._drag.pull(self._world.robots[robot].link(link), point, target)
 
-    def _shove(self, robot: str, link: str, force: list[float], seconds: float) -> None:
+    def _push_link(self, robot: str, link: str, force: list[float], seconds: float) -> None:
         """Push a link with a force for some seconds."""
-        self._shoves.add(self._world.robots[robot].link(link), force, seconds)
+        self._pushes.add(self._world.robots[robot].link(link), force, seconds)
 
 
 def speed_from(value: object) -> float:

@@ -157,7 +157,7 @@ class Feed:
         self._title, self._abilities = title, abilities
         self._simulation = world.simulation
         self._layout = -1
-        self._looks = Watch(world)
+        self._watch = Watch(world)
 
     def publish(
         self, is_paused: bool, speed: float, pushes: FloatArray, timing: Timing = NO_TIMING
@@ -169,7 +169,7 @@ class Feed:
         """
         simulation = self._simulation
         sites = simulation.observed_sites()
-        changes = self._looks.changes()
+        changes = self._watch.changes()
         if simulation.layout != self._layout or changes.is_all:
             self._describe()
         for field in changes.fields:

@@ -10,7 +10,7 @@ import numpy as np
 from sim_bridge.foreign.reader_process import ReadingError
 from sim_bridge.foundation.errors import extra_hint, MissingPackageError
 from sim_bridge.page import records
-from sim_bridge.page.looks import Piece, read_looks
+from sim_bridge.page.appearance import Piece, read_appearance
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.tape import AWAY, extent, Moment, Take, Tape
 from sim_bridge.view.picture import ANGLE, Part, save, Stage, View
@@ -59,13 +59,13 @@ def drawn(take: Take) -> list[tuple[records.Part, Part]]:
     Of links whose mesh files cannot be read, collision shapes are drawn.
     """
     structure = take.structure
-    looks = [_read(mesh) for mesh in structure.meshes]
-    bare = {part.link for part in structure.parts if looks[part.mesh] is None}
+    appearances = [_read(mesh) for mesh in structure.meshes]
+    bare = {part.link for part in structure.parts if appearances[part.mesh] is None}
     found = []
     for part in structure.parts:
         if part.role == 'collision' and part.link not in bare:
             continue
-        for piece in looks[part.mesh] or ():
+        for piece in appearances[part.mesh] or ():
             found.append(
                 (
                     part,
@@ -86,7 +86,7 @@ def _read(mesh: records.Mesh | records.MeshFile) -> tuple[Piece, ...] | None:
     if isinstance(mesh, records.Mesh):
         return (Piece(mesh.vertices, mesh.triangles),)
     try:
-        return read_looks(mesh.path).pieces
+        return read_appearance(mesh.path).pieces
     except (OSError, ReadingError):
         return None
 

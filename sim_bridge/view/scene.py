@@ -23,7 +23,7 @@ from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.outlines import revolved, Surface
 from sim_bridge.shapes.shapes import Box, Plane, Sphere
-from sim_bridge.shapes.surfaces import surface
+from sim_bridge.shapes.tessellation import tessellated
 from sim_bridge.view.colors import FIXED, GROUND, moves, MOVING
 from sim_bridge.view.picture import ANGLE, draw, Part, View
 from sim_bridge.world.contact_points import contact_axes, ContactPoints
@@ -158,7 +158,7 @@ class Scene:
     ) -> None:
         """Add a ball of a radius [m] at each of (n, 3) points [m]."""
         r = self._length('radius', radius, _POINT / 2)
-        ball = surface(Sphere(r), 16)
+        ball = tessellated(Sphere(r), 16)
         self._add(
             'points',
             [Surface(p + ball.vertices, ball.triangles) for p in _rows('points', points)],
@@ -238,7 +238,7 @@ class Scene:
             middle = geometry.R.T @ (self.center - geometry.p) * (1.0, 1.0, 0.0)
             found = Surface(corners + middle, np.array([(0, 1, 2), (0, 2, 3)], np.int64))
         else:
-            found = surface(shape, _SIDES)
+            found = tessellated(shape, _SIDES)
         self.parts.append(
             Part(
                 robot.name,
@@ -286,7 +286,7 @@ class Scene:
     def _points(self) -> FloatArray:
         """(n, 3) vertices of what has an end, those of a box of 1 m without any."""
         own = [part.vertices for part in self.parts if not part.is_endless]
-        return np.concatenate(own or [surface(Box((1.0, 1.0, 1.0))).vertices])
+        return np.concatenate(own or [tessellated(Box((1.0, 1.0, 1.0))).vertices])
 
     def _bounds(self) -> FloatArray:
         """(2, 3) the box around these [m]."""

@@ -20,7 +20,7 @@ from sim_bridge.shapes.mesh_cache import colored_surfaces_of_file, ColoredSurfac
 from sim_bridge.shapes.mesh_files import MeshArrays, VRML_SUFFIX
 from sim_bridge.shapes.outlines import Surface
 from sim_bridge.shapes.shapes import Box, Cylinder, Plane, PRIMITIVES, Shape, Sphere
-from sim_bridge.shapes.surfaces import surface
+from sim_bridge.shapes.tessellation import tessellated
 from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.view.attached import loops_of, sensors_of
 from sim_bridge.view.belts import Belts
@@ -313,7 +313,7 @@ def _unit(shape: Shape) -> tuple[object, tuple[float, float, float], Shape]:
 
 def mesh_of(shape: Shape) -> Mesh:
     """Return the surface of a shape, of a plane a square."""
-    found = _square() if isinstance(shape, Plane) else surface(shape, _SIDES)
+    found = _square() if isinstance(shape, Plane) else tessellated(shape, _SIDES)
     return Mesh(found.vertices.astype(np.float32), found.triangles.astype(np.uint32))
 
 

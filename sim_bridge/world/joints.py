@@ -81,7 +81,7 @@ class WorldJoints:
         with self._registry.all_or_nothing():
             motor = self._tree.constrain(spec.name, spec)
             # with its turns
-            motor.axes[0].seat.states('q')[:] = own.q
+            motor.axes[0].backend.states('q')[:] = own.q
         return motor
 
     def broken(self) -> list[str]:

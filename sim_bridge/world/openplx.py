@@ -28,7 +28,7 @@ from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, Unkn
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.foundation.validation import checked_pose, GivenPose
 from sim_bridge.robots.joints.axis import Axis
-from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.constraint import ConstraintJointBackend
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.spec import spec_of
 from sim_bridge.robots.link import Link
@@ -422,8 +422,8 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
         stiffness, damping = settings.stop
         axis.stop_cfm = 1.0 / (time_step * stiffness + damping)
         axis.stop_erp = time_step * stiffness * axis.stop_cfm
-    if abs(settings.begin) > math.pi and isinstance(axis.seat, ConstraintSeat):
-        axis.seat.begin_turned(axis.number, settings.begin)
+    if abs(settings.begin) > math.pi and isinstance(axis.backend, ConstraintJointBackend):
+        axis.backend.begin_turned(axis.number, settings.begin)
     _command(axis, settings)
 
 

@@ -15,9 +15,9 @@ from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
 from sim_bridge.robots.joints.any_joint import AnyJoint
-from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.constraint import ConstraintJointBackend
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
-from sim_bridge.robots.joints.mounted import MountedSeat
+from sim_bridge.robots.joints.mounted import MountedJointBackend
 from sim_bridge.robots.joints.spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
@@ -39,7 +39,7 @@ class SpanningTree:
     def __init__(self, simulation: Simulation):
         """Start empty."""
         self._simulation = simulation
-        self.mounted: dict[str, MountedSeat] = {}
+        self.mounted: dict[str, MountedJointBackend] = {}
         """By name the joints that the bases of robots hang on."""
 
     @property
@@ -50,9 +50,9 @@ class SpanningTree:
                 'joint',
                 'the world',
                 {
-                    key: seat.joint
-                    for seats in (self.mounted, self._simulation.constraints)
-                    for key, seat in seats.items()
+                    key: backend.joint
+                    for backends in (self.mounted, self._simulation.constraints)
+                    for key, backend in backends.items()
                 },
             )
         )
@@ -96,8 +96,8 @@ class SpanningTree:
 
     def add(self, spec: JointSpec, tree: bool | None = None) -> Joint | ConstraintJoint:
         """Add a joint with an unused name; part of a tree if possible and `tree` is not False."""
-        seat = None if tree is False or spec.yields else self._seat(spec)
-        if seat is None:
+        by_second = None if tree is False or spec.yields else self._mounted_side(spec)
+        if by_second is None:
             if tree:
                 raise StateError(
                     f'joint {spec.name!r} cannot be part of a tree: it closes a loop, yields, or '
@@ -105,21 +105,21 @@ class SpanningTree:
                 )
             return self.constrain(spec.name, spec)
         self._match_velocities(spec)
-        return self._mount(spec, seat).joint
+        return self._mount(spec, by_second).joint
 
     def constrain(
         self, key: str, spec: JointSpec, start: np.ndarray | None = None
     ) -> ConstraintJoint:
-        """Add a constraint under a name of the world; start: as `ConstraintSeat` takes it."""
-        seat = ConstraintSeat(self._simulation, key, spec, start)
-        joint = ConstraintJoint(seat)
-        self._simulation.constraints[key] = seat
+        """Add a constraint under a name; start: as `ConstraintJointBackend` takes it."""
+        backend = ConstraintJointBackend(self._simulation, key, spec, start)
+        joint = ConstraintJoint(backend)
+        self._simulation.constraints[key] = backend
         self._simulation.reconnect_joints()
         return joint
 
     def restore_mounted(self, spec: JointSpec, by_second: bool) -> None:
         """Show again a joint that a robot's base hangs on already."""
-        self.mounted[spec.name] = MountedSeat(spec, by_second)
+        self.mounted[spec.name] = MountedJointBackend(spec, by_second)
 
     def remove(self, joint: Joint | ConstraintJoint) -> None:
         """Remove a joint; as `World.remove_joint`."""
@@ -200,7 +200,7 @@ class SpanningTree:
             del self._simulation.constraints[spec.name]
             self._simulation.reconnect_joints()
 
-    def _seat(self, spec: JointSpec) -> bool | None:
+    def _mounted_side(self, spec: JointSpec) -> bool | None:
         """Return True to mount the second link's robot, False the first's, None for neither."""
         if spec.type not in TREE_TYPES or spec.gapes:
             return None
@@ -227,20 +227,20 @@ class SpanningTree:
             joint.spec.type in SYMMETRIC for joint in joints
         )
 
-    def _joint_under(self, slot: RobotSlot) -> MountedSeat:
+    def _joint_under(self, slot: RobotSlot) -> MountedJointBackend:
         """Return the joint that a robot's base is mounted on."""
         mount = slot.blueprint.mount
         assert mount is not None, 'it has a carrier'
         return self.mounted[mount.name]
 
-    def _mount(self, spec: JointSpec, by_second: bool) -> MountedSeat:
+    def _mount(self, spec: JointSpec, by_second: bool) -> MountedJointBackend:
         """Mount one of a joint's robots on the other's, after re-rooting its tree."""
         own: Any = (spec.second if by_second else spec.first).link
         motion = _relative_motion(spec)
         path = _path_to_root(own.robot.slot)
         joints = [self._joint_under(slot) for slot in path[:-1]]
         kept = [joint.values() for joint in joints]
-        joint = MountedSeat(spec, by_second)
+        joint = MountedJointBackend(spec, by_second)
         self._hang(path[0], joint)
         for slot, turned, values in zip(path[1:], joints, kept, strict=True):
             second = turned.spec.second.link
@@ -254,7 +254,7 @@ class SpanningTree:
             slot.added = slot.initial
         return joint
 
-    def _hang(self, slot: RobotSlot, joint: MountedSeat | None) -> None:
+    def _hang(self, slot: RobotSlot, joint: MountedJointBackend | None) -> None:
         """Recompile a robot, to be mounted on a joint or to be free."""
         _rebuild(slot, joint)
         for other in self.mounted.values():
@@ -294,7 +294,7 @@ def _describe(joint: ConstraintJoint, description: ConstraintDescription) -> Non
     axis.stiffness, axis.reference = dynamics.stiffness, dynamics.reference
 
 
-def _rebuild(slot: RobotSlot, joint: MountedSeat | None) -> None:
+def _rebuild(slot: RobotSlot, joint: MountedJointBackend | None) -> None:
     """Recompile a robot, with its base on a joint or free."""
     mount, carrier = None, None
     if joint is not None:

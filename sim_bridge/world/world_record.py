@@ -119,10 +119,12 @@ def record_of(parts: WorldParts) -> WorldRecord:
     return WorldRecord(
         simulation.settings,
         tuple(map(_robot_record, registry.robots.values())),
-        tuple((_joint_record(seat.spec), seat.by_second) for seat in tree.mounted.values()),
+        tuple(
+            (_joint_record(backend.spec), backend.by_second) for backend in tree.mounted.values()
+        ),
         {
-            key: (_joint_record(seat.spec), seat.start)
-            for key, seat in simulation.constraints.items()
+            key: (_joint_record(backend.spec), backend.start)
+            for key, backend in simulation.constraints.items()
         },
         simulation.admitted,
         dict(registry.last_numbers),

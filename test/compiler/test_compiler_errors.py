@@ -12,6 +12,7 @@ from kernel_pairs import program
 import numpy as np
 import pytest
 
+from sim_bridge.compiler.argument_table import openers_of
 from sim_bridge.compiler.arrays import FloatVector
 from sim_bridge.compiler.calls import Compiled
 from sim_bridge.compiler.errors import KernelError
@@ -19,7 +20,6 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.kinds import Array, FLOAT, INT, kind_of_argument
 from sim_bridge.compiler.module import Module
 from sim_bridge.compiler.stage import Stage
-from sim_bridge.compiler.table import openers_of
 
 # stands in a source where the error is expected
 MARK = '«'

@@ -37,7 +37,7 @@ class Color(IntEnum):
     'parts.py': """
 from typing import NamedTuple
 from sim_bridge.compiler.arrays import FloatVector
-from sim_bridge.compiler.table import openers_of
+from sim_bridge.compiler.argument_table import openers_of
 class Body(NamedTuple):
     low: FloatVector
     high: FloatVector
@@ -45,7 +45,7 @@ open_body, = openers_of([Body])
 """,
     'kernels.py': """
 from sim_bridge.compiler.entry import entry
-from sim_bridge.compiler.table import Table
+from sim_bridge.compiler.argument_table import Table
 import constants
 from constants import LIMIT
 from helpers import scaled
@@ -65,7 +65,7 @@ def limit(x: float):
 """,
     'bodies.py': """
 from sim_bridge.compiler.entry import entry
-from sim_bridge.compiler.table import Table
+from sim_bridge.compiler.argument_table import Table
 from parts import Body, open_body
 @entry
 def read(body: Body):

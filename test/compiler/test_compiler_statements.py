@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from sim_bridge.compiler import objects
+from sim_bridge.compiler.argument_table import openers_of, tabulate
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
 from sim_bridge.compiler.reference import Reference
 from sim_bridge.compiler.stage import Stage
-from sim_bridge.compiler.table import openers_of, tabulate
 
 LEAST, MOST = -(2**63), 2**63 - 1
 TINY, SMALLEST = sys.float_info.min, 5e-324

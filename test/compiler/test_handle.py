@@ -9,11 +9,11 @@ import numpy as np
 from programs import function_of
 import pytest
 
+from sim_bridge.compiler.argument_table import fields_of
 from sim_bridge.compiler.arrays import FloatVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.kinds import FLOAT
-from sim_bridge.compiler.table import fields_of
 from sim_bridge.engine.data import world_table as handle
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_problem import Direct

@@ -38,7 +38,7 @@ _OF_KERNELS = (
     'sim_bridge.engine.',
     'sim_bridge.compiler.',
     'sim_bridge.sensors.columns.',
-    'sim_bridge.sensors.draws.',
+    'sim_bridge.sensors.noise_kernels.',
     'sim_bridge.sensors.readings.',
     'sim_bridge.sensors.scan.',
     'sim_bridge.sensors.step_and_sample.',

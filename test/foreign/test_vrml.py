@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sim_bridge.foreign.vrml.scene import drawn_in, part_of, surface_of
-from sim_bridge.foreign.vrml.surfaces import (
+from sim_bridge.foreign.vrml.text import read_vrml, VrmlError
+from sim_bridge.foreign.vrml.triangulation import (
     DEFAULT_SECTION,
     DEFAULT_SPINE,
     elevation_grid,
     extrusion,
     face_set,
 )
-from sim_bridge.foreign.vrml.text import read_vrml, VrmlError
 
 HEADER = b'#VRML V2.0 utf8\n'
 ONE, UPRIGHT = np.ones((1, 2)), np.eye(3)[None]

@@ -10,6 +10,7 @@ import pytest
 from shipped import path_of
 
 import sim_bridge as sb
+from sim_bridge.identification.confidence import Estimate
 from sim_bridge.identification.first_guess import first_guess, sizes_of, smooth
 from sim_bridge.identification.parameters import Parameters, parse_what
 from sim_bridge.identification.plant import Plant
@@ -42,8 +43,15 @@ def assert_found(found: sb.Identification, truth: dict[str, float], most: float 
     """Assert that values are told, and within so many standard errors."""
     for name, value in truth.items():
         estimate = found.estimates[name]
-        assert estimate.is_told, name
+        assert estimate.is_identifiable, name
         assert abs(estimate.value - value) < most * estimate.error, (name, estimate)
+
+
+def test_the_old_name_of_is_identifiable_warns():
+    """Give `is_identifiable` under its old name, with a warning."""
+    estimate = Estimate('friction', 'N m', 0.0, 0.1, 0.01, 0.08, 0.12, True)
+    with pytest.warns(DeprecationWarning, match='is now called is_identifiable'):
+        assert estimate.is_told
 
 
 def test_a_pendulum_is_found_within_its_errors():
@@ -96,7 +104,7 @@ def test_masses_and_centres_are_found():
         },
     )
     # along the axes of the joints nothing turns
-    assert not found.estimates[f'{link}.centre.y'].is_told
+    assert not found.estimates[f'{link}.centre.y'].is_identifiable
     assert found.estimates[f'{link}.centre.y'].value == pytest.approx(0.0, abs=1e-3)
 
 
@@ -106,7 +114,7 @@ def test_what_motion_does_not_tell_is_named_with_the_sums_that_it_does():
     robot.joint('pivot').armature = 0.05
     motion = recorded(robot, swings(robot, 6, 0.8), 5.0, seed=6)
     found = sb.identify('pendulum', motion, 'armature,mass', gravity=(0.0, 0.0, 0.0), folds=0)
-    assert not any(each.is_told for each in found.estimates.values())
+    assert not any(each.is_identifiable for each in found.estimates.values())
     (combination,) = found.combinations
     factors = {name: factor for factor, name in combination.terms}
     about = 0.0833436 + 1.0 * 0.5**2  # of the rod of 1 kg about the pivot
@@ -402,7 +410,7 @@ def test_an_arm_is_found_within_its_errors():
         },
         4.0,
     )
-    assert {name for name, each in found.estimates.items() if not each.is_told} == {
+    assert {name for name, each in found.estimates.items() if not each.is_identifiable} == {
         'joint_1.armature',
         'link_1.mass',
     }

@@ -15,8 +15,8 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.sensors import noise as noise_module
-from sim_bridge.sensors.draws import add_noise, has_draws
 from sim_bridge.sensors.noise import Noise, noise_generator
+from sim_bridge.sensors.noise_kernels import add_noise, has_random_numbers
 
 RATE = 1000.0
 
@@ -49,7 +49,7 @@ def take_samples(
 ):
     """Write samples from a row on, as long as there are numbers; return the row that is next."""
     row = first
-    while row < samples_out.shape[0] and has_draws(record_inout, dt):
+    while row < samples_out.shape[0] and has_random_numbers(record_inout, dt):
         add_noise(record_inout, true, 0, samples_out[row], 0)
         row += 1
     return row

@@ -36,7 +36,8 @@ _RECORDED = {1, 3, 15, 150, 1500}
 # What works on memory by its addresses, which a copy of the arguments is not at: test_memory,
 # test_noise, test_sensors, test_scanners and test_batch look at these.
 _BY_ADDRESSES = {
-    f'sim_bridge.sensors.{name}' for name in ('advance_worlds', 'step_and_sample', 'draws', 'scan')
+    f'sim_bridge.sensors.{name}'
+    for name in ('advance_worlds', 'step_and_sample', 'noise_kernels', 'scan')
 }
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 
 from sim_bridge.sweep.local import LocalExecutor
+from sim_bridge.sweep.result_table import rows_of
 from sim_bridge.sweep.rows import Row
 from sim_bridge.sweep.store import Store
 from sim_bridge.sweep.study import read_study, Study
 from sim_bridge.sweep.sweep import sweep
-from sim_bridge.sweep.table import rows_of
 
 BENT = [0.0, 0.6, 0.0, -1.2, 0.0, 0.8, 0.0]
 PUSHED: dict[str, Any] = {

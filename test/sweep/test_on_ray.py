@@ -16,10 +16,10 @@ import time
 import pytest
 from studies import PUSHED, swept, write_study
 
+from sim_bridge.sweep.result_table import rows_of
 from sim_bridge.sweep.store import Store
 from sim_bridge.sweep.study import Study
 from sim_bridge.sweep.sweep import sweep
-from sim_bridge.sweep.table import rows_of
 
 # Ray's own processes leave sockets and files to its end
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800), pytest.mark.filterwarnings('ignore')]

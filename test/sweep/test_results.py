@@ -11,10 +11,10 @@ import pytest
 from studies import PUSHED, write_study
 
 from sim_bridge.foundation.errors import StateError
+from sim_bridge.sweep.result_table import rows_of
 from sim_bridge.sweep.rows import Row
 from sim_bridge.sweep.store import read_results, source_of, Store
 from sim_bridge.sweep.study import read_study, Study
-from sim_bridge.sweep.table import rows_of
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from studies import PUSHED, swept, with_controller, write_study
 
 from sim_bridge.cli.main import main
 from sim_bridge.sweep.local import LocalExecutor
+from sim_bridge.sweep.result_table import rows_of
 from sim_bridge.sweep.store import Store
 from sim_bridge.sweep.study import read_study
 from sim_bridge.sweep.sweep import sweep
-from sim_bridge.sweep.table import rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 

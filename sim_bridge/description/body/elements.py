@@ -19,24 +19,24 @@ from sim_bridge.description.body.keys import (
     rotation,
     translation,
 )
-from sim_bridge.description.body.surfaces import GRID, read_surface, SURFACES
+from sim_bridge.description.body.mesh_geometry import GRID, MESH_TYPES, read_mesh_geometry
 from sim_bridge.description.model import GeometryDescription, Pose, SensorDescription
 from sim_bridge.description.numbers import LARGEST
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.yaml.file import read_anchored
 from sim_bridge.description.yaml.section import Section
-from sim_bridge.foreign.vrml.surfaces import Surface
+from sim_bridge.foreign.vrml.triangulation import Surface
 from sim_bridge.foreign.yaml_text import YamlTextError
 from sim_bridge.shapes.mesh_files import MeshArrays, VRML_SUFFIX
 from sim_bridge.shapes.shapes import PRIMITIVES
-from sim_bridge.shapes.surfaces import surface as surface_of_shape
+from sim_bridge.shapes.tessellation import tessellated
 from sim_bridge.shapes.vrml_files import ALONG_Y
 
 _ROUND = ('Cylinder', 'Capsule', 'Cone')
 _BOTH, _VISUAL, _COLLISION = 'shape', 'Visual', 'Collision'
 _GROUPS = ('Group', 'Node', 'Transform', _VISUAL, _COLLISION)
 # keys concerning appearance
-_LOOKS = (
+_APPEARANCE_KEYS = (
     'appearance',
     'division_number',
     'divisionNumber',
@@ -191,20 +191,20 @@ class _Walk:
 
     def _shape(self, node: Section, frame: _Frame, use: str) -> None:
         self._color = _color(node.peek('appearance'))
-        _forget_looks(node)
+        _ignore_appearance(node)
         geometry = node.section('geometry', required=True)
         if geometry is None:
             return
-        _forget_looks(geometry)
+        _ignore_appearance(geometry)
         kind = geometry.text('type', '', required=True)
         if kind == 'Resource':
             self._mesh(geometry, frame, use)
         elif kind in ('Box', 'Sphere', *_ROUND):
             self._primitive(kind, geometry, frame, use)
-        elif kind in SURFACES:
+        elif kind in MESH_TYPES:
             self._surface(kind, geometry, frame, use)
         elif kind:
-            known = ('Box', 'Sphere', *_ROUND, *SURFACES, 'Resource')
+            known = ('Box', 'Sphere', *_ROUND, *MESH_TYPES, 'Resource')
             geometry.error('type', kind, f'unknown; the geometries are {", ".join(known)}')
             return
         note_unread(geometry, geometry.place(), self._reading.findings)
@@ -227,7 +227,7 @@ class _Walk:
         scaled = _scaled(frame)
         if scaled is None or not _keeps_kind(kind, scaled[0]):
             # triangles replace the primitive, as in Choreonoid
-            points, triangles = surface_of_shape(PRIMITIVES[word](*size))
+            points, triangles = tessellated(PRIMITIVES[word](*size))
             self._triangles(Surface(points @ lies.T, triangles), geometry, frame, use)
             return
         scale, pose = scaled
@@ -243,7 +243,7 @@ class _Walk:
         )
 
     def _surface(self, kind: str, geometry: Section, frame: _Frame, use: str) -> None:
-        surface = read_surface(kind, geometry, self._reading)
+        surface = read_mesh_geometry(kind, geometry, self._reading)
         if surface is not None:
             self._triangles(surface, geometry, frame, use, kind == GRID)
 
@@ -381,8 +381,8 @@ def _keeps_kind(kind: str, scale: np.ndarray) -> bool:
     return is_round and (kind in ('Cylinder', 'Cone') or bool(scale[0] == scale[1]))
 
 
-def _forget_looks(section: Section) -> None:
-    for key in _LOOKS:
+def _ignore_appearance(section: Section) -> None:
+    for key in _APPEARANCE_KEYS:
         section.knows(key)
 
 

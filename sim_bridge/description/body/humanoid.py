@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.body.surfaces import GRID
+from sim_bridge.description.body.mesh_geometry import GRID
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.yaml.file import MappingWithLines
 from sim_bridge.foreign.vrml.scene import children_of, surface_of

@@ -193,7 +193,7 @@ class _Project:
 
     def _positions(self, data: Section, description: RobotDescription) -> dict[str, float]:
         """Return the initial joint positions, by name [rad or m]."""
-        seats = list(_seats(description))
+        numbered = list(_numbered_joints(description))
         found: dict[str, float] = {}
         # displacements are in degrees, even for sliding joints
         for keys, unit in (
@@ -203,7 +203,7 @@ class _Project:
             (('initial_joint_positions',), 1.0),
         ):
             given = data.matrix(key_of(data, *keys)) if data.peek(key_of(data, *keys)) else None
-            for name, value in zip(seats, () if given is None else given.ravel(), strict=False):
+            for name, value in zip(numbered, () if given is None else given.ravel(), strict=False):
                 joint = description.joints.get(name or '')
                 if joint is not None and joint.type in (
                     JointType.REVOLUTE,
@@ -361,7 +361,7 @@ def _moves_in_parts(description: RobotDescription) -> bool:
     return any(joint.type is not JointType.FIXED for joint in description.joints.values())
 
 
-def _seats(description: RobotDescription) -> Iterator[str | None]:
+def _numbered_joints(description: RobotDescription) -> Iterator[str | None]:
     """Yield joint names in Choreonoid's order: by id, None for gaps, then other moving joints."""
     numbered = {number: name for name, number in description.joint_ids.items()}
     for number in range(max(numbered, default=-1) + 1):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sim_bridge.description.model import GeometryDescription, Inertial, LinkDescription
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.materials import Look, look_of
+from sim_bridge.description.urdf.materials import Appearance, appearance_of
 from sim_bridge.description.urdf.origin import read_origin
 from sim_bridge.description.urdf.parser import parse_link
 
@@ -19,15 +19,19 @@ if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
 
 
-def build_link(element: Element, looks: Mapping[str, Look], findings: Findings) -> LinkDescription:
-    """Return the link of a checked element. looks: appearances of the materials, by name."""
+def build_link(
+    element: Element, appearances: Mapping[str, Appearance], findings: Findings
+) -> LinkDescription:
+    """Return the link of a checked element. appearances: of the materials, by name."""
     parsed = parse_link(element)
     place = Place('link', parsed.name, element.line)
     return LinkDescription(
         name=parsed.name,
         inertial=_inertial(parsed.inertial, element.find('inertial'), place, findings),
-        visuals=_geometries(parsed.visuals, 'visual', element, looks, place, findings),
-        collisions=_geometries(parsed.collisions, 'collision', element, looks, place, findings),
+        visuals=_geometries(parsed.visuals, 'visual', element, appearances, place, findings),
+        collisions=_geometries(
+            parsed.collisions, 'collision', element, appearances, place, findings
+        ),
         line=element.line,
     )
 
@@ -50,12 +54,12 @@ def _geometries(
     parsed: Iterable[urdf.Visual | urdf.Collision],
     tag: str,
     link: Element,
-    looks: Mapping[str, Look],
+    appearances: Mapping[str, Appearance],
     place: Place,
     findings: Findings,
 ) -> tuple[GeometryDescription, ...]:
     return tuple(
-        _geometry(shape, element, looks, place.child(tag, element.line), findings)
+        _geometry(shape, element, appearances, place.child(tag, element.line), findings)
         for shape, element in zip(parsed, link.findall(tag), strict=True)
     )
 
@@ -63,7 +67,7 @@ def _geometries(
 def _geometry(
     parsed: urdf.Visual | urdf.Collision,
     element: Element,
-    looks: Mapping[str, Look],
+    appearances: Mapping[str, Appearance],
     place: Place,
     findings: Findings,
 ) -> GeometryDescription:
@@ -79,7 +83,7 @@ def _geometry(
         size = shape.scale or [1.0, 1.0, 1.0]
     else:
         size = [shape.radius, shape.length]
-    color, texture = look_of(element, looks)
+    color, texture = appearance_of(element, appearances)
     return GeometryDescription(
         kind=kind,
         size=tuple(size),

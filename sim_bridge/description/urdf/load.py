@@ -25,7 +25,7 @@ from sim_bridge.description.sdf.joints import read_gazebo_joints
 from sim_bridge.description.urdf import crawlers, drives, extension, meshes, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
-from sim_bridge.description.urdf.materials import read_looks
+from sim_bridge.description.urdf.materials import read_appearances
 from sim_bridge.description.urdf.schema import (
     JOINT,
     JOINT_TYPES,
@@ -82,8 +82,8 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     place = Place('robot', name, root.line)
     _check_robot(root, place, findings)
     parts = _read_parts(root, findings)
-    looks = read_looks(root, findings)
-    links = {name: build_link(node, looks, findings) for name, node in parts.links.items()}
+    appearances = read_appearances(root, findings)
+    links = {name: build_link(node, appearances, findings) for name, node in parts.links.items()}
     joints = {name: build_joint(node, findings) for name, node in parts.joints.items()}
     tree_root = check_tree(links, joints.values(), parts.complete, place, findings)
     joints = resolve_mimics(gazebo.with_joint_physics(root, joints, links, findings), findings)

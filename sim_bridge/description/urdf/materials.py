@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
 
 
-class Look(NamedTuple):
+class Appearance(NamedTuple):
     """Appearance. color: red, green, blue, opacity, 0 to 1. texture: file name as written."""
 
     color: tuple[float, float, float, float] | None = None
     texture: str = ''
 
 
-def read_looks(root: Element, findings: Findings) -> dict[str, Look]:
+def read_appearances(root: Element, findings: Findings) -> dict[str, Appearance]:
     """
     Return the appearance of each named material of a robot, including materials inside visuals.
 
@@ -33,7 +33,7 @@ def read_looks(root: Element, findings: Findings) -> dict[str, Look]:
         for tag in ('visual', 'collision')
         for shape in link.findall(tag)
     ]
-    looks: dict[str, Look] = {}
+    appearances: dict[str, Appearance] = {}
     for outer in (root, *inner):
         for material in outer.findall('material'):
             place = Place('material', material.get('name'), material.line)
@@ -41,25 +41,25 @@ def read_looks(root: Element, findings: Findings) -> dict[str, Look]:
             if kept is None:
                 # prevents a second reading
                 material.children = []
-            elif material.get('name') and _own(material) != Look():
-                looks.setdefault(material.get('name'), _own(material))
-    return looks
+            elif material.get('name') and _own(material) != Appearance():
+                appearances.setdefault(material.get('name'), _own(material))
+    return appearances
 
 
-def look_of(shape: Element, looks: Mapping[str, Look]) -> Look:
+def appearance_of(shape: Element, appearances: Mapping[str, Appearance]) -> Appearance:
     """Return the appearance of a visual: its own, or the one of the material's name."""
     material = shape.find('material')
     if material is None:
-        return Look()
+        return Appearance()
     own = _own(material)
-    return looks.get(material.get('name'), own) if own == Look() else own
+    return appearances.get(material.get('name'), own) if own == Appearance() else own
 
 
-def _own(material: Element) -> Look:
+def _own(material: Element) -> Appearance:
     """Return the appearance given inside a checked material."""
     color, texture = material.find('color'), material.find('texture')
     rgba = color.floats('rgba') if color is not None and color.get('rgba') else []
-    return Look(
+    return Appearance(
         (min(rgba[0], 1.0), min(rgba[1], 1.0), min(rgba[2], 1.0), min(rgba[3], 1.0))
         if rgba
         else None,

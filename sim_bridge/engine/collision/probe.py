@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.broad.place import bound_geometry, frame_in_world
 from sim_bridge.engine.collision.contact_rows import geometry_pose
 from sim_bridge.engine.collision.hollow.measure import measure_any

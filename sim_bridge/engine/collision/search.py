@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.broad.filters import may_collide
 from sim_bridge.engine.collision.broad.overlaps import find_overlaps
 from sim_bridge.engine.collision.broad.pairs import classify_pairs

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix
 from sim_bridge.compiler.entry import entry
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.constraints.rows import find_arms, find_errors
 from sim_bridge.engine.contact.current_terms import add_generalized_force
 from sim_bridge.engine.data import world_table as world

@@ -24,7 +24,7 @@ _NEWTONS_OF_PILE = 10  # Newton steps that it may take at most
 # by how much more may be taken by piles, for the laws of joints with the contacts, instead of
 # pivots, and by solvers that call Newton's method in turns with sweeps
 _MORE = 6
-_TO_PUT_DOWN = 30  # as much, or as many Newton steps, may be taken for what is put down at rest
+_PLACED_AT_REST = 30  # as much, or as many Newton steps, may be taken for what is put down at rest
 
 
 @kernel
@@ -32,12 +32,12 @@ def affordable_work(options, rows, has_elements, from_rest, a_newton):
     """
     Return the multiplications that an island of so many rows may take in a step.
 
-    has_elements: the laws of joints are among them. from_rest: see `is_put_down`. a_newton:
+    has_elements: the laws of joints are among them. from_rest: see `is_placed_at_rest`. a_newton:
     multiplications of a Newton step.
     """
     most = budget = float(options.step_budget)
     if from_rest:
-        most = _TO_PUT_DOWN * max(budget, a_newton)
+        most = _PLACED_AT_REST * max(budget, a_newton)
     elif has_elements or options.solver == SPLIT or options.hybrid != 0:
         most = _MORE * budget
     elif rows > _PILE:
@@ -49,7 +49,7 @@ def affordable_work(options, rows, has_elements, from_rest, a_newton):
 
 
 @kernel
-def is_put_down(state, islands, rows, solution, island):
+def is_placed_at_rest(state, islands, rows, solution, island):
     """
     Return whether bodies were put on each other at rest, and this is the first step.
 

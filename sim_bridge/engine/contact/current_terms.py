@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.contact.prepare import directions, set_laws
 from sim_bridge.engine.contact.solve import least_velocity

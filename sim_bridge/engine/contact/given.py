@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.entry import entry
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.rows import fill_block, invert_block
 from sim_bridge.engine.contact.solve import solve_contacts

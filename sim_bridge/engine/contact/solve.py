@@ -6,7 +6,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.budget import (
     affordable_work,
-    is_put_down,
+    is_placed_at_rest,
     island_rows,
     newton_work,
     sweep_work,
@@ -173,7 +173,7 @@ def solve_island(table, island, is_new):
     # motors couple friction and normals too much to be solved apart
     if options.solver == DIRECT or options.solver == SPLIT and has_elements:
         a_newton = newton_work(islands, rows, island)
-        from_rest = is_put_down(world.state(table), islands, rows, solution, island)
+        from_rest = is_placed_at_rest(world.state(table), islands, rows, solution, island)
         sweeps, is_solved = sweep_while_worthwhile(
             laws,
             islands,
@@ -184,7 +184,7 @@ def solve_island(table, island, is_new):
             enough,
             affordable_work(options, size, has_elements, from_rest, a_newton),
             a_newton <= _SETTLED_BY_NEWTON
-            and comes_to_rest(
+            and settles(
                 world.state(table), world.contacts(table), islands, rows, options.time_step, island
             ),
         )
@@ -253,7 +253,7 @@ def island_of_phase(phase):
 
 
 @kernel
-def comes_to_rest(state, contacts, islands, rows, h, island):
+def settles(state, contacts, islands, rows, h, island):
     """
     Return whether an island hardly moves, but its velocities change by more than rounding.
 
@@ -297,7 +297,7 @@ def sweep_while_worthwhile(
 
     At regular intervals, the convergence rate predicts the number of sweeps left. Sweeping stops
     if these would cost more than Newton steps would, or more than is affordable.
-    is_settling: where sweeps converge slowly, small changes are not enough, see `comes_to_rest`.
+    is_settling: where sweeps converge slowly, small changes are not enough, see `settles`.
     """
     before, sweeps, change = 0.0, 0, _INFINITY
     work = sweep_work(islands, rows, island)

@@ -7,7 +7,7 @@ from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import (
     affordable_work,
     BAD,
-    is_put_down,
+    is_placed_at_rest,
     island_rows,
     newton_work,
     sweep_work,
@@ -188,7 +188,7 @@ def project_positions(table):
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     islands, solution = world.islands(table), world.solution(table)
     response, h = world.response(table), options.time_step
-    take_stock(contacts, h, laws, islands, rows, solution)
+    update_residuals(contacts, h, laws, islands, rows, solution)
     for body in range(response.origin.shape[0]):
         store3(response.origin, body, 0, load3(ws.pose, body, ORIGIN))
     if not find_missing(options, world.contact_materials(table), contacts, laws, rows, solution):
@@ -241,7 +241,7 @@ def keep(table):
 
 
 @kernel
-def take_stock(contacts, h, laws, islands, rows, solution):
+def update_residuals(contacts, h, laws, islands, rows, solution):
     """Record the penetration depth of the bodies, and the residuals of the contact solution."""
     residual = solution.residual
     for contact in range(contacts.size[COUNT]):
@@ -281,7 +281,7 @@ def newton(table, phase):
         world.options(table),
         island_rows(laws, islands, island),
         world.law_rows(table).size[ELEMENTS] > 0,
-        is_put_down(world.state(table), islands, rows, solution, island),
+        is_placed_at_rest(world.state(table), islands, rows, solution, island),
         newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0),
     )
     newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)

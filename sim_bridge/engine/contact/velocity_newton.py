@@ -160,7 +160,7 @@ def solve_for_velocities(laws, rows, solution, direct, size):
         is_symmetric = is_symmetric and sticks
         if not eliminate_impulses(end - at, direct.local):
             return False
-        keep_yielding(direct, contact, end - at)
+        store_linearization(direct, contact, end - at)
         if end - at == 3 and direct.unknown[at, OF_ROW] == Row.NORMAL:
             add_linear_rows(rows, direct, contact, sticks)
         else:
@@ -341,17 +341,17 @@ def eliminate_impulses(width, local_inout):
 
 
 @kernel
-def keep_yielding(direct, contact, width):
+def store_linearization(direct, contact, width):
     """Store a contact's K and k."""
     for i in range(width):
         for j in range(width + 1):
-            direct.yielding[contact, 7 * i + j] = direct.local[i, width + j]
+            direct.linearized[contact, 7 * i + j] = direct.local[i, width + j]
 
 
 @kernel
 def add_linear_rows(rows, direct, contact, is_symmetric):
     """As `add_any_rows`, for a contact with the three linear rows."""
-    own, linear, right = direct.yielding[contact], rows.linear, direct.search[0]
+    own, linear, right = direct.linearized[contact], rows.linear, direct.search[0]
     first, end = rows.first[contact], rows.first[contact + 1]
     for column in range(first, end):
         c = direct.place[rows.support[column]]
@@ -378,7 +378,7 @@ def add_linear_rows(rows, direct, contact, is_symmetric):
 @kernel
 def add_any_rows(rows, direct, contact, at, end):
     """Add a contact's Wᵀ K W to the matrix, and Wᵀ k to the right-hand side in direct.search."""
-    local, width, kept, right = direct.local, end - at, direct.yielding, direct.search[0]
+    local, width, kept, right = direct.local, end - at, direct.linearized, direct.search[0]
     for column in range(rows.first[contact], rows.first[contact + 1]):
         c = direct.place[rows.support[column]]
         for i in range(width):
@@ -489,7 +489,7 @@ def substitute(size, is_symmetric, direct, x_inout):
 @kernel
 def find_changes(rows, direct, contact, at, end):
     """Write k - K W dz into direct.right, for one contact."""
-    kept, local, width, dz = direct.yielding, direct.local, end - at, direct.search[0]
+    kept, local, width, dz = direct.linearized, direct.local, end - at, direct.search[0]
     for i in range(width):
         local[i, 0] = 0.0
     for entry in range(rows.first[contact], rows.first[contact + 1]):

@@ -279,7 +279,7 @@ class Direct(NamedTuple):
     diagonal: Annotated[FloatVector, Dims('whitened', unit='1')]
     local: Annotated[FloatMatrix, Dims(6, 13, unit='SI')]
     """The linearized laws of one contact."""
-    yielding: Annotated[FloatMatrix, Dims('bounds', 42, unit='SI')]
+    linearized: Annotated[FloatMatrix, Dims('bounds', 42, unit='SI')]
     """What its impulses change by, per velocity and by themselves: 7 columns for each row."""
 
 
@@ -326,11 +326,11 @@ class ContactProblem(NamedTuple):
     law_rows: LawRows
 
 
-def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), yielding: int = 0) -> int:
+def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), compliant: int = 0) -> int:
     """
     Return the most coordinates that a contact's row can have on one side.
 
-    tied: pairs of bodies that joints outside the trees connect. yielding: the number of
+    tied: pairs of bodies that joints outside the trees connect. compliant: the number of
     coordinates these joints have of their own.
     """
     sizes = np.zeros(body_count(model), np.int64)
@@ -347,7 +347,7 @@ def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), yielding: 
         # what ties joints or trees can spread an impulse over all of them
         moving = model.kind != GROUND
         longest = max(longest, int(np.bincount(group[moving], own[moving]).max(initial=0)))
-    return longest + yielding
+    return longest + compliant
 
 
 def make_problem(
@@ -355,19 +355,19 @@ def make_problem(
     capacity: int,
     direct_rows: int,
     tied: Sequence[Sequence[int]] = (),
-    yielding: int = 0,
+    compliant: int = 0,
     axes: int | None = None,
 ) -> ContactProblem:
     """
     Allocate room for `capacity` contacts, and for the direct solution of `direct_rows` rows.
 
-    tied, yielding: as for `longest_support`. axes: how many axes these joints have; with None,
+    tied, compliant: as for `longest_support`. axes: how many axes these joints have; with None,
     nothing of it is solved together with the laws of joints.
     """
     owners = 0 if axes is None else _owners_of_laws(model) + axes
     laws = _ELEMENTS_OF_OWNER * owners
     rows = direct_rows + laws
-    group, last = _trees_of(model, yielding)
+    group, last = _trees_of(model, compliant)
     coordinates = len(group)
     profile = min(coordinates * (coordinates - 1) // 2, _PROFILE_WIDTH * coordinates)
     sizes = {
@@ -380,7 +380,7 @@ def make_problem(
         'profile': profile if rows else 0,
         'mimic_rows': 0 if len(tied) else len(model.mimic),
         'whitened': coordinates,
-        'entries': 2 * (capacity + laws) * longest_support(model, tied, yielding),
+        'entries': 2 * (capacity + laws) * longest_support(model, tied, compliant),
     }
     return ContactProblem(
         make(Laws, sizes),
@@ -399,18 +399,18 @@ def _velocities_of(model: Model) -> np.ndarray:
     return np.where(model.kind >= FREE, 6, np.where(model.kind > WELD, 1, 0))
 
 
-def _trees_of(model: Model, yielding: int) -> tuple[np.ndarray, np.ndarray]:
+def _trees_of(model: Model, compliant: int) -> tuple[np.ndarray, np.ndarray]:
     """Return Direct.group and Direct.last."""
     size = velocity_count(model)
-    group = np.arange(size + yielding)
+    group = np.arange(size + compliant)
     own = _velocities_of(model)
     first = np.full(body_count(model), size)
     np.minimum.at(first, model.root[own > 0], model.v_index[own > 0])
     for body in np.flatnonzero(own):
         start = model.v_index[body]
         group[start : start + own[body]] = first[model.root[body]]
-    last = np.arange(size + yielding)
-    np.maximum.at(last, group, np.arange(size + yielding))
+    last = np.arange(size + compliant)
+    np.maximum.at(last, group, np.arange(size + compliant))
     return group, last
 
 

@@ -1,14 +1,15 @@
 """
 All arrays of one world as one kernel argument.
 
-The Python object that made the table of them keeps the arrays alive; see `compiler.table`.
+The Python object that made the table of them keeps the arrays alive; see
+`compiler.argument_table`.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from sim_bridge.compiler.table import openers_of, tabulate
+from sim_bridge.compiler.argument_table import openers_of, tabulate
 from sim_bridge.engine.data.collision_scratch import CollisionScratch
 from sim_bridge.engine.data.contact_materials import ContactMaterials
 from sim_bridge.engine.data.contact_points import Contacts

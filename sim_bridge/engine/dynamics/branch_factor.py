@@ -25,8 +25,8 @@ def factorize_mass(model, coordinates):
                 j = above[j]
             factor[k, i] = share
             i = above[i]
-        is_told = model.kind[coordinates.moved[k]] == KINEMATIC
-        coordinates.pivot[k] = 0.0 if is_told else pivot
+        is_kinematic = model.kind[coordinates.moved[k]] == KINEMATIC
+        coordinates.pivot[k] = 0.0 if is_kinematic else pivot
 
 
 @kernel

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatVector
 from sim_bridge.compiler.entry import entry
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.dynamics.active_set import guess_active_set
 from sim_bridge.engine.dynamics.articulated import factorize

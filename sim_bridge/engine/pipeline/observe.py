@@ -9,11 +9,11 @@ contacts push accelerates as in the last step, see `last_step`.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.keep_wrenches import move_to_bodies
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import AT_INSTANT, START

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.compiler.table import Table
 
 
 @entry

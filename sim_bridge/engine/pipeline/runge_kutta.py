@@ -9,11 +9,11 @@ takes one of `step` instead.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import set_kinds
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT

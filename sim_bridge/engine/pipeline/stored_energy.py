@@ -7,9 +7,9 @@ row of a joint is, with h the length of the step. What dampers, friction and sli
 
 from __future__ import annotations
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.constraints.rows import find_errors, is_gone
 from sim_bridge.engine.contact.area import share_areas
 from sim_bridge.engine.contact.body_pairs import bits_of

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.foreign.vrml.surfaces import (
+from sim_bridge.foreign.vrml.text import GEOMETRIES, GROUPS, Node, VrmlError
+from sim_bridge.foreign.vrml.triangulation import (
     DEFAULT_SECTION,
     DEFAULT_SPINE,
     elevation_grid,
@@ -16,7 +17,6 @@ from sim_bridge.foreign.vrml.surfaces import (
     face_set,
     Surface,
 )
-from sim_bridge.foreign.vrml.text import GEOMETRIES, GROUPS, Node, VrmlError
 
 # each use of a node counts
 _MOST_DRAWN = 50_000

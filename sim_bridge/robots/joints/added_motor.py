@@ -11,9 +11,9 @@ from sim_bridge.engine.data.model import PRISMATIC
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.axis import Axis
-from sim_bridge.robots.joints.constraint import ConstraintSeat
-from sim_bridge.robots.joints.mounted import MountedSeat
-from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.constraint import ConstraintJointBackend
+from sim_bridge.robots.joints.joint_backend import JointBackend
+from sim_bridge.robots.joints.mounted import MountedJointBackend
 from sim_bridge.robots.joints.spec import JointSpec, WITH_AXIS2
 
 _PLACE = 'add_motor'
@@ -35,7 +35,7 @@ def motor_beside(axis: Axis) -> JointSpec:
 
     Raises InvalidValueError for an axis that neither slides nor turns as that of a hinge.
     """
-    found = _line_of(axis.seat, axis.number)
+    found = _line_of(axis.backend, axis.number)
     if found is None:
         raise InvalidValueError(
             'axis',
@@ -46,20 +46,20 @@ def motor_beside(axis: Axis) -> JointSpec:
     is_linear, line = found
     turn = axis_frame(line)
     first, second = (
-        frame._replace(rotation=frame.rotation @ turn) for frame in axis.seat.frames[:2]
+        frame._replace(rotation=frame.rotation @ turn) for frame in axis.backend.frames[:2]
     )
     return JointSpec('', 'slider_motor' if is_linear else 'hinge_motor', first, second)
 
 
-def _line_of(seat: Seat, number: int) -> tuple[bool, np.ndarray] | None:
+def _line_of(backend: JointBackend, number: int) -> tuple[bool, np.ndarray] | None:
     """Return whether an axis slides, and its unit vector in both frames of the joint, if any."""
-    if isinstance(seat, (MountedSeat, ConstraintSeat)):
-        spec = seat.spec
+    if isinstance(backend, (MountedJointBackend, ConstraintJointBackend)):
+        spec = backend.spec
         if spec.type in WITH_AXIS2:
             return None
         kind, along = (AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes)[number]
         return (kind == ALONG, np.eye(3)[along]) if kind in (ALONG, HINGE) else None
-    if seat.type in (JointType.UNIVERSAL, JointType.HINGE2):
+    if backend.type in (JointType.UNIVERSAL, JointType.HINGE2):
         return None
-    (stage,) = (one for one in stages_of(seat.description) if one.coordinate == number)
+    (stage,) = (one for one in stages_of(backend.description) if one.coordinate == number)
     return stage.kind == PRISMATIC, stage.axis

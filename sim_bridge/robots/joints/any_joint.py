@@ -15,7 +15,7 @@ from sim_bridge.foundation.errors import SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, finite_vector, unit_quaternion
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.feedback import Feedback, feedback_of
-from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.joint_backend import JointBackend
 from sim_bridge.robots.joints.tree import WITH_QUATERNION
 from sim_bridge.robots.owners import Link, Robot, World
 
@@ -60,13 +60,13 @@ class AnyJoint(DeclaredAttributes):
     A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
     """
 
-    __slots__ = ('_of_balls', '_only', '_seat', 'axes', 'name')
+    __slots__ = ('_of_balls', '_only', '_backend', 'axes', 'name')
 
     internal_names = DeclaredAttributes.internal_names | {'place'}
 
     is_tree: ClassVar[bool]
     """Whether it is part of a tree, and so exact; else it is a constraint."""
-    _seat: Seat
+    _backend: JointBackend
     name: str
     axes: tuple[Axis, ...]
     """One for each coordinate that turns about an axis or slides along one."""
@@ -101,14 +101,14 @@ class AnyJoint(DeclaredAttributes):
     is_linear: ReadOnly[bool] = _of_axis('is_linear')
     direction: Settable[FloatArray, Vector] = _of_axis('direction')
 
-    def __init__(self, seat: Seat):
-        """Show what a seat provides; robots and worlds make joints."""
-        self._seat = seat
-        self.name = seat.name
-        count, place = seat.axis_count, seat.place
+    def __init__(self, backend: JointBackend):
+        """Show what a backend provides; robots and worlds make joints."""
+        self._backend = backend
+        self.name = backend.name
+        count, place = backend.axis_count, backend.place
         own: Any = self
         self.axes = tuple(
-            Axis(own, seat, number, place if count == 1 else f'{place}, axis {number}')
+            Axis(own, backend, number, place if count == 1 else f'{place}, axis {number}')
             for number in range(count)
         )
         if count == 1:
@@ -129,20 +129,20 @@ class AnyJoint(DeclaredAttributes):
     def __repr__(self) -> str:
         """Show type, name, robot or links, position and velocity."""
         what = f'{type(self).__name__} {self.name!r} ({self._type_name})'
-        return f'<{what} of {self._seat.owner}{self._moving}>'
+        return f'<{what} of {self._backend.owner}{self._moving}>'
 
     type = ReadOnly[JointType | str](
-        '_seat.type', 'The joint type; of a constraint its kind in `World.add_joint`.'
+        '_backend.type', 'The joint type; of a constraint its kind in `World.add_joint`.'
     )
     key = ReadOnly[str | None](
-        '_seat.key', "Its name among the world's joints; None for a joint of a robot's tree."
+        '_backend.key', "Its name among the world's joints; None for a joint of a robot's tree."
     )
-    place = ReadOnly[str]('_seat.place', 'Where the joint is, for messages.')
+    place = ReadOnly[str]('_backend.place', 'Where the joint is, for messages.')
     coordinates = ReadOnly[tuple[int, int]](
-        '_seat.coordinates', 'The numbers of position and of velocity coordinates.'
+        '_backend.coordinates', 'The numbers of position and of velocity coordinates.'
     )
     mimic = ReadOnly[Mimic | None](
-        '_seat.mimic', 'The law by which it follows another joint; None if it follows none.'
+        '_backend.mimic', 'The law by which it follows another joint; None if it follows none.'
     )
 
     @property
@@ -161,25 +161,25 @@ class AnyJoint(DeclaredAttributes):
         constraint joint, whose position follows from its links, unless its axes are those of an
         angular motor, whose angles count from what is set.
         """
-        return self._read(self._seat.positions)
+        return self._read(self._backend.positions)
 
     @q.setter
     def q(self, value: Number | Vector) -> None:
-        self._seat.check_movable('q', self.place)
+        self._backend.check_movable('q', self.place)
         values = self._checked('q', value, self.coordinates[0])
         if isinstance(values, np.ndarray) and self.type in WITH_QUATERNION:
             values[-4:] = unit_quaternion(values[-4:], self.place, 'quaternion of q')
-        self._seat.set_positions(slice(None), values)
+        self._backend.set_positions(slice(None), values)
 
     @property
     def dq(self) -> Coordinates:
         """Velocity [rad/s or m/s]; a number or an array, and set, like `q`."""
-        return self._read(self._seat.velocities)
+        return self._read(self._backend.velocities)
 
     @dq.setter
     def dq(self, value: Number | Vector) -> None:
-        self._seat.check_movable('dq', self.place)
-        self._seat.velocities()[:] = self._checked('dq', value, self.coordinates[1])
+        self._backend.check_movable('dq', self.place)
+        self._backend.velocities()[:] = self._checked('dq', value, self.coordinates[1])
 
     @property
     def ddq(self) -> Coordinates:
@@ -188,53 +188,53 @@ class AnyJoint(DeclaredAttributes):
 
         For a constraint joint the efforts along its axes are their means over the last step.
         """
-        values = self._seat.accelerations()
+        values = self._backend.accelerations()
         return float(values[0]) if len(values) == 1 else values.copy()
 
     @property
     def u(self) -> Coordinates:
         """Applied effort [N m or N] under any control; a step clamps it to the effort limit."""
-        return self._read(self._seat.efforts)
+        return self._read(self._backend.efforts)
 
     @u.setter
     def u(self, value: Number | Vector) -> None:
-        self._seat.set_efforts(slice(None), self._checked('u', value, self.coordinates[1]))
+        self._backend.set_efforts(slice(None), self._checked('u', value, self.coordinates[1]))
 
     # --- frames ----------------------------------------------------------------------------------
 
     link1 = ReadOnly[Link | None](
-        '_seat.frames.first.link', 'The first link, the parent in a URDF; None for the world.'
+        '_backend.frames.first.link', 'The first link, the parent in a URDF; None for the world.'
     )
     link2 = ReadOnly[Link | None](
-        '_seat.frames.second.link', 'The second link, the child in a URDF; None for the world.'
+        '_backend.frames.second.link', 'The second link, the child in a URDF; None for the world.'
     )
 
     @property
     def anchor(self) -> FloatArray:
         """(3,) position of the joint frame on the first link [m], world; after ODE."""
-        return self._seat.frames.first.pose[1].copy()
+        return self._backend.frames.first.pose[1].copy()
 
     @property
     def anchor2(self) -> FloatArray:
         """(3,) position of the joint frame on the second link [m], world."""
-        return self._seat.frames.second.pose[1].copy()
+        return self._backend.frames.second.pose[1].copy()
 
     @property
     def axis(self) -> FloatArray:
         """(3,) unit vector of the first axis, fixed on the first link; world axes."""
-        frames = self._seat.frames
+        frames = self._backend.frames
         return frames.first.pose[0] @ frames.axis
 
     @property
     def axis2(self) -> FloatArray:
         """(3,) unit vector of the last axis, fixed on the second link; world axes."""
-        frames = self._seat.frames
+        frames = self._backend.frames
         return frames.second.pose[0] @ frames.axis2
 
     @property
     def rotation(self) -> FloatArray:
         """(3, 3) rotation of the joint frame on the first link: takes vectors to world axes."""
-        return self._seat.frames.first.pose[0].copy()
+        return self._backend.frames.first.pose[0].copy()
 
     @property
     def error(self) -> tuple[float, float]:
@@ -243,7 +243,7 @@ class AnyJoint(DeclaredAttributes):
 
         Beyond a right angle 2 less the sine, so that opposite axes have an error of 2.
         """
-        return self._seat.error()
+        return self._backend.error()
 
     # --- forces ----------------------------------------------------------------------------------
 
@@ -258,7 +258,7 @@ class AnyJoint(DeclaredAttributes):
         its links, or an impact struck them. Raises StateError for a robot's fixed joint without a
         force-torque sensor, which is merged into one body.
         """
-        return self._seat.reaction()
+        return self._backend.reaction()
 
     def feedback(
         self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
@@ -273,7 +273,7 @@ class AnyJoint(DeclaredAttributes):
 
         Raises InvalidValueError for other words.
         """
-        return feedback_of(self._seat, self.axes, frame, about, part)
+        return feedback_of(self._backend, self.axes, frame, about, part)
 
     @property
     def potential_energy(self) -> float:
@@ -288,8 +288,8 @@ class AnyJoint(DeclaredAttributes):
 
     def _read(self, values_of: Callable[[], FloatArray]) -> Coordinates:
         """Return a number for a single coordinate, else the array, brought up to date."""
-        if self._seat.coordinates[1] > 1:
-            self._seat.settle()
+        if self._backend.coordinates[1] > 1:
+            self._backend.settle()
         values = values_of()
         return float(values[0]) if len(values) == 1 else values
 
@@ -302,7 +302,7 @@ class AnyJoint(DeclaredAttributes):
 
     @property
     def _type_name(self) -> str:
-        kind = self._seat.type
+        kind = self._backend.type
         return kind.value if isinstance(kind, JointType) else kind
 
     @property
@@ -311,7 +311,7 @@ class AnyJoint(DeclaredAttributes):
         if not self.coordinates[0]:
             return ''
         try:
-            q, dq = self._seat.positions(), self._seat.velocities()
+            q, dq = self._backend.positions(), self._backend.velocities()
         except SimBridgeError:
             return ''
         texts = [', '.join(f'{value:.6g}' for value in values) for values in (q, dq)]

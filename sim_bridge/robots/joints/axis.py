@@ -9,9 +9,9 @@ from sim_bridge.foundation.arrays import FloatArray, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, one_of
+from sim_bridge.robots.joints.joint_backend import JointBackend
 from sim_bridge.robots.joints.motor import CONTROL_NAMES, CONTROLS, FITTING, POSITION, VELOCITY
 from sim_bridge.robots.joints.parameters import GREATEST, Parameter
-from sim_bridge.robots.joints.seat import Seat
 from sim_bridge.robots.owners import ConstraintJoint, Joint
 
 
@@ -47,13 +47,13 @@ class Axis(DeclaredAttributes):
     stop: share of the overshoot that a step corrects.
     """
 
-    __slots__ = ('joint', 'number', 'place', 'rows', 'seat')
+    __slots__ = ('joint', 'number', 'place', 'rows', 'backend')
 
     internal_names = DeclaredAttributes.internal_names | {
         'check_control',
         'place',
         'rows',
-        'seat',
+        'backend',
         'view',
         'write_target',
     }
@@ -157,7 +157,7 @@ class Axis(DeclaredAttributes):
     def __init__(
         self,
         joint: Joint | ConstraintJoint,
-        seat: Seat,
+        backend: JointBackend,
         number: int,
         place: str,
         rows: slice | None = None,
@@ -165,11 +165,11 @@ class Axis(DeclaredAttributes):
         """
         Show coordinate `number`, from 0, of a joint; joints make their axes.
 
-        seat: the joint's. place: where it is, for messages. rows: the seat's rows that parameters
-        are written to; only its own if None.
+        backend: the joint's. place: where it is, for messages. rows: the backend's rows that
+        parameters are written to; only its own if None.
         """
         self.joint: Final = joint
-        self.seat = seat
+        self.backend = backend
         self.number = number
         self.place = place
         self.rows = slice(number, number + 1) if rows is None else rows
@@ -190,12 +190,12 @@ class Axis(DeclaredAttributes):
     @property
     def followed(self) -> str | None:
         """The name of the joint that it follows by a mimic law, if any."""
-        return None if self.seat.mimic is None else self.seat.mimic.joint
+        return None if self.backend.mimic is None else self.backend.mimic.joint
 
     @property
     def is_linear(self) -> bool:
         """Whether it is a sliding axis; else it is a turning one."""
-        return self.seat.is_linear(self.number)
+        return self.backend.is_linear(self.number)
 
     @property
     def direction(self) -> FloatArray:
@@ -205,11 +205,11 @@ class Axis(DeclaredAttributes):
         Of an axis of an angular motor that is no Euler angle it can be set; what that is fixed on
         stays. Raises StateError for others, and InvalidValueError for no direction.
         """
-        return self.seat.direction(self.number)
+        return self.backend.direction(self.number)
 
     @direction.setter
     def direction(self, value: Vector) -> None:
-        self.seat.set_direction(self.number, value, self.place)
+        self.backend.set_direction(self.number, value, self.place)
 
     @property
     def q(self) -> float:
@@ -219,22 +219,22 @@ class Axis(DeclaredAttributes):
         Setting it raises StateError for a constraint joint, whose position follows from its links,
         unless it is an angular motor: angles about its axes count from what is set.
         """
-        return float(self.seat.positions()[self.number])
+        return float(self.backend.positions()[self.number])
 
     @q.setter
     def q(self, value: Number) -> None:
-        self.seat.check_movable('q', self.place)
-        self.seat.set_positions(self.rows, finite_number('q', value, self.place))
+        self.backend.check_movable('q', self.place)
+        self.backend.set_positions(self.rows, finite_number('q', value, self.place))
 
     @property
     def dq(self) -> float:
         """Velocity [rad/s or m/s]; set like `q`."""
-        return float(self.seat.velocities()[self.number])
+        return float(self.backend.velocities()[self.number])
 
     @dq.setter
     def dq(self, value: Number) -> None:
-        self.seat.check_movable('dq', self.place)
-        self.seat.velocities()[self.rows] = finite_number('dq', value, self.place)
+        self.backend.check_movable('dq', self.place)
+        self.backend.velocities()[self.rows] = finite_number('dq', value, self.place)
 
     @property
     def ddq(self) -> float:
@@ -243,16 +243,16 @@ class Axis(DeclaredAttributes):
 
         For a constraint joint the efforts along its axes are their means over the last step.
         """
-        return float(self.seat.accelerations()[self.number])
+        return float(self.backend.accelerations()[self.number])
 
     @property
     def u(self) -> float:
         """Applied effort [N m or N] under any control; a step clamps it to the effort limit."""
-        return float(self.seat.efforts()[self.number])
+        return float(self.backend.efforts()[self.number])
 
     @u.setter
     def u(self, value: Number) -> None:
-        self.seat.set_efforts(self.rows, finite_number('u', value, self.place))
+        self.backend.set_efforts(self.rows, finite_number('u', value, self.place))
 
     # --- motor -----------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class Axis(DeclaredAttributes):
         InvalidValueError for another word, and for any mode but 'effort' on a joint that follows
         another by a mimic law.
         """
-        return CONTROL_NAMES[int(self.seat.states('control')[self.number])]
+        return CONTROL_NAMES[int(self.backend.states('control')[self.number])]
 
     @control.setter
     def control(self, value: str) -> None:
@@ -278,7 +278,7 @@ class Axis(DeclaredAttributes):
                 f"'effort', since it follows joint {followed!r}, whose motor moves both",
                 self.place,
             )
-        self.seat.states('control')[self.number] = CONTROLS[value]
+        self.backend.states('control')[self.number] = CONTROLS[value]
         self._stay()
 
     @property
@@ -289,7 +289,7 @@ class Axis(DeclaredAttributes):
         Setting it raises StateError under other control, and InvalidValueError for a value that is
         not a finite number.
         """
-        return float(self.seat.states('target')[self.number, POSITION])
+        return float(self.backend.states('target')[self.number, POSITION])
 
     @target_position.setter
     def target_position(self, value: Number) -> None:
@@ -300,7 +300,7 @@ class Axis(DeclaredAttributes):
     @property
     def target_velocity(self) -> float:
         """Target velocity of all control but 'effort' [rad/s or m/s]; set like target_position."""
-        return float(self.seat.states('target')[self.number, VELOCITY])
+        return float(self.backend.states('target')[self.number, VELOCITY])
 
     @target_velocity.setter
     def target_velocity(self, value: Number) -> None:
@@ -311,12 +311,12 @@ class Axis(DeclaredAttributes):
     @property
     def motor_effort(self) -> float:
         """Effort of the motor in the last step, without u [N m or N]."""
-        return float(self.seat.states('motor')[self.number])
+        return float(self.backend.states('motor')[self.number])
 
     @property
     def friction_effort(self) -> float:
         """Effort of Coulomb friction in the last step [N m or N]."""
-        return float(self.seat.states('friction')[self.number])
+        return float(self.backend.states('friction')[self.number])
 
     @property
     def stop_effort(self) -> float:
@@ -326,7 +326,7 @@ class Axis(DeclaredAttributes):
         A holding effort is assigned to friction up to its limit, then to the stop, then to the
         motor.
         """
-        states, number = self.seat.states, self.number
+        states, number = self.backend.states, self.number
         return float(states('force')[number] - states('friction')[number])
 
     def drop_command(self) -> None:
@@ -341,13 +341,13 @@ class Axis(DeclaredAttributes):
         q of a constraint joint is that after the last step. The view is valid until the layout of
         the world changes.
         """
-        return self.seat.view(what, self.number)
+        return self.backend.view(what, self.number)
 
     # --- for those who command several axes ------------------------------------------------------
 
     def check_control(self, column: int, what: str) -> None:
         """Raise StateError if the control does not use the target POSITION or VELOCITY."""
-        if not FITTING[column, self.seat.states('control')[self.number]]:
+        if not FITTING[column, self.backend.states('control')[self.number]]:
             fitting = [name for name, number in CONTROLS.items() if FITTING[column, number]]
             raise StateError(
                 f'{what} of {self.place}: its control is {self.control!r}, which does not go for '
@@ -356,17 +356,17 @@ class Axis(DeclaredAttributes):
 
     def write_target(self, column: int, value: float) -> None:
         """Set the target POSITION or VELOCITY to a checked value."""
-        self.seat.states('target')[self.number, column] = value
-        self.seat.wake()
+        self.backend.states('target')[self.number, column] = value
+        self.backend.wake()
 
     def _stay(self) -> None:
         """Set the target of an active motor to the present position, at rest."""
-        self.seat.states('target')[self.number] = (
+        self.backend.states('target')[self.number] = (
             (0.0 if self.control == 'effort' else self.q),
             0.0,
         )
-        self.seat.states('course')[self.number] = 0.0
-        self.seat.wake()
+        self.backend.states('course')[self.number] = 0.0
+        self.backend.wake()
 
 
 def _axis_of(joint: Joint | ConstraintJoint, number: int) -> Axis:

@@ -1,4 +1,4 @@
-"""The seat of a joint outside the trees: rows that close a loop or are compliant."""
+"""The backend of a joint outside the trees: rows that close a loop or are compliant."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _ERP = 0.2
 _DIRECTIONS = tuple(f'{way} {axis}' for way in ('along', 'about') for axis in 'xyz')
 
 
-class ConstraintSeat:
+class ConstraintJointBackend:
     """
-    The seat of a joint that is solved for as rows beside the trees.
+    The backend of a joint that is solved for as rows beside the trees.
 
     name: of the joint; key: among the world's joints. spec: that it was made from. place: where it
     is, for messages. frames: on both links. coordinates: nq and nv, the number of its axes. joint:
@@ -51,7 +51,7 @@ class ConstraintSeat:
         self, simulation: Simulation, key: str, spec: JointSpec, start: np.ndarray | None = None
     ):
         """
-        Make the seat of a joint, which is not yet among the simulation's constraints.
+        Make the backend of a joint, which is not yet among the simulation's constraints.
 
         key: its name among the world's joints: a robot's begins with that of the robot. start:
         (n,) the positions that `restart` goes back to; measured now if None.
@@ -199,7 +199,7 @@ class ConstraintSeat:
         return getattr(self._values, array)
 
     def states(self, array: str) -> np.ndarray:
-        """Return (n, …) what `TreeSeat.states` returns of a tree joint."""
+        """Return (n, …) what `TreeJointBackend.states` returns of a tree joint."""
         self._simulation.settle()
         efforts = self._values.effort
         if array == 'friction':

@@ -10,7 +10,7 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.validation import one_of
 from sim_bridge.robots.joints.axis import Axis
-from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.joint_backend import JointBackend
 
 # the property of axes that holds each part of the effort along them
 _OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
@@ -32,18 +32,20 @@ class Feedback(NamedTuple):
     t2: FloatArray
 
 
-def feedback_of(seat: Seat, axes: Sequence[Axis], frame: str, about: str, part: str) -> Feedback:
+def feedback_of(
+    backend: JointBackend, axes: Sequence[Axis], frame: str, about: str, part: str
+) -> Feedback:
     """
     Return the forces and torques of a joint on both its links; as `AnyJoint.feedback`.
 
     frame: one of FRAMES. about: one of POINTS. part: one of PARTS. Raises InvalidValueError for
     other words.
     """
-    one_of('frame', frame, FRAMES, seat.place)
-    one_of('about', about, POINTS, seat.place)
-    one_of('part', part, PARTS, seat.place)
-    force, torque = seat.reaction() if part == 'all' else share_of_axes(seat, axes, part)
-    first, second, *_ = seat.frames
+    one_of('frame', frame, FRAMES, backend.place)
+    one_of('about', about, POINTS, backend.place)
+    one_of('part', part, PARTS, backend.place)
+    force, torque = backend.reaction() if part == 'all' else share_of_axes(backend, axes, part)
+    first, second, *_ = backend.frames
     rotation, anchor, result = first.pose[0], second.pose[1], []
     for link, sign in ((first.link, -1.0), (second.link, 1.0)):
         arm = np.zeros(3)
@@ -55,7 +57,9 @@ def feedback_of(seat: Seat, axes: Sequence[Axis], frame: str, about: str, part: 
     return Feedback(*result)
 
 
-def share_of_axes(seat: Seat, axes: Sequence[Axis], part: str) -> tuple[FloatArray, FloatArray]:
+def share_of_axes(
+    backend: JointBackend, axes: Sequence[Axis], part: str
+) -> tuple[FloatArray, FloatArray]:
     """
     Return force [N] and torque [N m] on the second link of one of PARTS of the axes' efforts.
 
@@ -68,6 +72,6 @@ def share_of_axes(seat: Seat, axes: Sequence[Axis], part: str) -> tuple[FloatArr
         if of_kind:
             directions = np.array([axis.direction for axis in of_kind]).T
             efforts = np.array([getattr(axis, _OF_AXES[part]) for axis in of_kind])
-            duals = directions if seat.has_user_axes else np.linalg.pinv(directions).T
+            duals = directions if backend.has_user_axes else np.linalg.pinv(directions).T
             total += duals @ efforts
     return force, torque

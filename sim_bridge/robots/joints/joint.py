@@ -17,7 +17,7 @@ from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_erp, compliance_of, of_rows
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.placeable import PlaceableJoint
-from sim_bridge.robots.joints.tree import TreeSeat
+from sim_bridge.robots.joints.tree import TreeJointBackend
 from sim_bridge.robots.owners import Link, Robot
 
 _OF_CONSTRAINTS = (
@@ -67,26 +67,28 @@ class Joint(AnyJoint):
     )
 
     is_tree = True
-    _seat: TreeSeat
+    _backend: TreeJointBackend
 
-    def __init__(self, seat: TreeSeat):
-        """Show what a seat in a tree provides."""
-        super().__init__(seat)
-        if seat.is_ball:
-            self._of_balls = Axis(self, seat, 0, seat.place, rows=slice(0, 3))
+    def __init__(self, backend: TreeJointBackend):
+        """Show what a backend in a tree provides."""
+        super().__init__(backend)
+        if backend.is_ball:
+            self._of_balls = Axis(self, backend, 0, backend.place, rows=slice(0, 3))
 
     robot = ReadOnly[Robot](
-        '_seat.robot', 'The robot that it is part of, or whose base is mounted on it.'
+        '_backend.robot', 'The robot that it is part of, or whose base is mounted on it.'
     )
     description = ReadOnly[JointDescription](
-        '_seat.description', 'The description that it was made from.'
+        '_backend.description', 'The description that it was made from.'
     )
     parent_link = ReadOnly[Link | None](
-        '_seat.parent_link', 'The link nearer to the root of the tree; None for the world.'
+        '_backend.parent_link', 'The link nearer to the root of the tree; None for the world.'
     )
-    child_link = ReadOnly[Link]('_seat.child_link', 'The link farther from the root of the tree.')
+    child_link = ReadOnly[Link](
+        '_backend.child_link', 'The link farther from the root of the tree.'
+    )
     by_second = ReadOnly[bool](
-        '_seat.by_second', 'Whether the second link is the child; else the first one is.'
+        '_backend.by_second', 'Whether the second link is the child; else the first one is.'
     )
 
 
@@ -94,7 +96,7 @@ _LIMITS = 'a number above 0, or inf where none does, or six of them [N; N m]'
 
 
 class _Toughness:
-    """What a constraint joint bears at most: a column of its seat's `toughness`."""
+    """What a constraint joint bears at most: a column of its backend's `toughness`."""
 
     def __init__(self, column: int, unit: str):
         """Declare a column. unit: of it, for messages."""
@@ -114,15 +116,15 @@ class _Toughness:
         self, joint: ConstraintJoint | None, owner: type | None = None
     ) -> float | _Toughness:
         """Return the present value."""
-        return self if joint is None else float(joint._seat.toughness[self._column])
+        return self if joint is None else float(joint._backend.toughness[self._column])
 
     def __set__(self, joint: ConstraintJoint, value: Number) -> None:
         """Set it; raises InvalidValueError for what is not above 0."""
         array = real_array(self._name, value, self._expected, joint.place)
         if array.ndim or not array > 0.0:
             raise InvalidValueError(self._name, value, self._expected, joint.place)
-        joint._seat.toughness[self._column] = array
-        joint._seat.invalidate()
+        joint._backend.toughness[self._column] = array
+        joint._backend.invalidate()
 
 
 class ConstraintJoint(PlaceableJoint):
@@ -151,12 +153,12 @@ class ConstraintJoint(PlaceableJoint):
         A number for all rows, or (n,) one for each where they differ. The rows are those of the
         joint type, in the order of docs/closed_loops.md.
         """
-        return _as_array(self._seat.softness[0])
+        return _as_array(self._backend.softness[0])
 
     @erp.setter
     def erp(self, value: Number | Vector) -> None:
-        erp = of_rows(checked_erp, value, self._seat.row_count, self.place)
-        self._seat.softness = erp, self._seat.softness[1]
+        erp = of_rows(checked_erp, value, self._backend.row_count, self.place)
+        self._backend.softness = erp, self._backend.softness[1]
 
     @property
     def cfm(self) -> Coordinates:
@@ -165,12 +167,12 @@ class ConstraintJoint(PlaceableJoint):
 
         0: the joint, or the row, is rigid.
         """
-        return _as_array(self._seat.softness[1])
+        return _as_array(self._backend.softness[1])
 
     @cfm.setter
     def cfm(self, value: Number | Vector) -> None:
-        cfm = of_rows(checked_cfm, value, self._seat.row_count, self.place)
-        self._seat.softness = self._seat.softness[0], cfm
+        cfm = of_rows(checked_cfm, value, self._backend.row_count, self.place)
+        self._backend.softness = self._backend.softness[0], cfm
 
     @property
     def compliance(self) -> Compliance:
@@ -182,11 +184,11 @@ class ConstraintJoint(PlaceableJoint):
         is set for free directions is not used. The same as `erp` and `cfm`, in other words.
         Raises InvalidValueError where a direction would have neither spring nor damper.
         """
-        return self._seat.compliance
+        return self._backend.compliance
 
     @compliance.setter
     def compliance(self, value: GivenCompliance) -> None:
-        self._seat.compliance = compliance_of(value, self.place)
+        self._backend.compliance = compliance_of(value, self.place)
 
     break_force = _Toughness(BREAK_FORCE, 'N')
     break_torque = _Toughness(BREAK_TORQUE, 'N m')
@@ -199,7 +201,7 @@ class ConstraintJoint(PlaceableJoint):
         Along x, y and z of the joint's axes, then about them, as of `compliance`; inf where none
         does. The joint goes on holding the other directions.
         """
-        limits = self._seat.toughness[BREAK_ALONG:].view()
+        limits = self._backend.toughness[BREAK_ALONG:].view()
         limits.flags.writeable = False
         return limits
 
@@ -208,13 +210,13 @@ class ConstraintJoint(PlaceableJoint):
         array = real_array('break_limits', value, _LIMITS, self.place)
         if array.shape not in ((), (6,)) or not (array > 0.0).all():
             raise InvalidValueError('break_limits', value, _LIMITS, self.place)
-        self._seat.toughness[BREAK_ALONG:] = array
-        self._seat.invalidate()
+        self._backend.toughness[BREAK_ALONG:] = array
+        self._backend.invalidate()
 
     @property
     def broken_directions(self) -> np.ndarray:
         """(6,) The directions in which it is broken, as of `break_limits`."""
-        return (self._seat.broken >> np.arange(1, 7) & 1).astype(bool)
+        return (self._backend.broken >> np.arange(1, 7) & 1).astype(bool)
 
     @property
     def distance(self) -> float:
@@ -225,7 +227,7 @@ class ConstraintJoint(PlaceableJoint):
         of another type, and InvalidValueError for what is not above 0 and finite.
         """
         self._check_distance()
-        return self._seat.distance
+        return self._backend.distance
 
     @distance.setter
     def distance(self, value: float) -> None:
@@ -233,7 +235,7 @@ class ConstraintJoint(PlaceableJoint):
         number = finite_number('distance', value, self.place)
         if not number > 0.0:
             raise InvalidValueError('distance', value, 'a number above 0 [m]', self.place)
-        self._seat.distance = number
+        self._backend.distance = number
 
     def _check_distance(self) -> None:
         if self.type != 'distance':
@@ -250,11 +252,11 @@ class ConstraintJoint(PlaceableJoint):
         breaks first. Its links stay excluded from contact. `World.reset` mends it, as setting
         False does.
         """
-        return self._seat.is_broken
+        return self._backend.is_broken
 
     @is_broken.setter
     def is_broken(self, value: bool) -> None:
-        self._seat.is_broken = truth('is_broken', value, self.place)
+        self._backend.is_broken = truth('is_broken', value, self.place)
 
 
 def _as_array(values: float | tuple[float, ...]) -> Coordinates:

@@ -11,7 +11,7 @@ from sim_bridge.engine.data.state import MOTOR_SHARE
 from sim_bridge.engine.math.vec3 import add, cross, sub
 from sim_bridge.engine.pipeline import observe
 from sim_bridge.robots.joints.axis import Axis
-from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.constraint import ConstraintJointBackend
 from sim_bridge.robots.joints.frame import JointFrame
 from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
 from sim_bridge.simulation.simulation import Simulation
@@ -38,14 +38,15 @@ class LoopAxes:
         """Look up the rows of the axes and of the links that they connect."""
         self._simulation = simulation
         simulation.settle()
-        own = [axis.seat for axis in axes if isinstance(axis.seat, ConstraintSeat)]
+        own = [axis.backend for axis in axes if isinstance(axis.backend, ConstraintJointBackend)]
         self._rows = np.array(
-            [seat.first_axis + axis.number for seat, axis in zip(own, axes, strict=True)], int
+            [backend.first_axis + axis.number for backend, axis in zip(own, axes, strict=True)],
+            int,
         )
         # sorted by kind, so that axes of one kind are computed together
         kinds = [
-            tuple(seat.free.kinds.axis_kind[axis.number].tolist())
-            for seat, axis in zip(own, axes, strict=True)
+            tuple(backend.free.kinds.axis_kind[axis.number].tolist())
+            for backend, axis in zip(own, axes, strict=True)
         ]
         order = sorted(range(len(axes)), key=lambda row: kinds[row])
         self._order = np.argsort(order)

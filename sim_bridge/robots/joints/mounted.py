@@ -1,4 +1,4 @@
-"""The seat of a joint of a world that a robot's base is mounted on."""
+"""The backend of a joint of a world that a robot's base is mounted on."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from sim_bridge.robots.joints.joint import Joint
 from sim_bridge.robots.joints.spec import JointSpec
-from sim_bridge.robots.joints.tree import TreeSeat
+from sim_bridge.robots.joints.tree import TreeJointBackend
 
 _PARAMETERS = ('passive', 'limits', 'motor', 'stop')
 _COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'course', 'mode')
 
 
-class MountedSeat(TreeSeat):
+class MountedJointBackend(TreeJointBackend):
     """
-    The seat of a joint of `World.add_joint` that closes no loop.
+    The backend of a joint of `World.add_joint` that closes no loop.
 
     joint: the joint, for users.
     """

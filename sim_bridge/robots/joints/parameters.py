@@ -9,7 +9,7 @@ from typing import Any, overload, Protocol
 from sim_bridge.foundation.arrays import Number
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import real_array
-from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.joint_backend import JointBackend
 
 GREATEST = sys.float_info.max
 """The greatest finite number."""
@@ -17,12 +17,12 @@ GREATEST = sys.float_info.max
 
 class WithParameters(Protocol):
     """
-    An axis: coordinate `number` of a seat.
+    An axis: coordinate `number` of a backend.
 
-    rows: the seat's rows that a parameter is written to; all three of a ball joint.
+    rows: the backend's rows that a parameter is written to; all three of a ball joint.
     """
 
-    seat: Seat
+    backend: JointBackend
     number: int
     rows: slice
     place: str
@@ -73,7 +73,7 @@ class Parameter:
         """Return the present value."""
         if axis is None:
             return self
-        return float(axis.seat.parameters(self._array)[axis.number, self._column])
+        return float(axis.backend.parameters(self._array)[axis.number, self._column])
 
     def __set__(self, axis: WithParameters, value: Number) -> None:
         """Set the value; raises InvalidValueError for one that is not accepted."""
@@ -85,7 +85,7 @@ class Parameter:
                 f'{self._name} of {axis.place}: only constraint joints have it, which solve for '
                 'the force that they bear; see add_joint(..., tree=False)'
             )
-        rows = axis.seat.parameters(self._array)
+        rows = axis.backend.parameters(self._array)
         if self._other is not None:
             relation, column, name = self._other
             limit = rows[axis.number, column]
@@ -98,7 +98,7 @@ class Parameter:
             rows[axis.rows, self._opposite] = -number
         if self._both is not None:
             rows[axis.rows, self._both] = number
-        axis.seat.invalidate()
+        axis.backend.invalidate()
 
     def _number(self, value: object, place: str) -> float:
         array = real_array(self._name, value, self._expected, place)

@@ -14,7 +14,7 @@ from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.arguments import check_crossing, check_distance, direction, Links
-from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.constraint import ConstraintJointBackend
 from sim_bridge.robots.joints.frame import JointFrame
 from sim_bridge.robots.joints.spec import spec_at, WITH_AXIS, WITH_AXIS2
 
@@ -33,16 +33,16 @@ class PlaceableJoint(AnyJoint):
     internal_names = AnyJoint.internal_names | {'attach'}
 
     is_tree = False
-    _seat: ConstraintSeat
+    _backend: ConstraintJointBackend
 
-    def __init__(self, seat: ConstraintSeat):
-        """Show what a seat among the constraints provides."""
-        super().__init__(seat)
-        seat.joint = self
+    def __init__(self, backend: ConstraintJointBackend):
+        """Show what a backend among the constraints provides."""
+        super().__init__(backend)
+        backend.joint = self
 
     def _set_anchor(self, value: object) -> None:
         point = finite_vector('anchor', value, 3, self.place, '3 finite numbers [m]')
-        spec = self._seat.spec
+        spec = self._backend.spec
         first, second = _moved(spec.first, point), spec.second
         if self.type != 'distance':
             second = _moved(second, point)
@@ -50,7 +50,7 @@ class PlaceableJoint(AnyJoint):
 
     def _set_anchor2(self, value: object) -> None:
         point = finite_vector('anchor2', value, 3, self.place, '3 finite numbers [m]')
-        spec = self._seat.spec
+        spec = self._backend.spec
         self._place_at(spec.first, _moved(spec.second, point))
 
     def _set_axis(self, value: object) -> None:
@@ -105,7 +105,7 @@ class PlaceableJoint(AnyJoint):
 
     def attach(self, links: Links) -> None:
         """Tie other links, checked before, at the present anchors and axes; `World` calls it."""
-        spec, axes = self._seat.spec, self._seat.free
+        spec, axes = self._backend.spec, self._backend.free
         anchors = self.anchor, self.anchor2 if self.type == 'distance' else self.anchor
         first, across = self.axis, self.rotation[:, 0]
         axis2 = self.axis2 if self.type in WITH_AXIS2 else None
@@ -116,7 +116,7 @@ class PlaceableJoint(AnyJoint):
         vectors = spec.vectors
         if vectors is not None:
             vectors = axes.vectors_on(placed.first, placed.second)
-        self._seat.become(
+        self._backend.become(
             replace(
                 spec, first=placed.first, second=placed.second, axis2=placed.axis2, vectors=vectors
             )
@@ -128,7 +128,7 @@ class PlaceableJoint(AnyJoint):
         """Take other axes, at the present poses; what, value: which was set, for messages."""
         if axis2 is not None:
             check_crossing(what, value, axis, axis2, self.place)
-        spec = self._seat.spec
+        spec = self._backend.spec
         placed = spec_at(
             spec.name,
             spec.type,
@@ -137,17 +137,17 @@ class PlaceableJoint(AnyJoint):
             axis,
             axis2,
         )
-        self._seat.become(
+        self._backend.become(
             replace(spec, first=placed.first, second=placed.second, axis2=placed.axis2)
         )
 
     def _place_at(self, first: JointFrame, second: JointFrame) -> None:
-        spec = replace(self._seat.spec, first=first, second=second)
+        spec = replace(self._backend.spec, first=first, second=second)
         if self.type == 'distance':
             distance = float(np.linalg.norm(second.pose[1] - first.pose[1]))
             check_distance('anchor', second.pose[1], distance, self.place)
             spec = replace(spec, distance=distance)
-        self._seat.become(spec)
+        self._backend.become(spec)
 
 
 def _moved(frame: JointFrame, point: np.ndarray) -> JointFrame:

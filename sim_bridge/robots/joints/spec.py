@@ -1,4 +1,4 @@
-"""The specification of a joint between two links of a world, before its seat is chosen."""
+"""The specification of a joint between two links of a world, before its backend is chosen."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from sim_bridge.robots.owners import Link, Robot
 WITH_QUATERNION = JointType.BALL, JointType.FLOATING
 
 
-class TreeSeat:
+class TreeJointBackend:
     """
-    The seat of a joint in a robot's tree.
+    The backend of a joint in a robot's tree.
 
     name: of the joint. place: where it is, for messages. frames: on both links. coordinates: nq
     and nv. parent_link: None for the world.

@@ -250,8 +250,8 @@ class _Player:
             self._differ(f'{message.topic} has a message more than was published now')
         tick, data, kind = published.popleft()
         # descriptions name files differently here, and were compared before
-        is_told = name.rsplit('/', 1)[-1] == 'robot_description'
-        if not is_told and not _are_equal(data, message.data, kind):
+        is_description = name.rsplit('/', 1)[-1] == 'robot_description'
+        if not is_description and not _are_equal(data, message.data, kind):
             self._differ(f'{message.topic} has another message', tick)
         self.verdict.messages += 1
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sim_bridge.foundation.errors import brief, DamagedBagError, ReplayError
 from sim_bridge.foundation.version import __version__
+from sim_bridge.ros.bag.events import Events
 from sim_bridge.ros.bag.fields import bag_time
-from sim_bridge.ros.bag.happenings import Happenings
 from sim_bridge.ros.bag.reader import Bag
 from sim_bridge.ros.bag.recording import Setup
 from sim_bridge.ros.bag.replay import check_bundles, check_files, read_setup
@@ -63,7 +63,7 @@ class Summary:
     begin: float
     end: float
     topics: list[TopicSummary]
-    happenings: Happenings
+    events: Events
     simulated: Simulated | None
     obstacle: str
     problem: str
@@ -80,7 +80,7 @@ def summarize(bag: Path, progress: Callable[[float], None] = lambda time_s: None
 
     progress: called at intervals with the time [s]. Raises ReplayError as `Bag` does.
     """
-    read, topics, happenings = Bag(bag), dict[str, TopicSummary](), Happenings()
+    read, topics, events = Bag(bag), dict[str, TopicSummary](), Events()
     time_of, problem, begin, end = None, '', 0.0, 0.0
     try:
         for number, message in enumerate(read.messages()):
@@ -94,19 +94,19 @@ def summarize(bag: Path, progress: Callable[[float], None] = lambda time_s: None
             else:
                 topic.count += 1
                 topic.last = end
-            happenings.take(end, message)
+            events.take(end, message)
             if number % 2000 == 0:
                 progress(end)
     except DamagedBagError as err:
         problem = str(err)
-    happenings.finish()
+    events.finish()
     simulated, obstacle = None, ''
     try:
         setup, _ = read_setup(bag)
         for name in setup.commands.keys() & topics.keys():
             topics[name].is_command = True
         simulated = _simulated(setup)
-        obstacle = _obstacle(setup, happenings)
+        obstacle = _obstacle(setup, events)
     except ReplayError as err:
         obstacle = str(err)
     return Summary(
@@ -115,7 +115,7 @@ def summarize(bag: Path, progress: Callable[[float], None] = lambda time_s: None
         begin,
         end,
         sorted(topics.values(), key=lambda topic: topic.name),
-        happenings,
+        events,
         simulated,
         obstacle,
         problem or read.note,
@@ -136,14 +136,14 @@ def _simulated(setup: Setup) -> Simulated:
     )
 
 
-def _obstacle(setup: Setup, happenings: Happenings) -> str:
+def _obstacle(setup: Setup, events: Events) -> str:
     """Return what stands against a replay, as far as it is known without one."""
     try:
         check_files(setup.files)
         check_bundles(setup.bundles or '')
     except ReplayError as err:
         return str(err)
-    if happenings.counts[_NOT_REPLAYED]:
+    if events.counts[_NOT_REPLAYED]:
         return 'functions of a program act on the world, which the bag does not hold'
     if setup.version != __version__:
         return (

@@ -15,8 +15,8 @@ from sim_bridge.foundation.errors import DamagedBagError, ReplayError, SimBridge
 from sim_bridge.page.records import Mark
 from sim_bridge.page.tape import Tape
 from sim_bridge.robots.robot import Robot
+from sim_bridge.ros.bag.events import Events
 from sim_bridge.ros.bag.fields import bag_time, message_class
-from sim_bridge.ros.bag.happenings import Happenings
 from sim_bridge.ros.bag.reader import Bag
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.bag.summary import summarize
@@ -37,7 +37,7 @@ def tape_of(bag: Path, rate: float, progress: _Progress) -> tuple[Tape, list[str
     """
     summary = summarize(bag)
     title = bag.stem
-    marks = marks_of(summary.happenings)
+    marks = marks_of(summary.events)
     warnings = [summary.problem] if summary.problem else []
     obstacle = summary.obstacle
     if summary.simulated is not None:
@@ -69,9 +69,9 @@ def tape_of(bag: Path, rate: float, progress: _Progress) -> tuple[Tape, list[str
     return _placed(bag, title, rate, marks, progress), warnings
 
 
-def marks_of(happenings: Happenings) -> list[Mark]:
+def marks_of(events: Events) -> list[Mark]:
     """Return what happened as marks of a tape."""
-    return [Mark(*each) for each in happenings.kept]
+    return [Mark(*each) for each in events.kept]
 
 
 class _Puppet:

@@ -18,6 +18,14 @@ import numpy as np
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.names import counted
 from sim_bridge.robots.joints import motor
+from sim_bridge.ros.command.command_table import (
+    CommandTable,
+    EFFORT,
+    POSITION,
+    QUANTITIES,
+    Values,
+    VELOCITY,
+)
 from sim_bridge.ros.command.inputs import (
     ControlChange,
     Following,
@@ -29,14 +37,6 @@ from sim_bridge.ros.command.inputs import (
 )
 from sim_bridge.ros.command.repeats import Repeats
 from sim_bridge.ros.command.statistics import CommandCounts, CommandTiming
-from sim_bridge.ros.command.table import (
-    CommandTable,
-    EFFORT,
-    POSITION,
-    QUANTITIES,
-    Values,
-    VELOCITY,
-)
 from sim_bridge.ros.publish.axes import named_axes, running_crawlers
 
 if TYPE_CHECKING:

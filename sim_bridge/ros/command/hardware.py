@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.ros.command.table import QUANTITIES
+from sim_bridge.ros.command.command_table import QUANTITIES
 
 if TYPE_CHECKING:
     from sim_bridge.robots.robot import Robot

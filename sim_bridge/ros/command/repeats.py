@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim_bridge.compiler.calls import Call
+from sim_bridge.ros.command.command_table import CommandTable
 from sim_bridge.ros.command.repeating import POSITION, take_repeat, VELOCITY
-from sim_bridge.ros.command.table import CommandTable
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 
 # bytes of the head of a message, and of a word

@@ -214,12 +214,6 @@ def specifications(table: type) -> dict[str, Specification]:
     }
 
 
-def is_member(known: Mapping[str, Specification], name: str) -> bool:
-    """Return whether a name is that of a member of a block, such as 'control.elbow'."""
-    block, dot, member = name.partition('.')
-    return bool(dot and member) and block in known and known[block].kind == BLOCK
-
-
 def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> Table:
     """
     Return a table with values by name, and defaults for all others.

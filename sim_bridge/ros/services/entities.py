@@ -150,7 +150,7 @@ class Entities:
                 with reporting_kernels(self._node):
                     compile_beside(added, present, self._parameters)
             except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
-                failure = _told(err)
+                failure = _as_own_error(err)
                 self._pacer.submit(lambda: on_done(failure))
                 return
             self._pacer.submit(lambda: self._change(text, on_done))
@@ -227,7 +227,7 @@ class Entities:
                         pattern.scene if isinstance(pattern, ScenePattern) else pattern
                     )
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
-            failure = _told(err)
+            failure = _as_own_error(err)
             self._pacer.submit(lambda: on_done(failure))
             return
         boxes = {name: self._boxes[name] for name in names}
@@ -239,7 +239,7 @@ class Entities:
             with reporting_kernels(self._node):
                 pattern = prepare(request, self._parameters, self._shapes())
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
-            failure = _told(err)
+            failure = _as_own_error(err)
             self._pacer.submit(lambda: on_done(failure))
             return
         self._pacer.submit(lambda: on_done(self._admit(request, pattern)))
@@ -256,7 +256,7 @@ class Entities:
         try:
             self._calls.call(partial(self._simulator.change, text))
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
-            on_done(_told(err))
+            on_done(_as_own_error(err))
         else:
             on_done(None)
 
@@ -279,7 +279,7 @@ class Entities:
         except Exception as err:  # noqa: BLE001 - the graph has errors of its own
             for each in added:
                 self._calls.call(partial(self._withdraw, each))
-            return _told(err)
+            return _as_own_error(err)
         self._spawned.update(added)
         return name
 
@@ -337,7 +337,7 @@ class Entities:
             self._controls.remove(interface)
 
 
-def _told(err: Exception) -> SimBridgeError:
+def _as_own_error(err: Exception) -> SimBridgeError:
     """Return the error as one of this package; others get their class name and message."""
     return (
         err if isinstance(err, SimBridgeError) else SimBridgeError(f'{type(err).__name__}: {err}')

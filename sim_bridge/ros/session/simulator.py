@@ -17,9 +17,9 @@ from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.streams import clock_stream, Rate
 from sim_bridge.ros.publish.world_interface import WorldInterface
-from sim_bridge.ros.session.grip import Grip
 from sim_bridge.ros.session.journal import Journal
 from sim_bridge.ros.session.loading import check_namespace, replace_fields
+from sim_bridge.ros.session.mouse_drag import MouseDrag
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.world.changes import apply_changes
@@ -90,7 +90,7 @@ class Simulator:
         self._force_fields = parameters.force_fields
         self.journal = Journal()
         """Records what this simulator takes in."""
-        self.grip = Grip(loaded.world)
+        self.mouse_drag = MouseDrag(loaded.world)
         """What somebody pulls by hand."""
         self.lockstep = _lockstep_of(loaded, parameters)
         # of all robots there ever were, since parameters go on naming them; a set in their order
@@ -156,8 +156,8 @@ class Simulator:
         if self._simulation.calls_python:
             self.journal.note_functions(world.functions)
         events = self.world_interface.contact_events
-        grip = self.grip
-        if not following and not events.is_wanted and not grip.is_busy:
+        mouse_drag = self.mouse_drag
+        if not following and not events.is_wanted and not mouse_drag.is_busy:
             world.step(self._substeps)
             return
         step = events.step if events.is_wanted else world.step
@@ -165,8 +165,8 @@ class Simulator:
             time_ns = self._step_time_ns
             for each in following:
                 each.drive(time_ns, world.time_step_ns)
-            if grip.is_busy:
-                grip.apply()
+            if mouse_drag.is_busy:
+                mouse_drag.apply()
             step()
 
     def listen(self, node: PollingMixin) -> None:
@@ -218,7 +218,7 @@ class Simulator:
         self.journal.note('reset', clock=clock, time=time, state=state)
         now = self._step_time_ns
         if state:
-            self.grip.end()
+            self.mouse_drag.end()
             self.world.reset(time=time)
         elif time:
             self.world.step_count = 0
@@ -252,7 +252,7 @@ class Simulator:
         now = self._step_time_ns
         self.journal.flush()
         self.world.restore(snapshot.world)
-        self.grip.end()
+        self.mouse_drag.end()
         self._force_fields = snapshot.force_fields
         self.journal.note('restore', number=snapshot.number, clock=clock)
         self._set_clock(
@@ -281,18 +281,18 @@ class Simulator:
     def pull(
         self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
     ) -> None:
-        """Pull a link by hand from the next step on, until `drop`; as `Grip.pull`."""
-        self.grip.pull(robot, link, point, target)
+        """Pull a link by hand from the next step on, until `drop`; as `MouseDrag.pull`."""
+        self.mouse_drag.pull(robot, link, point, target)
         self.journal.note('pull', robot=robot, link=link, point=point, target=target)
 
     def push(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
-        """Push a link by hand from the next step on; as `Grip.shove`."""
-        self.grip.shove(robot, link, force, seconds)
+        """Push a link by hand from the next step on; as `MouseDrag.push`."""
+        self.mouse_drag.push(robot, link, force, seconds)
         self.journal.note('push', robot=robot, link=link, force=force, seconds=seconds)
 
     def drop(self) -> None:
         """Let go of what is pulled."""
-        self.grip.drop()
+        self.mouse_drag.drop()
         self.journal.note('drop')
 
     def configure(self, changes: Mapping[str, Any]) -> None:

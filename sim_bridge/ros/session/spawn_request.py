@@ -133,16 +133,16 @@ def _motion(shape: Shape) -> str:
 
 def add_scene(world: sb.World, scene: MappedScene, name: str, pose: GivenPose) -> OpenPlxScene:
     """Add a scene to a world that others are in too, whose gravity stays; raises SceneError."""
-    if scene.gravity is not None and _told(scene.gravity) != _told(world.gravity):
+    if scene.gravity is not None and _gravity_text(scene.gravity) != _gravity_text(world.gravity):
         get_logger('sim_bridge').warning(
-            f'{name!r} has a gravity of {_told(scene.gravity)}; the world that it is spawned into '
-            f'keeps {_told(world.gravity)}'
+            f'{name!r} has a gravity of {_gravity_text(scene.gravity)}; the world that it is '
+            f'spawned into keeps {_gravity_text(world.gravity)}'
         )
     loaded: OpenPlxScene = world.load_openplx(replace(scene, gravity=None), None, name, *pose)
     return loaded
 
 
-def _told(gravity: AnyGravity) -> str:
+def _gravity_text(gravity: AnyGravity) -> str:
     if isinstance(gravity, PointGravity) or callable(gravity):
         return repr(gravity)
     return f'{list(gravity)} m/s²'

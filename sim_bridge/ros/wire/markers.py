@@ -16,7 +16,7 @@ from sim_bridge.robots.body_type import motion_of_link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
-from sim_bridge.shapes.surfaces import surface
+from sim_bridge.shapes.tessellation import tessellated
 
 # r g b a, by what moves a thing
 _COLORS = {
@@ -201,7 +201,7 @@ def _parts(shape: sb.Shape) -> list[_Part]:
         return [_Part(Marker.CUBE, size, (0.0, 0.0, -0.5 * _PLANE_THICKNESS))]
     if isinstance(shape, sb.Line):
         return [_Part(Marker.LINE_LIST, (_NORMAL_WIDTH, 0.0, 0.0), corners=shape.ends)]
-    vertices, triangles = surface(shape, _CONE_SIDES)
+    vertices, triangles = tessellated(shape, _CONE_SIDES)
     return [_Part(Marker.TRIANGLE_LIST, corners=vertices[triangles].reshape(-1, 3))]
 
 

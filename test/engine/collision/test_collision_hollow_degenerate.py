@@ -12,10 +12,10 @@ from test_collision_hollow import coal_hollow, hollow_record, SHAPES
 from test_collision_mesh import coal_distance
 
 from benchmarks.collision import hard_cases, hull_record
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
 from sim_bridge.engine.collision.hollow.measure import measure_any
 from sim_bridge.engine.collision.hollow.pairs import collide_hollow, is_lower

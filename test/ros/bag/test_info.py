@@ -60,7 +60,7 @@ def test_topics_are_those_of_another_reader(bag):
 
 def test_what_happened_is_told(bag):
     """Tell of refused commands with the reason, of missed deadlines, a reset and a control."""
-    happened = summarize(bag).happenings
+    happened = summarize(bag).events
     assert happened.counts == {
         'command refused': 2,
         'missed deadlines': 7,
@@ -91,7 +91,7 @@ def test_contacts_are_told(tmp_path):
     for _ in range(60):
         run.simulator.tick()
     run.recording.close()
-    (event, *_) = summarize(tmp_path / 'drop').happenings.kept
+    (event, *_) = summarize(tmp_path / 'drop').events.kept
     assert event.kind == 'contact' and 'ball' in event.text and 'ground' in event.text
     # falls 1 mm in 14 ms
     assert event.time == pytest.approx(0.0143, abs=2e-3)

@@ -263,13 +263,13 @@ def test_messages_have_what_the_outputs_read(tmp_path):
     (scene,) = made.world.openplx.values()
     sent = {name: each for name, each in scene.outputs.items() if each.signal.enabled}
     assert {
-        type(axis.seat).__name__
+        type(axis.backend).__name__
         for axis in (
             scene.joint(each.signal.source).axes[0]
             for each in sent.values()
             if each.signal.model in ('Hinge', 'Prismatic')
         )
-    } == {'TreeSeat', 'ConstraintSeat'}
+    } == {'TreeJointBackend', 'ConstraintJointBackend'}
 
     def tick(count):
         for _ in range(count):

@@ -56,13 +56,13 @@ def components(
     bodies: Sequence[str],
     kinematic: Collection[str],
     mates: Sequence[Mate],
-    yielding: Collection[str],
+    compliant: Collection[str],
     driven: Collection[str],
 ) -> tuple[list[Component], list[Mate]]:
     """
     Return the components in order of definition, and the mates between two of them.
 
-    kinematic: paths of bodies that move as they are told. yielding: paths of mates that are not
+    kinematic: paths of bodies that move as they are told. compliant: paths of mates that are not
     rigid; driven: of those along whose axes something acts. The world is at the root of what a
     mate holds in it, and a kinematic body at that of what it alone holds. Mates between two of
     these do nothing and are left out.
@@ -88,7 +88,7 @@ def components(
         if root in kinematic:
             group.insert(0, root)
     made = {
-        leader: _component(roots[leader], group, mates, yielding, driven)
+        leader: _component(roots[leader], group, mates, compliant, driven)
         for leader, group in members.items()
     }
     alone = [body for body in bodies if body in kinematic and body not in roots.values()]
@@ -124,7 +124,7 @@ def _component(
     root: str,
     group: list[str],
     mates: Sequence[Mate],
-    yielding: Collection[str],
+    compliant: Collection[str],
     driven: Collection[str],
 ) -> Component:
     """Return a component with the tree of what is rigid and closed, driven ones first."""
@@ -134,7 +134,7 @@ def _component(
     fitting = [
         mate
         for mate in own
-        if mate.kind in _IN_TREES and mate.path not in yielding and not mate.is_open
+        if mate.kind in _IN_TREES and mate.path not in compliant and not mate.is_open
     ]
     fitting.sort(
         key=lambda mate: (

@@ -129,8 +129,8 @@ class _Mapper:
             for mate in mates
             if 'flexibility' in mate.source.members
         }
-        self._yielding = {path for path, own in self._compliances.items() if own is not None}
-        self._mates = [mate if mate.path in self._yielding else mate.settled for mate in mates]
+        self._compliant = {path for path, own in self._compliances.items() if own is not None}
+        self._mates = [mate if mate.path in self._compliant else mate.settled for mate in mates]
         self._assembly = replace(assembly, mates=tuple(self._mates))
         self._materials = Materials(findings)
         self._groups = Groups(root)
@@ -164,7 +164,7 @@ class _Mapper:
         solved |= switched_mates(self._root)
         solved |= {mate.path for mate in self._mates if not mate.is_enabled}
         found, cross = components(
-            list(assembly.bodies), kinematic, self._mates, self._yielding | solved, driven
+            list(assembly.bodies), kinematic, self._mates, self._compliant | solved, driven
         )
         used = {mate.path for each in found for mate in each.mates}
         used |= {mate.path for mate in cross}
@@ -294,7 +294,7 @@ class _Mapper:
         rigid = [
             mate
             for mate in self._mates
-            if mate.path in used and mate.path not in self._yielding and mate.is_enabled
+            if mate.path in used and mate.path not in self._compliant and mate.is_enabled
         ]
         conflicts: frozenset[str] = frozenset()
         if any(mate.is_open for mate in rigid):
@@ -314,7 +314,7 @@ class _Mapper:
             why = _PULLED
             if not mate.is_enabled:
                 why = ': it is disabled'
-            elif mate.path not in used or mate.path in self._yielding:
+            elif mate.path not in used or mate.path in self._compliant:
                 why = ''
             elif not mate.is_open:
                 why = _ROUNDED if any(mate.strain) else _COORDINATES

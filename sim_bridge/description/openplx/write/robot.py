@@ -330,7 +330,7 @@ class _Writer:
         else:
             ends = self._loop_ends(joint)
         kind = _MATES[joint.type]
-        lines = _yielding(joint, kind)
+        lines = _compliance_lines(joint, kind)
         if kind == 'Distance':
             assert isinstance(joint, ConstraintDescription)
             apart = joint.distance
@@ -445,7 +445,7 @@ def _friction(dynamics: JointDynamics) -> tuple[str, list[str]]:
     return 'ConstantLimitFriction', [f'limit: {number(forwards)}'] if forwards else []
 
 
-def _yielding(joint: JointDescription | ConstraintDescription, kind: str) -> list[str]:
+def _compliance_lines(joint: JointDescription | ConstraintDescription, kind: str) -> list[str]:
     """Return the springs and dampers of a loop joint in the directions that its mate holds."""
     if isinstance(joint, JointDescription) or joint.compliance is None:
         return []

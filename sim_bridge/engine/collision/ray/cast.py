@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.broad.place import bound_geometry, frame_in_world
 from sim_bridge.engine.collision.contact_rows import geometry_pose
 from sim_bridge.engine.collision.ray.lanes import build_lanes, next_item

@@ -24,7 +24,7 @@ NUMBER_ROWS = 5
 
 
 @kernel
-def has_draws(record, elapsed):
+def has_random_numbers(record, elapsed):
     """Return whether there are numbers for a sample that comes `elapsed` seconds after another."""
     if record[USED] < 0 or record[USED] >= record[ROWS]:
         return False

@@ -7,7 +7,7 @@ import numpy as np
 from sim_bridge.description.body.keys import finite, key_of, Reading
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foreign.vrml.scene import turn
-from sim_bridge.foreign.vrml.surfaces import (
+from sim_bridge.foreign.vrml.triangulation import (
     DEFAULT_SECTION,
     DEFAULT_SPINE,
     elevation_grid,
@@ -17,9 +17,9 @@ from sim_bridge.foreign.vrml.surfaces import (
 )
 
 GRID = 'ElevationGrid'
-SURFACES = ('IndexedFaceSet', 'TriangleMesh', 'Extrusion', GRID)
+MESH_TYPES = ('IndexedFaceSet', 'TriangleMesh', 'Extrusion', GRID)
 # keys concerning appearance
-_LOOKS = (
+_APPEARANCE_KEYS = (
     'normals',
     'normal_indices',
     'tex_coords',
@@ -31,9 +31,9 @@ _LOOKS = (
 )
 
 
-def read_surface(kind: str, geometry: Section, reading: Reading) -> Surface | None:
-    """Return the triangles of a geometry in SURFACES; None, with an error noted, if invalid."""
-    for key in _LOOKS:
+def read_mesh_geometry(kind: str, geometry: Section, reading: Reading) -> Surface | None:
+    """Return the triangles of a geometry in MESH_TYPES; None, with an error noted, if invalid."""
+    for key in _APPEARANCE_KEYS:
         geometry.knows(key)
     try:
         surface = _READERS[kind](geometry, reading)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.page.looks import Looks, Piece
+from sim_bridge.page.appearance import Appearance, Piece
 from sim_bridge.page.records import Color
 
 _CREASE = np.cos(np.radians(40.0))
@@ -44,7 +44,7 @@ def with_creases(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarra
     return vertices[vertex[first]], which.reshape(-1, 3).astype(np.uint32)
 
 
-def model_of(looks: Looks, default: Color, signs: tuple[float, float, float]) -> bytes:
+def model_of(appearance: Appearance, default: Color, signs: tuple[float, float, float]) -> bytes:
     """Return a GLB file of all pieces; default: colour of those without, signs: of the scale."""
     # takes some time, and few robots need it
     from PIL import Image
@@ -52,7 +52,7 @@ def model_of(looks: Looks, default: Color, signs: tuple[float, float, float]) ->
 
     scene = trimesh.Scene()
     pictures: dict[int, Any] = {}
-    for piece in looks.pieces:
+    for piece in appearance.pieces:
         color = np.array(piece.color or default)
         material = trimesh.visual.material.PBRMaterial(
             baseColorFactor=np.append(_linear(color[:3]), color[3]),
@@ -80,10 +80,10 @@ def model_of(looks: Looks, default: Color, signs: tuple[float, float, float]) ->
     return content
 
 
-def merged(looks: Looks) -> Piece:
+def merged(appearance: Appearance) -> Piece:
     """Return all pieces as one, in the mean colour by area of triangles."""
-    counts = np.cumsum([0, *(len(each.vertices) for each in looks.pieces[:-1])])
-    colors = [(each.mean_color, len(each.triangles)) for each in looks.pieces]
+    counts = np.cumsum([0, *(len(each.vertices) for each in appearance.pieces[:-1])])
+    colors = [(each.mean_color, len(each.triangles)) for each in appearance.pieces]
     known = [(color, size) for color, size in colors if color is not None]
     mean = (
         np.average([each[0] for each in known], axis=0, weights=[each[1] for each in known])
@@ -91,11 +91,11 @@ def merged(looks: Looks) -> Piece:
         else None
     )
     return Piece(
-        np.concatenate([each.vertices for each in looks.pieces]),
+        np.concatenate([each.vertices for each in appearance.pieces]),
         np.concatenate(
             [
                 each.triangles + np.uint32(first)
-                for each, first in zip(looks.pieces, counts, strict=True)
+                for each, first in zip(appearance.pieces, counts, strict=True)
             ]
         ),
         None if mean is None else tuple(mean.tolist()),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.shapes.surfaces import surface
+from sim_bridge.shapes.tessellation import tessellated
 
 SHAPES = {
     'box': sb.Box((0.3, 0.5, 0.7)),
@@ -29,7 +29,7 @@ SHAPES = {
 def test_solids_enclose_their_volume(name):
     """Meet every edge twice, in opposite directions; enclose mass and centre of the solid."""
     shape = SHAPES[name]
-    vertices, triangles = surface(shape, 128)
+    vertices, triangles = tessellated(shape, 128)
     _, number = np.unique(vertices.round(12), axis=0, return_inverse=True)
     edges = number.reshape(-1)[triangles[:, [0, 1, 1, 2, 2, 0]]].reshape(-1, 2)
     assert sorted(edges.tolist()) == sorted(edges[:, ::-1].tolist())
@@ -49,15 +49,15 @@ def test_meshes_of_terrain_reach_down_to_their_bottom():
     """Close an open mesh by sides and a flat underside, and leave one without a margin open."""
     vertices = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0.3), (0, 1, 0.3)])
     triangles = [(0, 1, 2), (0, 2, 3)]
-    drawn = surface(sb.TriangleMesh(vertices, triangles, 0.5))
+    drawn = tessellated(sb.TriangleMesh(vertices, triangles, 0.5))
     a, b, c = (drawn.vertices[drawn.triangles[:, k]] for k in range(3))
     assert np.einsum('ij,ij->i', a, np.cross(b, c)).sum() / 6 == pytest.approx(0.65)
     edges = drawn.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     assert sorted(edges.tolist()) == sorted(edges[:, ::-1].tolist())
-    assert len(surface(sb.TriangleMesh(vertices, triangles)).triangles) == 2
+    assert len(tessellated(sb.TriangleMesh(vertices, triangles)).triangles) == 2
 
 
 def test_a_plane_has_no_surface_to_draw():
     """Refuse what has no end."""
     with pytest.raises(sb.InvalidValueError, match='finite surface'):
-        surface(sb.Plane())
+        tessellated(sb.Plane())

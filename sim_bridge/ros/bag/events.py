@@ -30,7 +30,7 @@ _Pair = tuple[int, int]
 _Take = Callable[[Message], Iterator[tuple[str, str, int]]]
 
 
-class Happening(NamedTuple):
+class Event(NamedTuple):
     """time: in the bag [s]. kind: such as 'reset' or 'contact'. text: what happened."""
 
     time: float
@@ -38,7 +38,7 @@ class Happening(NamedTuple):
     text: str
 
 
-class Happenings:
+class Events:
     """
     What happened in the messages taken so far.
 
@@ -48,11 +48,11 @@ class Happenings:
     def __init__(self) -> None:
         """Begin with nothing."""
         self.counts: Counter[str] = Counter()
-        self.kept: list[Happening] = []
+        self.kept: list[Event] = []
         self._geometries: list[str] = []
         self._touching: set[_Pair] = set()
         self._has_events = False
-        self._begun: list[Happening] = []
+        self._begun: list[Event] = []
         self._now = 0.0
         self._totals: dict[str, int] = {}
         self._takers: dict[str, _Take | None] = {}
@@ -70,9 +70,9 @@ class Happenings:
             return
         try:
             for kind, text, count in take(message):
-                self.add(Happening(time_s, kind, text), count)
+                self.add(Event(time_s, kind, text), count)
         except (SimBridgeError, LookupError, TypeError, ValueError, AttributeError) as err:
-            self.add(Happening(time_s, 'unreadable message', f'{message.topic}: {brief(err)}'))
+            self.add(Event(time_s, 'unreadable message', f'{message.topic}: {brief(err)}'))
 
     def finish(self) -> None:
         """Note contacts by their points, where nothing told of them."""
@@ -82,11 +82,11 @@ class Happenings:
             self.kept.sort(key=lambda each: each.time)
         self._begun.clear()
 
-    def add(self, happening: Happening, count: int = 1) -> None:
+    def add(self, event: Event, count: int = 1) -> None:
         """Note something, that happened a number of times."""
-        self.counts[happening.kind] += count
-        if sum(each.kind == happening.kind for each in self.kept) < _MOST_KEPT:
-            self.kept.append(happening)
+        self.counts[event.kind] += count
+        if sum(each.kind == event.kind for each in self.kept) < _MOST_KEPT:
+            self.kept.append(event)
 
     def _taker(self, message: Message) -> _Take | None:
         """Return what reads the messages of a topic, by one of them."""
@@ -142,15 +142,17 @@ class Happenings:
         self._has_events = True
         points = np.frombuffer(bytes(_plain(message).data), CONTACT_EVENT)
         for pair in sorted(_pairs(points[points['event'] == BEGIN])):
-            yield _CONTACT, self._told(pair), 1
+            yield _CONTACT, self._pair_text(pair), 1
 
     def _contacts(self, message: Message) -> Iterator[tuple[str, str, int]]:
         now = _pairs(np.frombuffer(bytes(_plain(message).data), CONTACT))
         begun, self._touching = now - self._touching, now
-        self._begun += [Happening(self._now, _CONTACT, self._told(pair)) for pair in sorted(begun)]
+        self._begun += [
+            Event(self._now, _CONTACT, self._pair_text(pair)) for pair in sorted(begun)
+        ]
         return iter(())
 
-    def _told(self, pair: _Pair) -> str:
+    def _pair_text(self, pair: _Pair) -> str:
         return ' touches '.join(
             self._geometries[k] if k < len(self._geometries) else f'geometry {k}' for k in pair
         )

@@ -133,7 +133,7 @@ def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
     plain = _loaded(suffix, plain_dae(data), {})
     try:
         # unused defects in materials make pycollada drop meshes
-        colored = _loaded(suffix, _mended(plain_dae(data, looks=True)), files)
+        colored = _loaded(suffix, _mended(plain_dae(data, appearance=True)), files)
     except Exception:  # noqa: BLE001  whatever a broken material raises
         return plain
     counts = [sum(len(part.triangles) for part in parts) for parts in (plain, colored)]

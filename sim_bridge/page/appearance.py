@@ -17,7 +17,7 @@ from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, sharing
 from sim_bridge.page.records import Color
 
-_READER = 'sim_bridge.foreign.looks_reader'
+_READER = 'sim_bridge.foreign.appearance_reader'
 _LIMITS = Limits(seconds=60.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
 # a mesh file may name any other; these are read, and only the confined process sees them
 _BESIDE = (
@@ -63,14 +63,14 @@ class Piece(NamedTuple):
         return self.color
 
 
-class Looks(NamedTuple):
+class Appearance(NamedTuple):
     """A mesh file. missing: names of files beside it that are not there, or cannot be read."""
 
     pieces: tuple[Piece, ...]
     missing: tuple[str, ...] = ()
 
 
-def read_looks(path: str | Path) -> Looks:
+def read_appearance(path: str | Path) -> Appearance:
     """Read a mesh file with what it names; raises ReadingError, OSError."""
     path = Path(path)
     suffix = path.suffix.lower()
@@ -83,7 +83,7 @@ def read_looks(path: str | Path) -> Looks:
             {'suffix': suffix, 'files': [(name, len(data)) for name, data in files.items()]},
             b''.join([content, *files.values()]),
         )
-    return Looks(tuple(_pieces(fields, answer)), missing)
+    return Appearance(tuple(_pieces(fields, answer)), missing)
 
 
 def _beside(path: Path, suffix: str, content: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
@@ -177,7 +177,7 @@ class Library:
         self._say = say
         self._wanted: SimpleQueue[str] = SimpleQueue()
         self._asked: dict[str, object] = {}
-        self._known: dict[str, Looks | None] = {}
+        self._known: dict[str, Appearance | None] = {}
         self._thread: threading.Thread | None = None
         self.changes = 0
         """How many files have been read."""
@@ -193,14 +193,14 @@ class Library:
             self.pending += 1
             self._wanted.put(path)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name='looks', daemon=True)
+                self._thread = threading.Thread(target=self._run, name='appearance', daemon=True)
                 self._thread.start()
 
     def has(self, path: str) -> bool:
         """Whether a file has been read, in vain or not."""
         return path in self._known
 
-    def get(self, path: str) -> Looks | None:
+    def get(self, path: str) -> Appearance | None:
         """Return a file that has been read; None if it cannot be."""
         return self._known[path]
 
@@ -214,20 +214,20 @@ class Library:
                     path = '' if self._wanted.empty() else self._wanted.get()
 
     def _read(self, path: str) -> None:
-        looks: Looks | None = None
+        appearance: Appearance | None = None
         try:
-            looks = read_looks(path)
+            appearance = read_appearance(path)
         except OSError as err:
             self._say('warning', f'mesh {path} is not drawn: {err.strerror or err}')
         except ReadingError as err:
             self._say('warning', f'mesh {path} is not drawn: {err}')
         else:
-            if looks.missing:
-                self._say('warning', f'mesh {path} lacks {", ".join(looks.missing)[:300]}')
-            if not looks.pieces:
+            if appearance.missing:
+                self._say('warning', f'mesh {path} lacks {", ".join(appearance.missing)[:300]}')
+            if not appearance.pieces:
                 self._say('warning', f'mesh {path} is not drawn: it has no triangles')
-                looks = None
-        self._known[path] = looks
+                appearance = None
+        self._known[path] = appearance
         self.changes, self.pending = self.changes + 1, self._wanted.qsize()
 
 

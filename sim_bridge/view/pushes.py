@@ -12,7 +12,7 @@ from sim_bridge.world.world import World
 _LONGEST = 60.0  # s
 
 
-class Shoves:
+class Pushes:
     """Pushes links at their centres of mass, each with a constant force for some steps."""
 
     def __init__(self, world: World):

@@ -11,8 +11,8 @@ import pytest
 import trimesh
 
 from sim_bridge.foreign.reader_process import ReadingError, sharing
-from sim_bridge.page.looks import Library, read_looks
-from sim_bridge.page.surfaces import model_of, with_creases
+from sim_bridge.page.appearance import Library, read_appearance
+from sim_bridge.page.render_meshes import model_of, with_creases
 from sim_bridge.shapes.mesh_files import load_mesh
 
 # of several makers; with pictures, plain colours, and none
@@ -94,9 +94,9 @@ def soup(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 def test_robots_look_as_trimesh_reads_them(robots_folder, name):
     """Find the surface that collides, and the colours and pictures that trimesh finds alone."""
     path = robots_folder / name
-    looks = read_looks(path)
+    appearance = read_appearance(path)
     surface = load_mesh(path)
-    ours = np.concatenate([soup(each.vertices, each.triangles) for each in looks.pieces])
+    ours = np.concatenate([soup(each.vertices, each.triangles) for each in appearance.pieces])
     theirs = soup(surface.vertices, surface.triangles)
     assert ours.shape == theirs.shape
     assert np.sort(ours, axis=0) == pytest.approx(np.sort(theirs, axis=0), abs=1e-5)
@@ -111,16 +111,16 @@ def test_robots_look_as_trimesh_reads_them(robots_folder, name):
         and (image := getattr(each, 'baseColorTexture', None) or getattr(each, 'image', None))
         is not None
     ]
-    assert len({id(each.picture) for each in looks.pieces if each.picture is not None}) == len(
-        {id(each) for each in pictures}
-    )
+    assert len(
+        {id(each.picture) for each in appearance.pieces if each.picture is not None}
+    ) == len({id(each) for each in pictures})
     wanted = {
         tuple(np.round(trimesh.visual.color.to_rgba(each.baseColorFactor)[:3] / 255.0, 2))
         for each in materials
         if getattr(each, 'baseColorFactor', None) is not None
     }
     if wanted:
-        assert {tuple(np.round(each.color[:3], 2)) for each in looks.pieces} == wanted
+        assert {tuple(np.round(each.color[:3], 2)) for each in appearance.pieces} == wanted
 
 
 def test_obj_has_materials_pictures_and_gaps(tmp_path):
@@ -130,8 +130,8 @@ def test_obj_has_materials_pictures_and_gaps(tmp_path):
     Image.fromarray(picture).save(tmp_path / 'pictures' / 'paint.png')
     (tmp_path / 'a b.mtl').write_text(MTL)
     (tmp_path / 'a.obj').write_text(OBJ)
-    looks = read_looks(tmp_path / 'a.obj')
-    by_color = {each.color: each for each in looks.pieces}
+    appearance = read_appearance(tmp_path / 'a.obj')
+    by_color = {each.color: each for each in appearance.pieces}
     assert by_color.keys() == {(1.0, 0.0, 0.0, 0.5), (1.0,) * 4, (0.0, 1.0, 0.0, 1.0)}
     painted = by_color[1.0, 1.0, 1.0, 1.0]
     assert (painted.picture[..., :3] == picture).all() and (painted.picture[..., 3] == 255).all()
@@ -141,7 +141,7 @@ def test_obj_has_materials_pictures_and_gaps(tmp_path):
         for vertex, place in zip(painted.vertices.tolist(), painted.places.tolist(), strict=True)
     }
     assert at == {(0, 0, 0): (0, 0), (1, 0, 0): (1, 0), (0, 0, 1): (0, 1)}
-    assert looks.missing == ('gone.png', '../../etc/passwd')
+    assert appearance.missing == ('gone.png', '../../etc/passwd')
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_obj_has_materials_pictures_and_gaps(tmp_path):
 def test_dae_has_colours_unless_they_are_broken(tmp_path, effect, url, color):
     """Apply unit and material; a material that is not there costs no triangle."""
     (tmp_path / 'a.dae').write_text(DAE.format(effect=effect, url=url))
-    (piece,) = read_looks(tmp_path / 'a.dae').pieces
+    (piece,) = read_appearance(tmp_path / 'a.dae').pieces
     assert soup(piece.vertices, piece.triangles) == pytest.approx(
         np.array([[2, 2, 0]]) / 3, abs=1e-6
     )
@@ -185,14 +185,14 @@ def test_colours_of_faces_and_vertices_are_kept(tmp_path, suffix):
         box.unmerge_vertices()
         box.visual = trimesh.visual.ColorVisuals(box, vertex_colors=np.repeat(colors, 3, axis=0))
     box.export(path)
-    (piece,) = read_looks(path).pieces
+    (piece,) = read_appearance(path).pieces
     found = {tuple(color) for color in piece.colors.tolist()}
     # those of glTF are linear
     green = 128 if suffix == '.ply' else round(255 * (1.055 * (128 / 255) ** (1 / 2.4) - 0.055))
     assert found == {(255, 0, 0, 255), (0, green, 0, 255)}
     box.visual = trimesh.visual.ColorVisuals(box, face_colors=[51, 51, 255, 255])
     box.export(tmp_path / 'one.ply')
-    (piece,) = read_looks(tmp_path / 'one.ply').pieces
+    (piece,) = read_appearance(tmp_path / 'one.ply').pieces
     assert piece.colors is None and piece.color == pytest.approx((0.2, 0.2, 1.0, 1.0))
 
 
@@ -204,7 +204,7 @@ def test_a_gltf_may_have_its_data_beside_it(tmp_path):
     )
     for name, content in trimesh.exchange.gltf.export_gltf(trimesh.Scene(box)).items():
         (tmp_path / name).write_bytes(content)
-    (piece,) = read_looks(tmp_path / 'model.gltf').pieces
+    (piece,) = read_appearance(tmp_path / 'model.gltf').pieces
     assert piece.color == pytest.approx((1.0, 0.0, 0.0, 1.0)) and len(piece.triangles) == 12
 
 
@@ -223,7 +223,7 @@ def test_broken_files_are_told_once_and_others_are_read(tmp_path):
     assert len(said) == 2
     assert all(name in text for name, text in zip(names, said, strict=False))
     with pytest.raises(ReadingError):
-        read_looks(names[0])
+        read_appearance(names[0])
 
 
 def test_models_keep_all_that_a_file_has(tmp_path):
@@ -232,9 +232,9 @@ def test_models_keep_all_that_a_file_has(tmp_path):
     Image.new('RGB', (4, 2), (10, 200, 30)).save(tmp_path / 'pictures' / 'paint.png')
     (tmp_path / 'a b.mtl').write_text(MTL)
     (tmp_path / 'a.obj').write_text(OBJ)
-    looks = read_looks(tmp_path / 'a.obj')
+    appearance = read_appearance(tmp_path / 'a.obj')
     scene = trimesh.load_scene(
-        io.BytesIO(model_of(looks, (0.5, 0.5, 0.5, 1.0), (-1.0, 1.0, 1.0))), file_type='glb'
+        io.BytesIO(model_of(appearance, (0.5, 0.5, 0.5, 1.0), (-1.0, 1.0, 1.0))), file_type='glb'
     )
     parts = list(scene.geometry.values())
     assert sorted(part.visual.material.alphaMode for part in parts) == [
@@ -249,7 +249,7 @@ def test_models_keep_all_that_a_file_has(tmp_path):
     ]
     assert image.convert('RGB').getpixel((0, 0)) == (10, 200, 30)
     written = np.concatenate([each.triangles_center for each in parts])
-    plain = np.concatenate([soup(each.vertices, each.triangles) for each in looks.pieces])
+    plain = np.concatenate([soup(each.vertices, each.triangles) for each in appearance.pieces])
     assert sorted(written[:, 0]) == pytest.approx(sorted(-plain[:, 0]), abs=1e-5)
 
 

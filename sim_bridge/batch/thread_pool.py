@@ -19,7 +19,7 @@ _SHARES = 4
 _WHICH, _OBSERVED = 5, 3
 
 
-class Crew:
+class ThreadPool:
     """
     Steps worlds by several threads; which one steps a world changes no bit of it.
 

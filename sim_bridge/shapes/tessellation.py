@@ -27,7 +27,7 @@ from sim_bridge.shapes.shapes import (
 )
 
 
-def surface(shape: Shape, sides: int = 32) -> Surface:
+def tessellated(shape: Shape, sides: int = 32) -> Surface:
     """
     Return the surface of a shape in its frame; round ones have so many sides about z.
 

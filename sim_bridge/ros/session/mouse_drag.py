@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.view.drag import Drag
-    from sim_bridge.view.shove import Shoves
+    from sim_bridge.view.pushes import Pushes
 
 
-class Grip:
+class MouseDrag:
     """
     Pulls and pushes in each physics step; none of it outlives a reset or a restored snapshot.
 
@@ -22,7 +22,7 @@ class Grip:
         """Begin with nothing in hand."""
         self._world = world
         self._drag: Drag | None = None
-        self._shoves: Shoves | None = None
+        self._pushes: Pushes | None = None
         self.is_busy = False
 
     def pull(
@@ -43,19 +43,19 @@ class Grip:
         self._drag.pull(self._world.robots[robot].link(link), point, target)
         self._look()
 
-    def shove(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
+    def push(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
         """
         Push a link at its centre of mass from the next step on.
 
         force: (3,) in world axes [N]. seconds: of simulated time. Raises UnknownNameError, or
         InvalidValueError for a link that cannot move and numbers that cannot be.
         """
-        if self._shoves is None:
+        if self._pushes is None:
             # as above
-            from sim_bridge.view.shove import Shoves
+            from sim_bridge.view.pushes import Pushes
 
-            self._shoves = Shoves(self._world)
-        self._shoves.add(self._world.robots[robot].link(link), force, seconds)
+            self._pushes = Pushes(self._world)
+        self._pushes.add(self._world.robots[robot].link(link), force, seconds)
         self.is_busy = True
 
     def drop(self) -> None:
@@ -66,19 +66,19 @@ class Grip:
 
     def end(self) -> None:
         """Let go, and push nothing more."""
-        if self._shoves is not None:
-            self._shoves.clear()
+        if self._pushes is not None:
+            self._pushes.clear()
         self.drop()
 
     def apply(self) -> None:
-        """Push what is in hand or shoved, in the next physics step."""
+        """Push what is in hand or pushed, in the next physics step."""
         if self._drag is not None:
             self._drag.push()
-        if self._shoves:
-            self._shoves.apply()
+        if self._pushes:
+            self._pushes.apply()
         self._look()
 
     def _look(self) -> None:
-        self.is_busy = bool(self._shoves) or (
+        self.is_busy = bool(self._pushes) or (
             self._drag is not None and self._drag.link is not None
         )
