@@ -1,6 +1,7 @@
 """
-OpenPLX scenes: the language and its bundles, the assembly by SNAP, and what is described.
+OpenPLX scenes: the language and its bundles, assembly by SNAP, and mapping to robots.
 
-`read_openplx` in `evaluate` gives the objects of a scene, `snap` places their frames, `mapping`
-makes robots of them. Imports the other rooms of description, `shapes`, `foreign` and `foundation`.
+`read_openplx` in `evaluate` returns the objects of a scene, `snap` places their frames, `mapping`
+builds robots from them. Imports the other rooms of description, `shapes`, `foreign` and
+`foundation`.
 """

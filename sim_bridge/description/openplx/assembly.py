@@ -1,4 +1,4 @@
-"""Where the systems and bodies of a scene are: its objects as SNAP takes them, and its result."""
+"""Assembly of a scene: its systems, bodies and mates as input for SNAP, and the result."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ KINDS = {
     for name in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Distance')
 }
 _CONNECTOR = f'{_MATES}MateConnector'
-# of a vector product
+# indices of a vector product
 _YZX, _ZXY = [1, 2, 0], [2, 0, 1]
-# path of the frame of a root, which has none of its own
+# path of the root's frame, whose own path is ''
 ROOT = '.'
 # sine of the angle between a main axis and its normal below which they count as parallel
 _PARALLEL = 1e-9
-# gaps that are none, that count as rounding since files have few digits, and that the engine bears
-# with where joints contradict each other [m, rad]; of lengths, times those above 1 m
+# gaps treated as zero, as rounding of files with few digits, and as tolerable for the engine where
+# joints contradict each other [m, rad]; for lengths above 1 m, multiplied by the length
 _EXACT, _ROUNDING, _BORNE = 1e-9, 1e-4, 1e-3
 
 
@@ -60,14 +60,14 @@ class Side:
 @dataclass(frozen=True, eq=False)
 class Mate:
     """
-    A mate between bodies, or a body and the world.
+    Mate between two bodies, or between a body and the world.
 
-    kind: a value of KINDS. sides: of connectors[0] and connectors[1]. relative: the second
-    connector in the first. angle, position: its coordinates there, about z [rad] and along z [m].
-    distance: at which a distance mate holds them [m]. gap: by how much SNAP missed what the mate
-    asks for, its initial coordinates too [m, rad]. strain: by how much the bodies are where it
-    does not let them be [m, rad]; is_open: beyond rounding. is_enabled: at first; SNAP places by
-    it either way.
+    kind: a value of KINDS. sides: for connectors[0] and connectors[1]. relative: pose of the
+    second connector in the first. angle, position: its coordinates there, about z [rad] and along
+    z [m]. distance: length kept by a distance mate [m]. gap: misfit of SNAP's poses, including
+    the initial coordinates [m, rad]. strain: misfit of the bodies' poses in the held directions
+    [m, rad]. is_open: whether strain exceeds rounding. is_enabled: initial state; SNAP uses the
+    mate in any case.
     """
 
     source: Object
@@ -84,12 +84,12 @@ class Mate:
 
     @property
     def path(self) -> str:
-        """The path of its object."""
+        """Path of the mate's object."""
         return self.source.path
 
     @property
     def snapped(self) -> SnapMate:
-        """The mate for SNAP, between bodies, at its present coordinates."""
+        """The mate in SNAP's form, between bodies, at its present coordinates."""
         first, second = (SnapConnector(side.body, side.pose) for side in self.sides)
         return SnapMate(
             self.path, self.kind, first, second, self.angle, self.position, distance=self.distance
@@ -97,7 +97,7 @@ class Mate:
 
     @property
     def settled(self) -> Mate:
-        """The mate with its second side where it holds, if it misses by no more than rounding."""
+        """The mate with its second side moved to where it holds, if its strain is rounding."""
         if self.is_open or not any(self.strain):
             return self
         first, second = self.sides
@@ -109,10 +109,10 @@ class Mate:
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """
-    A scene put together.
+    Assembled scene.
 
-    frames: systems and bodies by path, `ROOT` for the root, in order of definition. poses: of
-    these in the world of the scene. mates: in order of definition. result: what SNAP returned.
+    frames: systems and bodies by path, `ROOT` for the root, in order of definition. poses: poses
+    of the frames in the world of the scene. mates: in order of definition. result: SNAP's result.
     """
 
     frames: Mapping[str, Object]
@@ -122,15 +122,15 @@ class Assembly:
 
     @property
     def bodies(self) -> dict[str, Object]:
-        """The bodies, by path."""
+        """Bodies, by path."""
         return {path: each for path, each in self.frames.items() if each.is_a(BODY)}
 
 
 def assemble(root: Object, findings: Findings) -> Assembly | None:
     """
-    Return a scene put together by SNAP; None, with errors noted, where its frames are not given.
+    Return a scene assembled by SNAP; None, with errors noted, if its input is faulty.
 
-    Mates that are not satisfied are in the result, and are no findings.
+    Unsatisfied mates are in the result and cause no findings.
     """
     frames = {frame_path(each): each for each in root.walk() if _transform_of(each)}
     if ROOT not in frames:
@@ -154,11 +154,11 @@ def assemble(root: Object, findings: Findings) -> Assembly | None:
     result = snap(snapped, [mate for mate in read if mate is not None])
     poses: dict[str, Pose] = {'': Pose()}
     for frame in snapped:
-        # owners come first
+        # parents precede their children
         poses[frame.path] = poses[frame.parent] @ result.transforms[frame.path]
     for path, placed in poses.items():
         if not (np.isfinite(placed.position).all() and np.isfinite(placed.rotation).all()):
-            findings.error('not-finite', frames[path].place, 'its place is not finite')
+            findings.error('not-finite', frames[path].place, 'its pose is not finite')
             return None
     gaps = {each.mate: (each.gap, each.angle) for each in result.unsatisfied}
     return Assembly(
@@ -173,9 +173,9 @@ def contradicted(
     assembly: Assembly, mates: Iterable[Mate], resting: Collection[str]
 ) -> frozenset[str]:
     """
-    Return the paths of open mates that no assembly closes, whatever transforms are given.
+    Return the paths of open mates that no assembly can close, whatever transforms are given.
 
-    mates: that are rigid. resting: paths of the bodies that mates do not move.
+    mates: rigid mates. resting: paths of bodies that mates do not move.
     """
     mates = tuple(mates)
     frames = [
@@ -185,22 +185,22 @@ def contradicted(
     result = snap(frames, [mate.snapped for mate in mates])
     left = {each.mate for each in result.unsatisfied if max(each.gap, each.angle) > _BORNE}
     found = {mate.path for mate in mates if mate.is_open}
-    # another choice of what holds is none that closes
+    # if SNAP leaves other mates open instead, no assembly closes all of them
     return frozenset(found & left or found if left else ())
 
 
 def frame_path(frame: Object) -> str:
-    """Return the path of a system or body; `ROOT` of the root."""
+    """Return the path of a system or body; `ROOT` for the root."""
     return frame.path or ROOT
 
 
 def frame_of(thing: Object) -> Object | None:
-    """Return the innermost system or body that owns an object, itself included."""
+    """Return the innermost system or body that owns an object, or the object itself."""
     return next((each for each in owners(thing) if _transform_of(each)), None)
 
 
 def owners(thing: Object) -> Iterator[Object]:
-    """Yield an object and all that own it, from the inside."""
+    """Yield an object and all its owners, from the inside."""
     held: Object | None = thing
     while held is not None:
         yield held
@@ -208,7 +208,7 @@ def owners(thing: Object) -> Iterator[Object]:
 
 
 def connector_pose(connector: Object, findings: Findings) -> Pose:
-    """Return a connector in the frame that owns it; z is the main axis, x the normal."""
+    """Return a connector's pose in its owning frame; z is the main axis, x the normal."""
     position, main, normal = (
         vector(cast(Object, connector[name])) for name in ('position', 'main_axis', 'normal')
     )
@@ -232,7 +232,7 @@ def connector_pose(connector: Object, findings: Findings) -> Pose:
 
 
 def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Object] | None:
-    """Return the two connectors of an interaction; None, with an error noted, if there are not."""
+    """Return the two connectors of an interaction; None, with an error noted, if not two."""
     given = interaction['connectors']
     if isinstance(given, tuple) and len(given) == 2:
         first, second = given
@@ -248,7 +248,7 @@ def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Obje
 
 
 def body_of(connector: Object) -> str:
-    """Return the path of the body that a connector moves with, '' for the world."""
+    """Return the path of the body carrying a connector, '' for the world."""
     if connector.is_a(f'{_MATES}RedirectedMateConnector'):
         redirected = connector['redirected_parent']
         return frame_path(cast(Object, redirected))
@@ -257,15 +257,15 @@ def body_of(connector: Object) -> str:
 
 
 def world_pose(connector: Object, poses: Mapping[str, Pose]) -> Pose:
-    """Return a connector in the world of the scene; poses: of the frames."""
+    """Return a connector's pose in the world of the scene. poses: of the frames."""
     return poses[_carrier(connector)] @ connector_pose(connector, Findings())
 
 
 def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
     """
-    Return angle [rad] and position [m] of a frame about and along the other's z.
+    Return angle [rad] about and position [m] along z of a relative pose.
 
-    near: an angle that the first is near, for its full turns.
+    near: angle that selects the number of full turns.
     """
     angle = math.atan2(
         relative.rotation[1, 0] - relative.rotation[0, 1],
@@ -276,7 +276,7 @@ def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
 
 
 def _transform_of(thing: Object) -> str:
-    """Return the path of the transform of a system or body; '' for what is neither."""
+    """Return the path of the transform of a system or body; '' for other objects."""
     if thing.is_a(SYSTEM):
         return 'local_transform'
     return 'kinematics.local_transform' if thing.is_a(BODY) else ''
@@ -290,10 +290,10 @@ def _parent(frame: Object) -> str:
 
 
 def _given_transform(frame: Object, path: str, findings: Findings) -> Pose | None:
-    """Return the transform of a frame; None where nobody has set it."""
+    """Return the transform of a frame; None if nobody has set it."""
     member = _transform_of(frame)
     if not frame.is_assigned(member):
-        # the root is where the world is
+        # the root frame coincides with the world
         return Pose() if path == ROOT else None
     length = float(np.linalg.norm(quaternion(cast(Object, frame[f'{member}.rotation']))))
     if not length > 0.0 or not math.isfinite(length):
@@ -307,7 +307,7 @@ def _given_transform(frame: Object, path: str, findings: Findings) -> Pose | Non
 
 
 def _carrier(connector: Object) -> str:
-    """Return the path of the frame that a connector is given in, '' for the world."""
+    """Return the path of the frame in which a connector is given, '' for the world."""
     if connector.is_a(f'{_MATES}World'):
         return ''
     carrier = frame_of(connector)
@@ -319,14 +319,14 @@ def _is_adaptive(connector: Object) -> bool:
 
 
 def _snap_mate(mate: Object, findings: Findings) -> SnapMate | None:
-    """Return a mate for SNAP; None, with an error noted, if it is none."""
+    """Return a mate in SNAP's form; None, with an error noted, for an unknown kind."""
     pair = connectors_of(mate, findings)
     kind = next((word for name, word in KINDS.items() if mate.is_a(name)), None)
     if kind is None:
         findings.error(
             'unsupported-mate',
             mate.place,
-            f'no mate of model {mate.model.name!r} is simulated; known are {", ".join(KINDS)}',
+            f'mates of model {mate.model.name!r} are not simulated; known are {", ".join(KINDS)}',
         )
     if pair is None or kind is None:
         return None
@@ -343,7 +343,7 @@ def _snap_mate(mate: Object, findings: Findings) -> SnapMate | None:
         findings.error(
             'mate-without-body',
             mate.place_of('connectors'),
-            'both connectors adapt to the other: one must have a place',
+            'both connectors are adaptive: one must have a pose',
         )
     first, second = (
         SnapConnector(_carrier(connector), connector_pose(connector, findings))
@@ -372,7 +372,7 @@ def _number(mate: Object, name: str) -> float:
 
 
 def _check_frames(mate: Object, known: set[int], findings: Findings) -> None:
-    """Report connectors and bodies that are in another tree of objects than the root's."""
+    """Report connectors and bodies outside the root's tree of objects."""
     given = mate['connectors']
     for connector in given if isinstance(given, tuple) else ():
         if not isinstance(connector, Object) or connector.is_a(f'{_MATES}World'):
@@ -383,12 +383,12 @@ def _check_frames(mate: Object, known: set[int], findings: Findings) -> None:
                 findings.error(
                     'outside-the-scene',
                     mate.place_of('connectors'),
-                    f'connector {connector.path!r} is on nothing that the scene has',
+                    f'connector {connector.path!r} is outside the scene',
                 )
 
 
 def _placed(mate: Object, gap: tuple[float, float], poses: Mapping[str, Pose]) -> Mate:
-    """Return a mate with its connectors on the bodies."""
+    """Return a mate with its connectors placed on the bodies."""
     given = cast('tuple[Object, Object]', mate['connectors'])
     where = [world_pose(connector, poses) for connector in given]
     for this, other in ((0, 1), (1, 0)):

@@ -1,8 +1,8 @@
 """
-Files and bundles: finding them, reading them when a name is first looked for, and looking it up.
+Files and bundles: search for files, lazy reading, and look-up of names.
 
-A bundle is a folder with a `config.openplx`; its subfolders are namespaces. A file that is in no
-bundle sees what it declares, what it imports, and all bundles.
+A bundle is a folder with a `config.openplx`; its subfolders are namespaces. A file outside of
+bundles sees its own declarations, its imports, and all bundles.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OFFICIAL = (
 )
 _PACKAGE = 'openplxbundles'
 _MOST_FINDINGS = 200
-# folders above a file in which its bundle's config is looked for
+# greatest number of parent folders searched for the config of a file's bundle
 _MOST_PARENTS = 20
 _MOST_FILES = 2000
 _MOST_IMPORTS = 30
@@ -58,7 +58,7 @@ _BUNDLE_NAME = re.compile(r'^\s+name\s*:\s*"([^"\n]*)"', re.MULTILINE)
 
 
 class InstalledBundles(NamedTuple):
-    """The bundles that pip installs: their folder, and their version."""
+    """Bundles installed by pip: their folder and version."""
 
     folder: Path
     version: str
@@ -67,12 +67,11 @@ class InstalledBundles(NamedTuple):
 @dataclass(eq=False)
 class Source:
     """
-    A file that is read.
+    Read file.
 
-    file: its path, as messages say it. bundle: that it belongs to, or None. namespace: the names
-    before those that it declares. models, globals: by name. imports: other files, each with the
-    names before those that it declares, None for those that are seen as they are. imported: the
-    path of the URDF file that its only model stands for, or ''.
+    file: path, as shown in messages. bundle: the file's bundle, or None. namespace: prefix of the
+    names it declares. models, globals: by name. imports: other files, each with the prefix of its
+    names, () for none. imported: path of the URDF file represented by its only model, or ''.
     """
 
     file: str
@@ -85,18 +84,18 @@ class Source:
     imported: str = ''
 
     def full_name(self, name: str) -> str:
-        """Return the name of something that it declares, with its namespace."""
+        """Return a declared name with its namespace."""
         return '.'.join((*self.namespace, name))
 
     def place(self, node: syntax.Node, model: str = '', member: str = '') -> Place:
-        """Return the place of a part of the file, in a model, and of the member it is about."""
+        """Return the place of a node in the file. model, member: concerned model and member."""
         element = 'model' if model else 'file'
         return Place(element, model, node.line, member, self.file, node.column)
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a name stands for: a model or a global of a file."""
+    """Meaning of a name: a model or a global of a file."""
 
     source: Source
     node: syntax.Model | syntax.Declaration
@@ -104,7 +103,7 @@ class Declared:
 
 
 class Bundle:
-    """A folder with a config, read lazily: a file when a name is looked for that it declares."""
+    """Folder with a config, read lazily: a file is read when one of its names is looked up."""
 
     def __init__(self, name: str, folder: Path, library: Library):
         self.name, self.folder = name, folder
@@ -113,7 +112,7 @@ class Bundle:
         self._found: dict[tuple[str, ...], Declared | None] = {}
 
     def files(self, namespace: tuple[str, ...]) -> dict[str, Path] | None:
-        """Return the files of a namespace by name, without its suffix; None if there is none."""
+        """Return the files of a namespace by name without suffix; None for no namespace."""
         if namespace not in self._folders:
             files: dict[str, Path] | None = None
             try:
@@ -124,13 +123,13 @@ class Bundle:
                     if name.endswith(SUFFIX)
                 }
             except OSError:
-                # no such namespace
+                # the namespace does not exist
                 pass
             self._folders[namespace] = files
         return self._folders[namespace]
 
     def find(self, names: tuple[str, ...]) -> Declared | None:
-        """Return what has a name within the bundle."""
+        """Return the declaration of a name inside the bundle."""
         if names not in self._found:
             self._found[names] = next(self._look(names), None)
         return self._found[names]
@@ -138,7 +137,7 @@ class Bundle:
     def _look(self, names: tuple[str, ...]) -> Iterator[Declared]:
         *namespace, name = names
         files = self.files(tuple(namespace)) or {}
-        # most files have the name of what they declare
+        # most files are named after their declaration
         likely = [name] if name in files else []
         for file in (*likely, *(file for file in files if file != name)):
             path = files[file]
@@ -148,7 +147,7 @@ class Bundle:
                     yield from _declared(source, name)
 
     def declared(self) -> Iterator[str]:
-        """Yield the full names of what is declared at the top of its files, and of functions."""
+        """Yield the full names of top-level declarations in its files, and of functions."""
         for path in sorted(self.folder.rglob(f'*{SUFFIX}'))[:_MOST_FILES]:
             namespace = (self.name, *path.relative_to(self.folder).parts[:-1])
             model = ''
@@ -157,7 +156,7 @@ class Bundle:
                 yield '.'.join((*namespace, model, *([f'{match[2]}()'] if match[2] else ())))
 
     def known(self, namespace: tuple[str, ...]) -> list[str]:
-        """Return names that are in a namespace, for hints: of files and folders."""
+        """Return the names in a namespace, for hints: files and folders."""
         folder = self.folder.joinpath(*namespace)
         files = self.files(namespace)
         if files is None:
@@ -166,7 +165,7 @@ class Bundle:
 
 
 class Library:
-    """All files that one scene is read from, and what was found wrong in them."""
+    """All files of one scene, and the defects found in them."""
 
     def __init__(self, paths: Sequence[Path], findings: Findings):
         self.findings = findings
@@ -174,18 +173,18 @@ class Library:
         self._texts: dict[Path, str | None] = {}
         self._sources: dict[Path, Source | None] = {}
         self._open_imports = 0
-        # the files of the scene's author, and their names
+        # files of the scene's author, and their paths
         self.own: list[Source] = []
         self.own_files: set[str] = set()
-        # whether there are statements of the author that could not be read
+        # whether some statements of the author could not be read
         self.lacks_statements = False
-        # path and place of what the author said to evaluate at present
+        # returns path and place of the author's statement under evaluation
         self.cause: Callable[[], tuple[str, Place] | None] = lambda: None
         self.scene_bundle: Bundle | None = None
         self.bundles: dict[str, Bundle] = {}
         for path in (*paths, *_environment_paths()):
             self._add_bundles(path)
-        # the bundles of one version fit each other: two versions are never mixed
+        # bundles of one version belong together: two versions are never mixed
         if 'Math' not in self.bundles:
             for path in _installed_paths():
                 self._add_bundles(path)
@@ -205,21 +204,21 @@ class Library:
         return self.bundles.setdefault(name, Bundle(name, folder, self))
 
     def is_own(self, source: Source) -> bool:
-        """Whether a file is of the scene's author: in the scene's bundle, or in none."""
+        """Whether a file belongs to the scene's author: in the scene's bundle, or in none."""
         return source.bundle is None or source.bundle is self.scene_bundle
 
     # -- findings ----------------------------------------------------------------------------
 
     @property
     def has_errors(self) -> bool:
-        """Whether there is an error among the findings."""
+        """Whether the findings contain an error."""
         return self._errors > 0
 
     def error(self, code: str, place: Place, message: str) -> None:
         """
-        Add an error; of hundreds the first are kept.
+        Add an error; of hundreds only the first are kept.
 
-        One in what a bundle says has the place of what the author said to evaluate it.
+        An error in a bundle gets the place of the author's statement that caused its evaluation.
         """
         self._errors += 1
         cause = None if place.file in self.own_files else self.cause()
@@ -238,9 +237,9 @@ class Library:
     def open(
         self, path: Path, bundle: Bundle | None = None, namespace: tuple[str, ...] = ()
     ) -> Source | None:
-        """Return a file that is read; None, with an error among the findings, if it cannot be."""
+        """Return a read file; None, with an error among the findings, if it cannot be read."""
         if path not in self._sources:
-            # imports may lead back here
+            # imports may be circular
             self._sources[path] = None
             text = self._text(path)
             if text is not None:
@@ -252,7 +251,7 @@ class Library:
         return self._sources[path]
 
     def open_scene(self, path: Path) -> Source | None:
-        """Return a scene's file, which may be in a bundle of its own."""
+        """Return the file of a scene, which may belong to a bundle."""
         folder = path.resolve().parent
         for parent in (folder, *list(folder.parents)[:_MOST_PARENTS]):
             if (parent / CONFIG).is_file():
@@ -266,17 +265,17 @@ class Library:
         return self.open(path)
 
     def read_text(self, text: str) -> Source:
-        """Return a scene that is given as text."""
+        """Return a scene given as text."""
         source = Source('<string>', Path())
         self._fill(source, text)
         return source
 
     def may_declare(self, path: Path, name: str) -> bool:
-        """Whether a file has a line that begins with a name."""
+        """Whether a file has a line beginning with a name."""
         return any(match[1] == name for match in _NAMES.finditer(self._text(path) or ''))
 
     def text(self, path: Path) -> str:
-        """Return what a file says; '' where it cannot be read."""
+        """Return the text of a file; '' if it cannot be read."""
         return self._text(path) or ''
 
     def _text(self, path: Path) -> str | None:
@@ -323,7 +322,7 @@ class Library:
         place = source.place(node)
         found: Source | None = None
         if self._open_imports == _MOST_IMPORTS:
-            message = f'more than {_MOST_IMPORTS} files that import each other are not read'
+            message = f'more than {_MOST_IMPORTS} nested imports are not read'
             self.error('too-deep', place, message)
         elif not path.is_file():
             why = 'is no regular file' if path.exists() else 'does not exist'
@@ -344,7 +343,7 @@ class Library:
             )
 
     def _import_urdf(self, source: Source, node: syntax.Import, path: Path) -> None:
-        """Declare a system that stands for a URDF file; its mechanism is read where it is used."""
+        """Declare a system for a URDF file; its mechanism is read by the mapping."""
         try:
             document = parse_document(read_file(path), self.findings)
         except OSError as err:
@@ -365,9 +364,9 @@ class Library:
 
     def find(self, source: Source, names: tuple[str, ...]) -> Declared | None:
         """
-        Return what a name stands for in a file.
+        Return the declaration of a name in a file.
 
-        What the file declares comes first, then its imports, its namespace and those around it,
+        Search order: the file's declarations, its imports, its namespace and the enclosing ones,
         then the bundles.
         """
         if len(names) == 1:
@@ -387,7 +386,7 @@ class Library:
         return bundle.find(names[1:]) if bundle and len(names) > 1 else None
 
     def missing_bundle(self, names: tuple[str, ...]) -> str:
-        """Return how to get the bundle that a name is in; '' if it is there, or is none."""
+        """Return how to install the bundle of a name; '' if it is installed or not official."""
         if names[0] not in OFFICIAL or names[0] in self.bundles or len(names) == 1:
             return ''
         return (
@@ -396,12 +395,12 @@ class Library:
         )
 
     def is_namespace(self, names: tuple[str, ...]) -> bool:
-        """Whether a name is that of a bundle, or of a folder in one."""
+        """Whether a name denotes a bundle, or a folder in one."""
         bundle = self.bundles.get(names[0])
         return bundle is not None and bundle.files(names[1:]) is not None
 
     def hint(self, source: Source, names: tuple[str, ...]) -> str:
-        """Return what helps with a name that stands for nothing."""
+        """Return a hint for an unknown name."""
         if self._errors >= _MOST_FINDINGS:
             return ''
         bundle = self.bundles.get(names[0])
@@ -423,7 +422,7 @@ class Library:
         return f'did you mean {close!r}?' if close else ''
 
     def within(self, names: tuple[str, ...]) -> str:
-        """Return the name in a bundle that is probably meant by one there is not, or ''."""
+        """Return the name in a bundle closest to an unknown one, or ''."""
         bundle = self.bundles.get(names[0])
         if not bundle or self._errors >= _MOST_FINDINGS:
             return ''
@@ -434,7 +433,7 @@ class Library:
 
 @functools.lru_cache(maxsize=1000)
 def _of_bundle(text: str) -> syntax.Document | None:
-    """Return what a file of a bundle says, which many scenes read; None where it is wrong."""
+    """Return the tree of a bundle's file, shared by many scenes; None if it has defects."""
     defects: list[tuple[object, ...]] = []
     document = parse(text, lambda *defect: defects.append(defect))
     return None if defects else document
@@ -453,7 +452,7 @@ def _environment_paths() -> Iterator[Path]:
 
 
 def installed_bundles() -> InstalledBundles | None:
-    """Return what pip has installed; None if it has nothing."""
+    """Return the bundles installed by pip; None if there are none."""
     for folder in _installed_paths():
         with contextlib.suppress(OSError):
             text = read_file(folder / 'Math' / CONFIG).decode(errors='replace')
@@ -463,12 +462,12 @@ def installed_bundles() -> InstalledBundles | None:
 
 
 def has_bundles() -> bool:
-    """Return whether the bundles that every scene needs are found."""
+    """Return whether the bundles needed by every scene are found."""
     return 'Math' in Library([], Findings()).bundles
 
 
 def _installed_paths() -> Iterator[Path]:
-    """Yield the folder of the bundles that pip installs, without importing their package."""
+    """Yield the folder of bundles installed by pip, without importing their package."""
     spec = importlib.util.find_spec(_PACKAGE)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         yield Path(folder)

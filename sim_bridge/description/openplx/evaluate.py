@@ -1,9 +1,9 @@
 """
-From a scene to its objects.
+Evaluation of a scene to objects.
 
-Members are evaluated when they are asked for, so that what a scene overrides counts in everything
-defined by it. Chains of members that depend on each other may be of any length: where one is too
-long for Python's stack, its end is evaluated first.
+Members are evaluated on demand, so an override in the scene affects everything that depends on it.
+Chains of dependent members may have any length: if a chain is too long for Python's stack, its end
+is evaluated first.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from sim_bridge.description.openplx.objects import Object, Value
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.errors import brief, close_match
 
-# a scene of some thousand mates
+# enough for some thousand mates
 MOST_OBJECTS = 200_000
 _MOST_OWNERS = 60
-# values that wait for each other on Python's stack, which holds a thousand calls
+# greatest number of nested evaluations on Python's stack, which holds a thousand calls
 _MOST_WAITING = 60
 
 
@@ -39,20 +39,20 @@ def read_openplx(
     refused: tuple[str, ...] = (),
 ) -> Object | None:
     """
-    Evaluate a scene and return its root; None where nothing can be evaluated.
+    Evaluate a scene and return its root; None if nothing can be evaluated.
 
-    source: the path of a file, or a text of several lines. model: its name; the last one of the
-    file if absent. bundle_paths: folders of bundles, before those that OPENPLX_BUNDLE_PATH names
-    and those that are installed. findings: takes every defect, and a warning for each name that
-    was renamed. An object lacks the members that have errors. refused: how names of models begin
-    that are of no use to the caller: their objects may lack values.
+    source: path of a file, or a text of several lines. model: name of the root model; the last
+    model in the file if None. bundle_paths: bundle folders, searched before OPENPLX_BUNDLE_PATH
+    and the installed bundles. findings: collects every defect, and a warning for each renamed
+    name. Members with errors are missing in the objects. refused: name prefixes of models useless
+    to the caller; their objects may lack values.
     """
     library = Library([Path(path) for path in bundle_paths], findings)
     if not str(source).strip():
         library.error(
             'unreadable',
             Place('file'),
-            'expected the path of a file, or a text of several lines; there is neither',
+            'expected the path of a file, or a text of several lines; the source is empty',
         )
         return None
     is_text = isinstance(source, str) and '\n' in source
@@ -68,7 +68,7 @@ def read_openplx(
 
 
 class _PostponedError(Exception):
-    """Too many values wait for each other: this one has to be evaluated first."""
+    """Too many nested evaluations: this value must be evaluated first."""
 
     def __init__(self, instance: Instance, name: str):
         super().__init__(name)
@@ -76,7 +76,7 @@ class _PostponedError(Exception):
 
 
 class _ExhaustedError(Exception):
-    """A scene makes more objects than are made, or deeper ones: nothing else is of use."""
+    """A scene exceeds the limit on the number or depth of objects: evaluation stops."""
 
     def __init__(self, code: str, place: Place, message: str):
         super().__init__(message)
@@ -89,7 +89,7 @@ class _Evaluator:
         self._models = Models(library)
         self._expressions = Expressions(self._models, self)
         self._fail = self._models.fail
-        # members that wait for each other, the innermost last
+        # members under evaluation, the innermost last
         self._running: dict[tuple[int, str], Instance] = {}
         library.cause = self._cause
         self._made: list[Instance] = []
@@ -99,7 +99,7 @@ class _Evaluator:
         self._is_check = False
 
     def _cause(self) -> tuple[str, Place] | None:
-        """Return path and place of what the author said to evaluate at present, if anything."""
+        """Return path and place of the author's member under evaluation, if there is one."""
         for (_, name), instance in reversed(self._running.items()):
             return f'{instance.path}.{name}'.lstrip('.'), instance.written(name)
         return None
@@ -107,14 +107,14 @@ class _Evaluator:
     # -- scenes ------------------------------------------------------------------------------
 
     def root(self, name: str | None) -> Object | None:
-        """Return the object of a model, if it has one; every model of the scene is checked."""
+        """Return the object of a model, if it has one; check every model of the scene."""
         root: Instance | None = None
         with contextlib.suppress(FailedError):
             chosen = self._chosen(name)
             self._check_size(chosen)
             root = self._object_of(chosen)
             self._finish()
-        # what nobody has made an object of yet may lack values, but must not be wrong otherwise
+        # models without an object may lack values, but must be correct otherwise
         self._is_check = True
         for source in self._library.own:
             for node in source.models.values():
@@ -142,25 +142,25 @@ class _Evaluator:
         return self._models.of(declared, place)
 
     def _check_size(self, model: Model) -> None:
-        """Raise _ExhaustedError if the declarations alone make too many objects."""
+        """Raise _ExhaustedError if the declarations alone create too many objects."""
         sizes: dict[Model, int] = {}
         if self._size(model, sizes, 0) <= MOST_OBJECTS:
             return
-        # the innermost model that is too large
+        # the innermost model above the limit
         found = min(
             (each for each, size in sizes.items() if size > MOST_OBJECTS), key=sizes.__getitem__
         )
         raise _ExhaustedError(
             'too-large',
             found.source.place(found.node, found.name),
-            f'{brief(found.name)} would be more than {MOST_OBJECTS} objects',
+            f'{brief(found.name)} would have more than {MOST_OBJECTS} objects',
         )
 
     def _size(self, model: Model, sizes: dict[Model, int], depth: int) -> int:
-        """Return the objects that declarations of a model make. sizes: those that are known."""
+        """Return the number of objects declared by a model. sizes: known results."""
         if model not in sizes:
             sizes[model] = 1
-            # what is deeper is not made, and reported then
+            # deeper objects are never created, and reported then
             for member in model.members.values() if depth < _MOST_OWNERS else ():
                 kind = _declared_kind(member)
                 if kind:
@@ -183,7 +183,7 @@ class _Evaluator:
             return
 
     def _finish(self) -> None:
-        """Evaluate all members of the object that was made last, and of those that it owns."""
+        """Evaluate all members of the last created object and of the objects it owns."""
         start = len(self._made) - 1
         while start < len(self._made):
             instance = self._made[start]
@@ -192,7 +192,7 @@ class _Evaluator:
             start += 1
 
     def _evaluate_first(self, instance: Instance, name: str) -> None:
-        """Evaluate a member after whatever it depends on, however long the chain is."""
+        """Evaluate a member after all members it depends on, however long the chain is."""
         chain = [(instance, name)]
         while chain:
             holder, wanted = chain[-1]
@@ -203,7 +203,7 @@ class _Evaluator:
                 chain.append((err.instance, err.name))
                 continue
             except FailedError:
-                # the reason is among the findings
+                # the findings contain the reason
                 pass
             chain.pop()
             if chain:
@@ -220,10 +220,10 @@ class _Evaluator:
         member: Member | None = None,
         preset: dict[str, Any] | None = None,
     ) -> Instance:
-        """Make an object; member: that it becomes the value of. preset: values of its members."""
+        """Create an object. member: gets it as value. preset: values of its members."""
         if len(self._made) >= MOST_OBJECTS:
             raise self._exhausted(
-                'too-large', f'more than {MOST_OBJECTS} objects are not made', place
+                'too-large', f'more than {MOST_OBJECTS} objects are not supported', place
             )
         instance = Instance(kind, name, owner, place, self._library.own_files)
         instance.made_for, instance.preset = member, preset or {}
@@ -239,12 +239,12 @@ class _Evaluator:
         return instance
 
     def _exhausted(self, code: str, message: str, place: Place) -> _ExhaustedError:
-        """Return the error of what is too much, at its place in a file of the author."""
+        """Return the error for an exceeded limit, at a place in a file of the author."""
         cause = self._cause() if place.file not in self._library.own_files else None
         return _ExhaustedError(code, cause[1] if cause else place, message)
 
     def _check_owners(self, instance: Instance) -> None:
-        """Raise FailedError for an object that would contain itself without an end."""
+        """Raise FailedError for an object that contains itself."""
         member, depth = instance.made_for, 0
         held = cast('Instance | None', instance.owner)
         while held and member:
@@ -255,7 +255,7 @@ class _Evaluator:
             if depth > _MOST_OWNERS:
                 raise self._exhausted(
                     'too-deep',
-                    f'more than {_MOST_OWNERS} objects within each other are not made',
+                    f'more than {_MOST_OWNERS} nested objects are not supported',
                     member.place,
                 )
             held = cast('Instance | None', held.owner)
@@ -332,7 +332,7 @@ class _Evaluator:
         return self._instance(kind, member.name, instance, member.place, member)
 
     def _is_refused(self, instance: Instance) -> bool:
-        """Whether an object, or one that owns it, is of no use."""
+        """Whether an object, or one of its owners, has a refused model."""
         held: Object | None = instance
         while held:
             names = held.model.name, *held.model.bases
@@ -342,7 +342,7 @@ class _Evaluator:
         return False
 
     def _missing(self, instance: Instance, member: Member) -> NoReturn:
-        """Report a member without a value, where the author of the scene made the object."""
+        """Report a member without a value, at the object created by the scene's author."""
         if self._is_check or self._library.lacks_statements or self._is_refused(instance):
             raise FailedError
         own = self._library.own_files
@@ -360,7 +360,7 @@ class _Evaluator:
         )
 
     def _adopted(self, value: Any, instance: Instance, member: Member) -> Value:
-        """Return a value as that of a member: objects that are new become the instance's own."""
+        """Return a value as a member's value: new objects become the instance's own."""
         if is_new(value):
             return self._own(value, instance, member, member.name)
         if member.parts:
@@ -388,7 +388,7 @@ class _Evaluator:
 
 
 def _declared_kind(member: Member) -> Model | None:
-    """Return the model of the object that a declaration alone gives; None where it gives none."""
+    """Return the model of the object created by a declaration alone; None if it creates none."""
     type_ = member.type
     if member.value or member.is_optional and not member.parts:
         return None

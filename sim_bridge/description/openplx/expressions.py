@@ -1,7 +1,8 @@
 """
-The value of an expression in the scope of an object.
+Values of expressions in the scope of an object.
 
-Objects that functions, operators and braces make are new, until a member takes them.
+Functions, operators and braces create new objects, which belong to no owner until a member takes
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from sim_bridge.foundation.names import counted
 
 
 class Objects(Protocol):
-    """What expressions ask of the objects around them; all raise FailedError."""
+    """Queries of expressions to the objects around them; all raise FailedError."""
 
     def value(self, instance: Instance, name: str) -> Any:
         """Return the value of a member."""
@@ -45,9 +46,9 @@ class Objects(Protocol):
 
 class Expressions:
     """
-    Evaluates expressions.
+    Evaluator of expressions.
 
-    waiting: how many expressions and members wait for each other on Python's stack.
+    waiting: number of nested evaluations of expressions and members on Python's stack.
     """
 
     def __init__(self, models: Models, objects: Objects):
@@ -57,7 +58,7 @@ class Expressions:
         self.waiting = 0
 
     def fitted(self, value: Any, type_: Type, place: Place) -> Any:
-        """Return a value that fits a type; raises FailedError for one that does not."""
+        """Return a value converted to a type; raises FailedError if it does not fit."""
         if type_.is_array:
             if isinstance(value, tuple):
                 return tuple(self.fitted(item, type_.item, place) for item in value)
@@ -71,7 +72,7 @@ class Expressions:
         self._fail('type-mismatch', place, f'expected {type_}, found {self._described(value)}')
 
     def _kind_of(self, value: Any) -> Model | None:
-        """Return the model of an object; None of other values."""
+        """Return the model of an object; None for other values."""
         if isinstance(value, Instance):
             return value.kind
         if is_new(value):
@@ -92,7 +93,7 @@ class Expressions:
     def evaluated(
         self, node: syntax.Expression | None, scope: Scope, want: Type | None = None
     ) -> Any:
-        """Return the value of an expression; want: the type that braces stand for."""
+        """Return the value of an expression. want: type of an object in braces."""
         self.waiting += 1
         try:
             if isinstance(node, syntax.Literal):
@@ -104,7 +105,7 @@ class Expressions:
             if isinstance(node, syntax.Call):
                 return self._call(node, scope)
             if isinstance(node, syntax.Operation):
-                # braces among operands stand for what the result shall be
+                # braces among operands have the type of the result
                 value = self.evaluated(node.first, scope, want)
                 for sign, operand in node.rest:
                     value = self._operated(
@@ -137,7 +138,7 @@ class Expressions:
         return value
 
     def _named(self, node: syntax.Path, scope: Scope) -> tuple[Any, list[str]]:
-        """Return what a name that is no member begins with, and the names that are left."""
+        """Return the value of the leading names that are no member, and the remaining names."""
         place = self._place(node, scope)
         names = node.names
         for count in range(1, len(names) + 1):
@@ -153,7 +154,7 @@ class Expressions:
                 self._fail(
                     'type-mismatch',
                     place,
-                    f'{brief(".".join(names))}: {model.name} is a model, and no object',
+                    f'{brief(".".join(names))}: {model.name} is a model, not an object',
                 )
             return self._objects.constant(model), rest
         old = names[0]
@@ -219,7 +220,7 @@ class Expressions:
             return tuple(self.evaluated(inner, scope, item) for inner in node.items)
         place = self._place(node, scope)
         if not want or want.is_array or len(want.models) != 1:
-            self._fail('type-mismatch', place, 'what the braces stand for is not known here')
+            self._fail('type-mismatch', place, 'the type of the braces is unknown here')
         kind = want.models[0]
         members = list(kind.members.values())
         if len(node.items) > len(members):
@@ -271,7 +272,7 @@ class Expressions:
         arguments = []
         if not function.is_static:
             if receiver is None:
-                self._fail('arguments', place, f'{name} is called of an object, and not static')
+                self._fail('arguments', place, f'{name} is not static: call it on an object')
             arguments.append(self._native(receiver, place))
         for parameter, argument in zip(function.parameters, node.arguments, strict=True):
             type_ = self._models.type_of(parameter.type, declaring.source, declaring.name)
@@ -283,7 +284,7 @@ class Expressions:
         return self._result(lambda: meaning(*arguments), place, name)
 
     def _receiver(self, node: syntax.Call, scope: Scope, place: Place) -> tuple[Any, Model]:
-        """Return what a function is called of, None for a static one, and the model."""
+        """Return the receiver of a function call, None for a static one, and the model."""
         target = node.target
         if target is None:
             return scope.this, scope.this.kind
@@ -335,7 +336,7 @@ class Expressions:
         return next((name for name in kind.names if name in FIELDS), '?') if kind else '?'
 
     def _native(self, value: Any, place: Place) -> Any:
-        """Return a value as native functions take it."""
+        """Return a value in the form for native functions."""
         if isinstance(value, tuple) and not isinstance(value, Struct):
             return tuple(self._native(item, place) for item in value)
         kind = None if isinstance(value, Struct) else self._kind_of(value)

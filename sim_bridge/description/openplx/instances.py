@@ -1,4 +1,4 @@
-"""Objects while they are evaluated, and what values become their members."""
+"""Objects under evaluation, and values that may become their members."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import brief
 
-# of a member that cannot be evaluated
+# value of a member that cannot be evaluated
 FAILED: Any = object()
 
 
 class Instance(Object):
     """
-    An object that is being evaluated.
+    Object under evaluation.
 
-    slots: its members, with what is said about them. preset: values that it was made with.
-    made_for: the member that it became the value of. members: the values found so far. own: the
-    author's files.
+    slots: its members, with their statements. preset: values given at its creation. made_for: the
+    member whose value it is. members: values found so far. own: files of the scene's author.
     """
 
     __slots__ = ('kind', 'made_for', 'own', 'preset', 'slots')
@@ -42,9 +41,9 @@ class Instance(Object):
 
     def written(self, name: str) -> Place:
         """
-        Return where a member was given a value in one of the author's files.
+        Return the place in the author's files where a member got its value.
 
-        For a default, that is what it is computed from, else where this object was declared.
+        For a default: the place of a value it depends on, else of this object's declaration.
         """
         expression = self.slots[name].value
         for each in (name, *_names_in(expression.expression if expression else None)):
@@ -56,7 +55,7 @@ class Instance(Object):
         return _inside(held.place, name)
 
     def close(self) -> None:
-        """Keep what readers need."""
+        """Reduce the object to the data needed by readers."""
         slots, values = self.slots, self.members
         self.members = {
             name: values[name] for name in slots if values.get(name, FAILED) is not FAILED
@@ -64,25 +63,25 @@ class Instance(Object):
         self.assigned = frozenset(name for name, member in slots.items() if member.is_assigned)
         self.preset, self.made_for = {}, None
         if self.owner and self.place.file not in self.own:
-            # owners are made, and closed, first
+            # owners are created, and closed, first
             self.place = _inside(self.owner.place, self.name)
 
 
 def _inside(place: Place, name: str) -> Place:
-    """Return the place of what has no place of its own, from that of its owner."""
+    """Return the place of a member without its own place, from its owner's place."""
     return place.at(f'{place.attribute}.{name}' if place.attribute else name)
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An object that is new, and no member's value yet."""
+    """New object that is no member's value yet."""
 
     kind: Model
     values: dict[str, Any]
 
 
 class Scope(NamedTuple):
-    """Where an expression stands: its file, the instance whose members it sees, the model."""
+    """Scope of an expression: its file, the instance whose members it sees, the model."""
 
     source: Source
     this: Instance
@@ -90,12 +89,12 @@ class Scope(NamedTuple):
 
 
 def is_new(value: Any) -> TypeGuard[Struct | Draft]:
-    """Whether a value is an object that a function or braces have made."""
+    """Whether a value is a new object, created by a function or by braces."""
     return isinstance(value, (Struct, Draft))
 
 
 def primitive(value: Any, name: str) -> float | int | bool | str | None:
-    """Return a value as Real, Int, Bool or String; None if it is none."""
+    """Return a value as Real, Int, Bool or String; None if it does not fit."""
     if name == 'Bool' or isinstance(value, bool):
         return value if name == 'Bool' and isinstance(value, bool) else None
     if name == 'String':
@@ -108,7 +107,7 @@ def primitive(value: Any, name: str) -> float | int | bool | str | None:
 
 
 def shown(value: Any) -> str:
-    """Return a value that is no object, for messages."""
+    """Return a value other than an object as text for messages."""
     if value is None:
         return 'an optional member without a value'
     if isinstance(value, tuple):
@@ -117,7 +116,7 @@ def shown(value: Any) -> str:
 
 
 def _names_in(node: syntax.Expression | None) -> Iterator[str]:
-    """Yield the members that an expression reads: its paths and those of what it calls."""
+    """Yield the members read by an expression: its paths, and those in calls."""
     if isinstance(node, syntax.Path):
         yield node.names[0]
     elif isinstance(node, syntax.Call):

@@ -1,4 +1,4 @@
-"""From an OpenPLX file to what a world adds, with a report of every defect."""
+"""Loading of an OpenPLX file into data for a world, with a report of every defect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 def examine_openplx(
     source: str | Path, model: str | None = None, *, bundle_paths: Sequence[str | Path] = ()
 ) -> tuple[MappedScene | None, Report]:
-    """Return a scene, None if it has errors, and its report; as `load_openplx` otherwise."""
+    """Return a scene (None if it has errors) and its report; arguments as in `load_openplx`."""
     findings = Findings()
     is_text = isinstance(source, str) and '\n' in source
     label = '<string>' if is_text else str(source)
@@ -54,10 +54,10 @@ def load_openplx(
     """
     Read a scene.
 
-    source: the path of a file, or its text. model: of the file; the last one if None.
-    bundle_paths: folders of bundles, before those that OPENPLX_BUNDLE_PATH names and those that
-    are installed. Raises SceneError, with every defect, for a scene that cannot be simulated,
-    and InvalidValueError for a source or a model of another type.
+    source: path of a file, or its text. model: name in the file; the last model if None.
+    bundle_paths: bundle folders, searched before OPENPLX_BUNDLE_PATH and the installed bundles.
+    Raises SceneError, with every defect, for a scene that cannot be simulated, and
+    InvalidValueError for a source or model of another type.
     """
     if not isinstance(source, str | Path):
         raise InvalidValueError('path_or_text', source, 'the path of an OpenPLX file, or its text')

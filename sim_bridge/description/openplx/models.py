@@ -1,9 +1,9 @@
 """
-Declared models: what they extend, and their members before anything is evaluated.
+Declared models: their bases, and their members before evaluation.
 
-What a model's own file, its bases and traits and the owners of its instances say are layers of
-statements. Each layer is put upon those before it: declarations make members, assignments replace
-their values, and what is said about parts of a member is kept for its value.
+A model's file, its bases and traits, and the owners of its instances are layers of statements.
+Each layer is applied on top of the layers before it: declarations create members, assignments
+replace their values, and statements about parts of a member are kept for its value.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _MOST_TRAITS = 20
 
 
 class FailedError(Exception):
-    """Something that cannot be evaluated; the reason is among the findings."""
+    """Evaluation failed; the findings contain the reason."""
 
 
 @dataclass(frozen=True)
 class Action:
     """
-    A statement about a member, or a part of it, whose names from there on are given.
+    Statement about a member or a part of it.
 
-    kind: 'declare', 'narrow', 'with', 'assign' or 'delete'. expression: what is assigned, or None.
-    model: the name of the model in which it stands.
+    names: from the member to the part. kind: 'declare', 'narrow', 'with', 'assign' or 'delete'.
+    expression: assigned expression, or None. model: name of the enclosing model.
     """
 
     names: tuple[str, ...]
@@ -50,13 +50,13 @@ class Action:
 
     @property
     def place(self) -> Place:
-        """Where it stands."""
+        """Place of the statement."""
         return self.source.place(self.node, self.model, '.'.join(self.names))
 
 
 @dataclass(frozen=True)
 class Type:
-    """A type whose names are resolved. models: alternatives; primitive: or the name of one."""
+    """Resolved type. models: alternatives. primitive: name of a primitive type, or ''."""
 
     models: tuple[Model, ...] = ()
     primitive: str = ''
@@ -65,11 +65,11 @@ class Type:
 
     @property
     def item(self) -> Type:
-        """The type of the items of an array."""
+        """Type of an array's items."""
         return replace(self, is_array=False)
 
     def __str__(self) -> str:
-        """Return the type as a file says it."""
+        """Return the type in the notation of a file."""
         names = self.primitive or ' or '.join(model.name for model in self.models)
         return f'{names}[]' if self.is_array else names
 
@@ -77,13 +77,13 @@ class Type:
 @dataclass(frozen=True)
 class Member:
     """
-    A member of a model or of an instance.
+    Member of a model or of an instance.
 
-    type: None if it cannot be resolved. place: of the declaration, or the latest assignment.
-    value: the assignment whose expression counts, or None. this: the instance in whose scope that
-    stands; None for the one that has the member. parts: layers of statements about its parts, each
-    with the instance in whose scope it stands. is_assigned: whether a value, or that of a part, is
-    given outside the bundle that declares the member.
+    type: None if it cannot be resolved. place: of the declaration, or of the last assignment.
+    value: the valid assignment, or None. this: instance giving the scope of that assignment; None
+    for the instance with the member. parts: layers of statements about its parts, each with the
+    instance giving their scope. is_assigned: whether a value, or the value of a part, is given
+    outside the bundle that declares the member.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Member:
 
     @property
     def written(self) -> Place:
-        """Where its value, or the last part of it, was given; or where it is declared."""
+        """Place of its value or of the value's last part; else of its declaration."""
         if not self.parts:
             return self.place
         place = self.parts[-1][1][-1].place
@@ -108,10 +108,10 @@ class Member:
 @dataclass(eq=False)
 class Model:
     """
-    A model.
+    Declared model.
 
-    name: with its namespace. kind: 'model', 'const' or 'trait'. lineage: all whose statements
-    count, itself among them, in the order in which they are put upon each other.
+    name: with its namespace. kind: 'model', 'const' or 'trait'. lineage: all models with valid
+    statements, including itself, in order of application.
     """
 
     name: str
@@ -127,20 +127,20 @@ class Model:
 
     @cached_property
     def plain(self) -> ObjectModel:
-        """The model as objects have it."""
+        """The model in the form for objects."""
         bases = tuple(name for name in reversed(self.names) if name != self.name)
         return ObjectModel(self.name, bases, self.source.file, self.source.imported)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Its own name and those of all that it extends."""
+        """Names of the model and of all models it extends."""
         return tuple(model.name for model in self.lineage)
 
     @cached_property
     def members(self) -> dict[str, Member]:
-        """Its members, in the order of definition, those of bases first."""
+        """Members in order of definition, those of bases first."""
         members: dict[str, Member] = {}
-        # traits may say something about members that the model itself declares
+        # traits may contain statements about members declared by the model itself
         for model in self.lineage:
             self.models.declare(members, model.actions)
         for model in self.lineage:
@@ -149,12 +149,12 @@ class Model:
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """Its own statements."""
+        """The model's own statements."""
         return tuple(flattened(self.node.block, self.source, self.name))
 
     @cached_property
     def functions(self) -> dict[str, tuple[syntax.Function, Model]]:
-        """Functions by name, each with the model that declares it."""
+        """Functions by name, each with its declaring model."""
         return {
             statement.name: (statement, model)
             for model in self.lineage
@@ -166,7 +166,7 @@ class Model:
 def flattened(
     block: syntax.Block, source: Source, model: str, names: tuple[str, ...] = ()
 ) -> Iterator[Action]:
-    """Yield what the statements of a block say, those of inner blocks with all names."""
+    """Yield the statements of a block as actions; inner blocks give full names."""
     for node in block:
         if isinstance(node, syntax.Deletion):
             yield Action((*names, *node.names), node, 'delete', None, source, model)
@@ -185,7 +185,7 @@ def flattened(
 
 
 class Models:
-    """All models of a library that were looked for."""
+    """All models of a library that were looked up."""
 
     def __init__(self, library: Library):
         self.library = library
@@ -196,11 +196,11 @@ class Models:
     # -- names -------------------------------------------------------------------------------
 
     def named(self, name: str, source: Source) -> Model:
-        """Return the model of a full name; raises FailedError if there is none."""
+        """Return the model with a full name; raises FailedError if it is missing."""
         return self.find(source, syntax.Path(1, 1, tuple(name.split('.'))), '')
 
     def find(self, source: Source, path: syntax.Path, model: str) -> Model:
-        """Return the model that a name stands for; raises FailedError if it stands for none."""
+        """Return the model with a name; raises FailedError if it is missing."""
         place = source.place(path, model)
         declared = self.declared(source, path.names, place)
         if not declared or not isinstance(declared.node, syntax.Model):
@@ -211,12 +211,12 @@ class Models:
             name = brief('.'.join(path.names))
             what = f'no model has the name {name}'
             if self.library.is_namespace(path.names):
-                what = f'{name} is a namespace, and no model'
+                what = f'{name} is a namespace, not a model'
             self.fail('type-not-found', place, f'{what}{"; " if hint else ""}{hint}')
         return self.of(declared, place)
 
     def declared(self, source: Source, names: tuple[str, ...], place: Place) -> Declared | None:
-        """Return what a name stands for; warns of one that was renamed."""
+        """Return the declaration of a name; warn of a renamed one."""
         found = self.library.find(source, names)
         if found:
             return found
@@ -236,7 +236,7 @@ class Models:
         raise FailedError
 
     def nothing_named(self, place: Place, names: tuple[str, ...]) -> NoReturn:
-        """Add an error for a name in a bundle that stands for nothing, and raise FailedError."""
+        """Add an error for an unknown name in a bundle, and raise FailedError."""
         close = self.library.within(names)
         self.fail(
             'member-not-found',
@@ -246,11 +246,11 @@ class Models:
         )
 
     def warn_renamed(self, place: Place, old: str, new: str) -> None:
-        """Add a warning."""
+        """Warn of a renamed name."""
         self.library.findings.warning('renamed', place, f'{old} is called {new} now')
 
     def of(self, declared: Declared, place: Place) -> Model:
-        """Return a declared model; raises FailedError if what it extends cannot be found."""
+        """Return a declared model; raises FailedError if one of its bases cannot be found."""
         chain: list[Declared] = []
         try:
             return self._of(declared, place, chain)
@@ -282,7 +282,7 @@ class Models:
             assert isinstance(node, syntax.Model)
             waiting = self._base(waiting, node.base) if node.base else None
         if self._traits > _MOST_TRAITS:
-            self.fail('too-deep', place, f'more than {_MOST_TRAITS} traits of traits are not read')
+            self.fail('too-deep', place, f'more than {_MOST_TRAITS} nested traits are not read')
         for link in reversed(chain):
             if base and len(base.lineage) > _MOST_BASES:
                 self._too_many_bases(link)
@@ -294,7 +294,7 @@ class Models:
         self.fail(
             'too-deep',
             declared.source.place(declared.node, declared.name),
-            f'more than {_MOST_BASES} models that extend each other are not read',
+            f'more than {_MOST_BASES} levels of base models are not read',
         )
 
     def _base(self, declared: Declared, path: syntax.Path) -> Declared:
@@ -316,7 +316,7 @@ class Models:
                 paths += statement.traits
         self._traits += 1
         for path in paths:
-            # a trait that cannot be found has been reported; the rest is still of use
+            # a missing trait has been reported; the rest is still useful
             with contextlib.suppress(FailedError):
                 lineage += self.find(declared.source, path, declared.name).lineage
         self._traits -= 1
@@ -324,7 +324,7 @@ class Models:
         return model
 
     def extended(self, model: Model, traits: Sequence[Model]) -> Model:
-        """Return a model with further traits, which has its name."""
+        """Return a model extended by further traits, with the same name."""
         if not traits:
             return model
         extended = Model(model.name, model.kind, model.source, model.node, self)
@@ -364,12 +364,12 @@ class Models:
         model: Model,
     ) -> None:
         """
-        Put a layer upon the members of a model or an instance of it.
+        Apply a layer of statements to the members of a model or instance.
 
-        this: in whose scope the layer's expressions stand; None for the instance itself.
+        this: instance giving the scope of the layer's expressions; None for the instance itself.
         """
         valued: dict[tuple[str, ...], Action] = {}
-        # what is said about a whole counts before what is said about its parts
+        # statements about a whole precede statements about its parts
         for action in sorted(actions, key=lambda action: len(action.names)):
             if action.expression is not None:
                 first = valued.setdefault(action.names, action)
@@ -404,7 +404,7 @@ class Models:
     def not_found(
         self, place: Place, name: str, model: str, known: Sequence[str], code: str
     ) -> None:
-        """Add an error for a name that no member has."""
+        """Add an error for a name without a member."""
         close = close_match(name, known)
         hint = f'; did you mean {close!r}?' if close else ''
         self.library.error(code, place, f'{model} has no member {brief(name)}{hint}')
@@ -415,7 +415,7 @@ class Models:
         )
 
     def declare(self, members: dict[str, Member], actions: Sequence[Action]) -> None:
-        """Add the members that a layer declares, without their values."""
+        """Add the members declared by a layer, without values."""
         for action in actions:
             node, name = action.node, action.names[0]
             if action.kind != 'declare' or len(action.names) > 1:
@@ -431,15 +431,15 @@ class Models:
             if members[name].declared.model != action.model:
                 message += "; 'becomes' gives it another type, and ':' a value"
             self.library.error('duplicate', action.place, message)
-            # as if it were narrowed, since what follows is about the type that is meant
+            # treated as narrowed, since later statements refer to the new type
             type_ = self.type_of(node.type, action.source, action.model)
             members[name] = replace(members[name], type=type_)
 
     def _changed(self, member: Member, action: Action, this: Object | None) -> Member | None:
-        """Return a member with what a statement says about it; None if that deletes it."""
+        """Return a member changed by a statement; None if the statement deletes it."""
         source, declared = action.source, member.declared.source
-        # what the scene itself says counts, and what another bundle says than declares the member,
-        # but those of the words themselves; numbers of vectors belong to the member that has them
+        # statements of the scene count, and statements of a bundle other than the declaring one,
+        # except the vocabulary bundles; components of vectors belong to the member holding them
         counts = (
             self.library.is_own(source)
             or source.bundle is not declared.bundle
@@ -505,7 +505,7 @@ class Models:
             self.library.error(
                 'type-mismatch',
                 action.place,
-                f'{new} is no {old}, which {brief(member.name)} is declared to be',
+                f'{new} does not fit {old}, the declared type of {brief(member.name)}',
             )
             return None
         return replace(new, is_reference=old.is_reference or new.is_reference)

@@ -1,8 +1,8 @@
 """
-The functions and operators of the bundle Math, and those of others that need no simulation.
+Functions and operators of the bundle Math, and functions of other bundles without simulation.
 
-Their parameters are declared in the bundles; here is what they do. Objects are `Struct`s: numbers
-in the order of the members. Quaternions are x y z w, rotations act on column vectors.
+The bundles declare their parameters; this module computes the results. Objects are `Struct`s:
+numbers in the order of the members. Quaternions are x y z w, rotations act on column vectors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 VEC2, VEC3, QUAT, POSE = 'Math.Vec2', 'Math.Vec3', 'Math.Quat', 'Math.AffineTransform'
 MATRIX3, MATRIX4, LINE = 'Math.Matrix3x3', 'Math.Matrix4x4', 'Math.Line'
 
-# the members of each model, in the order of a Struct's values
+# members of each model, in the order of a Struct's values
 FIELDS: dict[str, tuple[str, ...]] = {
     VEC2: ('x', 'y'),
     VEC3: ('x', 'y', 'z'),
@@ -34,34 +34,35 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 
 class Struct(NamedTuple):
-    """A new object of the bundle Math. model: its name. values: those of its FIELDS."""
+    """New object of the bundle Math. model: its name. values: in the order of FIELDS."""
 
     model: str
     values: tuple[Any, ...]
 
     def member(self, name: str) -> Any:
-        """Return a member; raises ValueError if there is none of this name."""
+        """Return a member; raises ValueError for an unknown name."""
         return self.values[FIELDS[self.model].index(name)]
 
 
 class NativeError(ValueError):
-    """Arguments for which a function has no result. code: of the finding."""
+    """Arguments without a result. code: of the finding."""
 
     def __init__(self, message: str, code: str = 'value'):
         super().__init__(message)
         self.code = code
 
 
-# ((model, function) → what it does with its object, if it is not static, and its arguments
+# (model, function) → implementation, taking the object (unless static) and the arguments
 FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {}
-# (sign, model or 'Real' of the left operand, of the right one); a negation has no left one
+# (sign, model or 'Real' of the left operand, of the right one) → implementation; a negation has
+# '' on the left
 OPERATORS: dict[tuple[str, str, str], Callable[..., Any]] = {}
 
 _Function = Callable[..., Any]
 
 
 def _function(model: str, *names: str) -> Callable[[_Function], _Function]:
-    """Enter a function into the table, by its own name where no other is given."""
+    """Return a decorator that registers a function, by default under its own name."""
 
     def enter(function: _Function) -> _Function:
         for name in names or (function.__name__.lstrip('_'),):
@@ -98,7 +99,7 @@ def _filled(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _checked(function: Callable[..., float]) -> Callable[..., float]:
-    """Return a function of numbers that says what it refuses."""
+    """Return a numeric function that raises NativeError for refused arguments."""
 
     def checked(*arguments: Any) -> float:
         try:
@@ -129,7 +130,7 @@ _NUMERIC: dict[str, Callable[..., float]] = {
     'neg_inf': lambda: -math.inf,
     'rad_to_deg': math.degrees,
     'deg_to_rad': math.radians,
-    # C's: halves away from zero
+    # as in C: halves are rounded away from zero
     'round': lambda x: math.floor(abs(x) + 0.5) * (1 if x > 0 else -1),
     'floor': math.floor,
     'ceil': math.ceil,
@@ -178,7 +179,7 @@ def _get_orthogonal_unit_vector(self: Struct) -> Struct:
 
 @_function(VEC3)
 def _angle_between_vectors(vector1: Struct, vector2: Struct, rot_vector: Struct) -> float:
-    """Return the angle from the first to the second about the third, within ±π."""
+    """Return the angle from the first vector to the second about the third, within ±π."""
     sine = _dot(_cross(vector1, vector2), _normalized(rot_vector))
     return math.atan2(sine, _dot(vector1, vector2))
 
@@ -187,7 +188,7 @@ def _angle_between_vectors(vector1: Struct, vector2: Struct, rot_vector: Struct)
 
 
 def _product(left: Struct, right: Struct) -> Struct:
-    """Return Hamilton's product."""
+    """Return the Hamilton product."""
     ax, ay, az, aw = left.values
     bx, by, bz, bw = right.values
     return Struct(
@@ -230,7 +231,7 @@ def _angle_axis(angle: float, axis: Struct) -> Struct:
 
 @_function(QUAT)
 def _from_to(from_: Struct, to: Struct) -> Struct:
-    """Return the shortest rotation; of opposite vectors about any axis orthogonal to them."""
+    """Return the shortest rotation; between opposite vectors, about any orthogonal axis."""
     start, end = _normalized(from_), _normalized(to)
     if math.dist(start.values, [-value for value in end.values]) < 1e-9:
         return Struct(QUAT, (*_get_orthogonal_unit_vector(start).values, 0.0))
@@ -253,7 +254,7 @@ def _matrix(quaternion: Struct) -> np.ndarray:
 
 
 def _enter_euler_angles(axes: str, frame: str) -> None:
-    """Enter the functions of a convention: `s` turns about fixed axes, `r` about turned ones."""
+    """Register the functions of a convention: `s` for fixed axes, `r` for rotating axes."""
 
     def from_euler(alpha: float, beta: float, gamma: float) -> Struct:
         turns = [
@@ -266,7 +267,7 @@ def _enter_euler_angles(axes: str, frame: str) -> None:
     def to_euler(self: Struct) -> Struct:
         from transforms3d.euler import mat2euler
 
-        # transforms3d names the axes of turned frames in the order of the turns as well
+        # transforms3d names rotating axes in the order of the rotations as well
         return _struct(VEC3, mat2euler(_matrix(self), frame + axes))
 
     FUNCTIONS[QUAT, f'from_euler_angles_{axes}{frame}'] = from_euler
@@ -380,13 +381,13 @@ def _symmetric_tensor(diag: Struct, e01_10: float, e02_20: float, e12_21: float)
 
 
 def _enter_linear(model: str) -> None:
-    """Enter sums and differences of a model."""
+    """Register addition and subtraction of a model."""
     OPERATORS['+', model, model] = lambda a, b: _struct(model, _array(a) + _array(b))
     OPERATORS['-', model, model] = lambda a, b: _struct(model, _array(a) - _array(b))
 
 
 def _enter_scaled(model: str) -> None:
-    """Enter products and quotients of a model with numbers, and its negation."""
+    """Register multiplication and division of a model by numbers, and its negation."""
     OPERATORS['*', model, 'Real'] = lambda a, b: _struct(model, _array(a) * b)
     OPERATORS['*', 'Real', model] = lambda a, b: _struct(model, a * _array(b))
     OPERATORS['/', model, 'Real'] = lambda a, b: _struct(model, _array(a) / _divisor(b))

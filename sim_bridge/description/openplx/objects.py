@@ -1,8 +1,8 @@
 """
-What a scene is after evaluation: a tree of objects, every value final.
+Evaluated scene: a tree of objects with final values.
 
-An object is an instance of a model. Values that other objects own are references: the same object,
-whose `owner` is elsewhere.
+An object is an instance of a model. A value owned by another object is a reference: the same
+object, whose `owner` is elsewhere.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _PART = re.compile(r'[^.\[\]]+')
 @dataclass(frozen=True)
 class ObjectModel:
     """
-    The model that an object is an instance of.
+    Model of an object.
 
-    name: with its namespace, such as 'Physics3D.Interactions.Hinge', or as the scene declares it.
-    bases: the names of the models and traits that it extends, nearest first. file: that declares
-    it. imported: the path of the URDF file that it stands for, or ''.
+    name: with its namespace, such as 'Physics3D.Interactions.Hinge', or as declared by the scene.
+    bases: names of the models and traits it extends, nearest first. file: declaring file.
+    imported: path of the URDF file it represents, or ''.
     """
 
     name: str
@@ -38,13 +38,13 @@ class ObjectModel:
 
 class Object:
     """
-    An instance of a model.
+    Instance of a model.
 
-    name: of the member that holds it, with an index where that is an array; '' of the root, of
-    constant models and of what functions return. owner: the object that has the member. place: of
-    the declaration, or of what assigned it last; within that of the owner where only a bundle says
-    it. members: values by name, in the order of definition, those of base models first; None is an
-    optional member without a value. A value that this object does not own is a reference.
+    name: name of the member holding it, with an index for an array; '' for the root, for constant
+    models and for results of functions. owner: object with this member. place: of the declaration
+    or of the last assignment; inside the owner's place if only a bundle contains it. members:
+    values by name, in order of definition, those of base models first; None for an optional member
+    without a value. A value not owned by this object is a reference.
     """
 
     __slots__ = ('_all', 'assigned', 'members', 'model', 'name', 'owner', 'place')
@@ -53,12 +53,12 @@ class Object:
         self.model, self.name, self.owner, self.place = model, name, owner, place
         self.members: Mapping[str, Value] = {}
         self.assigned: frozenset[str] = frozenset()
-        # itself and all that it owns, once it was asked for
+        # result of `walk`: the object and all its descendants, once computed
         self._all: tuple[Object, ...] = ()
 
     @property
     def path(self) -> str:
-        """The names from the root to the object, such as 'rod_system.rod'; '' of the root."""
+        """Names from the root to the object, such as 'rod_system.rod'; '' for the root."""
         names: list[str] = []
         held: Object | None = self
         while held is not None:
@@ -68,11 +68,11 @@ class Object:
         return '.'.join(reversed(names))
 
     def is_a(self, name: str) -> bool:
-        """Whether the model has this full name, or extends the model or trait that has it."""
+        """Whether the model has this full name, or extends a model or trait with this name."""
         return name == self.model.name or name in self.model.bases
 
     def __getitem__(self, path: str) -> Any:
-        """Return the value of 'a.b[2].c'; raises UnknownNameError for a member there is not."""
+        """Return the value of 'a.b[2].c'; raises UnknownNameError for a missing member."""
         value: Value = self
         for part in _PART.findall(path):
             value = _step(value, part, self)
@@ -91,9 +91,9 @@ class Object:
         """
         Whether anything at or below a path was assigned.
 
-        What counts are values given outside the bundle that declares the member, and in the
-        scene itself; defaults of declarations do not. So a transform that nobody has set is not
-        assigned, and one explicitly set to identity is.
+        Assignments outside the declaring bundle and in the scene itself count; defaults in
+        declarations do not. So an untouched transform is not assigned, and a transform explicitly
+        set to the identity is.
         """
         held, name = self._holder(path)
         if name in held.assigned:
@@ -104,19 +104,19 @@ class Object:
 
     def place_of(self, path: str) -> Place:
         """
-        Return where the value at a path was declared, or assigned last, in the author's files.
+        Return the place in the author's files where the value at a path was assigned or declared.
 
-        A default is where that was given from which it follows, or where the object is declared.
+        For a default: the place of a value it depends on, or of the object's declaration.
         """
         held, name = self._holder(path)
         return held.written(name)
 
     def written(self, name: str) -> Place:
-        """Return the place of a member; as `place_of`."""
+        """Return the place of a member; see `place_of`."""
         return self.place
 
     def walk(self) -> Iterator[Object]:
-        """Yield this object and all that it owns, in the order of definition."""
+        """Yield this object and all its descendants, in order of definition."""
         if not self._all:
             found, waiting = [], [self]
             while waiting:
@@ -133,7 +133,7 @@ class Object:
         return f'<{self.path or "root"} is {self.model.name}>'
 
     def _holder(self, path: str) -> tuple[Object, str]:
-        """Return the object that has the last member of a path, and its name."""
+        """Return the object with the last member of a path, and the member's name."""
         head, _, name = path.rpartition('.')
         held = self[head] if head else self
         name = _PART.findall(name)[0]
@@ -150,7 +150,7 @@ def _has(value: Value, part: str) -> bool:
 
 
 def _step(value: Value, part: str, start: Object) -> Value:
-    """Return the member or the element of a value; start: of the path, for the message."""
+    """Return a member or an element of a value. start: of the path, for the message."""
     if isinstance(value, Object) and part in value.members:
         return value.members[part]
     if isinstance(value, tuple) and _has(value, part):
@@ -160,7 +160,7 @@ def _step(value: Value, part: str, start: Object) -> Value:
 
 
 def _owned(owner: Object, name: str) -> Iterator[Object]:
-    """Yield the objects that are values of a member, and no references."""
+    """Yield the objects owned through a member; references are skipped."""
     value = owner.members[name]
     for item in value if isinstance(value, tuple) else (value,):
         if (

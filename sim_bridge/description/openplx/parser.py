@@ -1,7 +1,7 @@
 """
-From the text of an OpenPLX file to its tree.
+Parser from the text of an OpenPLX file to its tree.
 
-After a defect the parser goes on with the next statement, so that one run finds several.
+After a defect the parser continues with the next statement, so one run finds several defects.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sim_bridge.description.openplx.syntax import (
 from sim_bridge.description.openplx.tokens import Kind, Report, Token, tokenize
 from sim_bridge.foundation.errors import brief
 
-# levels of brackets, of signs before a value, of members of calls, and of blocks
+# limit on nested brackets, signs before a value, members of calls, and blocks
 _MOST_LEVELS = 40
 _MOST_NAMES = 200
 _MOST_TERMS = 2000
@@ -47,7 +47,7 @@ _Item = TypeVar('_Item')
 
 
 class _SyntaxError(Exception):
-    """A statement that is none, with the token at which it fails."""
+    """Malformed statement, with the token at which it fails."""
 
     def __init__(self, token: Token, message: str, code: str = 'syntax'):
         super().__init__(message)
@@ -55,7 +55,7 @@ class _SyntaxError(Exception):
 
 
 def parse(text: str, report: Report) -> Document:
-    """Return the tree of a file; what is wrong in it is reported and left out."""
+    """Return the tree of a file; defects are reported and left out."""
     try:
         tokens = tokenize(text, report)
     except ValueError as err:
@@ -70,7 +70,7 @@ class _Parser:
         self._tokens, self._report = tokens, report
         self._at = 0
         self._levels = 0
-        # brackets that are open
+        # open brackets
         self._open: list[Token] = []
 
     # -- tokens ------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class _Parser:
         return self._tokens[self._at]
 
     def _is(self, text: str, ahead: int = 0) -> bool:
-        """Whether a sign or word comes."""
+        """Whether a sign or word comes next."""
         token = self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
         return token.text == text and token.kind in (Kind.SIGN, Kind.NAME)
 
@@ -94,7 +94,7 @@ class _Parser:
         return token
 
     def _skip(self, text: str) -> bool:
-        """Take a sign or word if it comes."""
+        """Take a sign or word if it comes next."""
         if self._is(text):
             self._at += 1
             return True
@@ -124,7 +124,7 @@ class _Parser:
         self._take()
 
     def _recover(self, start: int, err: _SyntaxError) -> None:
-        """Report a defect and go on after the statement's line and its block."""
+        """Report a defect and continue after the statement's line and block."""
         self._report(err.code, err.token.line, err.token.column, str(err))
         self._levels = 0
         self._open.clear()
@@ -167,7 +167,7 @@ class _Parser:
                     continue
                 if self._comes(Kind.INDENT):
                     raise _SyntaxError(
-                        self._next, 'an indented line that is in no model', 'indentation'
+                        self._next, 'an indented line outside a model', 'indentation'
                     )
                 statement = self._top_level()
                 found[type(statement)].append(statement)
@@ -228,7 +228,7 @@ class _Parser:
     # -- statements --------------------------------------------------------------------------
 
     def _block(self) -> Block:
-        """Return the statements of an indented block; its colon is taken."""
+        """Return the statements of an indented block, after its colon."""
         self._end_line()
         if not self._comes(Kind.INDENT):
             raise _SyntaxError(self._next, 'expected an indented block', 'indentation')
@@ -246,11 +246,11 @@ class _Parser:
                 elif self._comes(Kind.LINE):
                     self._take()
                 elif self._comes(Kind.INDENT):
-                    # some files of the bundles indent members deeper than the annotation above
+                    # some bundles indent members deeper than the annotation above
                     if not statements or not isinstance(statements[-1], Annotation):
                         raise _SyntaxError(
                             self._next,
-                            "indented deeper than the line above, which ends in no ':'",
+                            "indented deeper than the line above, which does not end in ':'",
                             'indentation',
                         )
                     self._take()
@@ -277,7 +277,7 @@ class _Parser:
             annotation = Annotation(token.line, token.column, name, self._expression())
             self._end_line()
             return annotation
-        # words are names too: `with`, `optional` … count as words where a name follows
+        # keywords are names too: `with`, `optional` … are keywords only before a name
         is_word = self._comes(Kind.NAME, 1) and not (self._is('is', 1) or self._is('becomes', 1))
         if is_word:
             if self._is('with'):
@@ -312,7 +312,7 @@ class _Parser:
         return Assignment(token.line, token.column, names, self._value())
 
     def _value(self) -> Expression | Block:
-        """Return what follows a colon: an expression, or else a block."""
+        """Return the value after a colon: an expression or a block."""
         self._expect(':')
         if self._comes(Kind.LINE):
             return self._block()
@@ -365,7 +365,7 @@ class _Parser:
         return tuple(paths)
 
     def _list(self, end: str, item: Callable[[], _Item]) -> tuple[_Item, ...]:
-        """Return what stands between commas, up to a bracket; a comma may be the last."""
+        """Return the items between commas, up to a bracket; a trailing comma is allowed."""
         items: list[_Item] = []
         while not self._skip(end):
             items.append(item())
@@ -487,7 +487,7 @@ _UNSEEN = (Kind.LINE, Kind.INDENT, Kind.DEDENT, Kind.END)
 
 
 def _number(text: str) -> float | int:
-    """Return a number; one without point and exponent is an integer, if it has 64 bits."""
+    """Return a number; without point and exponent it is an integer, if it has 64 bits."""
     if text.isdecimal() and len(text) < 19:
         return int(text)
     return float(text)

@@ -1,9 +1,9 @@
 """
-Names of earlier bundles and what they are called now.
+Names in earlier bundles and their present names.
 
-A name is looked up here only where the bundles that are read do not have it, so that scenes of
-all versions load with the latest ones. The names are those that OpenPLX's own migrations and the
-published bundles from 0.15 to 0.19 changed.
+A name is looked up here only if the present bundles lack it, so scenes of all versions load with
+the latest bundles. The table lists the renames in OpenPLX's own migrations and in the published
+bundles from 0.15 to 0.19.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _MODELS = {
     },
 }
 
-# attributes, by the model that has them now, or one that it extends
+# attributes: present name, and the models (or their bases) that have it now
 _ATTRIBUTES = {
     'charges': ('connectors', ('Physics.Interactions.Interaction',)),
     'desired_speed': (
@@ -105,18 +105,18 @@ _ATTRIBUTES = {
 
 
 def renamed_model(name: str) -> str:
-    """Return what a model of earlier bundles is called now; '' if that is not known."""
+    """Return the present name of a model in earlier bundles; '' if unknown."""
     return _MODELS.get(name, '')
 
 
 def renamed_attribute(models: Iterable[str], name: str) -> str:
-    """Return what an attribute is called now in a model, of which all bases are given; or ''."""
+    """Return an attribute's present name in a model, or ''. models: names of model and bases."""
     new, holders = _ATTRIBUTES.get(name, ('', ()))
     return new if set(holders) & set(models) else ''
 
 
 def renamed_function(name: str, known: Iterable[str]) -> str:
-    """Return what a function is called now; before 0.10 names had capitals for underscores."""
+    """Return a function's present name; before 0.10 names had capitals for underscores."""
     folded = _folded(name)
     return next((now for now in known if _folded(now) == folded), '')
 

@@ -1,8 +1,8 @@
 """
-The tree of an OpenPLX file.
+Tree of an OpenPLX file.
 
-Lines and columns count from 1. Chains of operators, whatever their length, are one node, so that
-the depth of a tree is that of its brackets.
+Lines and columns count from 1. A chain of operators of any length is one node, so the depth of a
+tree is the depth of its brackets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class Node:
-    """Something that stands in a file."""
+    """Part of a file."""
 
     line: int
     column: int
@@ -21,7 +21,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Literal(Node):
-    """A number, text or truth value; is_path: of a text, whether it names a file (`@"…"`)."""
+    """Number, text or truth value. is_path: whether a text names a file (`@"…"`)."""
 
     value: float | int | bool | str
     is_path: bool = False
@@ -29,14 +29,14 @@ class Literal(Node):
 
 @dataclass(frozen=True)
 class Path(Node):
-    """Names with dots; the first may be `this`."""
+    """Names joined by dots; the first may be `this`."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Member(Node):
-    """A member of a value that is not named by a path alone: `f(x).y`."""
+    """Member of a value other than a path: `f(x).y`."""
 
     target: Expression
     name: str
@@ -44,7 +44,7 @@ class Member(Node):
 
 @dataclass(frozen=True)
 class Call(Node):
-    """`target.name(arguments)`; target: None for a name alone."""
+    """`target.name(arguments)`. target: None for a plain name."""
 
     target: Expression | None
     name: str
@@ -61,7 +61,7 @@ class Index(Node):
 
 @dataclass(frozen=True)
 class Operation(Node):
-    """`first + second - third …`, from the left; rest: signs and what follows them."""
+    """`first + second - third …`, from the left. rest: signs with their right operands."""
 
     first: Expression
     rest: tuple[tuple[str, Expression], ...]
@@ -76,7 +76,7 @@ class Negation(Node):
 
 @dataclass(frozen=True)
 class Array(Node):
-    """`[a, b]`, or in braces the members of an object in the order of their declaration."""
+    """`[a, b]`, or in braces the members of an object in order of declaration."""
 
     items: tuple[Expression, ...]
     is_object: bool = False
@@ -87,7 +87,7 @@ Expression: TypeAlias = Literal | Path | Member | Call | Index | Operation | Neg
 
 @dataclass(frozen=True)
 class Type(Node):
-    """A type: `alternatives[0] or alternatives[1] … with traits reference`."""
+    """Type: `alternatives[0] or alternatives[1] … with traits reference`."""
 
     alternatives: tuple[Path, ...]
     is_array: bool = False
@@ -98,9 +98,10 @@ class Type(Node):
 @dataclass(frozen=True)
 class Declaration(Node):
     """
-    A member: `optional names is type: value`; becomes: it is there, and its type is narrowed.
+    Member declaration: `optional names is type: value`.
 
-    value: an expression, the statements of a block, or None.
+    becomes: whether it narrows the type of an existing member. value: an expression, the
+    statements of a block, or None.
     """
 
     names: tuple[str, ...]
@@ -112,7 +113,7 @@ class Declaration(Node):
 
 @dataclass(frozen=True)
 class Assignment(Node):
-    """`names: value`, of a member that is there."""
+    """`names: value`, for an existing member."""
 
     names: tuple[str, ...]
     value: Expression | Block
@@ -142,7 +143,7 @@ class Annotation(Node):
 
 @dataclass(frozen=True)
 class Parameter(Node):
-    """A parameter of a function."""
+    """Parameter of a function."""
 
     name: str
     type: Type
@@ -150,7 +151,7 @@ class Parameter(Node):
 
 @dataclass(frozen=True)
 class Function(Node):
-    """`static fn name(parameters) -> result`; an operator has its sign for a name."""
+    """`static fn name(parameters) -> result`; the name of an operator is its sign."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -164,7 +165,7 @@ Block: TypeAlias = tuple[Statement, ...]
 
 @dataclass(frozen=True)
 class Model(Node):
-    """`kind name is base with traits: block`; kind: 'model', 'const' or 'trait'."""
+    """`kind name is base with traits: block`. kind: 'model', 'const' or 'trait'."""
 
     kind: str
     name: str
@@ -175,7 +176,7 @@ class Model(Node):
 
 @dataclass(frozen=True)
 class Import(Node):
-    """`import @"file" as alias`; file: as written."""
+    """`import @"file" as alias`. file: as written."""
 
     file: str
     alias: tuple[str, ...] = ()
@@ -183,7 +184,7 @@ class Import(Node):
 
 @dataclass(frozen=True)
 class Document:
-    """A file: what it declares, in order. A global is a declaration with an expression."""
+    """File with its declarations in order. A global is a declaration with an expression."""
 
     imports: tuple[Import, ...]
     models: tuple[Model, ...]

@@ -7,15 +7,15 @@ import enum
 import re
 from typing import NamedTuple
 
-# a scene with meshes of some 100 000 vertices
+# enough for meshes with some 100 000 vertices
 MOST_TOKENS = 1_000_000
-# on a line, but for what is in brackets
+# limit for a line, not counting tokens in brackets
 _MOST_IN_LINE = 10_000
 _TAB = 4
 
 
 class Kind(enum.Enum):
-    """What a token is; SIGN: an operator or a bracket, LINE: the end of a statement's line."""
+    """Kind of token. SIGN: an operator or a bracket, LINE: the end of a statement's line."""
 
     NAME = 'name'
     NUMBER = 'number'
@@ -29,7 +29,7 @@ class Kind(enum.Enum):
 
 
 class Token(NamedTuple):
-    """A token; text: of a text or path what is between its quotes. line, column: from 1."""
+    """Token. text: for a text or path, the part between quotes. line, column: from 1."""
 
     kind: Kind
     text: str
@@ -53,12 +53,12 @@ _PATTERN = re.compile(
     re.DOTALL | re.ASCII,
 )
 
-# no expression over several lines has such a line: a bracket above it was never closed
+# a line like this never continues an expression: an open bracket above it was never closed
 _STATEMENT = re.compile(r'[ \t]*[A-Za-z_.][\w. \t]*(?::|\bis\b|\bbecomes\b)', re.ASCII)
 
 
 class _Lines:
-    """Turns the indentation of lines into INDENT and DEDENT; within brackets there is none."""
+    """Conversion of line indentation to INDENT and DEDENT tokens; none inside brackets."""
 
     def __init__(self, tokens: list[Token], report: Report):
         self._tokens, self._report = tokens, report
@@ -66,7 +66,7 @@ class _Lines:
         self.brackets = 0
 
     def begin(self, width: int, line: int) -> None:
-        """Begin a line that has a token; width: of what is before it."""
+        """Begin a line with tokens. width: of its indentation."""
         if width > self._levels[-1]:
             self._levels.append(width)
             self._tokens.append(Token(Kind.INDENT, '', line, width + 1))
@@ -93,9 +93,9 @@ class _Lines:
 
 def tokenize(text: str, report: Report) -> list[Token]:
     """
-    Return the tokens of a file; whatever is none is reported and left out.
+    Return the tokens of a file; report and skip other characters.
 
-    Raises ValueError, with a message and the line, if there are more than are read.
+    Raises ValueError, with a message and the line, if the file exceeds the limits.
     """
     tokens: list[Token] = []
     lines = _Lines(tokens, report)
@@ -144,7 +144,7 @@ def tokenize(text: str, report: Report) -> list[Token]:
 
 
 def _token(match: re.Match[str], line: int, column: int, report: Report) -> Token:
-    """Return the token of a match; reports a text without an end."""
+    """Return the token of a match; report a text without an end."""
     group = match.lastgroup
     if group == 'long':
         if not match['closed']:

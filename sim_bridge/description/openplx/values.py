@@ -1,4 +1,4 @@
-"""Objects of the bundle Math as arrays."""
+"""Conversion of objects in the bundle Math to arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def vector(value: Object) -> np.ndarray:
 
 
 def quaternion(value: Object) -> np.ndarray:
-    """Return a Math.Quat as x y z w, as it is: not normalised."""
+    """Return a Math.Quat as x y z w, not normalised."""
     return _numbers(value, 'xyzw')
 
 
@@ -29,7 +29,7 @@ def matrix(value: Object) -> np.ndarray:
 
 
 def pose(value: Object) -> Pose:
-    """Return a Math.AffineTransform; its quaternion must have a length."""
+    """Return a Math.AffineTransform as a pose; its quaternion must not be zero."""
     position, rotation = cast(Object, value['position']), cast(Object, value['rotation'])
     return Pose(vector(position), matrix_from_quaternion(quaternion(rotation)))
 

@@ -307,7 +307,7 @@ WRONG = {
         'type-mismatch',
         3,
         5,
-        'Math.Vec2 is no Math.Vec3',
+        'Math.Vec2 does not fit Math.Vec3',
         """\
         A:
             p is Math.Vec3

@@ -108,7 +108,7 @@ ONE = {
         SCENE + '    e is DriveTrain.Engines\n',
         'type-not-found',
         13,
-        "'DriveTrain.Engines' is a namespace, and no model",
+        "'DriveTrain.Engines' is a namespace, not a model",
     ),
     'like a namespace': (
         SCENE + '    e is Physics3D.Interaction\n',

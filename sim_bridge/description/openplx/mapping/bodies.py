@@ -1,4 +1,4 @@
-"""Bodies: their shapes, and their mass from these or as it is given."""
+"""Bodies: their shapes, and their mass properties, given or computed from the shapes."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 GEOMETRY = 'Physics3D.Geometries.ContactGeometry'
 _GEOMETRIES = 'Physics3D.Geometries.'
-# turns z, along which cylinders and capsules are here, onto y, along which they are in OpenPLX
+# turns z, the axis of cylinders and capsules here, onto y, their axis in OpenPLX
 _Z_TO_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-# of the ball that gives a body without shapes its inertia
+# density of the ball that gives a body without shapes its inertia [kg/m³]
 _DENSITY = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
 class BodyParts:
-    """A body: what collides, and its mass properties, None where it has none."""
+    """Collision shapes and mass properties of a body, None for a body without mass."""
 
     shapes: tuple[Placed, ...]
     inertial: Inertial | None
 
 
 class Bodies:
-    """Reads the bodies of a scene."""
+    """Reader of the bodies in a scene."""
 
     def __init__(self, root: Object, materials: Materials, groups: Groups, findings: Findings):
         """Sort the geometries of a scene by their bodies."""
@@ -61,7 +61,7 @@ class Bodies:
                 )
 
     def read(self, path: str, body: Object, name: str) -> BodyParts:
-        """Return the parts of a body. name: of its link, which names of shapes begin with."""
+        """Return the parts of a body. name: of its link, prefix of the shape names."""
         shapes: list[Placed] = []
         with_mass: list[Placed] = []
         densities: list[float] = []
@@ -87,20 +87,20 @@ class Bodies:
                 with_mass.append(placed)
                 densities.append(density)
         if not is_whole:
-            # any mass: nothing shall be said of what only follows
+            # any mass: the error has been reported, and its consequences shall not be
             return BodyParts(tuple(shapes), Inertial(1.0, Pose(), np.eye(3)))
         return BodyParts(tuple(shapes), self._inertial(body, with_mass, densities))
 
     def _placed(self, geometry: Object, body: Object, name: str) -> tuple[Placed | None, float]:
-        """Return a shape on its body, None for a model without shape, and its density."""
+        """Return a shape on its body (None for a model without shape) and its density."""
         make = next((make for model, make in _SHAPES.items() if geometry.is_a(model)), None)
         if make is None:
-            # the base model, which systems declare for others to fill in
+            # the base model is a placeholder declared by systems
             if geometry.model.name != GEOMETRY:
                 self._findings.error(
                     'unsupported-geometry',
                     geometry.place,
-                    f'no geometry of model {geometry.model.name!r} is simulated; known are '
+                    f'geometries of model {geometry.model.name!r} are not simulated; known are '
                     f'{", ".join(_SHAPES)}',
                 )
             return None, 0.0
@@ -133,7 +133,7 @@ class Bodies:
     def _inertial(
         self, body: Object, shapes: list[Placed], densities: list[float]
     ) -> Inertial | None:
-        """Return mass, tensor and centre of mass as given, the rest from the shapes."""
+        """Return the given mass, tensor and centre of mass; missing values from the shapes."""
         mass, tensor, own = None, None, None
         center = Pose()
         has_center = body.is_assigned('kinematics.local_cm_transform')
@@ -164,7 +164,7 @@ class Bodies:
             if not has_center:
                 center = Pose(own.center_of_mass)
             if tensor is None:
-                # the tensor's axes are those of the centre's frame
+                # the tensor is in the axes of the centre's frame
                 factor = 1.0 if mass is None else mass / own.mass
                 tensor = factor * (center.rotation.T @ own.inertia @ center.rotation)
             mass = own.mass if mass is None else mass
@@ -180,7 +180,7 @@ class Bodies:
                 'no-inertia',
                 body.place,
                 'has a mass but neither tensor nor shapes; its inertia '
-                f'is that of a ball of {_DENSITY:g} kg/m³',
+                f'is taken from a ball of {_DENSITY:g} kg/m³',
             )
             radius = (0.75 * mass / (math.pi * _DENSITY)) ** (1.0 / 3.0)
             tensor = 0.4 * mass * radius**2 * np.eye(3)
@@ -204,7 +204,7 @@ class Bodies:
 
 
 def _friction_directions(root: Object) -> Mapping[int, np.ndarray]:
-    """Return the first directions of friction, by the identity of the geometry or the body."""
+    """Return the primary friction directions, by identity of geometry or body."""
     found: dict[int, np.ndarray] = {}
     for each in root.walk():
         for member in ('reference_geometry', 'reference_body'):

@@ -1,4 +1,4 @@
-"""Which bodies make a robot: the tree of each, and the mates that close loops."""
+"""Division of bodies into robots: the tree of each, and the mates that close loops."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from sim_bridge.description.openplx.assembly import Mate
 
-# mates that can be joints of trees, in the order in which they are preferred
+# mates that can be tree joints, in order of preference
 _IN_TREES = ('lock', 'hinge', 'prismatic', 'cylindrical', 'ball')
 
 
 @dataclass(frozen=True, eq=False)
 class Component:
     """
-    Bodies that mates connect.
+    Bodies connected by mates.
 
-    root: path of the body at the root, '' for the world. bodies: paths, the root's among them but
-    for the world, in order of definition. joints: mates of the tree, parents first, with whether
-    the second side is the child. floating: bodies that begin a tree of their own, since only mates
-    that are no joints of trees hold them. loops: the other mates between these bodies.
+    root: path of the root body, '' for the world. bodies: paths in order of definition, including
+    the root except the world. joints: mates of the tree, parents first, each with whether the
+    second side is the child. floating: bodies beginning a tree of their own, since only mates
+    unfit for trees hold them. loops: the other mates between these bodies.
     """
 
     root: str
@@ -46,7 +46,7 @@ class _Sets:
         return item
 
     def join(self, one: str, other: str) -> bool:
-        """Join two sets; return whether they were apart."""
+        """Join two sets; return whether they were separate."""
         one, other = self.leader(one), self.leader(other)
         self._leader[other] = one
         return one != other
@@ -62,10 +62,10 @@ def components(
     """
     Return the components in order of definition, and the mates between two of them.
 
-    kinematic: paths of bodies that move as they are told. compliant: paths of mates that are not
-    rigid; driven: of those along whose axes something acts. The world is at the root of what a
-    mate holds in it, and a kinematic body at that of what it alone holds. Mates between two of
-    these do nothing and are left out.
+    kinematic: paths of kinematic bodies. compliant: paths of mates that are not rigid. driven:
+    paths of mates with springs, motors or other effects on their axes. The world is the root of a
+    component connected to it. A kinematic body is the root of a component if no other kinematic
+    body holds it. Mates between kinematic bodies or the world have no effect and are left out.
     """
     moved = [body for body in bodies if body not in kinematic]
     sets = _Sets(moved)
@@ -110,7 +110,7 @@ def _bodies(mate: Mate) -> tuple[str, str]:
 def _anchors(
     mates: Sequence[Mate], sets: _Sets, moved: Collection[str]
 ) -> dict[str, dict[str, None]]:
-    """Return the world and the kinematic bodies that hold each set, by its leader."""
+    """Return the world and the kinematic bodies holding each set, by the set's leader."""
     found: dict[str, dict[str, None]] = {}
     for mate in mates:
         one, other = _bodies(mate)
@@ -127,10 +127,10 @@ def _component(
     compliant: Collection[str],
     driven: Collection[str],
 ) -> Component:
-    """Return a component with the tree of what is rigid and closed, driven ones first."""
+    """Return a component; its tree consists of rigid and closed mates, driven ones first."""
     nodes = dict.fromkeys([root, *group])
     own = [mate for mate in mates if set(_bodies(mate)) <= nodes.keys()]
-    # a joint of a tree holds always: one that is open would move its bodies
+    # a tree joint always holds: an open mate as tree joint would move its bodies
     fitting = [
         mate
         for mate in own
@@ -171,7 +171,7 @@ def _component(
 
 
 def common_system(bodies: Sequence[str], parents: Mapping[str, Sequence[str]]) -> str:
-    """Return the path of the innermost system that all bodies are in; parents: of each body."""
+    """Return the path of the innermost system containing all bodies. parents: of each body."""
     first, *others = [list(parents[body]) for body in bodies]
     shared = [path for path in first if all(path in other for other in others)]
     return shared[0] if shared else ''

@@ -1,4 +1,4 @@
-"""What acts along the axes of mates: ranges, springs, motors, friction."""
+"""Effects along the axes of mates: ranges, springs, motors, friction."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from sim_bridge.description.report import Findings
 ONE_DOF = 'Physics.Interactions.Interaction1DOF'
 _I = 'Physics3D.Interactions.'
 _FRICTION = 'Physics.Interactions.Dissipation.'
-# which of a mate's axes slide, in order
+# axes of each mate: whether they slide, in order
 AXES: Mapping[str, tuple[bool, ...]] = {
     'hinge': (False,),
     'prismatic': (True,),
     'cylindrical': (True, False),
 }
-# members of mates that are friction, for each axis
+# friction members of mates, for each axis
 _FRICTIONS = {
     'hinge': ('friction',),
     'prismatic': ('friction',),
     'cylindrical': ('friction_translational', 'friction_rotational'),
 }
-# sine and metres by which two lines may differ that are one axis
+# tolerance for two lines to count as one axis: sine of the angle, and metres
 _SAME = 1e-6
 
 
 @dataclass
 class _Acting:
-    """What was found to act along an axis."""
+    """Effects found along an axis."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -64,10 +64,11 @@ def axis_settings(
     assembly: Assembly, root: Object, findings: Findings
 ) -> tuple[dict[str, tuple[AxisSettings, ...]], dict[str, AxisOf]]:
     """
-    Return what acts along the axes of each mate, and on which axis each interaction acts.
+    Return the effects along the axes of each mate, and the axis of each interaction.
 
-    Both by path; the latter names mates by path too. What is not simulated is noted by name. What
-    is disabled at first is there as if it were enabled, but for what would act as one with others.
+    Both by path; the axes name mates by path too. Interactions without simulation are reported by
+    name. Interactions disabled initially are included as if enabled, except those that would be
+    merged with others.
     """
     acting = {mate.path: [_Acting() for _ in AXES.get(mate.kind, ())] for mate in assembly.mates}
     for mate in assembly.mates:
@@ -101,7 +102,7 @@ def axis_settings(
                 alone = _Acting()
                 add(alone, each, axis, findings)
                 disabled.append((own, alone))
-    # servos first: beside them a constant effort is not told apart
+    # servos first: a constant effort cannot be told apart from them afterwards
     for own, alone in sorted(disabled, key=lambda each: not each[1].motors):
         _add_disabled(own, alone)
     return {path: tuple(map(_settings, several)) for path, several in acting.items()}, found
@@ -110,7 +111,7 @@ def axis_settings(
 def _axis_of(
     thing: Object, is_linear: bool, assembly: Assembly, findings: Findings
 ) -> AxisOf | None:
-    """Return the axis of a mate on which an interaction acts; None, with an error, for none."""
+    """Return the mate axis of an interaction; None, with an error, if there is none."""
     pair = connectors_of(thing, findings)
     if pair is None:
         return None
@@ -148,7 +149,7 @@ def _along(
     is_linear: bool,
     assembly: Assembly,
 ) -> AxisOf | None:
-    """Return the axis of a mate that other connectors of its bodies measure; None if no one."""
+    """Return the axis of a mate measured by other connectors of its bodies; None if it differs."""
     first, second = (world_pose(connector, assembly.poses) for connector in pair)
     at = assembly.poses[mate.sides[0].body] @ mate.sides[0].pose
     for frame in (first, second):
@@ -160,13 +161,13 @@ def _along(
     direction = float(np.sign((at.rotation.T @ first.rotation)[2, 2]))
     own = (mate.angle, mate.position)[is_linear]
     angle, position = coordinates(first.inverse @ second)
-    # how the interaction's coordinate grows with the mate's
+    # sign of the interaction's coordinate relative to the mate's
     sign = direction if is_same_order else -direction
     value = position if is_linear else angle
     return AxisOf(mate.path, AXES[mate.kind].index(is_linear), sign, own - sign * value)
 
 
-# --- what adds to an axis ----------------------------------------------------------------------
+# --- effects added to an axis --------------------------------------------------------------------
 
 
 def _add_friction(acting: _Acting, mate: Object, member: str, findings: Findings) -> None:
@@ -175,7 +176,7 @@ def _add_friction(acting: _Acting, mate: Object, member: str, findings: Findings
         acting.friction += _not_negative(friction, 'limit', findings)
         acting.back_friction += _not_negative(friction, 'limit', findings)
     elif friction.is_a(f'{_FRICTION}AsymmetricLimitFriction'):
-        # the latter may be given as a force backwards
+        # negative_limit may be written as a negative force
         acting.friction += _not_negative(friction, 'positive_limit', findings)
         acting.back_friction += abs(cast(float, friction['negative_limit']))
     elif friction.is_a(f'{_FRICTION}DryDepthScaledConstantNormalForceFriction'):
@@ -221,7 +222,7 @@ def _add_range(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings)
     acting.lower, acting.upper = max(acting.lower, ends[0]), min(acting.upper, ends[1])
     if acting.lower > acting.upper:
         findings.error(
-            'lower-above-upper', thing.place, 'leaves nothing of the other ranges of this axis'
+            'lower-above-upper', thing.place, 'does not overlap the other ranges of this axis'
         )
         acting.lower, acting.upper = -math.inf, math.inf
     if math.isfinite(cast(float, thing['max_effort'])):
@@ -238,7 +239,7 @@ def _add_range(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings)
             findings.warning(
                 'unsupported',
                 thing.place_of('flexibility'),
-                'the stops of an axis yield alike: those of this range are used',
+                'the stops of an axis share one compliance: that of this range is used',
             )
         acting.stop = own
 
@@ -268,7 +269,7 @@ def _add_velocity_motor(acting: _Acting, thing: Object, axis: AxisOf, findings: 
         damping = damping_of(thing['zero_speed_spring_dissipation'], stiffness, findings)
         motor = replace(motor, hold=(stiffness, damping))
         if speed == 0.0:
-            # it holds the place where it starts: set when that is known
+            # it holds its initial position, which is set once it is known
             motor = replace(motor, kp=stiffness, kd=damping, target_position=math.nan)
     acting.motors.append(motor)
 
@@ -282,7 +283,7 @@ def _add_effort(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
 
 
 def _add_disabled(own: _Acting, alone: _Acting) -> None:
-    """Add what can be enabled later: a servo, or what is the only one of its kind."""
+    """Add effects that can be enabled later: a servo, or the only effect of its kind."""
     own.motors += alone.motors
     if alone.springs and not own.springs:
         own.springs = alone.springs
@@ -307,7 +308,7 @@ _KINDS: Mapping[str, tuple[_Add, bool]] = {
 
 
 def _settings(acting: _Acting) -> AxisSettings:
-    """Return what acts together; springs without limits add up to one."""
+    """Return the combined effects; springs without limits add up to one."""
     stiffness = sum(spring[1] for spring in acting.springs)
     reference = 0.0
     if stiffness > 0.0:
@@ -315,7 +316,7 @@ def _settings(acting: _Acting) -> AxisSettings:
     damping = acting.damping + sum(spring[2] for spring in acting.springs)
     limits = JointLimits(acting.lower, acting.upper)
     if acting.efforts and not acting.motors:
-        # those of a servo are the axis' own
+        # a servo's effort limits are limits of the axis itself
         least = sum(lower for _, lower, _ in acting.efforts)
         most = sum(upper for *_, upper in acting.efforts)
         limits = replace(limits, effort=most, lower_effort=None if least == -most else least)

@@ -1,4 +1,4 @@
-"""Mates as joints of trees, and as joints that close loops."""
+"""Mates as tree joints and as loop joints."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LOOP_TYPES = {
     'ball': ConstraintType.BALL,
     'distance': ConstraintType.DISTANCE,
 }
-# the directions of a Compliance, as mates call them: x is the normal, z the main axis
+# directions of a Compliance by their names in mates: x is the normal, z the main axis
 DIRECTIONS = (
     'along_normal',
     'along_cross',
@@ -48,7 +48,7 @@ DIRECTIONS = (
     'around_cross',
     'around_main',
 )
-# those that each kind of mate holds
+# indices of the directions constrained by each kind of mate
 HELD = {
     'lock': (0, 1, 2, 3, 4, 5),
     'hinge': (0, 1, 2, 3, 4),
@@ -61,13 +61,13 @@ _Z = np.array([0.0, 0.0, 1.0])
 
 
 def directions_of(mate: Object) -> tuple[str, ...]:
-    """Return the names of the six directions; that of a distance is the first."""
+    """Return the names of the six directions; a distance mate has its own first name."""
     is_distance = mate.is_a('Physics3D.Interactions.Distance')
     return ('along_distance' if is_distance else DIRECTIONS[0], *DIRECTIONS[1:])
 
 
 def compliance_of(mate: Object, findings: Findings) -> Compliance | None:
-    """Return how a mate yields; None where it is rigid in all directions."""
+    """Return the compliance of a mate; None if it is rigid in all directions."""
     flexibility, dissipation = mate['flexibility'], mate['dissipation']
     assert isinstance(flexibility, Object) and isinstance(dissipation, Object)
     stiffness, damping = [], []
@@ -100,10 +100,10 @@ def tree_joint(
     axes: tuple[AxisSettings, ...],
 ) -> tuple[JointDescription, tuple[float, ...]]:
     """
-    Return a mate as a joint of a tree, and its coordinates at first.
+    Return a mate as a tree joint, with its initial coordinates.
 
-    by_second: whether the second side is the child. Its coordinates are those of the second
-    connector in the first, whichever is the child. links: names by path of the body.
+    by_second: whether the second side is the child. The coordinates describe the second connector
+    in the first, whichever is the child. links: link names by body path.
     """
     parent, child = mate.sides if by_second else mate.sides[::-1]
     sign = 1.0 if by_second else -1.0
@@ -142,7 +142,7 @@ def tree_joint(
 
 
 def floating_joint(name: str, parent: str, child: str, pose: Pose, line: int) -> JointDescription:
-    """Return what lets a link move freely; pose: of it at first, in the parent's frame."""
+    """Return a joint that lets a link move freely. pose: initial, in the parent's frame."""
     return JointDescription(name, JointType.FLOATING, parent, child, pose, _Z, line=line)
 
 
@@ -154,13 +154,13 @@ def loop_joint(
     compliance: Compliance | None,
     strength: Strength,
 ) -> ConstraintDescription:
-    """Return a mate as a joint that closes a loop; a world among links is the second link."""
+    """Return a mate as a loop joint; the world, unless it is a link, is the second link."""
     one, other, sign = _sides(mate, links)
     kind, distance = _LOOP_TYPES[mate.kind], None
     if mate.kind == 'distance':
         distance = cast(float, mate.source['target_distance'])
         if distance == 0.0:
-            # keeps the two points together
+            # a zero distance keeps the two points together
             kind, distance = ConstraintType.BALL, None
             strength = Strength((strength.toughness[2], *strength.toughness[1:]))
     has_axis = kind not in (ConstraintType.DISTANCE, ConstraintType.BALL, ConstraintType.FIXED)
@@ -189,11 +189,11 @@ def loop_joint(
 def play_joint(
     mate: Mate, name: str, links: Mapping[str, str], direction: int
 ) -> ConstraintDescription:
-    """Return a joint that holds nothing, whose axis is a direction of a mate, see DIRECTIONS."""
+    """Return a joint without constraints along a direction of a mate, see DIRECTIONS."""
     one, other, sign = _sides(mate, links)
     is_linear, column = direction < 3, direction % 3
     kind = ConstraintType.SLIDER_MOTOR if is_linear else ConstraintType.TILT_MOTOR
-    # turns across the main axis are those of the main axis, whatever the bodies turn about it
+    # a tilt is measured on the main axis, whatever the rotation of the bodies about it
     toward = 0 if column == 2 else 2
     return ConstraintDescription(
         name,
@@ -212,7 +212,7 @@ def play_joint(
 def motor_joint(
     mate: Mate, name: str, links: Mapping[str, str], is_linear: bool
 ) -> ConstraintDescription:
-    """Return a joint that holds nothing, for a further motor on an axis of a mate."""
+    """Return a joint without constraints, for a further motor on an axis of a mate."""
     one, other, sign = _sides(mate, links)
     kind = ConstraintType.SLIDER_MOTOR if is_linear else ConstraintType.HINGE_MOTOR
     return ConstraintDescription(

@@ -20,7 +20,7 @@ def is_default(law: Value) -> bool:
 
 
 def stiffness_of(flexibility: Value) -> float:
-    """Return a stiffness [N/m or N m/rad]; inf for what is rigid, as the default is."""
+    """Return a stiffness [N/m or N m/rad]; inf for rigid, which is the default."""
     if isinstance(flexibility, Object) and flexibility.is_a(_ELASTIC):
         return cast(float, flexibility['stiffness'])
     return math.inf
@@ -30,7 +30,7 @@ def damping_of(dissipation: Value, stiffness: float, findings: Findings) -> floa
     """
     Return a damping [N s/m or N m s/rad]; 0 for the default.
 
-    stiffness: by which a relaxation time is multiplied. A model that is not known is noted.
+    stiffness: factor for a relaxation time. An unknown model is reported.
     """
     if not isinstance(dissipation, Object) or is_default(dissipation):
         return 0.0

@@ -1,4 +1,4 @@
-"""Materials of a scene, and the contact materials of pairs of them."""
+"""Materials of a scene, and contact materials for pairs."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _FRICTION_MODELS = {
 
 
 class Materials:
-    """The materials that the geometries of a scene have, found as they are asked for."""
+    """Materials of the geometries in a scene, created on demand."""
 
     def __init__(self, findings: Findings):
-        """Begin with none; findings: for values that no material can have."""
+        """Begin without materials. findings: for invalid values."""
         self._findings = findings
         self._names: dict[int, str] = {}
         self.found: dict[str, Material] = {}
         """By name."""
 
     def of_geometry(self, geometry: Object) -> tuple[str | None, float]:
-        """Return the material's name, None for the world's default, and its density [kg/m³]."""
+        """Return the material's name (None for the world's default) and its density [kg/m³]."""
         material = _overriding(geometry) or cast(Object, geometry['material'])
         density = cast(float, material['density'])
         is_plain = material.model.name == _BASES[0] and not any(
@@ -48,7 +48,7 @@ class Materials:
         return (None if is_plain else self.name_of(material)), density
 
     def name_of(self, material: Object) -> str:
-        """Return the name of a material, the same for the same object and for equal ones."""
+        """Return the name of a material; equal materials share a name."""
         if id(material) not in self._names:
             own = material.model.name
             wanted = (
@@ -65,7 +65,7 @@ class Materials:
         return self._names[id(material)]
 
     def contacts(self, root: Object) -> Iterator[tuple[str, str, ContactMaterial | None]]:
-        """Yield names and law of each pair with a model; None: they do not collide."""
+        """Yield the names and law of each pair with a contact model; None: no collision."""
         for model in root.walk():
             if not model.is_a(f'{_CONTACT}Model'):
                 continue
@@ -143,7 +143,7 @@ class Materials:
         if 'normal_force' in friction:
             values['normal_force'] = friction['normal_force']
         if friction.is_a(_DEPTH_SCALED):
-            # bundles of old have no factor
+            # old bundles have no factor
             known = 'depth_factor' in friction
             values['depth_factor'] = friction['depth_factor'] if known else 1.0
         if 'secondary_coefficient' in friction:
@@ -162,7 +162,7 @@ class Materials:
 
 
 def _overriding(geometry: Object) -> Object | None:
-    """Return the material that a body or system puts in the place of a geometry's own."""
+    """Return the material with which a body or system overrides the geometry's own."""
     for owner in owners(geometry):
         if owner.is_a(_OVERRIDE):
             excluded = owner['material_override_geometries_excluded']

@@ -1,4 +1,4 @@
-"""What an OpenPLX scene describes, as plain data: what a world adds."""
+"""Contents of an OpenPLX scene as plain data for a world."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from sim_bridge.shapes.placed import Placed
 @dataclass(frozen=True)
 class Motor:
     """
-    A servo on an axis: kp (target_position - q) + kd (target_velocity - dq), within an effort.
+    Servo on an axis: kp (target_position - q) + kd (target_velocity - dq), with limited effort.
 
     kp: N m/rad or N/m. kd: N m s/rad or N s/m. lower, upper: least and greatest effort [N m or N].
-    source: path of the interaction that it stands for. gain: kd of a velocity motor. hold: kp and
-    kd with which that holds its place while it is to stand, None if it does not.
+    source: path of its interaction. gain: kd of a velocity motor. hold: kp and kd with which a
+    velocity motor holds its position at zero target speed, None if it does not.
     """
 
     source: str
@@ -47,15 +47,15 @@ class Motor:
 @dataclass(frozen=True)
 class AxisSettings:
     """
-    What acts along an axis.
+    Effects along an axis.
 
     limits: its stops. dynamics: spring, damper and friction. stop: stiffness and damping of
-    elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid ones. motors: of a robot's
-    axis one at most; further ones are joints that hold nothing. effort: constant, of torque and
-    force motors [N m or N]. efforts: path, and least and greatest effort, of each of these. begin:
-    the angle of an axis that closes a loop at first, where it counts turns [rad]. springs: path,
-    stiffness and damping of those that act as one. ranges: paths of those that make up the
-    limits.
+    elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid stops. motors: at most one for
+    a robot axis; further motors are joints without constraints. effort: constant effort of torque
+    and force motors [N m or N]. efforts: path, least and greatest effort of each of these motors.
+    begin: initial angle of a loop joint's axis, from which it counts turns [rad]. springs: path,
+    stiffness and damping of the springs merged into one. ranges: paths of the ranges merged into
+    the limits.
     """
 
     limits: JointLimits = JointLimits()
@@ -72,9 +72,9 @@ class AxisSettings:
 @dataclass(frozen=True)
 class AxisOf:
     """
-    The axis on which an interaction acts, whose coordinate is sign * (q - offset).
+    Axis of an interaction, whose coordinate is sign * (q - offset).
 
-    joint: its name in the scene. number: of the axis.
+    joint: name of the joint in the scene. number: of the axis.
     """
 
     joint: str
@@ -85,7 +85,7 @@ class AxisOf:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A connector: where it is on a body. body: its path, '' for the world."""
+    """Connector with its pose on a body. body: its path, '' for the world."""
 
     body: str
     pose: Pose
@@ -94,13 +94,13 @@ class Frame:
 @dataclass(frozen=True, eq=False)
 class Signal:
     """
-    An input or an output.
+    Input or output.
 
-    name: the path, or the name in an interface, with / for dots. path: from the root. kind: the
-    name of its model in the bundles without namespace, such as 'AngleOutput'. source: path of the
-    object that it is of, model: of that. enabled: whether an output is sent; True for inputs.
-    frames: the connector that it is of and the one that it is relative to, or a mate's two
-    connectors.
+    name: its path, or its name in an interface, with / for dots. path: from the root. kind: model
+    name in the bundles without namespace, such as 'AngleOutput'. source: path of the measured or
+    driven object. model: model name of the source. enabled: whether an output is sent; True for
+    inputs. frames: the source connector and the one it is relative to, or the two connectors of a
+    mate.
     """
 
     name: str
@@ -117,9 +117,9 @@ class Signal:
 @dataclass(frozen=True, eq=False)
 class BodyMotion:
     """
-    The velocity that a body begins with, in the axes of the scene's world.
+    Initial velocity of a body, in the axes of the scene's world.
 
-    linear: (3,) of the centre of mass [m/s]. angular: (3,) [rad/s].
+    linear: (3,) at the centre of mass [m/s]. angular: (3,) [rad/s].
     """
 
     linear: np.ndarray
@@ -129,12 +129,12 @@ class BodyMotion:
 @dataclass(frozen=True, eq=False)
 class MappedRobot:
     """
-    Bodies that mates connect, or a single body.
+    Bodies connected by mates, or a single body.
 
-    label: the name of the system that they are in; '' for the scene itself. pose: of the root link
-    in the world of the scene. is_kinematic: whether the base moves as it is told. shapes: by link.
-    apart: pairs of links that do not collide. positions: the coordinates of joints at first.
-    axes: by joint, one for each axis. motions: by link.
+    label: name of the enclosing system; '' for the scene itself. pose: of the root link in the
+    world of the scene. is_kinematic: whether the base moves as commanded. shapes: by link. apart:
+    pairs of links without collision. positions: initial joint coordinates. axes: settings for each
+    axis, by joint. motions: by link.
     """
 
     label: str
@@ -155,9 +155,9 @@ class MappedRobot:
 @dataclass(frozen=True, eq=False)
 class CrossJoint:
     """
-    A joint between links of two robots of the scene, and what acts along its axes.
+    Joint between links of two robots in the scene, with the effects along its axes.
 
-    separates: whether the links do not collide.
+    separates: whether it disables collision of the links.
     """
 
     constraint: ConstraintDescription
@@ -168,18 +168,17 @@ class CrossJoint:
 @dataclass(frozen=True, eq=False)
 class MappedScene:
     """
-    A scene.
+    Mapped scene.
 
-    name: of its root model. robots: in order of definition. cross_joints: between them. materials,
-    contact_materials: with the names of the two materials. apart: pairs of collision groups.
-    gravity: in the world of the scene, None where the scene says nothing. links: names of links by
-    path of the body; a path of a system or body that is not a link, such as an imported robot, is
-    not there. joints: names by path of the mate. interactions: by path the axes on which they act.
-    signals: in order of definition. disabled: paths of mates and of what acts along axes that are
-    disabled at first, with the names of their models as `Signal` has them. snap: how the bodies
-    were placed. poses: of systems and bodies in the world of the scene, by path. report: warnings.
-    files: SHA-256, by path, of all that was read but the bundles that pip installs. bundles: the
-    version of those, '' if none of them was read.
+    name: of its root model. robots: in order of definition. cross_joints: joints between robots.
+    materials, contact_materials: the latter with the names of the two materials. apart: pairs of
+    collision groups. gravity: in the world of the scene, None if not given. links: link names by
+    body path; other paths, such as an imported robot's, are missing. joints: joint names by mate
+    path. interactions: axes by interaction path. signals: in order of definition. disabled: model
+    names, as in `Signal`, by the paths of initially disabled mates and interactions. snap: SNAP's
+    result. poses: of systems and bodies in the world of the scene, by path. report: warnings.
+    files: SHA-256 of each read file, by path, without the bundles installed by pip. bundles:
+    version of those bundles, '' if none was read.
     """
 
     name: str

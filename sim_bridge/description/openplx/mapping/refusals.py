@@ -1,4 +1,4 @@
-"""What of a scene is not simulated, by name and line."""
+"""Parts of a scene without simulation, reported by name and line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sim_bridge.description.numbers import LARGEST
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
 
-# bundles that a simulation here would be wrong without
+# bundles whose omission would make a simulation wrong
 REFUSED = (
     'DriveTrain.',
     'Vehicles.',
@@ -23,7 +23,7 @@ _VECTORS = ('Math.Vec2', 'Math.Vec3', 'Math.Quat', 'Math.Matrix3x3', 'Math.Matri
 
 
 def note_unsupported(root: Object, findings: Findings) -> None:
-    """Note what is refused as errors, and what is left out as warnings; each outermost object."""
+    """Report refused objects as errors and omitted ones as warnings; only the outermost ones."""
     waiting, great = [root], set[float]()
     while waiting:
         found = waiting.pop()
@@ -34,22 +34,22 @@ def note_unsupported(root: Object, findings: Findings) -> None:
             findings.error(
                 'unsupported-bundle',
                 found.place,
-                f'{refused} is not simulated: of the bundles '
-                'Physics, Physics3D, Simulation and Robotics are, but for end effectors',
+                f'{refused} is not simulated; the simulated bundles are '
+                'Physics, Physics3D, Simulation and Robotics without end effectors',
             )
             continue
         if names[0].startswith(_SHOWN):
             findings.warning(
                 'unsupported-bundle',
                 found.place,
-                f'{names[0]} is not shown, and has no effect on what moves',
+                f'{names[0]} is not shown, and has no effect on motion',
             )
             continue
         if any(name in _COMPOSITE for name in names):
             findings.warning(
                 'unsupported-signal',
                 found.place,
-                f'{names[0]} is not sent or taken; its parts are, each by itself',
+                f'{names[0]} is not supported as a whole; its parts are signals of their own',
             )
         waiting += [
             child
@@ -61,9 +61,9 @@ def note_unsupported(root: Object, findings: Findings) -> None:
 
 def _check_numbers(found: Object, great: set[float], findings: Findings) -> None:
     """
-    Note numbers that are too great, and those of vectors that are not finite.
+    Report numbers that are too large, and infinite or undefined components of vectors.
 
-    great: those that were noted, which others may follow from.
+    great: reported numbers; other numbers may be computed from them.
     """
     for name, value in found.members.items():
         if not isinstance(value, float) or abs(value) <= LARGEST or value in great:
@@ -73,7 +73,7 @@ def _check_numbers(found: Object, great: set[float], findings: Findings) -> None
         elif found.model.name in _VECTORS:
             code, message = 'not-finite', 'must be finite'
         else:
-            # no limit
+            # an infinite number means no limit
             continue
         great.add(value)
         findings.error(code, found.place_of(name), f'{found.path}.{name} is {value:g}: {message}')

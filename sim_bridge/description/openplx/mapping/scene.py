@@ -1,4 +1,4 @@
-"""A whole scene: from its root object to what a world adds."""
+"""Mapping of a whole scene: from its root object to data for a world."""
 
 from __future__ import annotations
 
@@ -69,23 +69,23 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.material import ContactMaterial
 from sim_bridge.shapes.placed import Placed
 
-# member of bodies and mates: what was called so in the URDF that they were written from
+# member of bodies and mates: their name in the URDF from which they were written
 SOURCE_NAME = 'source_name'
 _WORLD = 'world'
-# what becomes of a mate that misses
+# explanations for a mate that does not hold
 _CONFLICT = (
-    'no assembly of the mates closes it: correct a connector, delete a mate or disable it, or let '
-    'one yield (flexibility)'
+    'no assembly of the mates closes it: correct a connector, delete a mate or disable it, or '
+    'make one compliant (flexibility)'
 )
-_PULLED = ': they begin there, and are put together in the first step'
-_ROUNDED = ': that counts as rounding, and the mate holds them as they are'
+_PULLED = ': the bodies start there, and the first step pulls them together'
+_ROUNDED = ': this counts as rounding, and the mate keeps the bodies there'
 _COORDINATES = ' at its initial coordinates: it holds at others'
 _KINEMATIC_LOCK = 'Physics.KinematicLock'
 _ENVIRONMENT = 'Simulation.Environment'
 
 
 def map_scene(root: Object, findings: Findings) -> MappedScene | None:
-    """Return what a scene describes, without a report; None where there are errors."""
+    """Return the contents of a scene, without a report; None if there are errors."""
     assembly = assemble(root, findings)
     if assembly is None:
         return None
@@ -96,9 +96,9 @@ def map_scene(root: Object, findings: Findings) -> MappedScene | None:
 
 class _Names:
     """
-    Names of links and joints: paths with _ for what ROS does not take, unique.
+    Unique names of links and joints: paths with _ for characters that ROS refuses.
 
-    What a robot was written from keeps its name, after the path of the system that it is in.
+    A body or mate written from a robot keeps that robot's name, after the path of its system.
     """
 
     def __init__(self, taken: tuple[str, ...] = ()):
@@ -145,7 +145,7 @@ class _Mapper:
         self._strengths = {mate.path: self._strength(mate) for mate in self._mates}
 
     def scene(self) -> MappedScene:
-        """Return everything, as far as it has no errors."""
+        """Return the mapped scene."""
         assembly = self._assembly
         kinematic = _kinematic_bodies(self._root, assembly, self._findings)
         driven = {
@@ -153,8 +153,8 @@ class _Mapper:
             for path, axes in self._axes.items()
             if any(axis != AxisSettings() for axis in axes)
         }
-        # what breaks, is loose, is disabled, or has friction by what it bears is solved for as a
-        # constraint
+        # mates that break, have play, are disabled, or have load-dependent friction become
+        # constraint joints
         solved = {path for path, own in self._strengths.items() if own != Strength()}
         solved |= {
             path
@@ -171,7 +171,7 @@ class _Mapper:
         for mate in self._mates:
             if mate.path not in used:
                 self._findings.warning(
-                    'no-effect', mate.source.place, 'holds what moves as it is told, or rests'
+                    'no-effect', mate.source.place, 'connects only kinematic bodies and the world'
                 )
         self._report_gaps(used, kinematic)
         robots = [self._robot(each, kinematic) for each in found]
@@ -185,8 +185,8 @@ class _Mapper:
                 self._findings.warning(
                     'unsupported',
                     self._root.place,
-                    f'materials {one!r} and {other!r} collide, '
-                    'as no pair of materials is exempt; a pair of collision groups can be',
+                    f'materials {one!r} and {other!r} collide: '
+                    'only pairs of collision groups can be exempt',
                 )
         name_of = self._joints.of
         return MappedScene(
@@ -223,7 +223,7 @@ class _Mapper:
         )
 
     def _further_motors(self) -> dict[str, list[tuple[str, Motor, bool]]]:
-        """Take all motors but one from each axis: by path of the mate, name, motor, is linear."""
+        """Take all motors but one from each axis: by mate path, (name, motor, is linear)."""
         taken: dict[str, list[tuple[str, Motor, bool]]] = {}
         for mate in self._mates:
             for number, axis in enumerate(self._axes.get(mate.path, ())):
@@ -241,7 +241,7 @@ class _Mapper:
         return taken
 
     def _strength(self, mate: Mate) -> Strength:
-        """Return what a mate bears in what directions; name the joints of its play."""
+        """Return the strength of a mate by direction; name the joints of its play."""
         if not mate.source.is_a(MATE):
             return Strength()
         own = strength_of(
@@ -256,7 +256,7 @@ class _Mapper:
         return own
 
     def _loop(self, mate: Mate, links: Mapping[str, str]) -> ConstraintDescription:
-        """Return a mate as a joint that closes a loop."""
+        """Return a mate as a loop joint."""
         return loop_joint(
             mate,
             self._joints.of[mate.path],
@@ -267,7 +267,7 @@ class _Mapper:
         )
 
     def _loop_axes(self, mate: Mate) -> tuple[AxisSettings, ...]:
-        """Return what acts along the axes of a mate that closes a loop, with their turns."""
+        """Return the effects along the axes of a loop joint, with its initial angle."""
         return tuple(
             axis if is_linear else replace(axis, begin=mate.angle)
             for axis, is_linear in zip(
@@ -278,7 +278,7 @@ class _Mapper:
     def _motors_of(
         self, mate: Mate, links: Mapping[str, str]
     ) -> Iterator[tuple[ConstraintDescription, tuple[AxisSettings, ...]]]:
-        """Yield the joints beside a mate: its further motors, its play; and their axes."""
+        """Yield the joints beside a mate, for its play and its further motors, and their axes."""
         for direction, settings in self._strengths[mate.path].plays.items():
             name = self._joints.of[f'{mate.path}.{DIRECTIONS[direction]}']
             yield play_joint(mate, name, links, direction), (settings,)
@@ -290,7 +290,7 @@ class _Mapper:
             )
 
     def _report_gaps(self, used: set[str], kinematic: frozenset[str]) -> None:
-        """Report mates that do not hold. used: paths of those that have an effect."""
+        """Report mates that do not hold. used: paths of mates with an effect."""
         rigid = [
             mate
             for mate in self._mates
@@ -305,7 +305,7 @@ class _Mapper:
                 continue
             place = mate.source.place
             message = (
-                f'its connectors miss each other by {gap:.3g} m and {angle:.3g} rad where '
+                f'its connectors are {gap:.3g} m and {angle:.3g} rad apart where '
                 'SNAP has placed the bodies'
             )
             if mate.path in conflicts:
@@ -321,7 +321,7 @@ class _Mapper:
             self._findings.warning('snap-unsatisfied', place, message + why)
 
     def _robot(self, own: Component, kinematic: frozenset[str]) -> MappedRobot:
-        """Return the robot of a component."""
+        """Return the robot for a component."""
         assembly, names = self._assembly, self._links.of
         parts: dict[str, BodyParts] = {
             path: self._bodies.read(path, assembly.frames[path], names[path])
@@ -399,7 +399,7 @@ class _Mapper:
     def _check_masses(
         self, own: Component, description: RobotDescription, is_kinematic: bool
     ) -> None:
-        """Report bodies that nothing holds and that have no mass."""
+        """Report free bodies without mass."""
         free = [description.root] if own.root != '' and not is_kinematic else []
         free += [self._links.of[path] for path in own.floating]
         welded: dict[str, list[str]] = {}
@@ -440,7 +440,7 @@ class _Mapper:
         return alone if len(own.bodies) == 1 else ''
 
     def _motion(self, body: Object) -> BodyMotion:
-        """Return the velocity that a body begins with."""
+        """Return the initial velocity of a body."""
         outer = None if body.owner is None else frame_of(body.owner)
         axes = self._assembly.poses['' if outer is None else frame_path(outer)].rotation
         linear, angular = (
@@ -452,7 +452,7 @@ class _Mapper:
         return BodyMotion(axes @ linear, axes @ angular)
 
     def _imported(self) -> list[MappedRobot]:
-        """Return the robots of URDF files."""
+        """Return the robots from URDF files."""
         found = []
         for each in self._root.walk():
             if not each.model.imported:
@@ -479,7 +479,7 @@ def _has_errors(findings: Findings) -> bool:
 
 
 def _kinematic_bodies(root: Object, assembly: Assembly, findings: Findings) -> frozenset[str]:
-    """Return the paths of the bodies that move as they are told."""
+    """Return the paths of kinematic bodies."""
     controlled: set[int] = set()
     for each in root.walk():
         given = each.members.get('kinematically_controlled')
@@ -487,7 +487,7 @@ def _kinematic_bodies(root: Object, assembly: Assembly, findings: Findings) -> f
             findings.warning(
                 'deprecated',
                 each.place_of('kinematically_controlled'),
-                'is deprecated: is_dynamic of the body says it',
+                'is deprecated: use is_dynamic of the body',
             )
             controlled.add(id(body))
     return frozenset(
@@ -498,7 +498,7 @@ def _kinematic_bodies(root: Object, assembly: Assembly, findings: Findings) -> f
 
 
 def _kinematic_locks(root: Object, assembly: Assembly) -> tuple[list[Mate], list[set[str]]]:
-    """Return a lock for each body but the first of kinematic locks, and the pairs they hold."""
+    """Return a lock for each body except the first in kinematic locks, and the locked pairs."""
     locks, pairs = [], []
     for each in root.walk():
         if not each.is_a(_KINEMATIC_LOCK):
@@ -516,13 +516,13 @@ def _kinematic_locks(root: Object, assembly: Assembly) -> tuple[list[Mate], list
 
 
 def _gravity(root: Object, findings: Findings) -> Gravity | None:
-    """Return the gravity of the scene; None where it says nothing."""
+    """Return the gravity of the scene; None if not given."""
     for each in root.walk():
         if each.is_a(_ENVIRONMENT) and each is not root:
             findings.warning(
                 'environment',
                 each.place,
-                'is in another system: its gravity is ignored, as that of the world is one',
+                'is in another system: its gravity is ignored, since a world has only one',
             )
     if not root.is_a(_ENVIRONMENT):
         return None

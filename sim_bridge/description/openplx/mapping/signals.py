@@ -1,4 +1,4 @@
-"""Inputs and outputs of a scene, under the names that interfaces give them."""
+"""Inputs and outputs of a scene, with their names from interfaces."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _RANGES = ('RotationalRange', 'LinearRange')
 _MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
 _BODY, _POINT = ('RigidBody',), ('MateConnector',)
 
-# what an output is called that tells of a distance as it is to be, not as it is
+# kind of an output that reports the target distance instead of the measured one
 TARGET_DISTANCE = 'TargetDistanceOutput'
-# the models that have a signal of each kind; others are not simulated
+# models with a signal of each kind; other combinations are not simulated
 SOURCES: dict[str, tuple[str, ...]] = {
     'AngleInput': ('TorsionSpring',),
     'Position1DInput': ('LinearSpring', 'Distance'),
@@ -60,9 +60,9 @@ SOURCES: dict[str, tuple[str, ...]] = {
 
 def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Signal, ...]:
     """
-    Return the inputs and outputs that are simulated, in order of definition.
+    Return the simulated inputs and outputs, in order of definition.
 
-    Of those that are not, enabled outputs and what an interface names are noted.
+    Of the others, enabled outputs and signals named by an interface are reported.
     """
     renamed, enabled = _interfaces(root)
     found = []
@@ -77,7 +77,7 @@ def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Si
                 findings.warning(
                     'unsupported-signal',
                     each.place,
-                    f'{each.model.name} of {_source_model(each)} is not sent or taken',
+                    f'{each.model.name} of {_source_model(each)} is not supported',
                 )
             continue
         kind, source, model, frames = signal
@@ -98,7 +98,7 @@ def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Si
 
 
 def switched_mates(root: Object) -> set[str]:
-    """Return the paths of mates whose enabling an interface names: they must not be in trees."""
+    """Return the paths of mates with an enable input in an interface, unfit for trees."""
     named = _interfaces(root)[0]
     return {
         source.path
@@ -111,7 +111,7 @@ def switched_mates(root: Object) -> set[str]:
 
 
 def disabled_in(root: Object) -> dict[str, str]:
-    """Return the paths of disabled mates and interactions along axes, and their models."""
+    """Return the model names of disabled mates and interactions, by path."""
     known = SOURCES[_ENABLE.rpartition('.')[2]]
     return {
         each.path: next(name for name in known if _is_a(each, name))
@@ -124,7 +124,7 @@ _Parts = tuple[str, str, str, tuple[Frame, ...]]
 
 
 def _signal(signal: Object, assembly: Assembly) -> _Parts | None:
-    """Return kind, source, its model and frames; None for what is not simulated."""
+    """Return kind, source, its model and frames; None for a signal without simulation."""
     source = signal.members.get('source')
     names = (signal.model.name, *signal.model.bases)
     kind = next((end for name in names if (end := name.rpartition('.')[2]) in SOURCES), None)
@@ -151,7 +151,7 @@ def _frame(connector: Object, assembly: Assembly) -> Frame:
 
 
 def _is_a(source: Object, model: str) -> bool:
-    """Whether an object is of a model of Physics3D, by its name without namespace."""
+    """Whether an object has a model of Physics3D with a name without namespace."""
     spaces = ('Interactions', 'Bodies')
     return any(source.is_a(f'Physics3D.{space}.{model}') for space in spaces)
 
@@ -162,7 +162,7 @@ def _source_model(signal: Object) -> str:
 
 
 def _interfaces(root: Object) -> tuple[dict[int, str], set[int]]:
-    """Return names by the identity of a signal, and those that interfaces enable."""
+    """Return names by signal identity, and the identities of signals enabled by interfaces."""
     names: dict[int, str] = {}
     enabled = set()
     for each in root.walk():

@@ -1,4 +1,4 @@
-"""What mates bear before they break or yield for good, and the play that they have."""
+"""Strength of mates, beyond which they break or yield plastically, and their play."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _UNBROKEN = (math.inf,) * 8
 @dataclass(frozen=True)
 class Strength:
     """
-    What a mate bears. toughness: as of a ConstraintDescription.
+    Strength of a mate. toughness: see `ConstraintDescription`.
 
-    plays: by number of the direction what acts along or about it instead of the mate, which leaves
-    it free: stops for a clearance, friction for what yields for good.
+    plays: by direction index, the effects replacing the mate in a direction that it leaves free:
+    stops for a clearance, friction for a plastic yield.
     """
 
     toughness: tuple[float, ...] = _UNBROKEN
@@ -33,7 +33,7 @@ class Strength:
 
     @property
     def breaks(self) -> bool:
-        """Whether anything breaks it."""
+        """Whether the mate can break."""
         return self.toughness != _UNBROKEN
 
 
@@ -45,9 +45,9 @@ def strength_of(
     findings: Findings,
 ) -> Strength:
     """
-    Return what a mate bears in each direction.
+    Return the strength of a mate in each direction.
 
-    names: of the six directions, as members are called. held: the numbers of those that it holds.
+    names: member names of the six directions. held: indices of the constrained directions.
     """
     toughness, clearance = (
         cast(Object, mate[name]) if name in mate.members else None
@@ -71,7 +71,7 @@ def strength_of(
             findings.warning(
                 'unsupported',
                 mate.place_of('toughness'),
-                'a distance breaks, but does not yield for good',
+                'a distance mate can break, but has no plastic yield',
                 name,
             )
         elif play is not None:
@@ -82,7 +82,7 @@ def strength_of(
 
 
 def _limit_of(law: Value, findings: Findings) -> tuple[float, float]:
-    """Return the efforts at which a direction breaks, and at which it yields for good."""
+    """Return the efforts at which a direction breaks, and at which it yields plastically."""
     if not isinstance(law, Object):
         return math.inf, math.inf
     if law.is_a(f'{_I}Toughness.ThresholdFracture'):
@@ -93,7 +93,7 @@ def _limit_of(law: Value, findings: Findings) -> tuple[float, float]:
         ends = [_positive(law, name, findings) for name in ('fracture_point', 'yield_point')]
         if ends[0] <= ends[1]:
             return ends[0], math.inf
-        # what yields by a constant effort never bears more
+        # a direction that yields at a constant effort never bears more
         findings.warning(
             'no-effect',
             law.place_of('fracture_point'),
@@ -109,7 +109,7 @@ def _limit_of(law: Value, findings: Findings) -> tuple[float, float]:
 
 
 def _slack_of(clearance: Object, number: int, name: str, findings: Findings) -> float:
-    """Return how far a mate is loose in a direction, either way [m or rad]."""
+    """Return the play of a mate in a direction, either way [m or rad]."""
     law = clearance.members.get(name if number < 3 else 'around_all_axes')
     if not isinstance(law, Object):
         return 0.0

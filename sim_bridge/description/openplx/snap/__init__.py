@@ -1,5 +1,5 @@
 """
-SNAP: the assembly of a tree of frames by the mates between them. It knows no OpenPLX.
+SNAP: assembly of a tree of frames by the mates between them, independent of OpenPLX.
 
 Imports `description.model`, `description.poses` and `foundation`.
 """

@@ -1,4 +1,4 @@
-"""SNAP: frames placed by mates, loops closed, every mate measured."""
+"""SNAP: place frames by mates, close loops, measure every mate."""
 
 from __future__ import annotations
 
@@ -22,33 +22,32 @@ from sim_bridge.description.openplx.snap.placing import Placing
 from sim_bridge.description.openplx.snap.structure import Structure
 from sim_bridge.description.openplx.snap.transforms import matrix, pose
 
-# poses that loops are closed from: many loops together, one alone
+# numbers of initial poses for closing loops: for many loops together, for one alone
 _STARTS, _STARTS_ALONE = 3, 8
-# frames in all loops together: some seconds
+# limit on the number of frames in all loops together: some seconds
 _LONGEST_LOOPS = 2_000_000
 
 
 def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
     """
-    Return the transforms of all frames, as SNAP finds them by mates; docs/snap.md says how.
+    Return the transforms of all frames, found by SNAP from the mates; see docs/snap.md.
 
-    frames, mates: in order of definition, which decides where mates leave a choice. Errors:
-    SnapError for frames and mates that name each other wrongly. Mates that cannot hold are
-    reported in the result.
+    frames, mates: in order of definition, which decides if mates leave a choice. Raises SnapError
+    for wrong names in frames and mates. The result reports mates that cannot hold.
     """
-    # numbers near overflow lead to mates that are not satisfied, and are reported so
+    # numbers near overflow give unsatisfied mates, which are reported
     with np.errstate(all='ignore'):
         return _snap(Structure(frames, mates))
 
 
 def miss(mate: SnapMate, relative: Pose) -> tuple[float, float]:
-    """Return by how much a relative pose misses what a mate holds, at any coordinates [m, rad]."""
+    """Return the misfit of a relative pose for a mate, at any coordinates [m, rad]."""
     with np.errstate(all='ignore'):
         return coordinates.gaps(mate, matrix(relative), strict=False)
 
 
 def nearest(mate: SnapMate, relative: Pose) -> Pose:
-    """Return the pose next to a relative pose that a mate allows, at any coordinates."""
+    """Return the pose allowed by a mate next to a relative pose, at any coordinates."""
     return pose(coordinates.nearest(mate, matrix(relative)))
 
 
@@ -76,7 +75,7 @@ def _snap(structure: Structure) -> SnapResult:
 def _close(
     structure: Structure, closer: Closer, group: Sequence[int], still_open: set[int]
 ) -> list[SnapStep]:
-    """Close the open loops of a group with all its degrees of freedom, removed ones as well."""
+    """Close the open loops of a group with all degrees of freedom, including removed ones."""
     steps = []
     held = [mate for mate in group if mate not in still_open]
     waiting = [[mate for mate in group if mate in still_open]]
@@ -85,12 +84,12 @@ def _close(
         starts = _STARTS_ALONE if len(tried) == 1 else _STARTS
         moved = closer.close([*held, *tried], None, starts)
         if moved is None and len(tried) > 1:
-            # the first are tried first: what comes later must fit
+            # earlier mates have priority: later ones must fit
             half = len(tried) // 2
             waiting += [tried[half:], tried[:half]]
             continue
         if moved is None and structure.has_explicit(tried[0]):
-            # rather closed at other coordinates than open
+            # a mate closed at other coordinates is better than an open one
             structure.strict[tried[0]] = False
             moved = closer.close([*held, *tried], None, starts)
             structure.strict[tried[0]] = moved is None
@@ -102,9 +101,9 @@ def _close(
 
 def _groups(structure: Structure, *mates: Sequence[int]) -> list[list[int]]:
     """
-    Return the mates that close loops, together where they share frames that can move.
+    Return the mates that close loops, grouped by shared movable frames.
 
-    Mates whose loops cannot move are left out, and mates beyond a length of all loops together.
+    Mates without movable frames are left out, and mates beyond a total length of all loops.
     """
     leaders: dict[int, int] = {}
     first: dict[int, int] = {}

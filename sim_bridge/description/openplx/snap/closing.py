@@ -1,4 +1,4 @@
-"""Loops of mates closed: free coordinates moved as little as needed (Levenberg-Marquardt)."""
+"""Closing of loops of mates: least change of the free coordinates (Levenberg-Marquardt)."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from sim_bridge.description.openplx.snap import coordinates
 from sim_bridge.description.openplx.snap.structure import State, Structure, TOLERANCE
 
 _MOST_STEPS = 100
-# steps that gain next to nothing before it is given up
+# the descent is abandoned after this many steps with next to no gain
 _MOST_STALLED = 4
-# gradients, against the square of the residual, that lead nowhere
+# gradient, relative to the square of the residual, that counts as zero
 _FLAT = 1e-3
-# residuals that more steps only round otherwise
+# residual below which further steps only change rounding
 _ROUNDING = 1e-11
-# of singular values, against the greatest
+# relative to the greatest singular value
 _RANK_TOLERANCE = 1e-8
-# coordinates and equations beyond which normal equations are solved as sparse ones
+# number of coordinates or equations above which the normal equations are sparse
 _DENSE = 200
-# Where the present pose leads nowhere, such as at a dead centre: offsets of the starts that follow
-# [rad, lengths of the mechanism], and the irrational number that spreads them
+# starts used if the present pose leads nowhere, such as at a dead centre: offsets [rad, lengths of
+# the mechanism], and the irrational number that spreads them
 _OFFSETS = (0.05, 0.5, 1.5, 3.0, 0.2, 1.0, 2.0)
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _YZX, _ZXY = [1, 2, 0], [2, 0, 1]
-# evaluations of one frame or mate in all: some seconds for the most hopeless assemblies
+# limits on evaluations of one frame or mate in all: some seconds for the most hopeless assemblies
 _EFFORT = 20_000
 _EFFORT_OF_MATE = 300
 
 
 class Closer:
     """
-    Closes loops of a structure, at a bounded expense.
+    Solver that closes loops of a structure with bounded effort.
 
-    Unknowns are the free coordinates of placing mates. The frames are placed anew after each step,
-    so that placing mates hold always, and only the mates that close loops are approached.
+    Unknowns are the free coordinates of placing mates. Each step places the frames again, so
+    placing mates always hold, and only the mates that close loops are approached.
     """
 
     def __init__(self, structure: Structure) -> None:
@@ -47,11 +47,11 @@ class Closer:
         self, mates: Sequence[int], movers: Collection[int] | None = None, starts: int = 1
     ) -> dict[int, tuple[bool, bool]] | None:
         """
-        Move frames so that all mates hold; leave them where they are if that cannot be.
+        Move frames so that all mates hold; leave them unchanged if this fails.
 
-        movers: the placed frames whose coordinates may change; None for all. starts: how many
-        poses are tried to start from; the first is the present one. Return the frames that were
-        moved, with whether they were rotated and shifted; None if the mates do not hold.
+        movers: placed frames whose coordinates may change; None for all. starts: number of initial
+        poses tried; the first is the present pose. Returns the moved frames, each with whether it
+        was rotated and whether it was shifted; None if the mates do not hold.
         """
         structure = self._structure
         loops = _Loops(structure, mates, movers)
@@ -69,7 +69,7 @@ class Closer:
         return None
 
     def freedom(self, mates: Sequence[int], movers: Collection[int]) -> set[int]:
-        """Return the movers that can still move, to first order, where all mates hold."""
+        """Return the movers that can still move, to first order, while all mates hold."""
         loops = _Loops(self._structure, mates, movers)
         loops.residual()
         jacobian = loops.jacobian()
@@ -86,26 +86,26 @@ class Closer:
         }
 
     def _descend(self, loops: _Loops) -> bool:
-        """Move to the nearest pose at which the loops are closed; whether they are."""
+        """Move to the nearest pose that closes the loops; return whether they are closed."""
         residual = loops.residual()
         size, caution, stalled = float(residual @ residual), 1e-3, 0
         for _ in range(_MOST_STEPS if loops.size else 0):
             self._effort -= loops.expense
-            # not finite, or closed exactly, or too much tried
+            # not finite, or closed exactly, or effort exhausted
             if not 0.0 < size < math.inf or self._effort < 0:
                 break
             jacobian = loops.jacobian()
             gradient = jacobian.T @ residual
-            # a minimum that is not closed; near a dead centre the gradient is greater
+            # a minimum with open loops; near a dead centre the gradient is greater
             flat = _FLAT * size
             if float(gradient @ gradient) <= flat * flat:
                 break
-            # quadratic convergence also where freedoms are left over or constraints are redundant
+            # quadratic convergence even with free coordinates or redundant constraints
             # (Yamashita and Fukushima 2001), and then the least change
             damping = caution * min(1.0, size) + 1e-12
             try:
                 step = -_solved(jacobian, residual, damping)
-            # scipy says it of a singular matrix, which numbers near overflow leave
+            # scipy raises RuntimeError for a singular matrix, possible with numbers near overflow
             except (np.linalg.LinAlgError, RuntimeError):
                 break
             step /= max(1.0, float(np.abs(step).max()))
@@ -129,12 +129,11 @@ class Closer:
 
 class _Loops:
     """
-    The loops that some mates close: residuals, derivatives, moves.
+    Loops closed by some mates: residuals, derivatives, moves.
 
-    movers: the frames whose placing mates have coordinates to move, in the order in which they
-    were placed. parts: their slices of the vector of all coordinates. size: its length. moving:
-    the frames of the loops that follow. Lengths are in units of one of the mechanism, so that they
-    compare to angles.
+    movers: frames whose placing mates have free coordinates, in placing order. parts: their slices
+    in the vector of all coordinates. size: length of this vector. moving: frames of the loops
+    moved by the movers. Lengths are in units of a length of the mechanism, comparable to angles.
     """
 
     def __init__(
@@ -155,7 +154,7 @@ class _Loops:
         self.moving = structure.carried(self.movers) & frames
         self.expense = len(self.moving) + len(self.mates)
         columns = dict(zip(self.movers, self.parts, strict=True))
-        # of each mate: the coordinates that move it, and their factors
+        # for each mate: the coordinates that move it, and their factors
         self._columns, self._factors = [], []
         for loop in loops:
             parts = [(columns[frame], factor) for frame, factor in loop if frame in columns]
@@ -169,7 +168,7 @@ class _Loops:
         self._rates: list[np.ndarray] = []
 
     def _length(self) -> float:
-        """Return a length of the mechanism [m], 1 where it has none."""
+        """Return a typical length of the mechanism [m], 1 if all lengths are zero."""
         placing = [self._structure.placed_by[frame] for frame in self.movers]
         pairs = [self._structure.connectors[mate] for mate in (*self.mates, *placing)]
         lengths = [float(np.linalg.norm(side[:3, 3])) for pair in pairs for side in pair]
@@ -192,7 +191,7 @@ class _Loops:
         s.replace(self.moving)
 
     def residual(self) -> np.ndarray:
-        """Return by how much all mates miss, as one vector."""
+        """Return the misfits of all mates as one vector."""
         s = self._structure
         values, self._rates = [], []
         for mate in self.mates:
@@ -205,9 +204,9 @@ class _Loops:
 
     def jacobian(self) -> np.ndarray:
         """
-        Return the derivative of the residual computed last, (n, size).
+        Return the derivative of the last computed residual, (n, size).
 
-        It is a sparse matrix where there are many coordinates.
+        It is a sparse matrix if there are many coordinates.
         """
         s = self._structure
         shifts, turns, points = np.empty((3, self.size, 3))
@@ -252,7 +251,7 @@ class _Loops:
 def _changes(
     structure: Structure, before: State, movers: Collection[int]
 ) -> dict[int, tuple[bool, bool]]:
-    """Return the movers whose coordinates have changed: whether rotated, and shifted."""
+    """Return the movers with changed coordinates: whether rotated, and whether shifted."""
     changes = {}
     for frame, relative, _ in before:
         if frame in movers:
@@ -264,7 +263,7 @@ def _changes(
 
 
 def _solved(jacobian: np.ndarray, residual: np.ndarray, damping: float) -> np.ndarray:
-    """Return x = (JᵀJ + damping)⁻¹ Jᵀ residual, by whichever product of J is the smaller."""
+    """Return x = (JᵀJ + damping)⁻¹ Jᵀ residual, using the smaller of the two products of J."""
     rows, columns = jacobian.shape
     normal = jacobian @ jacobian.T if rows < columns else jacobian.T @ jacobian
     right = residual if rows < columns else jacobian.T @ residual

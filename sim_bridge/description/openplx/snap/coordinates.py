@@ -1,9 +1,9 @@
 """
-What a mate demands of the relative pose of its connectors, and what it leaves free.
+Constraints and free directions of a mate, for the relative pose of its connectors.
 
-A relative pose is that of the second connector in the first, a (4, 4) matrix T. Directions are
+A relative pose is the pose of the second connector in the first, a (4, 4) matrix T. Directions are
 twists (v, w) in the axes of the first connector: velocity of the second connector's origin, and
-angular velocity, both against the first connector.
+angular velocity, both relative to the first connector.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sim_bridge.description.openplx.snap.model import SnapMate
 from sim_bridge.description.openplx.snap.transforms import IDENTITY, rotations
 from sim_bridge.description.poses import read_only
 
-# held by a kind of mate: translations along x, y, z of the first connector, and axes of the
-# second that keep their directions
+# constraints of each kind of mate: translations along x, y, z of the first connector, and axes of
+# the second connector whose directions are fixed
 _HELD = {
     'lock': ((0, 1, 2), (0, 1, 2)),
     'hinge': ((0, 1, 2), (2,)),
@@ -48,7 +48,7 @@ def initial(mate: SnapMate) -> np.ndarray:
 
 
 def _held(mate: SnapMate, strict: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the held translations and axes; explicit coordinates are held where `strict`."""
+    """Return the held translations and axes; explicit coordinates are held if `strict`."""
     along, axes = _HELD[mate.kind]
     if strict and mate.explicit_angle and mate.kind in _TURNS:
         axes = (0, 1, 2)
@@ -58,18 +58,18 @@ def _held(mate: SnapMate, strict: bool) -> tuple[tuple[int, ...], tuple[int, ...
 
 
 def has_explicit(mate: SnapMate) -> bool:
-    """Whether a mate demands coordinates that it could do without."""
+    """Whether a mate has explicit coordinates beyond its own constraints."""
     return _held(mate, strict=True) != _held(mate, strict=False)
 
 
 def freedoms(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
     """
-    Return the directions that a mate leaves free at a pose that it allows, (n, 6) twists.
+    Return the free directions of a mate at a pose allowed by it, (n, 6) orthonormal twists.
 
-    They are orthonormal. Explicit coordinates leave none.
+    Explicit coordinates leave none free.
     """
     if mate.kind == 'distance' and mate.distance != 0.0:
-        # across the line between the connectors, and all turns at its end
+        # directions at right angles to the line between the connectors, and all rotations
         place = relative[:3, 3]
         across = _cross(place, _SIX[np.abs(place).argmin(), :3])
         across /= math.hypot(*across) or 1.0
@@ -113,11 +113,11 @@ def misses(
     mate: SnapMate, relative: np.ndarray, strict: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """
-    Return by how much a relative pose misses what the mate demands.
+    Return the misfit of a relative pose for a mate, with derivatives.
 
-    strict: whether explicit coordinates are demanded too. Four arrays: the miss of translations
-    (m,) [m], of axes (n,), whose norm is twice the sine of half the angle; and their derivatives
-    with respect to the relative twist, (m, 6) and (n, 6).
+    strict: whether explicit coordinates count too. Four arrays: misfit of translations (m,) [m];
+    misfit of axes (n,), whose norm is twice the sine of half the angle; and their derivatives with
+    respect to the relative twist, (m, 6) and (n, 6).
     """
     along, axes = _held(mate, strict)
     place, rotation = relative[:3, 3], relative[:3, :3]
@@ -130,7 +130,7 @@ def misses(
     else:
         shift = (place - target[:3, 3])[list(along)]
         shift_rate = _SIX[list(along)]
-    # chords between axes: smooth up to half a turn, where angles and sines are not. Those of all
+    # chords between axes: smooth up to half a turn, unlike angles and sines. The chords of all
     # three axes together count the angle twice
     weight = math.sqrt(0.5) if len(axes) == 3 else 1.0
     chords = weight * (rotation - target[:3, :3])[:, axes].T.ravel()
@@ -142,7 +142,7 @@ def misses(
 
 
 def nearest(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
-    """Return the pose next to a relative pose that a mate allows, whatever its coordinates."""
+    """Return the pose allowed by a mate next to a relative pose, whatever its coordinates."""
     along, axes = _held(mate, strict=False)
     rows, target = list(along), initial(mate)
     result: np.ndarray = relative.copy()
@@ -158,7 +158,7 @@ def nearest(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
 
 
 def gaps(mate: SnapMate, relative: np.ndarray, strict: bool) -> tuple[float, float]:
-    """Return by how much a relative pose misses what the mate demands, [m] and [rad]."""
+    """Return the misfit of a relative pose for a mate, [m] and [rad]."""
     shift, chords, _, _ = misses(mate, relative, strict)
     half = 0.5 * math.sqrt(float(chords @ chords))
     angle = 2.0 * math.asin(min(1.0, half)) if half == half else math.nan

@@ -1,4 +1,4 @@
-"""What SNAP takes and returns: frames, mates between them, and how they were placed."""
+"""Input and output of SNAP: frames, mates between them, and the trace of the assembly."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from sim_bridge.description.model import Pose
 
-# kinds of mates: what connectors[1] can do in connectors[0]
+# kinds of mates, by the free motions of connectors[1] in connectors[0]
 KINDS = ('lock', 'hinge', 'prismatic', 'cylindrical', 'planar', 'ball', 'distance')
 
 
 class Why(enum.Enum):
-    """What SNAP decided in a step."""
+    """Decision of SNAP in a step."""
 
     SNAPPED = 'snapped'
     FORCED = 'forced to identity'
@@ -30,12 +30,11 @@ class Why(enum.Enum):
 @dataclass(frozen=True, eq=False)
 class SnapFrame:
     """
-    A frame that has a transform relative to its parent: a system or a body.
+    System or body, with a transform relative to its parent.
 
-    path: its name, unique, not ''. parent: path of the parent, '' for the world, which is no
-    frame of the list. transform: of the frame in its parent; None where it is undefined, so that
-    SNAP finds it. is_reference: whether it is the reference body of a system, which is forced to
-    the identity before others.
+    path: unique name, not ''. parent: path of the parent, '' for the world, which is not in the
+    list of frames. transform: in the parent; None if undefined, to be found by SNAP. is_reference:
+    whether it is the reference body of a system, which is forced to the identity before others.
     """
 
     path: str
@@ -49,8 +48,8 @@ class SnapConnector:
     """
     One side of a mate.
 
-    frame: path of the frame that carries it, '' for the world. pose: of the connector in that
-    frame; its z is the main axis, its x the normal.
+    frame: path of the carrying frame, '' for the world. pose: of the connector in that frame; its
+    z is the main axis, its x the normal.
     """
 
     frame: str
@@ -60,13 +59,14 @@ class SnapConnector:
 @dataclass(frozen=True, eq=False)
 class SnapMate:
     """
-    A mate between two connectors.
+    Mate between two connectors.
 
-    kind: one of KINDS. angle, position: the initial coordinates of the second connector in the
-    first: about z [rad] (hinge, cylindrical), along z [m] (prismatic, cylindrical). A lock, planar
-    or ball mate has none. explicit_angle, explicit_position: whether the file gives them, so that
-    they are no degrees of freedom that SNAP may use. distance: of a distance mate's connectors,
-    along z of the first as long as nothing else is asked for [m]. enabled: whether SNAP uses it.
+    kind: one of KINDS. angle, position: initial coordinates of the second connector in the first:
+    about z [rad] (hinge, cylindrical), along z [m] (prismatic, cylindrical). A lock, planar or
+    ball mate has none. explicit_angle, explicit_position: whether the file gives them, so that
+    SNAP may not use them as degrees of freedom. distance: between the connectors of a distance
+    mate, along z of the first unless other mates require another direction [m]. enabled: whether
+    SNAP uses the mate.
     """
 
     path: str
@@ -86,8 +86,8 @@ class SnapStep:
     """
     One decision.
 
-    why: what was done. mate: path of the mate that asked for it, '' where none did. frames: paths
-    of the frames that were placed or moved.
+    why: kind of decision. mate: path of the causing mate, '' if there is none. frames: paths of
+    the placed or moved frames.
     """
 
     why: Why
@@ -102,7 +102,7 @@ class SnapStep:
 
 
 class Unsatisfied(NamedTuple):
-    """A mate that does not hold: its path, and by how much its connectors miss [m], [rad]."""
+    """Mate that does not hold: its path, and the misfit of its connectors [m], [rad]."""
 
     mate: str
     gap: float
@@ -116,10 +116,10 @@ class Unsatisfied(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class SnapResult:
     """
-    The assembly.
+    Result of the assembly.
 
-    transforms: of every frame in its parent, in the order of the frames. steps: the trace, in the
-    order of the decisions. unsatisfied: enabled mates that do not hold, in order of definition.
+    transforms: pose of every frame in its parent, in the order of the frames. steps: trace, in the
+    order of decisions. unsatisfied: enabled mates that do not hold, in order of definition.
     """
 
     transforms: Mapping[str, Pose]

@@ -1,4 +1,4 @@
-"""The placing of frames by mates, one after the other."""
+"""Placing of frames by mates, one after the other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sim_bridge.description.openplx.snap.closing import Closer
 from sim_bridge.description.openplx.snap.model import SnapStep, Why
 from sim_bridge.description.openplx.snap.structure import Structure
 
-# poses that a loop is closed from
+# number of initial poses for closing a loop
 _STARTS = 4
-# by whether frames were rotated, and shifted
+# reasons by whether frames were rotated, and shifted
 _WHY = {
     (False, False): Why.SATISFIED,
     (True, False): Why.ROTATED,
@@ -24,13 +24,13 @@ _WHY = {
 
 class Placing:
     """
-    The frames that are placed so far, and the mates that wait.
+    Frames placed so far, and waiting mates.
 
-    Mates are taken in passes, in order of definition. A mate is queued when it has something to
-    do, so that a pass costs no more than what it does.
+    Mates are used in passes, in order of definition. A mate is queued only when it can be used, so
+    the cost of a pass is proportional to its work.
 
-    closed: mates between placed frames that hold; open: those that do not, so far; both in the
-    order in which they were tried. steps: the trace.
+    closed: mates between placed frames that hold. open: mates that do not hold so far. Both are in
+    the order of the attempts. steps: the trace.
     """
 
     def __init__(self, structure: Structure, closer: Closer) -> None:
@@ -39,14 +39,14 @@ class Placing:
         self.steps: list[SnapStep] = []
         self.closed: list[int] = []
         self.open: list[int] = []
-        # by mate and side: frames of its chain that are undefined, and that can still move
+        # by mate and side: numbers of undefined frames, and of movable frames, in its chain
         self._undefined = [
             [sum(structure.transforms[frame] is None for frame in chain) for chain in chains]
             for chains in structure.chains
         ]
         self._mobile = [[0, 0] for _ in structure.mates]
-        # frames with degrees of freedom left, in the order in which they were placed, and the
-        # mates that they were moved for
+        # frames with remaining degrees of freedom, in placing order, and the mates for which they
+        # were moved
         self._free: dict[int, list[int]] = {}
         self._used = [False] * len(structure.mates)
         # mates of this pass and of the next
@@ -62,7 +62,7 @@ class Placing:
         mate = next(undecided, None)
         while True:
             self._run_passes()
-            # nothing moves: take a choice away, the first
+            # no frame can be placed: remove the first remaining freedom
             if self._free:
                 frame = next(iter(self._free))
                 self._note(Why.REMOVED, self._structure.placed_by[frame], [frame])
@@ -96,7 +96,7 @@ class Placing:
         """
         Whether a mate can place a frame, or be closed.
 
-        It places none against a frame that can still move, since that may have to move for others.
+        A mate places no frame relative to a movable frame, which other mates may still move.
         """
         first, second = self._undefined[mate]
         if first + second == 0:
@@ -104,7 +104,7 @@ class Placing:
         return first + second == 1 and self._mobile[mate][0 if second else 1] == 0
 
     def _wake(self, frame: int) -> None:
-        """Queue the mates that a frame has made ready."""
+        """Queue the mates made ready by a frame."""
         for mate in self._structure.touching[frame]:
             if not self._used[mate] and self._is_ready(mate):
                 if mate > self._current >= 0:
@@ -126,7 +126,7 @@ class Placing:
         self._define(frame)
 
     def _close(self, mate: int) -> None:
-        """Satisfy a mate between placed frames with the degrees of freedom that they have left."""
+        """Satisfy a mate between placed frames with their remaining degrees of freedom."""
         first, second = self._structure.chains[mate]
         movers = [frame for frame in (*first, *second) if frame in self._free]
         mates = [*dict.fromkeys(one for frame in movers for one in self._free[frame]), mate]
@@ -144,13 +144,13 @@ class Placing:
                 self._hold(frame)
 
     def _moved(self, mates: list[int], movers: list[int]) -> dict[int, tuple[bool, bool]] | None:
-        """Return the frames that were moved so that mates hold, as `Closer.close` does."""
+        """Return the frames moved to make mates hold, like `Closer.close`."""
         structure, closer = self._structure, self._closer
         frames = structure.carried(movers)
         before = structure.saved(frames)
         moved = closer.close(mates, movers, _STARTS)
         if moved is not None and len(moved) > 1 and closer.freedom(mates, movers):
-            # many poses will do: rather one that moves a single frame, the first that can
+            # many poses satisfy the mates: prefer a move of a single frame, the first possible
             found = structure.saved(frames)
             structure.restore(before)
             for frame in movers:
@@ -179,7 +179,7 @@ class Placing:
             counts[mate][0 if frame in self._structure.chains[mate][0] else 1] += change
 
     def _first_undefined(self, mate: int, side: int) -> int:
-        """Return the undefined frame that is nearest to a connector."""
+        """Return the undefined frame nearest to a connector."""
         transforms = self._structure.transforms
         return next(k for k in self._structure.chains[mate][side] if transforms[k] is None)
 

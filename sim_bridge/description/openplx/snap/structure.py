@@ -1,4 +1,4 @@
-"""The frames and mates of an assembly by numbers: chains of transforms, what placed what."""
+"""Frames and mates of an assembly by index: chains of transforms, and placing mates."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from sim_bridge.description.openplx.snap.model import KINDS, SnapFrame, SnapMate
 from sim_bridge.description.openplx.snap.transforms import IDENTITY, inverse, matrix, orthonormal
 from sim_bridge.foundation.errors import brief, SimBridgeError
 
-# gaps that count as none, in rad, and in m where the connectors are within 1 m of the ancestor
+# gaps that count as zero, in rad, and in m for connectors within 1 m of the ancestor
 TOLERANCE = 1e-9
 _WORLD = -1
 
-# placed frames with the relative poses of their mates and their transforms
+# placed frames with the relative poses of their mates, and their transforms
 State = list[tuple[int, np.ndarray, 'np.ndarray | None']]
 
 
 class SnapError(SimBridgeError):
-    """Frames or mates that are no assembly: a name twice, an unknown one, a circle of parents."""
+    """Invalid frames or mates: a repeated name, an unknown one, a circle of parents."""
 
 
 class Structure:
     """
-    Frames and enabled mates, in order of definition, by number.
+    Frames and enabled mates, in order of definition, by index.
 
-    transforms: of the frames in their parents, (4, 4); None as long as they are undefined.
-    chains: for both sides of each mate, the frames from the one that carries the connector up to
-    the closest common ancestor, that one not included. touching: the mates with a frame in a
-    chain. relative: for each mate the pose of its second connector in the first that it places
-    frames at. placed_by: the mate that placed a frame, and rank: as how manieth; -1 for others.
-    strict: whether mates demand their explicit coordinates.
+    transforms: (4, 4) poses of the frames in their parents; None while undefined. chains: for both
+    sides of each mate, the frames from the connector's frame up to the closest common ancestor,
+    without the ancestor. touching: mates with a frame in a chain. relative: for each mate, the
+    pose of its second connector in the first, used for placing frames. placed_by: placing mate of
+    each frame, -1 if none. rank: position of each frame in the placing order, -1 if not placed.
+    strict: whether mates require their explicit coordinates.
     """
 
     def __init__(self, frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> None:
@@ -79,7 +79,7 @@ class Structure:
         return self._numbers[path] if path else _WORLD
 
     def _chains(self, first: int, second: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the frames from both up to their closest common ancestor."""
+        """Return the frames from both ends up to their closest common ancestor."""
         ups: tuple[list[int], list[int]] = ([], [])
         ends = [first, second]
         while ends[0] != ends[1]:
@@ -90,7 +90,7 @@ class Structure:
         return tuple(ups[0]), tuple(ups[1])
 
     def product(self, chain: Iterable[int]) -> np.ndarray:
-        """Return the pose of the first frame of a chain in the parent of its last."""
+        """Return the pose of a chain's first frame in the parent of its last."""
         result = IDENTITY
         for frame in chain:
             transform = self.transforms[frame]
@@ -104,7 +104,7 @@ class Structure:
         return result
 
     def world(self, mate: int, side: int) -> np.ndarray:
-        """Return the pose of a connector in the world; undefined transforms as identities."""
+        """Return the pose of a connector in the world; undefined transforms are identities."""
         result = self.connectors[mate][side]
         frame = self._ends[mate][side]
         while frame != _WORLD:
@@ -114,31 +114,31 @@ class Structure:
         return result
 
     def actual(self, mate: int) -> np.ndarray:
-        """Return the pose of the second connector in the first, where the frames are."""
+        """Return the present pose of the second connector in the first."""
         result: np.ndarray = inverse(self.reach(mate, 0)) @ self.reach(mate, 1)
         return result
 
     def gaps(self, mate: int, strict: bool = True) -> tuple[float, float]:
-        """Return by how much a mate's connectors miss, [m] and [rad]."""
+        """Return the misfit of a mate's connectors, [m] and [rad]."""
         return coordinates.gaps(self.mates[mate], self.actual(mate), strict)
 
     def has_explicit(self, mate: int) -> bool:
-        """Whether a mate demands coordinates that it could do without."""
+        """Whether a mate has explicit coordinates beyond its own constraints."""
         return coordinates.has_explicit(self.mates[mate])
 
     def holds(self, mate: int, strict: bool | None = None) -> bool:
-        """Whether a mate is satisfied, to within the tolerance; by default as strict as it is."""
+        """Whether a mate is satisfied within the tolerance. strict: None for its own setting."""
         gap, angle = self.gaps(mate, self.strict[mate] if strict is None else strict)
         # rounding grows with the distance from the common ancestor
         far = max(float(np.abs(self.reach(mate, side)[:3, 3]).max()) for side in range(2))
         return gap <= TOLERANCE * max(1.0, far) < math.inf and angle <= TOLERANCE
 
     def freedoms(self, mate: int) -> np.ndarray:
-        """Return the directions that a placing mate leaves free, (n, 6)."""
+        """Return the free directions of a placing mate, (n, 6)."""
         return coordinates.freedoms(self.mates[mate], self.relative[mate])
 
     def place(self, frame: int, mate: int) -> None:
-        """Give a frame the transform with which a mate is at its relative pose: N⁻¹ A P⁻¹."""
+        """Set a frame's transform so that a mate is at its relative pose: N⁻¹ A P⁻¹."""
         if self.placed_by[frame] < 0:
             self.placed_by[frame] = mate
             self.rank[frame] = len(self.placed)
@@ -154,21 +154,21 @@ class Structure:
         self.transforms[frame] = orthonormal(target @ inverse(before))
 
     def replace(self, frames: Iterable[int]) -> None:
-        """Place frames anew that mates have placed, after relative poses have changed."""
+        """Place frames again by their placing mates, after a change of relative poses."""
         for frame in sorted(frames, key=self.rank.__getitem__):
             self.place(frame, self.placed_by[frame])
 
     def saved(self, frames: Iterable[int]) -> State:
-        """Return where placed frames are."""
+        """Return the state of placed frames."""
         return [(k, self.relative[self.placed_by[k]], self.transforms[k]) for k in frames]
 
     def restore(self, state: State) -> None:
-        """Put placed frames where they were."""
+        """Restore the state of placed frames."""
         for frame, relative, transform in state:
             self.relative[self.placed_by[frame]], self.transforms[frame] = relative, transform
 
     def carried(self, frames: Iterable[int]) -> set[int]:
-        """Return the placed frames whose transforms depend on those of frames, these included."""
+        """Return the placed frames whose transforms depend on given frames, including these."""
         result = set(frames)
         waiting = list(result)
         while waiting:
@@ -186,14 +186,14 @@ class Structure:
 
     def loop(self, mate: int) -> list[tuple[int, float]]:
         """
-        Return the placed frames that move a mate's connectors against each other.
+        Return the placed frames that move a mate's connectors relative to each other.
 
-        With each comes a factor: the relative twist of the connectors, second against first, is
-        the sum over the frames of factor times relative twist of the mate that placed the frame.
+        With each comes a factor: the relative twist of the connectors, second relative to first,
+        is the sum over the frames of factor times relative twist of the frame's placing mate.
 
-        Twists of one common point of reference add along a chain. That of a placed frame is what
-        its mate does, less what the other frames of the mate's chains do, so the frames are
-        replaced one by one, the last placed first; what both sides have in common cancels.
+        Twists about a common reference point add along a chain. The twist of a placed frame is the
+        twist of its mate, less the twists of the other frames in the mate's chains. So the frames
+        are replaced one by one, the last placed first; common parts of both sides cancel.
         """
         factors: Counter[int] = Counter()
         waiting: list[int] = []
@@ -225,13 +225,13 @@ def _numbered(frames: Sequence[SnapFrame]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for number, frame in enumerate(frames):
         if not frame.path or frame.path in numbers:
-            raise SnapError(f'frame {brief(frame.path)}: the name is empty, or there twice')
+            raise SnapError(f'frame {brief(frame.path)}: the name is empty, or used twice')
         numbers[frame.path] = number
     return numbers
 
 
 def _depths(frames: Sequence[SnapFrame], parents: Sequence[int]) -> list[int]:
-    """Return how many frames stand above each, itself included."""
+    """Return the depth of each frame: the number of its ancestors, including itself."""
     depths = [0] * len(parents)
     for start in range(len(parents)):
         path: list[int] = []

@@ -1,4 +1,4 @@
-"""Poses as (4, 4) matrices, which assemblies multiply by the thousand."""
+"""Poses as (4, 4) matrices, for fast multiplication in assemblies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def matrix(pose: Pose) -> np.ndarray:
 
 
 def pose(transform: np.ndarray) -> Pose:
-    """Return the pose of a (4, 4) matrix, its arrays read-only."""
+    """Return the pose of a (4, 4) matrix, with read-only arrays."""
     position, rotation = transform[:3, 3].copy(), transform[:3, :3].copy()
     position.flags.writeable = rotation.flags.writeable = False
     return Pose(position, rotation)
@@ -35,10 +35,10 @@ def inverse(transform: np.ndarray) -> np.ndarray:
 
 def orthonormal(transform: np.ndarray) -> np.ndarray:
     """
-    Return a rigid transform without the rounding of its rotation.
+    Return a rigid transform, with the rounding of its rotation removed.
 
-    One Newton step towards the nearest rotation, which squares an error of some 1e-16, so that
-    long chains of products stay rigid.
+    One Newton step towards the nearest rotation squares an error of some 1e-16, so long chains of
+    products stay rigid.
     """
     rotation = transform[:3, :3]
     result: np.ndarray = transform.copy()
@@ -52,7 +52,7 @@ def rotations(vectors: np.ndarray) -> np.ndarray:
     cross = np.zeros((len(vectors), 3, 3))
     cross[:, [2, 0, 1], [1, 2, 0]] = vectors
     cross[:, [1, 2, 0], [2, 0, 1]] = -vectors
-    # numpy's sinc is that of signal processing
+    # numpy's sinc is the normalised one: sin(πx)/(πx)
     sine = np.sinc(angles / np.pi)
     half = np.sinc(0.5 * angles / np.pi)
     result: np.ndarray = np.eye(3) + sine * cross + 0.5 * half * half * (cross @ cross)

@@ -1,5 +1,5 @@
 """
 Robots written as OpenPLX.
 
-`robot.openplx_text` does it. Imports `mechanism` of description, and no reader.
+`robot.openplx_text` is the entry point. Imports `mechanism` of description, and no reader.
 """

@@ -1,4 +1,4 @@
-"""What a robot has that OpenPLX has no counterpart of."""
+"""Parts of a robot without a counterpart in OpenPLX."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sim_bridge.foundation.names import counted
 def check_joint(
     joint: JointDescription | ConstraintDescription, place: Place, findings: Findings
 ) -> None:
-    """Refuse what would make the robot move otherwise, and note what would not."""
+    """Refuse properties that would change the motion if left out; report the others."""
     refused, left_out = [], []
     limits, dynamics = [joint.limits], [joint.dynamics]
     if isinstance(joint, JointDescription):
         limits.append(joint.limits2)
         dynamics.append(joint.dynamics2)
         if joint.mimic is not None:
-            refused.append(f'mimic, by which it follows {joint.mimic.joint!r},')
+            refused.append(f'mimic rule following {joint.mimic.joint!r}')
         if joint.dynamics.armature or joint.dynamics2.armature:
             refused.append('armature')
         if joint.type is JointType.BALL and joint.dynamics.damping:
@@ -41,15 +41,15 @@ def check_joint(
     if any(math.isfinite(each.velocity) for each in limits):
         left_out.append('limit of velocity')
     for what in refused:
-        findings.error('unsupported', place, f'OpenPLX has no counterpart of its {what}')
+        findings.error('unsupported', place, f'OpenPLX has no counterpart for its {what}')
     for what in left_out:
         findings.warning(
-            'unsupported', place, f'OpenPLX has no counterpart of its {what}: left out'
+            'unsupported', place, f'OpenPLX has no counterpart for its {what}: left out'
         )
 
 
 def note_left_out(robot: RobotDescription, findings: Findings) -> None:
-    """Note what no line is written of."""
+    """Report the parts of a robot that are not written."""
     whole = Place('robot', robot.name)
     visuals = sum(len(link.visuals) for link in robot.links.values())
     for things, word in (

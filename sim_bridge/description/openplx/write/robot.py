@@ -1,4 +1,4 @@
-"""A robot description as OpenPLX: text that loads to an equal model."""
+"""Robot description written as OpenPLX: text that loads to an equal model."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ _MATES = {
     ConstraintType.PISTON: 'Cylindrical',
     ConstraintType.DISTANCE: 'Distance',
 }
-# what mates hold in no direction, and so have no flexibility in
+# directions left free by each mate, which have no flexibility
 _LEFT_FREE = {
     'Hinge': ('around_main',),
     'Prismatic': ('along_main',),
     'Cylindrical': ('along_main', 'around_main'),
     'Ball': ('around_main', 'around_normal', 'around_cross'),
 }
-# what acts along an axis, by whether it slides: range, spring and its rest, motor
+# interactions along an axis, by whether it slides: range, spring and its rest member, motor
 _ALONG = {
     False: ('RotationalRange', 'TorsionSpring', 'angle', 'TorqueMotor'),
     True: ('LinearRange', 'LinearSpring', 'position', 'ForceMotor'),
 }
-# words of the language, bundles, and members of a system: names that would mean these
+# reserved names: words of the language, bundles, and members of a system
 _TAKEN = frozenset(
     (
         'and',
@@ -110,7 +110,7 @@ _TAKEN = frozenset(
         'reference_body',
     )
 )
-# turns y, along which cylinders and capsules are in OpenPLX, onto z, along which they are here
+# turns y, the axis of cylinders and capsules in OpenPLX, onto z, their axis here
 _Y_TO_Z = matrix_from_axis_angle(np.array([1.0, 0.0, 0.0]), 0.5 * math.pi).round()
 
 
@@ -122,11 +122,11 @@ def openplx_text(
     apart: Iterable[tuple[str, str]] = (),
 ) -> tuple[str | None, Report]:
     """
-    Return a robot as OpenPLX, None where it has no counterpart, and what is left out or refused.
+    Return a robot as OpenPLX, None without a counterpart, and a report of its omissions.
 
-    fixed_base: hold the root link in the world; one called 'world' is the world in any case.
-    folder: of the file; paths of meshes in it are relative to it.
-    apart: pairs of links that do not collide, beside those that a joint connects.
+    fixed_base: whether to lock the root link to the world; a root link 'world' is the world.
+    folder: of the file; paths of meshes inside it are relative to it.
+    apart: pairs of links without collision, in addition to links connected by a joint.
     """
     findings = Findings()
     text = None
@@ -146,21 +146,21 @@ class _Writer:
         self._is_fixed = fixed_base or robot.root == _WORLD
         self._taken = set(_TAKEN)
         root = robot.links[robot.root]
-        # a link that is only the name of the world is the system itself, which stands still
+        # a link that only represents the world is the system itself, which is fixed
         self._bodies = [
             link
             for link in robot.links.values()
             if link is not root or link.name != _WORLD or link.inertial or link.collisions
         ]
-        # the first body of a free robot is its root again
+        # the first body of a free robot becomes its root when loaded again
         self._bodies.sort(key=lambda link: link is not root)
         self._names = {link.name: self._name(link.name, 'link') for link in self._bodies}
         self._poses = link_poses(robot)
-        # connectors by link; '' has those of the world
+        # connectors by link; '' for connectors of the world
         self._connectors: dict[str, list[str]] = {'': [], **{name: [] for name in self._names}}
 
     def text(self, apart: Iterable[tuple[str, str]]) -> str:
-        """Return the file; errors are among the findings."""
+        """Return the text of the file; errors are among the findings."""
         note_left_out(self._robot, self._findings)
         robot, mates = self._robot, []
         joints: list[JointDescription | ConstraintDescription] = [
@@ -179,14 +179,14 @@ class _Writer:
                 self._findings.warning(
                     'unsupported',
                     place,
-                    'nothing joins what moves freely: the links that it '
-                    'carries are written as a robot of their own',
+                    'OpenPLX has no floating joint: the links that it '
+                    'carries are written as a separate robot',
                 )
             elif joint.type not in _MATES:
                 self._findings.error(
                     'unsupported',
                     place,
-                    f'OpenPLX has no counterpart of a {joint.type.value} joint',
+                    f'OpenPLX has no counterpart for a {joint.type.value} joint',
                 )
             else:
                 check_joint(joint, place, self._findings)
@@ -211,7 +211,7 @@ class _Writer:
         return f'{name}_robot' if name in _TAKEN else name
 
     def _name(self, wanted: str, kind: str) -> str:
-        """Return a free member of the system for the name of a link or a joint."""
+        """Return a free member name of the system for a link or a joint."""
         name = identifier(wanted)
         if name in self._taken:
             name = free_name(f'{name}_{kind}', self._taken.__contains__)
@@ -266,7 +266,7 @@ class _Writer:
             ]
             if len(size) > 1:
                 rotation = rotation @ _Y_TO_Z
-        # the mass is that of the link, never of its shapes
+        # the link gives the mass, never its shapes
         return block(
             f'{name} is Physics3D.Geometries.{kind}',
             [
@@ -277,7 +277,7 @@ class _Writer:
         )
 
     def _mesh_path(self, geometry: GeometryDescription, link: LinkDescription) -> str:
-        """Return the path of a mesh as the language has it; '' with a finding for none."""
+        """Return the path of a mesh in OpenPLX notation; '', with a finding, if there is none."""
         place = Place('link/collision', link.name, geometry.line)
         if not geometry.path:
             self._findings.warning(
@@ -293,7 +293,7 @@ class _Writer:
             self._findings.error(
                 'unsupported',
                 place,
-                'has a quote or a new line, which no path in OpenPLX has',
+                'has a quote or a new line, not allowed in a path of OpenPLX',
                 'filename',
                 path,
             )
@@ -341,7 +341,7 @@ class _Writer:
                 apart = math.dist(first, second)
             lines.append(f'initial_distance: {number(apart)}')
         if isinstance(joint, ConstraintDescription):
-            # all begin at 0 as in the URDF, and loops that are open there are closed from there
+            # as in the URDF, all joints begin at 0; the simulation closes open loops from there
             lines.append('enable_snap: false')
         acting: list[str] = []
         for order, (is_linear, limits, dynamics) in enumerate(_axes_of(joint, kind)):
@@ -361,12 +361,12 @@ class _Writer:
     def _mate(
         self, name: str, source: str, kind: str, ends: Iterable[tuple[str, Pose]], lines: list[str]
     ) -> list[str]:
-        """Return a mate; its connectors are added to their bodies."""
+        """Return the lines of a mate; add its connectors to their bodies."""
         paths = []
         for link, pose in ends:
             body = self._names.get(link, '')
             if not body:
-                # of the system: in the world
+                # a connector of the system is fixed in the world
                 own = self._name(f'{name}_base', 'frame')
                 link, path = '', own
             else:
@@ -390,7 +390,7 @@ class _Writer:
     def _loop_ends(
         self, joint: ConstraintDescription
     ) -> tuple[tuple[str, Pose], tuple[str, Pose]]:
-        """Return the connectors of a loop joint: as given, else as where all joints are at 0."""
+        """Return the connectors of a loop joint: given, or at zero joint positions."""
         one, other = (self._poses.get(link, Pose()) for link in (joint.link1, joint.link2))
         between = other.inverse @ one
         along = np.eye(3) if joint.axis is None else axes(joint.axis, joint.normal)
@@ -403,7 +403,7 @@ class _Writer:
     def _acting(
         self, mate: str, name: str, is_linear: bool, limits: JointLimits, dynamics: JointDynamics
     ) -> Iterator[str]:
-        """Yield the lines of what acts along an axis of a mate, which has this name."""
+        """Yield the lines for the effects along an axis of a mate. name: prefix of their names."""
         stop, spring, rest, motor = _ALONG[is_linear]
         found = []
         if math.isfinite(limits.lower) or math.isfinite(limits.upper):
@@ -433,7 +433,7 @@ class _Writer:
 
 
 def _friction(dynamics: JointDynamics) -> tuple[str, list[str]]:
-    """Return the law of friction along an axis, and its members; none without friction."""
+    """Return the friction law along an axis, and its members; no members without friction."""
     forwards, backwards = dynamics.frictions
     if forwards != backwards:
         return 'AsymmetricLimitFriction', [
@@ -446,7 +446,7 @@ def _friction(dynamics: JointDynamics) -> tuple[str, list[str]]:
 
 
 def _compliance_lines(joint: JointDescription | ConstraintDescription, kind: str) -> list[str]:
-    """Return the springs and dampers of a loop joint in the directions that its mate holds."""
+    """Return the springs and dampers of a loop joint in the directions constrained by its mate."""
     if isinstance(joint, JointDescription) or joint.compliance is None:
         return []
     names = ('along_distance',) if kind == 'Distance' else DIRECTIONS
@@ -465,7 +465,7 @@ def _compliance_lines(joint: JointDescription | ConstraintDescription, kind: str
 
 
 def _original(source: str, name: str) -> list[str]:
-    """Return the line by which a reader finds the name in the URDF again."""
+    """Return the line that stores the name in the URDF for readers."""
     return [] if name == source else [f'{SOURCE_NAME} is String: {quoted(source)}']
 
 

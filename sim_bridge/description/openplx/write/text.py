@@ -1,4 +1,4 @@
-"""Statements, numbers, names and transforms as OpenPLX writes them."""
+"""Statements, numbers, names and transforms in the notation of OpenPLX."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 
 def axes(axis: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
     """
-    Return (3, 3) axes whose z is an axis, exact where that is one of the coordinates'.
+    Return (3, 3) axes with a given z, exact if z is along a coordinate axis.
 
-    x: the unit vector along x; None for any.
+    axis: unit vector along z. x: unit vector along x; None for any.
     """
     if x is None:
         least = np.zeros(3)
@@ -28,7 +28,7 @@ def axes(axis: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
 
 
 def transform(member: str, pose: Pose) -> list[str]:
-    """Return the lines that set a transform, its position at least."""
+    """Return the lines that set a transform; they always contain the position."""
     lines = [f'{member}.position: {vector(pose.position)}']
     if not np.array_equal(pose.rotation, np.eye(3)):
         x, y, z, w = quaternion_from_matrix(pose.rotation).tolist()
@@ -50,18 +50,18 @@ def vector(values: Iterable[float] | np.ndarray) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number that is read to the same bits."""
+    """Return a number as text that is read to the same bits."""
     if math.isinf(value):
         return 'Math.INF' if value > 0.0 else 'Math.NEG_INF'
     return repr(float(value))
 
 
 def identifier(name: str) -> str:
-    """Return a name with _ for what the language does not take."""
+    """Return a name with _ for characters that the language refuses."""
     word = re.sub(r'\W', '_', name, flags=re.ASCII) or '_'
     return f'_{word}' if word[0].isdigit() else word
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotes; the language has no way to write quotes within."""
+    """Return a text in quotes; the language has no notation for quotes inside."""
     return '"' + ' '.join(text.replace('"', "'").split()) + '"'
