@@ -1,8 +1,8 @@
 """
-The command `sim_bridge`, a file per verb.
+Command `sim_bridge`, one file per verb.
 
-A verb's module has `add_parser(subparsers)`, which adds its arguments, and `run(args)`, which does
-it and returns the exit code. Only the module of the verb asked for is imported. Modules without
-`add_parser` help them. Imports `ros` and what that may import; nodes of `control` are started as
-processes of their own.
+A verb's module has `add_parser(subparsers)`, which adds its arguments, and `run(args)`, which runs
+the verb and returns the exit code. Only the requested verb's module is imported. Modules without
+`add_parser` are helpers. This package imports `ros` and its dependencies; `control` nodes are
+started as separate processes.
 """

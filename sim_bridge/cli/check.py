@@ -1,4 +1,4 @@
-"""`sim_bridge check`: show what is in a robot, a scene or a parameter file, and its defects."""
+"""`sim_bridge check`: show the contents and defects of a robot, scene or parameter file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
 
 SOUND, DEFECTIVE = 0, 1
-# m: a gap below this is rounding, also of values that were written with few digits
+# [m] smaller gaps are rounding, also in values written with few digits
 _CLOSED = 1e-6
 
 _YAML = ('.yaml', '.yml')
@@ -74,9 +74,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'check',
-        help='show what is in a robot, scene or parameter file, and every defect',
-        description='Show what is read of a robot, a scene or a parameter file: tree, degrees of '
-        'freedom, masses, sensors, controls, drives, collision shapes, what is not simulated. '
+        help='show the contents of a robot, scene or parameter file, and every defect',
+        description='Show the contents read from a robot, scene or parameter file: tree, degrees '
+        'of freedom, masses, sensors, controls, drives, collision shapes, elements not simulated. '
         'Then report every defect: element, name, value and line.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
@@ -86,21 +86,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.add_argument(
             'file',
             metavar='FILE',
-            help='a shipped robot or scene by its name; a URDF, xacro, body or OpenPLX file; '
-            'a scene, '
-            'a project of Choreonoid, a parameter file or a study of a sweep',
+            help='a shipped robot or scene by name; a URDF, xacro, body or OpenPLX file; a scene, '
+            'a Choreonoid project, a parameter file or a sweep study',
         ),
         completers.robots,
     )
-    parser.add_argument('--json', action='store_true', help='print all as JSON')
+    parser.add_argument('--json', action='store_true', help='print everything as JSON')
     parser.add_argument(
-        '--all', action='store_true', help=f'show lists of more than {MOST} lines whole'
+        '--all', action='store_true', help=f'show lists with more than {MOST} lines in full'
     )
     add_description(parser)
     add_model(parser)
     completed(
         parser.add_argument(
-            '--extra-joints', metavar='FILE', help='a YAML file of joints that close loops'
+            '--extra-joints', metavar='FILE', help='a YAML file with joints closing loops'
         ),
         completers.yaml_files,
     )
@@ -108,7 +107,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is in the file, and the report; return the exit status."""
+    """Print the file's contents and the report; return the exit status."""
     path = find_scene(args.file)
     if path.suffix == PROJECT_SUFFIX and path.is_file():
         return _show(_check_scene(path), args)
@@ -132,14 +131,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Checked:
-    """A report, and what else is printed: data as JSON, the same as text."""
+    """Report, and the contents to print: data for JSON, rendered as text on request."""
 
     def __init__(self, report: Report, data: Mapping[str, Any], summary: str = '') -> None:
-        """summary: a line for the end."""
+        """summary: last line of the output."""
         self.report, self.data, self.summary = report, data, summary
 
     def text(self, most: int | None) -> str:
-        """Return what was read as text; '' if it has errors. most: lines of each list."""
+        """Return the contents as text; '' if there are errors. most: lines per list."""
         kind = self.data['kind']
         if not self.report.ok or self.data[kind] is None:
             return ''
@@ -163,7 +162,7 @@ def _checked_robot(description: RobotDescription | None, report: Report) -> _Che
 
 
 def _check_yaml(path: Path) -> _Checked:
-    """Check a scene or a parameter file, whichever it is by its keys."""
+    """Check a scene, study or parameter file, distinguished by its keys."""
     findings = Findings()
     content = read_mapping(path, findings)
     if content is None:
@@ -175,8 +174,8 @@ def _check_yaml(path: Path) -> _Checked:
         return _check_study(path)
     if not blocks:
         known = (
-            'world, for a scene; study, for a sweep; NODE with ros__parameters in it, for '
-            'parameters; joints that close loops are checked with their robot, by '
+            'world, for a scene; study, for a sweep; NODE containing ros__parameters, for '
+            'parameters. Joints closing loops are checked with their robot, by '
             '--extra-joints'
         )
         findings.error(
@@ -194,8 +193,8 @@ def _check_yaml(path: Path) -> _Checked:
 
 
 def study_text(study: Any, most: int | None) -> str:
-    """Return the data of a study as text."""
-    # imported here, as below, since it takes time that few need to spend
+    """Return a study's data as text."""
+    # imported late, here and below: the import takes time, and few checks need it
     from sim_bridge.cli.study_overview import study_text as text_of
 
     return text_of(study, most)
@@ -235,7 +234,7 @@ def _check_scene(path: Path) -> _Checked:
                 fixed_base=options['fixed_base'],
                 collisions=options['collisions'],
             )
-        # its lines are those of another file
+        # the lines refer to the robot's file, not to the scene
         for finding in (*own.findings, *findings.report('').findings):
             where = f'{own.source}:{finding.line}: {finding.subject}: {finding.message}'
             findings_of = Findings()
@@ -244,7 +243,7 @@ def _check_scene(path: Path) -> _Checked:
             )
             report = _joined(report, findings_of.report(report.source))
     if report.ok:
-        # names of materials, joints and the like are known to a world alone
+        # only a world can resolve names of materials, joints and the like
         try:
             World().load_scene(path)
         except DescriptionError as err:
@@ -258,7 +257,7 @@ def _check_openplx(path: Path, model: str | None) -> _Checked:
         try:
             World().loader.add(scene, None, ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
         except DescriptionError as err:
-            # whether loops close is known to a world alone
+            # only a world can determine whether loops close
             scene, report = None, err.report
     data = None if scene is None else openplx_data(scene)
     return _Checked(report, {'kind': 'openplx', 'openplx': data})
@@ -271,7 +270,7 @@ def _joined(report: Report, more: Report) -> Report:
 def _show(checked: _Checked, args: argparse.Namespace) -> int:
     report = checked.report
     for finding in report.errors:
-        # what a file of OpenPLX imports has a line there
+        # an unreadable file imported by OpenPLX has a line number
         if finding.code == 'unreadable' and not finding.line:
             raise InvalidValueError('file', report.source, f'one that {finding.message}')
     code = SOUND if report.ok else DEFECTIVE
@@ -299,7 +298,7 @@ def _has_colours() -> bool:
 
 
 def _loops_text(loops: list[dict[str, Any]], ways: Mapping[str, int]) -> str:
-    """Return what closes the loops, which of them are open at zero, and what can still move."""
+    """Return the number of loop joints, those open at zero, and the mobility."""
     open_ones = [
         f'{loop["name"]!r} by {loop["gap_at_zero"]:.3g} m'
         for loop in loops

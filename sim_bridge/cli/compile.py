@@ -1,4 +1,4 @@
-"""`sim_bridge compile`: compile all kernels now, so that no later start has to."""
+"""`sim_bridge compile`: compile all kernels now, so that later starts need no compilation."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         'compile',
         help='compile all kernels now, for container images and CI',
-        description='Compile all kernels that are not compiled yet, so that no later start has '
-        'to. Compiled kernels are shared by all checkouts, environments and Python versions of a '
-        'user on processors of one kind; SIM_BRIDGE_CACHE_DIR chooses their folder.',
+        description='Compile all missing kernels, so that later starts need no compilation. '
+        'All checkouts, environments and Python versions of a user share compiled kernels on '
+        'equal processors; SIM_BRIDGE_CACHE_DIR selects the folder.',
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile; return the exit code: 1 where the result cannot be kept."""
+    """Compile; return the exit code: 1 if the result cannot be kept."""
     from sim_bridge.compiler import objects
     from sim_bridge.compiler.build import build, missing
     from sim_bridge.ros.session.units import message_units
@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
             f'compiled {len(wanted)} of {len(units)} units in {time.perf_counter() - start:.1f} s'
         )
     else:
-        print(f'all {len(units)} units were compiled before')
+        print(f'all {len(units)} units were already compiled')
     if folder is not None:
         print(f'in {folder}')
-    # a folder that is only read may hold them all
+    # without compilation, a read-only folder may contain all units
     return 1 if wanted and folder is None else 0

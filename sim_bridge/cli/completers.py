@@ -1,8 +1,8 @@
 """
-What a shell completes: verbs and options by their parsers, arguments by the functions here.
+Shell completion: verbs and options from their parsers, arguments from the functions here.
 
-argcomplete asks a function with the beginning of a word for the words that it may become. It is
-imported only where a shell asks, or the script for one is printed.
+argcomplete calls a function with the beginning of a word; the function returns candidates.
+argcomplete is imported only when a shell requests completion or a script is printed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ SHELLS = ('bash', 'zsh', 'fish')
 
 
 def completed(action: argparse.Action, completer: Completer) -> None:
-    """Have an argument completed by a function of this module."""
-    action.completer = completer  # type: ignore[attr-defined]  # where argcomplete looks
+    """Register a function in this module as an argument's completer."""
+    action.completer = completer  # type: ignore[attr-defined]  # attribute read by argcomplete
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Answer the shell that asks by the environment, and end the process."""
+    """Answer the completion request in the environment, and end the process."""
     import argcomplete
 
     argcomplete.autocomplete(
@@ -39,14 +39,14 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def script(shell: str) -> str:
-    """Return the script that makes one of SHELLS complete `sim_bridge`."""
+    """Return the completion script for one of SHELLS."""
     import argcomplete
 
     return argcomplete.shellcode(['sim_bridge'], shell=shell)
 
 
 def robots(prefix: str, **_: Any) -> Iterable[str]:
-    """Complete the names of shipped robots and scenes, and files that describe one."""
+    """Complete names of shipped robots and scenes, and robot or scene files."""
     own = [] if '/' in prefix else shipped_robots()
     return [
         *(name for name in (*own, *gallery_scenes()) if name.startswith(prefix)),
@@ -55,7 +55,7 @@ def robots(prefix: str, **_: Any) -> Iterable[str]:
 
 
 def scenes(prefix: str, **_: Any) -> Iterable[str]:
-    """Complete the names of shipped scenes, and files that may hold one."""
+    """Complete names of shipped scenes, and scene files."""
     return [
         *(name for name in gallery_scenes() if name.startswith(prefix)),
         *_files(prefix, SCENE_SUFFIXES),
@@ -68,7 +68,7 @@ def yaml_files(prefix: str, **_: Any) -> Iterable[str]:
 
 
 def studies(prefix: str, **_: Any) -> Iterable[str]:
-    """Complete what is done with a study, studies, and folders of results."""
+    """Complete sweep actions, studies and result folders."""
     return [
         *(word for word in ('report', 'replay') if word.startswith(prefix)),
         *yaml_files(prefix),
@@ -89,7 +89,7 @@ def folders(prefix: str, **_: Any) -> Iterable[str]:
 
 
 def fitted(prefix: str, **_: Any) -> Iterable[str]:
-    """Complete kinds of parameters that are fitted, after the last comma."""
+    """Complete kinds of fitted parameters, after the last comma."""
     from sim_bridge.identification.parameters import KINDS
 
     before, comma, last = prefix.rpartition(',')
@@ -97,7 +97,7 @@ def fitted(prefix: str, **_: Any) -> Iterable[str]:
 
 
 def parameters(prefix: str, **_: Any) -> Iterable[str]:
-    """Complete the names of the simulator's parameters, up to where the value begins."""
+    """Complete simulator parameter names, up to the value."""
     return [
         f'{name}.' if is_block else f'{name}:='
         for name, is_block in names_of_nodes()['sim_bridge'].items()

@@ -1,4 +1,4 @@
-"""`sim_bridge completion`: print the script that makes a shell complete this command."""
+"""`sim_bridge completion`: print the shell script that completes this command."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'completion',
-        help='print the script by which a shell completes this command',
-        description='Print the script by which a shell completes the command sim_bridge.',
+        help='print the shell script that completes this command',
+        description='Print the shell script that completes the command sim_bridge.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,

@@ -1,4 +1,4 @@
-"""Console output: lines, and a status line below them that is refreshed in place."""
+"""Console output: lines, and a status line below them, refreshed in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TextIO, TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# how often the status is written where it cannot be refreshed in place [s]
+# period of status lines if the status cannot be refreshed in place [s]
 PLAIN_PERIOD_S = 10.0
 
 _ERASE_LINE, _ERASE_ABOVE = '\r\x1b[2K', '\x1b[1A\x1b[2K'
@@ -20,9 +20,9 @@ class Console:
     """
     Writes lines above a status to a text stream.
 
-    In a terminal the status is refreshed in place; elsewhere, such as in a log file, it is a plain
-    line every PLAIN_PERIOD_S. Once nobody reads any more, as after `| head`, `is_closed` is true
-    and nothing is written.
+    On a terminal the status is refreshed in place. Elsewhere, such as in a log file, it is a plain
+    line every PLAIN_PERIOD_S. Once the reader has gone, as after `| head`, `is_closed` is true and
+    nothing is written.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -39,13 +39,13 @@ class Console:
 
     def status(self, text: str) -> None:
         """
-        Show `text` as the status; in a plain stream, if it is time for the next line.
+        Show `text` as the status; on a plain stream, only if the next line is due.
 
-        In a terminal it may have several lines.
+        On a terminal it may have several lines.
         """
         if self.is_terminal:
             erase, size = self._erase(), shutil.get_terminal_size()
-            # what is scrolled away could not be erased
+            # lines scrolled off the screen could not be erased
             lines = text.split('\n')[: max(size.lines - 1, 1)]
             self._status = '\n'.join(line[: size.columns - 1] for line in lines)
             self._write(erase + self._status)
@@ -54,14 +54,14 @@ class Console:
             self._write(f'{text}\n')
 
     def end_status(self) -> None:
-        """Keep the last status where it is and continue below it."""
+        """Keep the last status and continue below it."""
         if self._status:
             self._status = ''
             self._write('\n')
 
     def bar(self) -> Progress:
-        """Return bars of rich on this terminal, which go away when they are stopped."""
-        # takes a tenth of a second to import
+        """Return rich progress bars on this terminal; they disappear when stopped."""
+        # late import: takes 0.1 s
         from rich.console import Console as RichConsole
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -85,7 +85,7 @@ class Console:
             self._stream.flush()
         except OSError:
             self.is_closed = True
-            # the rest of the buffer must not fail again when the interpreter ends
+            # flushing the rest of the buffer at interpreter exit must not fail again
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)

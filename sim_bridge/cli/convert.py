@@ -43,26 +43,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         'convert',
         help='write a robot as OpenPLX',
         description='Write a URDF or xacro robot as an OpenPLX file that loads to an equal model. '
-        'What OpenPLX has no counterpart of is reported: refused where the robot would move '
-        'otherwise, else left out.',
+        'Elements without an OpenPLX counterpart are reported: the conversion is refused if the '
+        'robot would move differently, otherwise the element is left out.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     completed(
-        parser.add_argument('robot', help='a shipped robot by its name, or a URDF or xacro file'),
+        parser.add_argument('robot', help='a shipped robot by name, or a URDF or xacro file'),
         completers.robots,
     )
     completed(
         parser.add_argument(
-            'output', metavar='OUTPUT', help='the file to write, whose name ends in .openplx'
+            'output', metavar='OUTPUT', help='file to write, with a name ending in .openplx'
         ),
         completers.files,
     )
-    parser.add_argument(
-        '--fixed-base', action='store_true', help='hold the root link in the world'
-    )
-    parser.add_argument('--force', action='store_true', help='write over a file that exists')
+    parser.add_argument('--fixed-base', action='store_true', help='fix the root link to the world')
+    parser.add_argument('--force', action='store_true', help='overwrite an existing file')
     add_description(parser)
     parser.set_defaults(run=run)
 
@@ -108,9 +106,9 @@ def run(args: argparse.Namespace) -> int:
 
 def separated_links(description: RobotDescription, fixed_base: bool) -> list[tuple[str, str]]:
     """
-    Return the pairs of links that do not collide, beside those that joints connect.
+    Return the pairs of links excluded from collision, apart from pairs connected by joints.
 
-    Those that overlap where the robot begins, and that `selfCollide` keeps apart.
+    These overlap in the initial configuration, or are excluded by `selfCollide`.
     """
     robot = World().add_robot(description, fixed_base=fixed_base or None, missing_meshes='warning')
     blueprint = robot.slot.blueprint
@@ -124,9 +122,11 @@ def separated_links(description: RobotDescription, fixed_base: bool) -> list[tup
 
 def _check_output(output: Path, force: bool) -> None:
     if output.suffix != OPENPLX_SUFFIX:
-        raise InvalidValueError('output', str(output), f'a name that ends in {OPENPLX_SUFFIX}')
+        raise InvalidValueError('output', str(output), f'a name ending in {OPENPLX_SUFFIX}')
     if not force and output.exists():
-        raise InvalidValueError('output', str(output), 'a file that is not there yet, or --force')
+        raise InvalidValueError(
+            'output', str(output), 'a file that does not exist yet, or --force'
+        )
 
 
 def _refused(report: Report) -> int:

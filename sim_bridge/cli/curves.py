@@ -1,4 +1,4 @@
-"""Curves that are drawn: what pages and pictures of them are made of."""
+"""Curves and panels: data for plotted pages and pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim_bridge.foundation.arrays import FloatArray
 
 
 class Curve(NamedTuple):
-    """times, values: (n,); values that are not finite are gaps. unit: '' where it is not known."""
+    """times, values: (n,); non-finite values are gaps. unit: '' if unknown."""
 
     name: str
     times: FloatArray
@@ -18,7 +18,7 @@ class Curve(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Curves over the same axes; panels lie below each other, and share the axis of time."""
+    """Curves over the same axes; panels are stacked and share the time axis."""
 
     name: str
     curves: list[Curve]
@@ -29,16 +29,16 @@ class Panel(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The units of its curves, each once; '' where one of them is not known."""
+        """Units of the curves, without duplicates; '' if one of them is unknown."""
         units = dict.fromkeys(curve.unit for curve in self.curves)
         return '' if '' in units else ', '.join(units)
 
 
 def labelled(panels: Sequence[Panel]) -> Iterator[tuple[int, int, str]]:
     """
-    Yield first, last and unit of neighbouring panels that share a label of their vertical axes.
+    Yield first panel, last panel and unit of neighbouring panels sharing a vertical axis label.
 
-    Panels whose units are not known have none.
+    Panels with unknown units have no label.
     """
     first = 0
     for number, panel in enumerate(panels):

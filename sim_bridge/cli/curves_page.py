@@ -1,4 +1,4 @@
-"""Curves as one page that holds its data and plotly, and needs nothing from elsewhere."""
+"""Curves as one self-contained page with its data and plotly."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from sim_bridge.cli.curves import labelled, Panel
 
-_HEIGHT = 320  # of a panel [pixels]
-_MOST_SVG = 20_000  # points of a page; of more the graphics card draws
+_HEIGHT = 320  # panel height [pixels]
+_MOST_SVG = 20_000  # most points drawn as SVG; larger pages use WebGL
 
 
 def write_page(panels: Sequence[Panel], title: str, file: Path) -> None:
-    """Write curves to an HTML file; the verb has seen that plotly is there. Raises OSError."""
+    """Write curves to an HTML file; the caller has checked for plotly. Raises OSError."""
     from plotly.graph_objects import Scatter, Scattergl
     from plotly.subplots import make_subplots
 
@@ -44,7 +44,7 @@ def write_page(panels: Sequence[Panel], title: str, file: Path) -> None:
         if first == last:
             figure.update_yaxes(title_text=f'[{unit}]', row=last + 1)
             continue
-        # one for all of them, halfway
+        # one label for all of them, halfway
         ends = [
             figure.layout['yaxis' if row == 0 else f'yaxis{row + 1}'].domain
             for row in (first, last)

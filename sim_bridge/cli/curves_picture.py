@@ -7,13 +7,13 @@ from pathlib import Path
 
 from sim_bridge.cli.curves import labelled, Panel
 
-_WIDTH, _HEIGHT = 9.0, 2.6  # of a panel [inch]
-_MOST_NAMES = 12  # of curves in a panel
+_WIDTH, _HEIGHT = 9.0, 2.6  # panel size [inch]
+_MOST_NAMES = 12  # largest number of curves in a panel with legend
 
 
 def write_picture(panels: Sequence[Panel], title: str, file: Path) -> None:
     """
-    Write curves to a PNG, SVG or PDF file; the verb has seen that matplotlib is there.
+    Write curves to a PNG, SVG or PDF file; the caller has checked for matplotlib.
 
     Raises OSError.
     """
@@ -31,7 +31,7 @@ def write_picture(panels: Sequence[Panel], title: str, file: Path) -> None:
             for text in legend.get_texts():
                 text.set_parse_math(False)
     for first, last, unit in labelled(panels):
-        # of several the middle one has it, for all of them
+        # the middle panel carries the label shared by several panels
         middle = axes[(first + last) // 2]
         at = 0.5 if (last - first) % 2 == 0 else 0.0
         middle.set_ylabel(f'[{unit}]', y=at, parse_math=False)

@@ -1,4 +1,4 @@
-"""Environment variables and packages that ROS 2 nodes need to run and to find each other."""
+"""Environment variables and packages for ROS 2 nodes: running and discovering each other."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ __all__ = ['require_extra', 'require_ros', 'set_prefix', 'set_threads']
 
 
 def require_ros(what: str) -> None:
-    """Raise MissingRosError, in the name of `what`, if rclpy cannot be imported."""
+    """Raise MissingRosError, naming the feature `what`, if rclpy cannot be imported."""
     if importlib.util.find_spec('rclpy') is None:
         raise MissingRosError(what)
 
 
 def require_extra(what: str, extra: str, *modules: str) -> None:
     """
-    Raise MissingPackageError, in the name of `what`, if one of its modules is not installed.
+    Raise MissingPackageError, naming the feature `what`, if a module is not installed.
 
-    extra: which brings them. Verbs call it before they read or start anything.
+    extra: package extra that installs the modules. Verbs call this before reading or starting
+    anything.
     """
     if any(importlib.util.find_spec(name) is None for name in modules):
         raise MissingPackageError(what, extra_hint(extra))
@@ -29,8 +30,9 @@ def require_extra(what: str, extra: str, *modules: str) -> None:
 
 def set_threads() -> None:
     """
-    Limit numpy in this process and its children to one thread, unless the user sets a number.
+    Limit numpy to one thread in this process and its children, unless the user sets a number.
 
-    By default it starts one per processor, which spin while they wait; matrices are small here.
+    By default numpy starts one thread per processor; the threads spin while waiting. Matrices here
+    are small.
     """
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')

@@ -1,4 +1,4 @@
-"""`sim_bridge gallery`: list the scenes that ship."""
+"""`sim_bridge gallery`: list the shipped scenes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'gallery',
-        help='list the scenes that ship, each a name for `run`',
-        description='List the scenes that ship, with what they show.',
+        help='list the shipped scenes, by their names for `run`',
+        description='List the shipped scenes with a description each.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,

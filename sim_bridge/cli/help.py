@@ -1,4 +1,4 @@
-"""Help texts: paragraphs are filled, what has lines of its own keeps them."""
+"""Help texts: paragraphs are filled, multi-line texts keep their lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Fills a description in one line, and keeps the lines of others, such as examples."""
+    """Fills one-line descriptions, and keeps the lines of other texts, such as examples."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         kind = argparse.RawDescriptionHelpFormatter if '\n' in text else argparse.HelpFormatter

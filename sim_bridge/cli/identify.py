@@ -1,4 +1,4 @@
-"""`sim_bridge identify`: parameters of a robot, from bags of its motion."""
+"""`sim_bridge identify`: robot parameters from bags with recorded motion."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 DONE, UNFINISHED = 0, 1
 SUFFIXES = ('.urdf', '.yaml', '.yml', '.json')
-_WIDTH = 99  # where the output is no terminal
+_WIDTH = 99  # width if the output is not a terminal
 
 _EPILOG = """\
-Parameters are friction, damping, armature of joints, mass, centre, inertia of links, and delay of
-efforts. KIND:NAME+NAME fits those of some joints or links only. docs/identification.md says how
-motion that tells them is recorded, and what the columns mean.
+Parameters: joint friction, damping and armature; link mass, centre and inertia; effort delay.
+KIND:NAME+NAME fits some joints or links only. docs/identification.md explains how to record
+informative motion, and the columns.
 
 exit status:
-  0  the fit ended
-  1  it was ended after too many rounds
-  2  wrong usage, or a bag or robot that does not serve
+  0  the fit converged
+  1  the fit was stopped after too many rounds
+  2  wrong usage, or an unsuitable bag or robot
 
 for example:
   sim_bridge identify swing arm
@@ -49,9 +49,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'identify',
-        help='fit friction, damping, masses of a robot to bags of its motion',
-        description='Fit parameters of a robot on a fixed base to recorded motion: least squares '
-        'of simulated against recorded joint states, with errors and cross-validation.',
+        help='fit friction, damping and masses of a robot to bags with recorded motion',
+        description='Fit parameters of a fixed-base robot to recorded motion: least squares '
+        'between simulated and recorded joint states, with errors and cross-validation.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -64,7 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     completed(
         parser.add_argument(
-            'robot', metavar='ROBOT', help='a shipped robot by its name, or a URDF or xacro file'
+            'robot', metavar='ROBOT', help='a shipped robot by name, or a URDF or xacro file'
         ),
         completers.robots,
     )
@@ -73,7 +73,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             '--what',
             default='friction,damping,armature',
             metavar='KIND,…',
-            help='what is fitted (default: friction,damping,armature)',
+            help='parameters to fit (default: friction,damping,armature)',
         ),
         completers.fitted,
     )
@@ -84,57 +84,58 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             action='append',
             default=[],
             metavar='FILE',
-            help='write the robot with what was found (.urdf), or the values with errors (.yaml, '
-            '.json); may be repeated',
+            help='write the robot with the fitted values (.urdf), or the values with errors '
+            '(.yaml, .json); may be repeated',
         ),
         completers.files,
     )
-    parser.add_argument('--force', action='store_true', help='write over files that exist')
+    parser.add_argument('--force', action='store_true', help='overwrite existing files')
     parser.add_argument('--json', action='store_true', help='print JSON')
     parser.add_argument(
         '--input',
         choices=('auto', 'commands', 'states'),
         default='auto',
-        help='where efforts are from: joint_commands, or the efforts in joint_states; auto: '
-        'commands if they are of efforts alone',
+        help='source of the efforts: joint_commands, or the efforts in joint_states; auto: '
+        'commands if they contain only efforts',
     )
     parser.add_argument(
-        '--states', default='joint_states', metavar='TOPIC', help='of the joint states'
+        '--states', default='joint_states', metavar='TOPIC', help='joint state topic'
     )
     parser.add_argument(
-        '--commands', default='joint_commands', metavar='TOPIC', help='of the commands'
+        '--commands', default='joint_commands', metavar='TOPIC', help='command topic'
     )
     parser.add_argument(
-        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]'
+        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='begin [s]'
     )
     parser.add_argument(
-        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]'
+        '--to', dest='end', type=float, default=math.inf, metavar='S', help='end [s]'
     )
     parser.add_argument(
         '--window',
         type=float,
         metavar='S',
-        help='length of the windows that are simulated [s] (default: 0.5, or as long as errors do '
-        'not grow)',
+        help='length of the simulated windows [s] (default: 0.5, or as long as errors do not '
+        'grow)',
     )
     parser.add_argument(
         '--folds',
         type=int,
         default=4,
         metavar='N',
-        help='folds of the cross-validation, 0 for none (default: 4)',
+        help='cross-validation folds, 0 for none (default: 4)',
     )
     parser.add_argument(
         '--loss',
         choices=('linear', 'soft_l1', 'huber', 'cauchy'),
         default='linear',
-        help='of residuals: linear, or robust against outliers (default: linear)',
+        help='residual loss: linear, or robust against outliers (default: linear)',
     )
     parser.add_argument(
         '--gradients',
         choices=('analytic', 'batch'),
         default='analytic',
-        help='analytic derivatives, or differences of many simulated worlds (default: analytic)',
+        help='analytic derivatives, or differences between many simulated worlds (default: '
+        'analytic)',
     )
     parser.add_argument(
         '--step', type=float, default=1e-3, metavar='S', help='time step [s] (default: 0.001)'
@@ -145,7 +146,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         nargs=3,
         default=(0.0, 0.0, -9.81),
         metavar=('X', 'Y', 'Z'),
-        help='in the axes of the base [m/s²] (default: 0 0 -9.81)',
+        help='gravity in base axes [m/s²] (default: 0 0 -9.81)',
     )
     add_description(parser)
     parser.set_defaults(run=run)
@@ -155,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
     """
     Identify; return the exit code.
 
-    Raises MissingRosError, and what `read_joint_motion` and `identify` raise.
+    Raises MissingRosError, and the errors of `read_joint_motion` and `identify`.
     """
     require_ros('sim_bridge identify')
     set_prefix()
@@ -217,14 +218,14 @@ def _check(outputs: list[Path], robot: Path, force: bool) -> None:
     for file in outputs:
         if file.suffix.lower() not in SUFFIXES:
             raise InvalidValueError(
-                '--output', str(file), f'a file that ends with {", ".join(SUFFIXES)}'
+                '--output', str(file), f'a file ending in {", ".join(SUFFIXES)}'
             )
         need_folder(file)
         if file.exists() and file.samefile(robot):
             raise InvalidValueError(
                 '--output',
                 str(file),
-                'another file than the robot: what was measured would be lost with the next fit',
+                'a file other than the robot: the next fit would overwrite the fitted values',
             )
         if file.exists() and not force:
             raise InvalidValueError(
@@ -241,7 +242,7 @@ def _write(found: Identification, file: Path) -> None:
     else:
         text = found.yaml()
     try:
-        # as it was, without other ends of lines
+        # bytes: line endings are written unchanged
         file.write_bytes(text.encode())
     except OSError as err:
         raise InvalidValueError(
@@ -250,8 +251,8 @@ def _write(found: Identification, file: Path) -> None:
 
 
 def _show(found: Identification) -> None:
-    """Print tables of what was found."""
-    # takes a tenth of a second to import
+    """Print tables of the results."""
+    # late imports: take 0.1 s
     from rich.box import SIMPLE_HEAD
     from rich.console import Console as RichConsole
     from rich.table import Table
@@ -283,18 +284,18 @@ def _show(found: Identification) -> None:
             *(
                 (_to_error(each.value, reach), f'{reach:.2g}')
                 if each.is_identifiable
-                else (f'({each.value:.5g})', 'not told')
+                else (f'({each.value:.5g})', 'not identifiable')
             ),
             each.unit,
         )
     out.print(table)
     if found.combinations:
-        out.print('told together, where the motion does not tell each (± standard error):')
+        out.print('identifiable in combination only (± standard error):')
         for combination in found.combinations:
             out.print(f'  {combination}')
     untold = [each.name for each in found.estimates.values() if not each.is_identifiable]
     if untold and not found.combinations:
-        out.print(f'the motion does not tell {", ".join(untold)}')
+        out.print(f'not identifiable from this motion: {", ".join(untold)}')
     table = Table(box=SIMPLE_HEAD, show_edge=False)
     table.add_column('rms of simulated - recorded', overflow='fold')
     columns = {'file': found.before, 'found': found.after, 'held out': found.held_out}
@@ -313,12 +314,12 @@ def _show(found: Identification) -> None:
     for note in found.notes:
         out.print(f'note: {note}')
     if not found.is_converged:
-        out.print('warning: the fit was ended before it had converged')
+        out.print('warning: the fit was stopped before it converged')
     out.print(found.verdict)
 
 
 def _to_error(value: float, reach: float) -> str:
-    """Return a value with the digits that its error leaves, and one more."""
+    """Return a value with the digits justified by its error, and one more."""
     if not reach > 0.0 or value == 0.0:
         return f'{value:.5g}'
     digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(reach)) + 2

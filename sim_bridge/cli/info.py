@@ -1,4 +1,4 @@
-"""`sim_bridge info`: what is in a bag, and what happened in its run."""
+"""`sim_bridge info`: contents of a bag, and events of its run."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sim_bridge.foundation.names import bytes_text, counted
 if TYPE_CHECKING:
     from sim_bridge.ros.bag.summary import Summary
 
-_SHOWN = 5  # of a kind of events
+_SHOWN = 5  # events listed per kind
 
 _EPILOG = """\
-Commands that were refused and deadlines that were missed are in bags of this version, and in those
-of `ros2 bag record` that have /diagnostics.
+Refused commands and missed deadlines are in bags recorded by this version, and in bags from
+`ros2 bag record` containing /diagnostics.
 
 for example:
   sim_bridge info swing
@@ -36,15 +36,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'info',
-        help='what is in a bag, and what happened in its run',
-        description='Show the topics of a bag with counts and rates, what was simulated, what '
-        'happened, and whether it can be replayed.',
+        help='show the contents of a bag and the events of its run',
+        description='Show the topics of a bag with counts and rates, the simulated robots and '
+        'world, the events of the run, and whether it can be replayed.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     completed(parser.add_argument('bag', help='a folder, or an .mcap file'), completers.files)
-    parser.add_argument('--all', action='store_true', help='show everything that happened')
+    parser.add_argument('--all', action='store_true', help='show all events')
     parser.add_argument('--json', action='store_true', help='print JSON')
     parser.set_defaults(run=run)
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """
     Show a bag; return the exit code: 1 if it is damaged.
 
-    Raises MissingRosError, or ReplayError for what is no bag.
+    Raises MissingRosError, or ReplayError if the file is not a bag.
     """
     require_ros('sim_bridge info')
     set_prefix()
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
-    """Return a summary as plain data, as docs/recordings.md describes it."""
+    """Return a summary as plain data, in the form described in docs/recordings.md."""
     made = summary.simulated
     return {
         'bag': summary.bag,
@@ -109,7 +109,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
 
 
 def _lines(summary: Summary, most: int | None) -> list[str]:
-    """Return a summary as text; most: of each kind of what happened that are listed."""
+    """Return a summary as text; most: events listed per kind, None for all."""
     duration = summary.end - summary.begin
     lines = [
         f'{summary.bag}: {duration:.6g} s, {counted(summary.messages, "message")} on '

@@ -1,4 +1,4 @@
-"""`sim_bridge interfaces`: generate the message packages that the ROS wheels lack."""
+"""`sim_bridge interfaces`: generate the message packages missing from the ROS wheels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sim_bridge.cli.help import HelpFormatter
 
 _EPILOG = """\
 for example:
-  sim_bridge interfaces               # generates them, if that has not been done
-  eval "$(sim_bridge interfaces)"     # this shell and its programs find them, such as ros2
+  sim_bridge interfaces               # generates them if necessary
+  eval "$(sim_bridge interfaces)"     # lets this shell and its programs, such as ros2, find them
 """
 
 
@@ -22,13 +22,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'interfaces',
-        help='generate the message packages that the ROS wheels lack',
-        description='Generate what is used of control_msgs, simulation_interfaces and tf2_msgs, '
-        'which come with ROS 2 but not as wheels, and print the commands of a shell by which '
-        'other programs find them: PYTHONPATH and AMENT_PREFIX_PATH. Nodes of sim_bridge find '
-        'them by themselves. Needs a C++ compiler and the headers of Python. What was generated '
-        'is kept beside the compiled kernels and shared by all environments with the same '
-        'wheels.',
+        help='generate the message packages missing from the ROS wheels',
+        description='Generate the required parts of control_msgs, simulation_interfaces and '
+        'tf2_msgs, which are part of ROS 2 but not available as wheels, and print shell commands '
+        'for other programs to find them: PYTHONPATH and AMENT_PREFIX_PATH. Nodes of sim_bridge '
+        'find them by themselves. Needs a C++ compiler and the Python headers. The generated '
+        'packages are kept beside the compiled kernels and shared by all environments with the '
+        'same wheels.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,

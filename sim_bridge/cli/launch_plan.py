@@ -1,8 +1,8 @@
 """
-What the launch file starts: processes as plain data, all checked before any of them begins.
+Processes started by the launch file, as plain data, checked before the first one starts.
 
-`launch` cannot take back what it has begun, and ends with exit code 0 where a node refuses its
-arguments. So whatever can be wrong with those is found here.
+`launch` cannot undo a started process, and ends with exit code 0 if a node rejects its arguments.
+Therefore all argument errors are found here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sim_bridge.ros.params.robot_parameters import (
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of the launch file; choices: the values it may have, () for any."""
+    """Launch argument; choices: allowed values, () for any."""
 
     name: str
     description: str
@@ -43,14 +43,14 @@ class Argument:
 
 _BOOLEAN = ('true', 'false')
 
-# a launch file that includes this one has arguments of its own
+# similarity above which an unknown argument is reported; including launch files have their own
 _RESEMBLANCE = 0.8
 
 ARGUMENTS = (
-    Argument('robot', 'a shipped robot by its name, a URDF or xacro file, or package://…'),
+    Argument('robot', 'a shipped robot by name, a URDF or xacro file, or package://…'),
     Argument(
         'package_paths',
-        'folders of packages, with : between, where package:// and $(find) look first',
+        'package folders, separated by :, searched first for package:// and $(find)',
     ),
     Argument(
         'world',
@@ -59,14 +59,14 @@ ARGUMENTS = (
     ),
     Argument(
         'params',
-        'parameter file of all nodes; goes before quadruped.params.yaml that lies beside '
-        'quadruped.urdf, which goes before config/sim_bridge.yaml',
+        'parameter file for all nodes; overrides quadruped.params.yaml beside quadruped.urdf, '
+        'which overrides config/sim_bridge.yaml',
     ),
     Argument('namespace', 'namespace of all nodes'),
     Argument(
         'frame_prefix',
         "prefix of the robots' frames; auto: the parameter file's, else the namespace and a "
-        'slash, since all simulators share /tf',
+        'slash, because all simulators share /tf',
         AUTO,
     ),
     Argument('rate', 'control steps per simulated second [Hz]'),
@@ -74,32 +74,35 @@ ARGUMENTS = (
     Argument('paused', 'start paused', 'false', _BOOLEAN),
     Argument(
         'controller',
-        'who moves the robot; empty: what the scene says, or the one that the parameter file '
-        f'beside it is for, else {DEFAULT_CONTROLLER}',
+        'controller of the robot; empty: the one named in the scene, or the one configured in the '
+        f'parameter file beside it, else {DEFAULT_CONTROLLER}',
         '',
         ('', *CONTROLLERS, NO_CONTROLLER),
     ),
     Argument(
         'record',
-        'record all topics and commands to a bag: true, for a folder of its own here named after '
-        'the time, or the folder; numbered where it exists',
+        'record all topics and commands to a bag: true, for a new folder here named by the '
+        'time, or the folder; numbered if it exists',
         'false',
     ),
     Argument(
         'rosbag',
-        'record all topics of the graph by rosbag2, with queues long enough to lose none: true, '
-        'for a folder here named after the time, or the folder',
+        'record all topics of the graph by rosbag2, with queues long enough to lose no message: '
+        'true, for a new folder here named by the time, or the folder',
         'false',
     ),
     Argument(
         'use_sim_time',
-        'whether controller, robot_state_publisher and RViz live in simulated time',
+        'whether controller, robot_state_publisher and RViz use simulated time',
         'true',
         _BOOLEAN,
     ),
     Argument('robot_state_publisher', "also publish the robot's frames on /tf", 'false', _BOOLEAN),
     Argument(
-        'rviz', 'also show all in RViz, which needs robot_state_publisher:=true', 'false', _BOOLEAN
+        'rviz',
+        'also show everything in RViz; needs robot_state_publisher:=true',
+        'false',
+        _BOOLEAN,
     ),
     Argument('view', 'open the live page, and print its address', 'false', _BOOLEAN),
 )
@@ -108,11 +111,11 @@ ARGUMENTS = (
 @dataclass(frozen=True)
 class Process:
     """
-    A process to start.
+    Process to start.
 
-    package, executable: of a ROS package; '' for modules of this Python, by `arguments`.
-    parameters: files and values, later before earlier; None for what is no node. is_vital:
-    whether its end ends all.
+    package, executable: ROS package and its executable; '' for Python modules, which `arguments`
+    name. parameters: files and values, later ones override earlier ones; None if the process is
+    not a node. is_vital: whether its end ends all processes.
     """
 
     name: str
@@ -126,7 +129,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Plan:
-    """The processes, in the order of their start, and lines for the user."""
+    """Processes in starting order, and lines for the user."""
 
     processes: list[Process]
     remarks: list[str]
@@ -134,12 +137,12 @@ class Plan:
 
 def plan(chosen: Mapping[str, str], typed: Iterable[str] = ()) -> Plan:
     """
-    Return what to start for the values of the launch file's arguments.
+    Return the processes to start for the values of the launch arguments.
 
-    typed: names of the arguments on the command line. `launch` ignores those that no file has;
-    where one resembles an argument of this one, a remark says so.
+    typed: names of the arguments on the command line. `launch` ignores unknown names; a remark
+    reports those resembling an argument of this file.
 
-    Raises InvalidValueError, UnknownNameError or DescriptionError for what cannot be started.
+    Raises InvalidValueError, UnknownNameError or DescriptionError if something cannot be started.
     """
     return _Planner(chosen, typed).plan()
 
@@ -167,7 +170,7 @@ class _Planner:
             find_robot(robot, package_paths=self._packages)
         own = [robot for namespace, robot, _ in self._robots if not namespace]
         self._simulator_files = self._files(*own, in_scene=True)
-        # what the user gives goes before what a project says
+        # user settings override project settings
         project = project_parameters(chosen['world'])
         values: dict[str, Any] = {**project}
         for file in self._simulator_files:
@@ -181,7 +184,7 @@ class _Planner:
             project = {name: values[name] for name in project}
         files = {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
         self._given = project | numbers | files
-        # the node itself warns of unknown names
+        # the node itself warns about unknown names
         self._values = from_flat(SimulatorParameters, values | self._given, lambda text: None)
 
     def plan(self) -> Plan:
@@ -247,7 +250,7 @@ class _Planner:
             values['view'] = True
         if chosen['record'] != 'false':
             values['record'] = _folder(chosen['record'])
-        if self._has_state_publisher:  # or there would be two of each
+        if self._has_state_publisher:  # otherwise there would be two of each
             values |= {'publish_robot_description': False, 'publish_link_tf': False}
         if self._has_rviz:
             values['publish_tf'] = True
@@ -256,20 +259,20 @@ class _Planner:
         )
 
     def _files(self, *robots: str, in_scene: bool) -> list[str]:
-        """Return the parameter files of a node for some robots; later before earlier."""
+        """Return a node's parameter files for some robots; later ones override earlier ones."""
         found = [parameter_file_beside(robot, self._packages) for robot in robots]
         if in_scene:
             found.append(parameter_file_of_scene(self._chosen['world']))
         beside = [str(file) for file in found if file is not None]
         given = self._chosen['params']
         if given:
-            # each node would say what is wrong with it in its own words
+            # otherwise each node would report the file's errors in its own words
             parameters_in(given, '')
             return [*beside, given]
         return [str(share_directory() / 'config' / 'sim_bridge.yaml'), *beside]
 
     def _recorder(self) -> Process:
-        """Return rosbag2's recorder, which begins once the topics are known."""
+        """Return rosbag2's recorder, which starts once the topics are known."""
         space = ['--namespace', self._namespace] if self._namespace else []
         folder = _folder(self._chosen['rosbag'])
         if os.path.exists(folder):
@@ -281,8 +284,8 @@ class _Planner:
         )
 
     def _scene_publishers(self) -> Iterator[Process]:
-        """Yield a robot_state_publisher for each robot of OpenPLX scenes."""
-        # imported here, since most robots are described otherwise
+        """Yield a robot_state_publisher for each robot in OpenPLX scenes."""
+        # late imports: most robots do not come from OpenPLX
         from sim_bridge.description.openplx.load import load_openplx
         from sim_bridge.description.scene.scene import read_scene
         from sim_bridge.ros.publish.drawn_meshes import mesh_folder
@@ -307,7 +310,7 @@ class _Planner:
                 yield self._state_publisher(namespace, urdf_of(robot, mesh_folder()))
 
     def _state_publisher(self, own: str, urdf: str) -> Process:
-        """Return a robot_state_publisher; own: namespace of the robot in the scene."""
+        """Return a robot_state_publisher; own: the robot's namespace in the scene."""
         return Process(
             'robot_state_publisher',
             '/'.join(filter(None, (self._namespace, own))),
@@ -315,7 +318,7 @@ class _Planner:
                 {
                     'robot_description': urdf,
                     'frame_prefix': self._frame_prefix + (f'{own}/' if own else ''),
-                    # its own default of 20 Hz leaves 50 ms of motion to interpolation
+                    # the default rate, 20 Hz, would leave 50 ms of motion to interpolation
                     'publish_frequency': self._values.tf_rate or self._values.rate,
                     **self._sim_time,
                 }
@@ -327,17 +330,17 @@ class _Planner:
 
 
 def _folder(given: str) -> str:
-    """Return the folder of a bag: the given one, or for 'true' one named after the time."""
+    """Return the bag folder: as given, or for 'true' a name from the time."""
     return time.strftime('sim_bridge_%Y_%m_%d-%H_%M_%S') if given == 'true' else given
 
 
 def _require(argument: str, package: str) -> None:
-    """Raise InvalidValueError if a ROS package that an argument asks for is not installed."""
+    """Raise InvalidValueError if an argument's ROS package is not installed."""
     if not has_ros_package(package):
         raise InvalidValueError(
             f'launch argument {argument!r}',
             'true',
-            f'the package {package} to be installed; none of AMENT_PREFIX_PATH has it',
+            f'the package {package} to be installed; no prefix in AMENT_PREFIX_PATH has it',
         )
 
 

@@ -1,4 +1,4 @@
-"""The command `sim_bridge`: finds the verb and runs it."""
+"""Command `sim_bridge`: finds the verb and runs it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ VERBS = (
 )
 
 _EPILOG = """\
-`sim_bridge VERB --help` tells what a verb takes, with examples.
+`sim_bridge VERB --help` explains a verb, with examples.
 
 for example:
-  sim_bridge check your.urdf      # what is in it, and what is wrong with it
+  sim_bridge check your.urdf      # show its contents and defects
   sim_bridge run your.urdf        # simulate it on the ROS graph, with a controller
   sim_bridge record arm -o swing --duration 10
 """
@@ -52,15 +52,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command with the arguments `argv` and return its exit code.
 
-    argv: without the name of the program; those of the process if None.
+    argv: arguments without the program name; None for the process arguments.
 
-    What follows a bare `--`, and `--ros-args` with what follows it, reaches a verb whose parser
-    has the default `forwards=True` as `args.forwarded`.
+    Arguments after a bare `--`, and `--ros-args` with all arguments after it, are passed to the
+    verb as `args.forwarded` if its parser has the default `forwards=True`.
     """
     if argv is None:
         quit_command_on_signals()
         if '_ARGCOMPLETE' in os.environ:
-            # a shell asks what could come next
+            # a shell requests completion
             from sim_bridge.cli.completers import complete
 
             complete(build_parser())
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = parser.parse_args(arguments)
     except SimBridgeError as err:
-        # of a name: how arguments are written does not help
+        # unknown name: the usage text would not help
         print(f'sim_bridge {verb}: {err}', file=sys.stderr)
         return USAGE_ERROR
     if forwarded and not getattr(args, 'forwards', False):
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f'sim_bridge {args.verb}: {err}', file=sys.stderr)
         return USAGE_ERROR
     except BrokenPipeError:
-        # nobody reads any more, as after `| head`; the rest must not fail again at the end
+        # the reader has gone, as after `| head`; flushing at exit must not fail again
         with open(os.devnull, 'wb') as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return UNREAD
@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of this program, and those for another or for ROS."""
+    """Return the arguments of this program, and the arguments forwarded to another or to ROS."""
     for at, word in enumerate(words):
         if word == '--':
             return words[:at], words[at + 1 :]
@@ -105,7 +105,7 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
-    """Return the parser of the command line, with these verbs."""
+    """Return the command line parser with these verbs."""
     parser = argparse.ArgumentParser(
         prog='sim_bridge',
         description='Simulate robots on a ROS 2 graph.',
@@ -118,7 +118,7 @@ def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
         '--version',
         action='version',
         version=f'%(prog)s {__version__}',
-        help='print the version of this package alone',
+        help='print only the version of this package',
     )
     subparsers = parser.add_subparsers(dest='verb', metavar='VERB', required=True)
     for verb in verbs:

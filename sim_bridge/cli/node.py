@@ -17,7 +17,7 @@ for example:
   sim_bridge node --ros-args -p robot:=pendulum --params-file my.yaml -r __ns:=/left
   sim_bridge node arm --managed
 
-With a robot or a --world, a file arm.params.yaml beside arm.urdf is read as by `run`.
+With a robot or a --world, arm.params.yaml beside arm.urdf is read as by `run`.
 """
 
 
@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         'node',
         help='run the simulator node alone',
         usage='sim_bridge node [options] [robot] [--ros-args ...]',
-        description='Run the simulator node alone. It takes ROS arguments too, after --ros-args.',
+        description='Run the simulator node alone. It also takes ROS arguments, after --ros-args.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -36,17 +36,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         '--managed',
         action='store_true',
-        help='be a managed node: load when configured, run when activated',
+        help='run as a managed node: load when configured, run when activated',
     )
     parser.set_defaults(run=run, forwards=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Run the node until it is told to end; return its exit code.
+    Run the node until it is asked to end; return its exit code.
 
-    Raises MissingRosError without ROS 2, InvalidValueError or UnknownNameError for a robot or a
-    parameter that there is not, and for other arguments than ROS takes.
+    Raises MissingRosError without ROS 2, InvalidValueError or UnknownNameError for an unknown
+    robot or parameter, and for arguments that ROS does not accept.
     """
     require_ros('sim_bridge node')
     set_prefix()
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     check_simulated(args)
     from sim_bridge.ros.process import realtime
 
-    # before the imports below, which take most of the start
+    # before the imports below, which take most of the starting time
     realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'
     try:
         others = remove_ros_args(arguments)[1:]
-    except RuntimeError as err:  # the base of rclpy's errors, whose own classes are private
+    except RuntimeError as err:  # base class of rclpy's errors; the classes themselves are private
         raise InvalidValueError('arguments', ' '.join(args.forwarded), expected, str(err)) from err
     if others:
         raise InvalidValueError('arguments', ' '.join(others), expected)

@@ -1,4 +1,4 @@
-"""What `check` shows of an OpenPLX scene: where its bodies are, and how SNAP placed them."""
+"""OpenPLX scene overview for `check`: body poses, and how SNAP found them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Data = dict[str, Any]
 
 
 def openplx_data(scene: MappedScene) -> Data:
-    """Return what was read of a scene."""
+    """Return a scene's contents as plain data."""
     snap = scene.snap
     return {
         'model': scene.name,
@@ -59,11 +59,11 @@ def openplx_data(scene: MappedScene) -> Data:
 
 
 def openplx_text(scene: Data, most: int | None) -> str:
-    """Return the same as text; most: lines of each list, None for all."""
+    """Return the same data as text; most: lines per list, None for all."""
     lines = [f'OpenPLX model {scene["model"]!r}: {counted(len(scene["robots"]), "robot")}']
     if scene['gravity'] is not None:
         lines.append(f'gravity: {gravity_text(scene["gravity"])}')
-    lines += ['', 'frames: path, position [m], quaternion x y z w, in the world of the scene']
+    lines += ['', 'frames: path, position [m], quaternion x y z w, in the scene frame']
     lines += _abridged(
         scene['frames'],
         most,
@@ -71,7 +71,7 @@ def openplx_text(scene: Data, most: int | None) -> str:
             f'{each["path"]}: {_numbers(each["position"])}, {_numbers(each["orientation"])}'
         ),
     )
-    lines += ['', 'SNAP: what was decided, by which mate, for which frames']
+    lines += ['', 'SNAP: decision, mate, frames']
     lines += _abridged(
         scene['snap'],
         most,
@@ -88,7 +88,7 @@ def openplx_text(scene: Data, most: int | None) -> str:
 
 
 def _acts(scene: MappedScene, signal: Signal) -> bool:
-    """Return whether an input can do what it is for, and so is one of the world; `inputs_of`."""
+    """Return whether an input has an effect, and thus belongs to the world's `inputs_of`."""
     robots = [each.description for each in scene.robots]
     if signal.model == 'RigidBody':
         return any(scene.links[signal.source] == robot.root for robot in robots)
@@ -119,5 +119,5 @@ def _pose(pose: Pose) -> Data:
 
 
 def _numbers(values: list[float]) -> str:
-    # no -0
+    # adding 0.0 turns -0 into 0
     return ' '.join(f'{value + 0.0:.6g}' for value in (round(value, 12) for value in values))

@@ -1,4 +1,4 @@
-"""`sim_bridge optimise`: gains of servos, by simulation."""
+"""`sim_bridge optimise`: servo gains by simulation."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 DONE, UNFINISHED = 0, 1
 
 _EPILOG = """\
-The file says which robot moves how, what varies, what is least and what must hold:
-docs/identification.md has its keys. What is written are the parameters of the node.
+The file defines robot, motion, ranges, measure and constraints; docs/identification.md lists its
+keys. The output file holds parameters of the node.
 
 exit status:
-  0  the search ended
-  1  it was ended after --rounds generations; what it found is shown
-  2  wrong usage, a file that does not serve, or nothing that obeys the constraints
+  0  the search converged
+  1  the search was stopped after --rounds generations; the best result is shown
+  2  wrong usage, an unsuitable file, or no candidate fulfilling the constraints
 
 for example:
   sim_bridge optimise tuning.yaml
@@ -43,9 +43,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'optimise',
-        help='search gains of servos that serve a motion best',
-        description='Search gains of servos that minimise a measure of simulated motion, within '
-        'constraints: many candidates at once, by differential evolution.',
+        help='search the best servo gains for a motion',
+        description='Search servo gains that minimise a measure of simulated motion within '
+        'constraints, by differential evolution with many candidates at once.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -56,27 +56,27 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     completed(
         parser.add_argument(
-            '-o', '--output', metavar='FILE', help='write the gains as parameters of the node'
+            '-o', '--output', metavar='FILE', help='write the gains as node parameters'
         ),
         completers.files,
     )
-    parser.add_argument('--force', action='store_true', help='write over a file that exists')
+    parser.add_argument('--force', action='store_true', help='overwrite an existing file')
     parser.add_argument('--json', action='store_true', help='print JSON')
-    parser.add_argument('--seed', type=int, default=0, help='of the search (default: 0)')
+    parser.add_argument('--seed', type=int, default=0, help='seed of the search (default: 0)')
     parser.add_argument(
-        '--rounds', type=int, default=60, metavar='N', help='most generations (default: 60)'
+        '--rounds', type=int, default=60, metavar='N', help='maximum generations (default: 60)'
     )
     parser.add_argument(
         '--population',
         type=int,
         metavar='N',
-        help='candidates of a generation (default: 10 for each range, at least 16)',
+        help='candidates per generation (default: 10 per range, at least 16)',
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Optimise; return the exit code. Raises what `optimise` raises."""
+    """Optimise; return the exit code. Raises the errors of `optimise`."""
     set_threads()
     output = Path(args.output) if args.output else None
     if output is not None:
@@ -120,5 +120,5 @@ def _lines(found: Tuned) -> list[str]:
     lines.append(f'cost {found.cost:.6g}, {counted(found.evaluations, "simulation")}')
     lines += [f'{each.text}: {each.value:.6g}' + ', binds' * each.binds for each in found.limits]
     if not found.is_converged:
-        lines.append('warning: the search was ended before it had converged; try more --rounds')
+        lines.append('warning: the search was stopped before it converged; try more --rounds')
     return lines

@@ -1,4 +1,4 @@
-"""Files that verbs write in the end, looked at before the work begins."""
+"""Output files of verbs, checked before the work begins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 
 
 def need_folder(file: Path) -> None:
-    """Raise InvalidValueError where the folder of an output is not there, or takes no files."""
+    """Raise InvalidValueError if the folder of an output is missing or not writable."""
     folder = file.parent
     if not folder.is_dir():
         raise InvalidValueError(
@@ -17,5 +17,5 @@ def need_folder(file: Path) -> None:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidValueError(
-            '--output', str(file), f'a file that can be written; {str(folder)!r} takes none'
+            '--output', str(file), f'a writable file; folder {str(folder)!r} is not writable'
         )

@@ -1,7 +1,7 @@
 """
-What was read of a robot or a scene, as plain data: what `check` prints, as text and as JSON.
+Contents of a robot or scene as plain data, printed by `check` as text and as JSON.
 
-Keys are stable; a new version may add some. SI units and radians, null where there is no limit.
+Keys are stable; a new version may add some. SI units and radians; null for missing limits.
 docs/command_line.md has the schema.
 """
 
@@ -40,15 +40,15 @@ from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
 Data = dict[str, Any]
 
-# findings about what a description asks for and a simulation leaves out
+# findings about elements left out of the simulation
 _NOT_SIMULATED = frozenset({'not-simulated', 'unsupported-sensor', 'unplaced-sensor'})
 _WORLD = 'world'
-# a noise-free channel
+# channel without noise
 _NO_NOISE = NoiseDescription()
 
 
 def gravity_data(gravity: Gravity | None) -> list[float] | Data | None:
-    """Return gravity: a vector [m/s²], or center, strength and exponent of what pulls."""
+    """Return gravity: a vector [m/s²], or center, strength and exponent of a point gravity."""
     if isinstance(gravity, PointGravity):
         return {
             'center': list(gravity.center),
@@ -66,9 +66,9 @@ def robot_data(
     collisions: str = HULL,
 ) -> Data:
     """
-    Return what was read of a robot.
+    Return a robot's contents.
 
-    findings: gets warnings of collision meshes that cannot be read. fixed_base, collisions: as of
+    findings: receives warnings about unreadable collision meshes. fixed_base, collisions: as in
     `World.load_urdf`.
     """
     is_fixed = description.fixed_base if fixed_base is None else fixed_base
@@ -102,7 +102,7 @@ def robot_data(
 
 
 def scene_data(scene: SceneDescription, robots: Mapping[str, Data]) -> Data:
-    """Return what was read of a scene; robots: what was read of each, by its name there."""
+    """Return a scene's contents; robots: contents of each robot, by its name in the scene."""
     return {
         'description': scene.description,
         'gravity': gravity_data(scene.gravity),
@@ -148,13 +148,13 @@ def scene_data(scene: SceneDescription, robots: Mapping[str, Data]) -> Data:
 
 
 def loop_data(description: RobotDescription) -> list[Data]:
-    """Return the loop joints, each with how far it is from closed where all joints are at 0."""
+    """Return the loop joints, each with its gap if all joints are at 0."""
     poses = link_poses(description)
     return [_loop(each, poses) for each in description.constraints]
 
 
 def mobility_data(description: RobotDescription) -> dict[str, int]:
-    """Return in how many ways the links can move, the root fixed, and what takes freedoms away."""
+    """Return the mobility of the links with fixed root, and the constraints reducing it."""
     ways = mobility(description)
     return {
         'freedoms': ways.freedoms,
@@ -195,14 +195,14 @@ def _joint(joint: JointDescription) -> Data:
 
 
 def _limits(limits: JointLimits) -> Data:
-    """Return limits by name; None for infinite ones, which JSON has not."""
+    """Return limits by name; None for infinite ones, because JSON has no infinity."""
     values = {name: getattr(limits, name) for name in ('lower', 'upper', 'effort', 'velocity')}
     values['lower_effort'], _ = limits.efforts
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def _freedoms(description: RobotDescription, is_fixed: bool) -> Data:
-    """Count velocities; one_axis and several_axes are coordinates, mimic joints not counted."""
+    """Count velocities; mimic joints are not included in one_axis and several_axes."""
     base = 0 if is_fixed else 6
     followers = [each for each in description.joints.values() if each.mimic is not None]
     free = [each for each in description.joints.values() if each.mimic is None]
@@ -220,7 +220,7 @@ def _freedoms(description: RobotDescription, is_fixed: bool) -> Data:
 
 
 def _mass(description: RobotDescription, poses: Mapping[str, Pose]) -> Data:
-    """Return the total mass [kg] and its centre [m], in the root's frame, all joints at 0."""
+    """Return the total mass [kg] and its centre [m], in the root frame with all joints at 0."""
     total, moment = 0.0, np.zeros(3)
     for link in description.links.values():
         if link.inertial is not None:
@@ -251,7 +251,7 @@ def _sensor(sensor: SensorDescription, description: RobotDescription) -> Data:
 
 
 def _frame(sensor: SensorDescription, description: RobotDescription) -> str:
-    """Return the frame_id of a sensor's messages, as its device has it."""
+    """Return the frame_id of a sensor's messages, equal to the device's."""
     if sensor.frame_id:
         return sensor.frame_id
     if sensor.frame == 'parent':
@@ -323,7 +323,7 @@ def _shapes(shapes: Iterable[LinkShape]) -> Data:
 
 
 def _kind(placed: Placed) -> str:
-    """Return the kind of a shape as JSON names it, such as box, sphere and convex_hull."""
+    """Return a shape's kind by its JSON name, such as box, sphere and convex_hull."""
     name = type(placed.shape).__name__
     return ''.join(f'_{c.lower()}' if c.isupper() else c for c in name).lstrip('_')
 

@@ -1,4 +1,4 @@
-"""The data of `overview` as text for people, at most 100 columns wide."""
+"""The data of `overview` as readable text, at most 100 columns wide."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from sim_bridge.foundation.names import counted
 
 WIDTH = 100
-# lines of a list that are shown unless all are asked for
+# lines shown per list unless all are requested
 MOST = 40
-# columns beyond which a deep tree is no further indented
+# indentation limit [columns] for deep trees
 _DEEPEST = 32
 
 _UNITS = {'prismatic': ('m', 'N', 'm/s')}
@@ -29,12 +29,12 @@ Data = dict[str, Any]
 
 
 def robot_text(robot: Data, most: int | None = MOST) -> str:
-    """Return a robot as text; most: lines of each list, None for all."""
+    """Return a robot as text; most: lines per list, None for all."""
     return '\n'.join(_robot_lines(robot, most))
 
 
 def gravity_text(gravity: Sequence[float] | Data) -> str:
-    """Return what `gravity_data` gives as text."""
+    """Return the result of `gravity_data` as text."""
     if not isinstance(gravity, Mapping):
         return f'{_vector(gravity)} m/s²'
     return (
@@ -44,7 +44,7 @@ def gravity_text(gravity: Sequence[float] | Data) -> str:
 
 
 def scene_text(scene: Data, most: int | None = MOST) -> str:
-    """Return a scene and its robots as text; most: lines of each list, None for all."""
+    """Return a scene and its robots as text; most: lines per list, None for all."""
     gravity = "the simulator's" if scene['gravity'] is None else (gravity_text(scene['gravity']))
     ground = 'none' if scene['ground'] is None else f'at height {scene["ground"].get("height", 0)}'
     lines = [*_wrapped(scene['description']), *_wrapped(f'gravity: {gravity}; ground: {ground}')]
@@ -73,7 +73,7 @@ def scene_text(scene: Data, most: int | None = MOST) -> str:
 
 
 def parameters_text(nodes: Sequence[Data], most: int | None = MOST) -> str:
-    """Return the values of a parameter file as text; most: lines of each list, None for all."""
+    """Return the values in a parameter file as text; most: lines per list, None for all."""
     lines: list[str] = []
     for node in nodes:
         takers = ', '.join(node['taken_by']) or 'none of this package'
@@ -159,13 +159,13 @@ def _robot_lines(robot: Data, most: int | None, margin: int = 0) -> Iterator[str
 
 
 def _tree(robot: Data) -> Iterator[str]:
-    """Yield the root link, and a line for each joint below the one that carries it."""
+    """Yield the root link, and a line per joint below the line of its parent joint."""
     masses = {link['name']: link['mass'] for link in robot['links']}
     children: dict[str, list[Data]] = {}
     for joint in robot['joints']:
         children.setdefault(joint['parent'], []).append(joint)
     yield f'{robot["root"]}{_kilograms(masses[robot["root"]])}'
-    # a stack, since a chain may be longer than Python's
+    # explicit stack: a chain may be longer than Python's recursion limit
     stack = [(1, joint) for joint in reversed(children.get(robot['root'], []))]
     while stack:
         depth, joint = stack.pop()
@@ -235,7 +235,7 @@ def _sensor(sensor: Data) -> str:
 
 
 def _noise(noise: Data) -> str:
-    """Return channels of equal noise together: stddev 0.1 of force.x, force.y."""
+    """Group channels with equal noise: stddev 0.1 of force.x, force.y."""
     groups: dict[str, list[str]] = {}
     for channel, values in noise.items():
         text = ' '.join(f'{name} {value:g}' for name, value in values.items() if name != 'kind')
@@ -245,7 +245,7 @@ def _noise(noise: Data) -> str:
 
 
 def _channels(channels: Sequence[str]) -> str:
-    """Return channels, those of all three axes of a quantity by its name alone."""
+    """Return channel names; a quantity with all three axes is named without them."""
     quantities: dict[str, list[str]] = {}
     for channel in channels:
         quantity, _, axis = channel.rpartition('.')
@@ -299,7 +299,7 @@ def _vector(vector: Sequence[float]) -> str:
 
 
 def _abridged(lines: Sequence[str], most: int | None, width: int = WIDTH) -> Iterator[str]:
-    """Yield lines, indented and wrapped; beyond `most`, how many there are."""
+    """Yield lines, indented and wrapped; beyond `most`, only their number."""
     shown = lines if most is None or len(lines) <= most else lines[:most]
     for line in shown:
         yield from _wrapped(line, '  ', width)
@@ -308,7 +308,7 @@ def _abridged(lines: Sequence[str], most: int | None, width: int = WIDTH) -> Ite
 
 
 def _wrapped(line: str, margin: str = '', width: int = WIDTH) -> list[str]:
-    """Return a line, its further ones indented below its own indentation."""
+    """Return a wrapped line; continuation lines are indented further than the first."""
     indent = margin + ' ' * (len(line) - len(line.lstrip()))
     return textwrap.wrap(
         line.strip(),

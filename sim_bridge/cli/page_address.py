@@ -1,4 +1,4 @@
-"""The address of a live page in the output of the simulator."""
+"""Address of the live page, found in the simulator's output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sim_bridge.ros.page.address import address_in
 
 class PageAddress:
     """
-    Passes lines on, and finds the address of the live page in them.
+    Passes lines on, and finds the live page's address in them.
 
-    url: the address; '' as long as there is none.
+    url: the address; '' until it is found.
     """
 
     def __init__(self, console: Console, opens_browser: bool):
@@ -23,7 +23,7 @@ class PageAddress:
         self._opens_browser = opens_browser and console.is_terminal and has_display()
 
     def line(self, text: str) -> None:
-        """Write a line of a process."""
+        """Write a line from a process."""
         self._console.line(text)
         found = address_in(text)
         if found and not self.url:
@@ -33,7 +33,7 @@ class PageAddress:
 
 
 def has_display() -> bool:
-    """Return whether there is a screen for a browser, rather than a text browser alone."""
+    """Return whether there is a display; without one, only a text browser could open."""
     return sys.platform == 'darwin' or any(
         os.environ.get(name) for name in ('DISPLAY', 'WAYLAND_DISPLAY')
     )

@@ -1,4 +1,4 @@
-"""Checking a parameter file: which node takes what, unknown names, values that are refused."""
+"""Parameter file check: node patterns, unknown names, rejected values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _ANY_NODE = ('*', '**')
 
 def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[str, Any]]:
     """
-    Return what a parameter file gives to whom, a mapping for each of its blocks.
+    Return the parameters given to each node pattern, one mapping per block.
 
-    content: with the lines of its keys. Unknown names and wrong values are noted as findings.
+    content: mapping with the line numbers of its keys. Unknown names and wrong values are noted as
+    findings.
     """
     tables = _tables()
     if tables is None:
@@ -48,7 +49,7 @@ def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[
 
 
 def _tables() -> Mapping[str, type] | None:
-    """Return the parameters of the nodes; None without ROS, which describes them."""
+    """Return the parameter tables by node; None without ROS, which the tables need."""
     if importlib.util.find_spec('rclpy') is None:
         return None
     from sim_bridge.control.parameter_file import TABLES
@@ -87,7 +88,7 @@ def _check(
 
 
 def _flat(block: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any, int]]:
-    """Yield the name, joined by dots, the value and the line of each parameter of a block."""
+    """Yield each parameter in a block: its name joined by dots, its value and its line."""
     lines = getattr(block, 'lines', {})
     for name, value in block.items():
         if isinstance(value, Mapping) and value:

@@ -1,4 +1,4 @@
-"""`sim_bridge plot`: curves of recorded topics, as a page or a picture."""
+"""`sim_bridge plot`: curves from recorded topics, as a page or a picture."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from sim_bridge.foundation.near_files import path_meant
 PAGE, PICTURES = '.html', ('.png', '.svg', '.pdf')
 
 _EPILOG = """\
-A curve is a field of a topic: /joint_states.velocity[joint_4]. In brackets: the name of an item
-(joint, link, frame, key) or its number. A field of many numbers gives a curve for each.
-Curves can be calculated with + - * / % **, numbers, pi, g and functions: d(x) is the derivative
-by time, integral(x) the integral; norm abs sqrt exp log sin cos tan asin acos atan atan2 hypot
-min max sign degrees radians. Topics may lack their namespace where that is clear.
+A curve is a field of a topic: /joint_states.velocity[joint_4]. The brackets contain an item's
+name (joint, link, frame, key) or its number. A field with many numbers gives a curve for each.
+Curves can be computed with + - * / % **, numbers, pi, g and functions: d(x) is the derivative
+with respect to time, integral(x) the integral; norm abs sqrt exp log sin cos tan asin acos atan
+atan2 hypot min max sign degrees radians. Topics may omit their namespace if that is unambiguous.
 Each argument is a panel; commas put several curves into one. Quote them: shells read [ ] ( ) *.
 
 for example:
@@ -41,9 +41,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'plot',
-        help='curves of recorded topics, as one page or a picture',
-        description='Draw fields of recorded topics over time, of one bag or of several over each '
-        'other, as one page that needs nothing else, or as a picture.',
+        help='plot curves from recorded topics, as a page or a picture',
+        description='Plot fields of recorded topics over time, from one bag or from several '
+        'overlaid, as a self-contained page or as a picture.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -68,18 +68,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         completers.files,
     )
     completed(
-        parser.add_argument('--html', metavar='FILE', help='a page, also beside a picture'),
+        parser.add_argument('--html', metavar='FILE', help='a page, possibly besides a picture'),
         completers.files,
     )
     parser.add_argument(
-        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]'
+        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='begin [s]'
     )
     parser.add_argument(
-        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]'
+        '--to', dest='end', type=float, default=math.inf, metavar='S', help='end [s]'
     )
-    parser.add_argument('--title', metavar='TEXT', help='above the curves; default: the bags')
     parser.add_argument(
-        '--no-browser', action='store_true', help='write the page, and do not open it'
+        '--title', metavar='TEXT', help='text above the curves (default: the bags)'
+    )
+    parser.add_argument(
+        '--no-browser', action='store_true', help='write the page without opening it'
     )
     parser.set_defaults(run=run)
 
@@ -88,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     """
     Plot; return the exit code.
 
-    Raises MissingRosError, MissingPackageError, and what `read_series` and `Expression` raise.
+    Raises MissingRosError, MissingPackageError, and the errors of `read_series` and `Expression`.
     """
     require_ros('sim_bridge plot')
     set_prefix()
@@ -101,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
             raise InvalidValueError(
                 '--html' if str(file) == args.html else '--output',
                 str(file),
-                f'a file that ends with {PAGE}'
+                f'a file ending in {PAGE}'
                 if str(file) == args.html
-                else f'a file that ends with {", ".join((PAGE, *PICTURES))}',
+                else f'a file ending in {", ".join((PAGE, *PICTURES))}',
             )
     is_shown = not files and not args.no_browser
     files = files or [bags[0].with_name(f'{bags[0].stem}_plot{PAGE}')]
@@ -137,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _split(words: list[str]) -> tuple[list[Path], list[str]]:
-    """Return the bags and the curves; raises InvalidValueError where one of them is missing."""
+    """Return bags and curves; raises InvalidValueError if there are no bags or no curves."""
     count = next((k for k, word in enumerate(words) if not Path(word).exists()), len(words))
     if not count:
         raise InvalidValueError(
@@ -154,7 +156,7 @@ def _split(words: list[str]) -> tuple[list[Path], list[str]]:
 
 
 def _check_is_no_topic(text: str, bag: Path) -> None:
-    """Raise InvalidValueError, with the fields that there are, for a topic without a field."""
+    """Raise InvalidValueError, listing the available fields, for a topic without a field."""
     from sim_bridge.ros.bag.fields import message_class
     from sim_bridge.ros.bag.reader import Bag
 
@@ -172,7 +174,7 @@ def _check_is_no_topic(text: str, bag: Path) -> None:
 def _read(
     bags: list[Path], curves: list[str], span: tuple[float, float], console: Console
 ) -> list[Panel]:
-    """Return the curves of all bags, by the argument that asks for them."""
+    """Return the curves from all bags, one panel per argument."""
     from sim_bridge.ros.bag.expressions import Expression
     from sim_bridge.ros.bag.fields import read_series
     from sim_bridge.ros.bag.reader import Bag

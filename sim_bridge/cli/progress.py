@@ -1,4 +1,4 @@
-"""How far work is: a bar on a terminal, plain lines elsewhere; nothing for what is quick."""
+"""Progress display: a bar on a terminal, plain lines elsewhere; nothing for quick work."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sim_bridge.cli.console import Console
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_QUIET_S = 1.0  # work that is done by then shows nothing
+_QUIET_S = 1.0  # [s] shorter work shows nothing
 
 
 class Work:
     """
-    Work that is being done; call it with what is done so far. A context.
+    Work in progress; call it with the amount done so far. A context.
 
-    Bars are removed at the end: what comes of the work is told by lines.
+    Bars are removed at the end; the caller reports results as lines.
     """
 
     def __init__(
@@ -27,8 +27,8 @@ class Work:
         """
         Begin.
 
-        what: is done, such as 'replayed'. total: of what is done, None if it is unknown. unit: of
-        it, with the space before it. digits: after the point of what is done.
+        what: past participle naming the work, such as 'replayed'. total: amount of work, None if
+        unknown. unit: its unit, with the space before it. digits: decimals of the amount done.
         """
         self._digits = digits
         self._console, self._what, self._total, self._unit = console, what, total, unit
@@ -51,7 +51,7 @@ class Work:
             self._bar.stop()
 
     def __call__(self, done: float, more: str = '') -> None:
-        """Show how much is done, and what else is to be said of it."""
+        """Show the amount done; more: additional text."""
         if time.monotonic() - self._begun < _QUIET_S:
             return
         text = f'{done:.{self._digits}f}'

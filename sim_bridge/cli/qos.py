@@ -1,4 +1,4 @@
-"""`sim_bridge qos`: write the QoS with which rosbag2 records a running simulator whole."""
+"""`sim_bridge qos`: QoS settings for rosbag2 to record a running simulator without loss."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.ros.process.discovery import discovery_defaults
 
-# Two seconds of a topic at 1 kHz. The recorder's own 10 messages are 10 ms, and it stalls for
-# longer on busy processors.
+# Two seconds of messages at 1 kHz. The recorder's default of 10 messages is 10 ms, and it stalls
+# longer than that on busy processors.
 DEPTH = 2000
 
-# how long the graph may have no new topic to count as known, and how often it is looked at [s]
+# time without new topics until the graph counts as known, and polling period [s]
 _SETTLED_S, _PERIOD_S = 1.0, 0.1
 PATIENCE_S = 300.0
 
@@ -42,8 +42,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         'qos',
         help='write QoS overrides for `ros2 bag record`, or start it with them',
-        description='Wait for a simulator, and write the QoS overrides of all topics of the graph '
-        'with which `ros2 bag record` loses no messages where its processor is busy.',
+        description='Wait for a simulator, and write QoS overrides for all topics of the graph. '
+        'With them `ros2 bag record` loses no messages on a busy processor.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -58,7 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.add_argument(
             '--record',
             metavar='BAG',
-            help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it',
+            help='become `ros2 bag record -a -o BAG` with them; arguments after -- are passed on',
         ),
         completers.folders,
     )
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     """
     Write the overrides; return the exit code, unless this process becomes the recorder.
 
-    Raises MissingRosError, InvalidValueError, or StateError if no simulator comes.
+    Raises MissingRosError, InvalidValueError, or StateError if no simulator appears.
     """
     require_ros('sim_bridge qos')
     set_prefix()
@@ -91,12 +91,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         _become(recorder, args)
     except KeyboardInterrupt:
-        # a recorder that has not begun has ended as it was told to, like one that has
+        # interrupted before the recorder starts: ends like an interrupted recorder
         return 0
 
 
 def _become(recorder: str, args: argparse.Namespace) -> NoReturn:
-    """Wait for the topics, then let this process be `ros2 bag record`; recorder: its path."""
+    """Wait for the topics, then become `ros2 bag record`; recorder: path of `ros2`."""
     text = _overrides(args)
     os.execv(
         recorder,
@@ -115,7 +115,7 @@ def _become(recorder: str, args: argparse.Namespace) -> NoReturn:
 
 
 def _overrides(args: argparse.Namespace) -> str:
-    """Return the overrides as YAML, written to `args.output` if that is given."""
+    """Return the overrides as YAML; also write them to `args.output` if it is given."""
     text = yaml.safe_dump(overrides(args.namespace), sort_keys=True)
     if args.output:
         Path(args.output).write_text(text, encoding='utf-8')
@@ -124,16 +124,16 @@ def _overrides(args: argparse.Namespace) -> str:
 
 def overrides(namespace: str) -> dict[str, dict[str, Any]]:
     """
-    Return the QoS profile for every topic of the graph, in the form that rosbag2 reads.
+    Return a QoS profile for every topic of the graph, in rosbag2's format.
 
-    namespace: of the simulator to wait for. Raises StateError if it does not come.
+    namespace: the simulator's, to wait for. Raises StateError if it does not appear.
     """
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
     from sim_bridge.ros.process import realtime
 
-    # its handlers would shut the context down while the graph is looked at
+    # rclpy's signal handlers would shut the context down while the graph is inspected
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     with realtime.undisturbed():
         node = rclpy.create_node(
@@ -153,10 +153,10 @@ def overrides(namespace: str) -> dict[str, dict[str, Any]]:
 
 def profile(publishers: list[Any]) -> dict[str, Any]:
     """
-    Return the QoS profile of a subscription that all publishers of a topic fit.
+    Return a subscription QoS profile compatible with all publishers of a topic.
 
-    publishers: TopicEndpointInfo of each. Every policy is in it, since the parameter file of
-    rosbag2's component refuses a part of them; durations of 0 mean that there is no limit.
+    publishers: TopicEndpointInfo of each. The profile contains every policy, because the parameter
+    file of rosbag2's component rejects an incomplete one; durations of 0 mean no limit.
     """
     from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
@@ -177,13 +177,13 @@ def profile(publishers: list[Any]) -> dict[str, Any]:
 
 
 def _await_topics(node: Any, namespace: str) -> None:
-    """Wait until the simulator of a namespace is there, and no topic has come for a while."""
+    """Wait until a namespace's simulator is present and no topic has appeared for a while."""
     begun = changed = time.monotonic()
     known: set[str] = set()
     while time.monotonic() - changed < _SETTLED_S or not known:
         time.sleep(_PERIOD_S)
         services = {name for name, _ in node.get_service_names_and_types()}
-        # it makes its services after its topics
+        # the simulator creates its services after its topics
         is_there = any(
             info.node_namespace == namespace
             and f'{namespace.rstrip("/")}/{info.node_name}/reset' in services
@@ -199,7 +199,7 @@ def _await_topics(node: Any, namespace: str) -> None:
 
 
 def _temporary(text: str) -> str:
-    """Return the path of a new file with this text, for the process that this one becomes."""
+    """Return the path of a new file with this text, read by the process this one becomes."""
     handle, path = tempfile.mkstemp(prefix='sim_bridge_qos_', suffix='.yaml')
     with os.fdopen(handle, 'w', encoding='utf-8') as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""`sim_bridge record`: simulate without a ROS graph, as fast as possible, into a bag."""
+"""`sim_bridge record`: simulate into a bag without a ROS graph, as fast as possible."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ for example:
   sim_bridge record --world config/world_table.yaml -o drop --duration 3
   sim_bridge record arm -o driven --duration 5 --commands efforts.csv -p publish_truth:=true
 
-A table of commands has a column `time` [s] and one for each joint: `elbow` or
-`elbow.effort`, `elbow.velocity`, `elbow.position`; `left/elbow` of the robot with
-namespace left. Of a bag the messages on the robots' command topics are taken.
-A bag that is full of a disk's last space is readable; the exit code is 1 then.
+A command table has a column `time` [s] and one for each joint: `elbow` or `elbow.effort`,
+`elbow.velocity`, `elbow.position`; `left/elbow` for the robot with namespace left. From a bag,
+the messages on the robots' command topics are used.
+If the disk becomes full, the bag is still readable; the exit code is then 1.
 """
 
 
@@ -43,9 +43,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'record',
-        help='simulate straight into a bag, without a ROS graph',
-        description='Simulate as fast as possible and without a ROS graph; record what the node '
-        'would have published, and the commands, to a bag (rosbag2, MCAP).',
+        help='simulate directly into a bag, without a ROS graph',
+        description='Simulate as fast as possible and without a ROS graph. Record the messages '
+        'the node would have published, and the commands, to a bag (rosbag2, MCAP).',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -53,7 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_simulated(parser)
     completed(
         parser.add_argument(
-            '-o', '--output', metavar='BAG', required=True, help='folder to make; must not exist'
+            '-o', '--output', metavar='BAG', required=True, help='folder to create; must not exist'
         ),
         completers.folders,
     )
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     """
     Record; return the exit code.
 
-    Raises MissingRosError, or another SimBridgeError for what is wrong with what was given.
+    Raises MissingRosError, or another SimBridgeError for invalid input.
     """
     require_ros('sim_bridge record')
     set_prefix()
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
-    """Return the parameters: from beside the robot, then the file, then the command line."""
+    """Return the parameters: beside the robot, then the file, then the command line."""
     from sim_bridge.ros.params.nearby_files import values_nearby
     from sim_bridge.ros.params.parameter_files import parameter_in
     from sim_bridge.ros.params.parameter_table import from_flat

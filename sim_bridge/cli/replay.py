@@ -1,4 +1,4 @@
-"""`sim_bridge replay`: simulate a recording again and prove that it gives the same bits."""
+"""`sim_bridge replay`: simulate a recording again and prove that the bits are equal."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SAME, DIFFERENT = 0, 1
 _EPILOG = """\
 exit status:
   0  every message and every state hash is as recorded
-  1  something differs; the first step at which it does is named
-  2  the bag cannot be replayed, or is damaged: what comes before that was compared
+  1  something differs; the first differing step is named
+  2  the bag cannot be replayed, or is damaged: the part before the damage was compared
 
 for example:
   sim_bridge record arm -o swing --duration 10
@@ -34,15 +34,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         'replay',
         help='simulate a recorded run again and compare it bit by bit',
-        description='Simulate what a bag recorded, from its description, parameters and commands, '
-        'and compare every message and state hash.',
+        description='Simulate a recorded run again, from the description, parameters and commands '
+        'in the bag, and compare every message and state hash.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
     )
     completed(
         parser.add_argument(
-            'bag',
-            help='a bag made by `sim_bridge record`, `run --record` or the parameter `record`',
+            'bag', help='a bag from `sim_bridge record`, `run --record` or the parameter `record`'
         ),
         completers.folders,
     )
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """
     Replay; return the exit code.
 
-    Raises MissingRosError, ReplayError, or another SimBridgeError if the world cannot be made.
+    Raises MissingRosError, ReplayError, or another SimBridgeError if the world cannot be built.
     """
     require_ros('sim_bridge replay')
     set_prefix()

@@ -1,4 +1,4 @@
-"""`sim_bridge run`: start a simulator and controllers as processes, and end them together."""
+"""`sim_bridge run`: start simulator and controllers as processes, and end them together."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ from sim_bridge.ros.process.domain_lock import domain_lock
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
 
-# A first start compiles kernels, which takes a minute where many share few processors.
+# The first start compiles kernels: up to a minute if many processes share few processors.
 START_LIMIT_S = 300.0
-# longer than a start that does not compile takes
+# longer than a start without compilation
 _WAITING_S = 5.0
 
 _PERIOD_S = 0.1
 _STATUS_PERIOD_S = 0.5
-# by then a rate is known, and the node has published its diagnostics
+# by then the rate is known, and the node has published its diagnostics
 _FIRST_STATUS_S = 1.5
 
 _EPILOG = """\
-A file quadruped.params.yaml beside quadruped.urdf holds what the nodes take where that robot is
-simulated, as one beside a scene does; --params and -p go before it. Every robot of a scene is
-controlled in its namespace.
-Only nodes on this machine are discovered; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it.
+quadruped.params.yaml beside quadruped.urdf contains the node parameters for this robot; a file
+beside a scene does the same. --params and -p override them. Every robot of a scene is controlled
+in its namespace.
+Only nodes on this machine are discovered; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens discovery.
 
-The exit code is 0 if all processes ended as they were told to; if one ended by
-itself it is that one's.
+The exit code is 0 if all processes ended on request; if one ended by
+itself, it is that process's exit code.
 
 for example:
   sim_bridge run                                         # the robot arm, held by a PD controller
@@ -63,7 +63,7 @@ for example:
   sim_bridge run gallery/dominoes                        # sim_bridge gallery lists these scenes
   sim_bridge run --world config/world_table.yaml --duration 10
   sim_bridge run quadruped --view                        # and look at it in a browser
-  sim_bridge run arm -- --ros-args --log-level debug     # what follows -- goes to the simulator
+  sim_bridge run arm -- --ros-args --log-level debug     # arguments after -- go to the simulator
 """
 
 
@@ -72,8 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         'run',
         help='run the simulator with a controller in a second process',
-        description='Run the simulator, and a controller for each robot in a process of its own; '
-        'Ctrl-C ends all.',
+        description='Run the simulator, and a controller process for each robot; Ctrl-C ends all.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -82,28 +81,28 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         '--controller',
         choices=(*CONTROLLERS, NO_CONTROLLER),
-        help='default: what the scene says, or the one that the parameter file beside the robot '
-        f'is for, else {DEFAULT_CONTROLLER}',
+        help='default: the one named in the scene, or the one configured in the parameter file '
+        f'beside the robot, else {DEFAULT_CONTROLLER}',
     )
     parser.add_argument(
         '--real-time-factor',
         type=float,
         metavar='X',
-        help='simulated seconds per second; 0 for as fast as possible',
+        help='simulated seconds per second; 0: as fast as possible',
     )
     parser.add_argument('--paused', action='store_true', help='start paused')
     parser.add_argument(
         '--duration',
         type=float,
         metavar='S',
-        help='end so many seconds after the first command, or with --controller none or --paused '
-        'after the first message',
+        help='end this many seconds after the first command, or with --controller none or '
+        '--paused after the first message',
     )
     completed(
         parser.add_argument(
             '--record',
             metavar='BAG',
-            help='record all topics and commands to this folder, or beside it where it exists',
+            help='record all topics and commands to this folder; numbered if it exists',
         ),
         completers.folders,
     )
@@ -115,23 +114,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def add_page(parser: argparse.ArgumentParser) -> None:
     """Add `--port` and `--no-browser`."""
     parser.add_argument(
-        '--port', type=int, metavar='N', help='port of the live page (default: any that is free)'
+        '--port', type=int, metavar='N', help='port of the live page (default: any free port)'
     )
     parser.add_argument(
         '--no-browser',
         dest='browser',
         action='store_false',
-        help='print the address of the live page only',
+        help='only print the address of the live page',
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Run all until one ends or a signal comes; return the exit code.
+    Run all processes until one ends or a signal arrives; return the exit code.
 
     Raises MissingRosError, MissingPackageError, DescriptionError for a scene file with errors,
-    InvalidValueError or UnknownNameError for a robot or a parameter that there is not, StateError
-    where another one runs on this ROS domain.
+    InvalidValueError or UnknownNameError for an unknown robot or parameter, StateError if another
+    `run` is active on this ROS domain.
     """
     require_ros('sim_bridge run')
     if args.view:
@@ -146,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     }
     moved = [name for name, controller in robots.items() if controller != NO_CONTROLLER]
     watched = next(iter((*moved, *robots)), '')
-    # a paused simulator gets no commands: there is nothing to answer
+    # a paused simulator sends no states, so controllers send no commands
     is_commanded = bool(moved) and not args.paused
     told = args.robot or args.world or DEFAULT_ROBOT
     with domain_lock(told, args.namespace, os.environ):
@@ -163,13 +162,13 @@ def run(args: argparse.Namespace) -> int:
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     """
-    Return the command of each process, by the name its output is marked with.
+    Return the command of each process, by the name that marks its output.
 
     Raises DescriptionError for a scene file with errors.
     """
     python = [sys.executable, '-m']
     robots = list(controlled(args, args.controller))
-    # the user's parameters come last, and so override those beside the robot
+    # the user's parameters come last, so they override the files beside the robot
     beside = [item for name, _, own in robots if not name for item in own]
     commands = {
         'simulator': [
@@ -214,12 +213,12 @@ def supervise(
     opens_browser: bool = False,
 ) -> int:
     """
-    Run `commands` until one ends, a signal comes or the time is over; return the exit code.
+    Run `commands` until one ends, a signal arrives or the time is over; return the exit code.
 
-    namespace: of the simulator node among the commands. duration: in real time, from the first
-    message, or command if `is_commanded` [s]; None for no end. robot: namespace within `namespace`
-    of the one to watch. opens_browser: whether to open the live page, if there is one, in a
-    browser; only on a terminal with a display.
+    namespace: the simulator node's. duration: real time from the first message, or from the first
+    command if `is_commanded` [s]; None for no limit. robot: namespace of the watched robot, within
+    `namespace`. opens_browser: whether to open the live page, if there is one, in a browser; only
+    on a terminal with a display.
     """
     page = PageAddress(console, opens_browser)
     environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
@@ -228,7 +227,7 @@ def supervise(
     with Supervisor(commands, environment, page.line) as supervisor:
         names = ' and '.join(commands)
         console.line(f'starting {names}')
-        # imported while the children start
+        # late import: the children start meanwhile
         from sim_bridge.cli.watch import Watch
 
         with Watch(namespace, robot) as watch:
@@ -239,7 +238,7 @@ def supervise(
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
     for child in told_to_end:
         own = child.exit_code
-        # a signal may cut an import short, which Python may report as a failed import
+        # a signal may interrupt an import, which Python may report as a failed import
         is_cut_short = was_loading and own is not None and own > 0
         if own is not None and not is_clean_exit(own) and not is_cut_short:
             console.line(f'{child.name}, told to end, {describe_exit(own)}')
@@ -257,7 +256,7 @@ def _follow(
 ) -> tuple[str, int]:
     """Show the status until there is a reason to end; return the reason and the exit code."""
     begun, first_message, next_status = time.monotonic(), None, math.inf
-    # when the duration began
+    # start of the duration
     counted_from: float | None = None
     was_ready = False
     while True:
@@ -265,7 +264,7 @@ def _follow(
         if supervisor.stop_signal:
             return f'received {supervisor.stop_signal.name}', 0
         if console.is_closed:
-            return 'nobody reads this any more', 0
+            return 'the output is no longer read', 0
         ended = supervisor.first_ended
         if ended:
             code = ended.exit_code
@@ -276,7 +275,7 @@ def _follow(
             seen = watch.look()
             if supervisor.is_ready and not was_ready:
                 was_ready = True
-                # what came before may be of another simulation
+                # earlier messages may come from another simulation
                 seen = watch.begin_anew()
             if was_ready and seen.time_s is not None:
                 first_message, next_status = now, now + _FIRST_STATUS_S
@@ -311,7 +310,7 @@ def _follow(
 
 
 def describe(progress: Progress, page: str = '') -> str:
-    """Return the status of the simulator in one line; page: address of its live page."""
+    """Return the simulator's status in one line; page: address of its live page."""
     told = progress.pacing
     parts = [
         ', '.join(progress.robots) or 'simulator',
@@ -332,7 +331,7 @@ def describe(progress: Progress, page: str = '') -> str:
 
 
 def _invitation(topic: str, has_page: bool) -> str:
-    """Return how to look at the graph from another terminal, and at the robot on a page."""
+    """Return how to inspect the graph from another terminal, and the robot on a page."""
     domain = os.environ.get('ROS_DOMAIN_ID')
     settings = f'ROS_DOMAIN_ID={domain} ' if domain else ''
     page = '' if has_page else '. On a page in the browser: --view, or VIEW=1 with make'

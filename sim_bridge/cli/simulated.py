@@ -1,4 +1,4 @@
-"""Arguments of verbs that read or simulate robots, and the node's parameters they stand for."""
+"""Arguments of verbs that read or simulate robots, and the corresponding node parameters."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ from sim_bridge.ros.params.robot_parameters import (
     robots_of,
 )
 
-ROBOT_HELP = (
-    'a shipped robot by its name, a URDF, xacro or OpenPLX file by its path or as package://…'
-)
+ROBOT_HELP = 'a shipped robot by name, a URDF, xacro or OpenPLX file by path or as package://…'
 
 _ROS_ARGS, _END_OF_ROS_ARGS = '--ros-args', '--'
 
@@ -55,7 +53,7 @@ class _RobotOrScene(argparse.Action):
 
 
 def scene_argument(text: str) -> str:
-    """Return the file of a scene that an argument names; raises UnknownNameError."""
+    """Return the file of the scene named by an argument; raises UnknownNameError."""
     return str(find_scene(text)) if text else ''
 
 
@@ -67,9 +65,8 @@ def add_description(parser: argparse.ArgumentParser) -> None:
             action='append',
             default=[],
             metavar='DIR',
-            help='folder of packages, or a package: where package:// and $(find) look first; '
-            'may be '
-            'repeated',
+            help='a folder with packages, or a package, searched first for package:// and '
+            '$(find); may be repeated',
         ),
         completers.folders,
     )
@@ -86,18 +83,18 @@ def add_description(parser: argparse.ArgumentParser) -> None:
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add `--model`."""
     parser.add_argument(
-        '--model', metavar='NAME', help='the model of an OpenPLX file (default: its last)'
+        '--model', metavar='NAME', help='the model in an OpenPLX file (default: the last one)'
     )
 
 
 def add_simulated(parser: argparse.ArgumentParser) -> None:
-    """Add `robot`, `--world`, `--params`, `-p`, `--rate`, `--namespace`, `add_description`'s."""
+    """Add `robot`, `--world`, `--params`, `-p`, `--rate`, `--namespace`, description options."""
     completed(
         parser.add_argument(
             'robot',
             nargs='?',
             action=_RobotOrScene,
-            help=f'{ROBOT_HELP}; or a scene: gallery/NAME, a YAML file or a project of Choreonoid '
+            help=f'{ROBOT_HELP}; or a scene: gallery/NAME, a YAML file or a Choreonoid project '
             f'(default: {DEFAULT_ROBOT}, or none with --world)',
         ),
         completers.robots,
@@ -108,8 +105,7 @@ def add_simulated(parser: argparse.ArgumentParser) -> None:
             metavar='FILE',
             type=scene_argument,
             help='scene file: ground, objects, materials and robots; gallery/NAME; or a '
-            'project of '
-            'Choreonoid',
+            'Choreonoid project',
         ),
         completers.scenes,
     )
@@ -139,7 +135,7 @@ def add_simulated(parser: argparse.ArgumentParser) -> None:
 
 def check_simulated(args: argparse.Namespace) -> None:
     """
-    Check what can be checked before a world is built: robot, parameter file, parameters' names.
+    Check arguments before a world is built: robot, parameter file, parameter names.
 
     Raises InvalidValueError or UnknownNameError.
     """
@@ -148,14 +144,14 @@ def check_simulated(args: argparse.Namespace) -> None:
     if args.robot:
         find_robot(args.robot, package_paths=args.package_path)
     if args.params:
-        # each process would say what is wrong with it in the middleware's words
+        # otherwise each process would report the file's errors in the middleware's words
         parameters_in(args.params, '')
     for name in (*dict(map(parameter_in, args.parameter)), *_ros_parameters(args.forwarded)):
         check_parameter_name(name, 'sim_bridge')
 
 
 def parameters_of(args: argparse.Namespace) -> dict[str, object]:
-    """Return the simulator's parameters that options stand for, those of `-p` left out."""
+    """Return the simulator parameters given by options, without those of `-p`."""
     given = {
         'world': args.world,
         'robot': args.robot or None,
@@ -171,10 +167,10 @@ def ros_arguments(
     args: argparse.Namespace, beside: Sequence[str] = (), **more: object
 ) -> list[str]:
     """
-    Return the ROS arguments, without --ros-args, of a simulator node.
+    Return a simulator node's ROS arguments, without --ros-args.
 
-    beside: those of the parameter files beside robots, before which a scene's go, and the user's.
-    more: further parameters; None for those that are not given.
+    beside: arguments for the parameter files beside robots; the scene's and the user's files
+    override them. more: further parameters; None for missing ones.
     """
     values = {**parameters_of(args), **{k: v for k, v in more.items() if v is not None}}
     words = [f'{name}:={_as_yaml(value)}' for name, value in values.items()]
@@ -194,12 +190,12 @@ def ros_arguments(
 
 
 def namespace_arguments(name: str) -> list[str]:
-    """Return the arguments that put a node into a namespace; none for ''."""
+    """Return the arguments putting a node into a namespace; none for ''."""
     return ['-r', f'__ns:=/{name.strip("/")}'] if name else []
 
 
 def params_arguments(file: str | Path | None) -> list[str]:
-    """Return the arguments that give a node a parameter file; none for None."""
+    """Return the arguments giving a node a parameter file; none for None."""
     return ['--params-file', str(file)] if file else []
 
 
@@ -207,9 +203,9 @@ def controlled(
     args: argparse.Namespace, controller: str | None = None
 ) -> Iterator[tuple[str, str, list[str]]]:
     """
-    Yield namespace, controller and parameter files, as arguments, of every robot to control.
+    Yield namespace, controller and parameter file arguments of every controlled robot.
 
-    controller: for all of them; None for that of each, which may be NO_CONTROLLER.
+    controller: for all robots; None for each robot's own, which may be NO_CONTROLLER.
     """
     world = args.world or ''
     for namespace, robot, own in robots_of(world, args.robot or '', args.package_path):
@@ -225,7 +221,7 @@ def controlled(
 
 
 def _ros_parameters(forwarded: Sequence[str]) -> Iterator[str]:
-    """Yield the names of the simulator's parameters that are among ROS arguments."""
+    """Yield the simulator parameter names among ROS arguments."""
     is_ros = True
     for word, following in zip(forwarded, [*forwarded[1:], ''], strict=False):
         if word in (_ROS_ARGS, _END_OF_ROS_ARGS):
@@ -237,7 +233,7 @@ def _ros_parameters(forwarded: Sequence[str]) -> Iterator[str]:
 
 
 def _as_yaml(value: object) -> str:
-    """Return a value as ROS reads it."""
+    """Return a value in ROS parameter syntax."""
     if isinstance(value, (list, bool)):
         return json.dumps(value, ensure_ascii=False)
     return str(value)

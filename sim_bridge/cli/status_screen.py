@@ -1,4 +1,4 @@
-"""The status of a running simulator as a few lines that stay in their places."""
+"""Status of a running simulator as a few lines at fixed places."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _WIDTH = 28
 
 def screen(progress: Progress, page: str = '') -> str:
     """
-    Return the status, a fact a line: clock, pace, lateness, rates of topics, warnings.
+    Return the status, one fact per line: clock, pace, lateness, topic rates, warnings.
 
-    page: address of its live page. Topics that nobody listens to are not published on: their
-    number is told, so that lines stay in their places.
+    page: address of the live page. Nothing is published on topics without subscribers: only their
+    number is shown, so that lines keep their places.
     """
     lines = [f'── {", ".join(progress.robots) or "simulator"} {progress.condition}'.rstrip()]
     if progress.time_s is not None:
@@ -37,7 +37,7 @@ def screen(progress: Progress, page: str = '') -> str:
     lines.append(_line('graph', counted(progress.topic_count, 'topic')))
     if page:
         lines.append(_line('page', page))
-    # the first line says how it is paced
+    # the first line already contains the pacing
     warnings = [each for each in progress.warnings if each != f'pacing: {progress.condition}']
     if progress.publisher_count > 1:
         warnings.insert(
@@ -50,7 +50,7 @@ def screen(progress: Progress, page: str = '') -> str:
 
 
 def _rates(progress: Progress) -> list[str]:
-    """Return lines of topics besides joint_states that somebody listens to."""
+    """Return lines for topics with subscribers, joint_states excluded."""
     heard = {
         topic: rate
         for topic, rate in progress.rates.items()

@@ -1,4 +1,4 @@
-"""What is in a study of a sweep, as plain data and as text."""
+"""Contents of a sweep study, as plain data and as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Data = dict[str, Any]
 
 
 def study_data(study: Study) -> Data:
-    """Return what is in a study."""
+    """Return a study's contents."""
     design = study.design
     return {
         'description': study.description,
@@ -44,12 +44,12 @@ def study_data(study: Study) -> Data:
 
 
 def study_text(study: Mapping[str, Any], most: int | None = MOST) -> str:
-    """Return the data of a study as text; most: lines of each list, None for all."""
+    """Return a study's data as text; most: lines per list, None for all."""
     lines = [
         *([study['description']] if study['description'] else []),
         f'design {study["design"]}: {counted(study["runs"], "run")}, seed {study["seed"]}',
         '',
-        'inputs: where, what values',
+        'inputs: where, values',
     ]
     lines += [
         f'  {each["name"]}  {", ".join(each["paths"])}: {each["told"]}'

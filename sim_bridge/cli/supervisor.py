@@ -1,4 +1,4 @@
-"""Child processes that are started and ended together."""
+"""Child processes started and ended together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN, READY, WAITS_FOR_STDIN
 
-# signals that tell a child to end, each with the time it has before the next one [s]
+# signals asking a child to end, each with the time before the next one [s]
 STAGES = ((signal.SIGINT, 6.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0))
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -20,18 +20,18 @@ _READ_SIZE = 65536
 
 
 class Child:
-    """One supervised process: its name, its exit code and what it writes, by line."""
+    """Supervised process: name, exit code and output by line."""
 
     def __init__(
         self, name: str, command: Sequence[str], environment: Mapping[str, str], waits: bool
     ) -> None:
         """
-        Start `command`, out of reach of the terminal's Ctrl-C.
+        Start `command`, protected from the terminal's Ctrl-C.
 
-        waits: whether it is to wait for `release` before it joins the graph.
+        waits: whether it waits for `release` before it joins the graph.
         """
         self.name = name
-        self.is_ready = False  # whether it has said so
+        self.is_ready = False  # whether it has reported to be ready
         self._ready, ready = os.pipe()
         os.set_blocking(self._ready, False)
         self.is_silent = False  # whether it has closed its output, as at its end
@@ -43,7 +43,7 @@ class Child:
             self._process = subprocess.Popen(
                 command,
                 env={**environment, **own},
-                stdin=subprocess.PIPE,  # the child sees when it is closed
+                stdin=subprocess.PIPE,  # the child notices when it is closed
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -51,7 +51,7 @@ class Child:
             )
         finally:
             os.close(ready)
-        # not None, since the process was started with pipes
+        # not None, because the process was started with pipes
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
@@ -59,16 +59,16 @@ class Child:
 
     @property
     def output(self) -> int:
-        """File descriptor of what it writes to standard output and standard error."""
+        """File descriptor of its standard output and standard error."""
         return self._output.fileno()
 
     @property
     def exit_code(self) -> int | None:
-        """Exit code, minus the signal's number if one ended it; None while it runs."""
+        """Exit code, or minus the signal number if a signal ended it; None while it runs."""
         return self._process.poll()
 
     def tell(self, number: signal.Signals) -> None:
-        """Send a signal: to the child alone, but SIGKILL to all it started as well."""
+        """Send a signal to the child alone; SIGKILL also goes to its descendants."""
         if number is signal.SIGKILL:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
@@ -76,7 +76,7 @@ class Child:
             self._process.send_signal(number)
 
     def read_lines(self) -> Iterator[str]:
-        """Yield the lines written since the last call; at the end the unfinished one, too."""
+        """Yield the lines written since the last call; at the end also the unfinished one."""
         while not self.is_silent:
             try:
                 data = os.read(self.output, _READ_SIZE)
@@ -91,7 +91,7 @@ class Child:
             self._partial = b''
 
     def look(self) -> None:
-        """Note whether it has said that it is ready."""
+        """Note whether it has reported to be ready."""
         if not self.is_ready:
             with contextlib.suppress(BlockingIOError):
                 self.is_ready = bool(os.read(self._ready, 1))
@@ -110,15 +110,14 @@ class Child:
 
 class Supervisor:
     """
-    Starts some processes, passes on what they write, and ends them all.
+    Starts processes, passes on their output, and ends them all.
 
-    The first of them leads: the others load at the same time, but join the graph when it is ready,
-    so that none gets connected to another simulation where the first fails.
+    The first one leads: the others load at the same time, but join the graph only when the leader
+    is ready, so that none connects to another simulation if the leader fails.
 
-    Use it as a context. Inside, SIGINT, SIGTERM and SIGHUP no longer end this process but set
-    `stop_signal`, however often they come; call `wait` again and again, for nothing happens in
-    between. At the end whatever still runs is told to end, by SIGINT first, then SIGTERM, then
-    SIGKILL.
+    Use it as a context. Inside, SIGINT, SIGTERM and SIGHUP do not end this process but set
+    `stop_signal`, however often they arrive. Call `wait` repeatedly: nothing happens between the
+    calls. At the end, running children are asked to end by SIGINT, then SIGTERM, then SIGKILL.
     """
 
     def __init__(
@@ -156,15 +155,14 @@ class Supervisor:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """End what still runs, and handle signals as before."""
+        """End running processes, and restore the signal handlers."""
         self._cleanup.close()
 
     def wait(self, seconds: float) -> None:
         """
-        Pass on what the children write, and note the first that ends, for at most `seconds`.
+        Pass on the children's output, and note the first one that ends, for at most `seconds`.
 
-        Returns early when a signal arrives, which the end of a child is too, or when a child
-        writes.
+        Returns early if a signal arrives (also SIGCHLD at a child's end), or if a child writes.
         """
         for key, _ in self._selector.select(max(seconds, 0.0)):
             if key.data is None:
@@ -192,7 +190,7 @@ class Supervisor:
             self._selector.unregister(child.output)
 
     def _catch_signals(self) -> None:
-        """Make every signal, SIGCHLD too, wake up `wait` through a pipe."""
+        """Make every signal, also SIGCHLD, wake up `wait` through a pipe."""
         reader, writer = os.pipe()
         for end in (reader, writer):
             os.set_blocking(end, False)
@@ -220,7 +218,7 @@ class Supervisor:
                 break
             if number is not STAGES[0][0]:
                 names = ' and '.join(child.name for child in running)
-                self._show(f'{names} still there: sending {number.name}')
+                self._show(f'{names} still running: sending {number.name}')
             for child in running:
                 child.tell(number)
             deadline = time.monotonic() + patience
@@ -239,5 +237,5 @@ def describe_exit(code: int) -> str:
 
 
 def is_clean_exit(code: int) -> bool:
-    """Return whether this exit code is that of a process that ended when told to."""
+    """Return whether this exit code means that a process ended on request."""
     return code in (0, -signal.SIGINT, -signal.SIGTERM)

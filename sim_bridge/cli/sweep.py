@@ -1,4 +1,4 @@
-"""`sim_bridge sweep`: the many runs of a study, a report of them, and any of them again."""
+"""`sim_bridge sweep`: run a study, report on it, and repeat single runs."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ FAILED, INTERRUPTED = 1, 130
 
 
 _EPILOG = """\
-A study says what varies, what runs, what is measured (docs/sweeps.md). Each run is a row of
-STUDY_results/results.parquet: inputs, measures, state hash, versions, why it failed. A sweep that
-was interrupted or killed goes on where it was, by the same command.
+A study defines inputs, simulation and measures (docs/sweeps.md). Each run is a row of
+STUDY_results/results.parquet: inputs, measures, state hash, versions, reason of a failure. The
+same command continues an interrupted or killed sweep.
 
 exit status:
-  0  every run was made; of replay: the run is the same to the bit
-  1  runs crashed or took too long; of replay: the run is not the same
-  2  the study cannot be run, all of its first runs failed, or results are of another one
+  0  every run was made; replay: the run is equal to the bit
+  1  runs crashed or timed out; replay: the run differs
+  2  the study cannot be run, its first runs all failed, or the results belong to another study
 
 for example:
   sim_bridge sweep push.yaml
   sim_bridge sweep push.yaml --processes 8 --timeout 60
-  sim_bridge sweep push.yaml --ray auto           # on the cluster that this machine is in
+  sim_bridge sweep push.yaml --ray auto           # on this machine's cluster
   sim_bridge sweep report push.yaml
   sim_bridge sweep replay push.yaml --run 17 -o worst
 """
@@ -51,9 +51,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'sweep',
-        help='many runs of a study into a table, on this machine or a Ray cluster',
-        description='Make the runs of a study that have no row yet; or report on them; or make '
-        'one again, to the same bits.',
+        help='run a study into a table, on this machine or a Ray cluster',
+        description='Make the runs of a study that have no row yet, report on them, or repeat '
+        'one with equal bits.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -63,7 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             'what',
             nargs='+',
             metavar='[report | replay] STUDY',
-            help='a study (.yaml), or the folder of its results',
+            help='a study (.yaml), or its results folder',
         ),
         completers.studies,
     )
@@ -71,7 +71,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.add_argument(
             '--results',
             metavar='DIR',
-            help='folder of results (default: STUDY_results beside the study)',
+            help='results folder (default: STUDY_results beside the study)',
         ),
         completers.folders,
     )
@@ -80,30 +80,30 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         '--processes',
         type=int,
         metavar='N',
-        help='runs at once on this machine (default: its processors)',
+        help='parallel runs on this machine (default: its processors)',
     )
     group.add_argument(
         '--timeout',
         type=float,
         default=600.0,
         metavar='S',
-        help='wall time after which a run is given up, once its world is built [s] (default: 600)',
+        help='wall time limit of a run once its world is built [s] (default: 600)',
     )
     group.add_argument(
         '--ray',
         nargs='?',
         const='auto',
         metavar='ADDRESS',
-        help='make runs on a Ray cluster: its address, or that of this machine (auto, the '
-        'default); `local` starts one here',
+        help='make runs on a Ray cluster: its address, or auto (default) for the cluster of this '
+        'machine; `local` starts one here',
     )
     group.add_argument(
         '--ship',
         action='store_true',
-        help="send the study's folder to the nodes of the cluster, which do not share files",
+        help="send the study's folder to the cluster nodes, for nodes that do not share files",
     )
     group.add_argument(
-        '--keep-going', action='store_true', help='also where all of the first runs fail'
+        '--keep-going', action='store_true', help='continue even if all of the first runs fail'
     )
     group = parser.add_argument_group('of reports and replays')
     completed(
@@ -111,17 +111,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             '-o',
             '--output',
             metavar='PATH',
-            help='the page of a report (default: report.html with '
-            'the results), the bag of a replay (default: replays/run_K there)',
+            help='page of a report (default: report.html with '
+            'the results), bag of a replay (default: replays/run_K there)',
         ),
         completers.files,
     )
-    group.add_argument('--run', dest='number', type=int, metavar='K', help='the run to make again')
+    group.add_argument('--run', dest='number', type=int, metavar='K', help='the run to repeat')
     group.add_argument(
         '--by',
         metavar='MEASURE',
-        help='measure whose greatest values are the worst (default: '
-        'the first); --by=-MEASURE: its least',
+        help='measure whose greatest values count as worst (default: '
+        'the first); --by=-MEASURE: its least values',
     )
     group.add_argument(
         '--worst',
@@ -135,7 +135,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=int,
         default=0,
         metavar='N',
-        help='make bags, and pages that play them, of so many of the worst cases',
+        help='make bags, and pages playing them, for this many of the worst cases',
     )
     parser.set_defaults(run=run)
 
@@ -169,7 +169,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _split(words: list[str]) -> tuple[str, Path]:
-    """Return what to do, '' for runs, and with which study or results."""
+    """Return the action ('' for runs), and the path of the study or results."""
     action = words[0] if words[0] in (REPORT, REPLAY) and len(words) > 1 else ''
     rest = words[1:] if action else words
     if len(rest) != 1:
@@ -181,7 +181,7 @@ def _split(words: list[str]) -> tuple[str, Path]:
 
 
 def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
-    """Make runs; return the exit code."""
+    """Make the runs; return the exit code."""
     from sim_bridge.sweep.store import Store
     from sim_bridge.sweep.study import read_study
     from sim_bridge.sweep.study_files import check_files
@@ -218,7 +218,7 @@ def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
         except KeyboardInterrupt:
             console.line(
                 f'interrupted: {store.count} of {total} runs are in {folder}; the same command '
-                'goes on with the others'
+                'continues with the others'
             )
             return INTERRUPTED
         found = outcome(store)
@@ -232,7 +232,7 @@ def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
 
 
 def _told_of_all(found: Outcome, study: Study, console: Console) -> int:
-    """Tell what became of all runs of a study; return the exit code."""
+    """Report the outcome of all runs; return the exit code."""
     from sim_bridge.sweep.rows import CRASHED, HUNG
 
     statuses = ', '.join(f'{count} {name}' for name, count in found.statuses.most_common())
@@ -263,7 +263,7 @@ def _executor(args: argparse.Namespace, study: Study) -> Executor:
 
 
 def _progress_text(progress: Progress) -> str:
-    """Return rates, failures and the time left."""
+    """Return rate, failures and remaining time."""
     failed = progress.made - progress.statuses['done']
     left = progress.left_s
     return ', '.join(

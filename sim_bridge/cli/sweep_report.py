@@ -1,4 +1,4 @@
-"""What `sim_bridge sweep` does with results: the report, and runs made again."""
+"""Result actions of `sim_bridge sweep`: the report, and repeated runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAME, DIFFERENT = 0, 1
 
 
 def report(args: argparse.Namespace, where: Path) -> int:
-    """Write the report of a study's results; return the exit code."""
+    """Write a report on a study's results; return the exit code."""
     require_extra('the report of a sweep', 'plot', 'plotly')
     from sim_bridge.sweep.findings import find, replay_page
     from sim_bridge.sweep.report import write_report
@@ -55,11 +55,11 @@ def report(args: argparse.Namespace, where: Path) -> int:
 
 
 def replay(args: argparse.Namespace, where: Path, console: Console) -> int:
-    """Make a run again into a bag, and compare it; return the exit code."""
+    """Repeat a run into a bag, and compare it; return the exit code."""
     from sim_bridge.sweep.findings import replay_bag
 
     if args.number is None:
-        raise InvalidValueError('--run', 'none', 'the number of the run to make again')
+        raise InvalidValueError('--run', 'none', 'the number of the run to repeat')
     study, folder, rows = _results(args, where)
     row = next((each for each in rows if each.run == args.number), None)
     if row is None:
@@ -88,7 +88,7 @@ def replay(args: argparse.Namespace, where: Path, console: Console) -> int:
 
 
 def _results(args: argparse.Namespace, where: Path) -> tuple[Study, Path, list[Row]]:
-    """Return a study, the folder of its results and its rows; raises StateError."""
+    """Return study, results folder and rows; raises StateError."""
     from sim_bridge.sweep.store import read_results, source_of
 
     folder = where if where.is_dir() else results_folder(where, args.results)
@@ -98,23 +98,23 @@ def _results(args: argparse.Namespace, where: Path) -> tuple[Study, Path, list[R
 
 
 def _made_again(study: Study, row: Row, bag: Path, timeout_s: float) -> Row:
-    """Make a run again, with the inputs that its row has; return its new row."""
+    """Repeat a run with the inputs in its row; return its new row."""
     from sim_bridge.sweep.host import run_apart
 
     own = study.design.of(row.run)
     if json.loads(json.dumps(own)) != json.loads(json.dumps(dict(row.inputs))):
         raise StateError(
-            f'run {row.run} has the inputs {dict(row.inputs)} in its row, and {own} by this '
-            'version of numpy and scipy: it cannot be made again by these'
+            f'run {row.run} has the inputs {dict(row.inputs)} in its row, but {own} with this '
+            'version of numpy and scipy: these versions cannot repeat it'
         )
     return run_apart(study, row.run, timeout_s, str(bag.resolve()))
 
 
 def _difference(row: Row, made: Row) -> str:
-    """Return what differs between a row and the same run, made again; '' for nothing."""
+    """Return the differences between a row and its repeated run; '' if there are none."""
     before, now = row.same(), made.same()
     if row.status == made.status and row.status in (CRASHED, HUNG):
-        # how long was waited, and what a dying process said, are of the machine
+        # elapsed time and last output of a dying process depend on the machine
         del before['reason'], now['reason']
     different = [name for name in before if not _are_equal(before[name], now[name])]
     text = ', '.join(different)
@@ -126,12 +126,12 @@ def _difference(row: Row, made: Row) -> str:
 
 
 def _are_equal(one: object, other: object) -> bool:
-    """Return whether values are equal; NaN is as itself."""
+    """Return whether values are equal; NaN equals itself."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _play(study: Study, row: Row, folder: Path, timeout_s: float, console: Console) -> None:
-    """Make the bag of a run and the page that plays it; a failure is told."""
+    """Make a run's bag and the page playing it; report a failure."""
     from sim_bridge.page.export import html
     from sim_bridge.ros.bag.taped import tape_of
     from sim_bridge.sweep.findings import replay_bag, replay_page

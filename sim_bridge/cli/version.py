@@ -15,8 +15,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'version',
-        help='print the version of this package and of what it stands on',
-        description='Print the version of this package and of what it stands on.',
+        help='print the versions of this package and its dependencies',
+        description='Print the versions of this package and its dependencies.',
     )
     parser.set_defaults(run=run)
 

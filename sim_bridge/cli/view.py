@@ -1,4 +1,4 @@
-"""`sim_bridge view`: look at a simulation, or at a recorded run, in a page."""
+"""`sim_bridge view`: show a simulation or a recorded run on a page."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sim_bridge.description.controllers import CONTROLLERS
 from sim_bridge.foundation.errors import UnknownNameError
 
 _EPILOG = """\
-The page is on this machine alone; its address holds a token. What it shows: docs/view_node.md.
+The page is on this machine only; its address contains a token. Its contents: docs/view_node.md.
 
 for example:
   sim_bridge view quadruped
   sim_bridge view config/world_table.yaml --no-browser
   sim_bridge view arm --controller pd        # as `sim_bridge run arm --view`
-  sim_bridge view swing                      # a bag: with its time, and what happened
+  sim_bridge view swing                      # a bag: with its time and events
   sim_bridge view swing --html swing.html    # one file to share
   sim_bridge view after --with before        # the second run as a ghost
   sim_bridge view swing --output swing.mp4 --from 2 --to 4 --speed 0.5
@@ -31,8 +31,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         'view',
         help='show a robot, a world or a bag in a page',
-        description='Simulate a robot, or a world from a scene file, and show it on a live page, '
-        'where joints are commanded by hand; Ctrl-C ends both. Or show the run in a bag, or '
+        description='Simulate a robot, or a world from a scene file, and show it on a live page '
+        'with controls for the joints; Ctrl-C ends both. Or show the run in a bag, or '
         'write it as one page, picture or film.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
@@ -43,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         '--controller',
         choices=(*CONTROLLERS, 'none'),
         default='none',
-        help='who commands beside the page (default: none)',
+        help='source of commands beside the page (default: none)',
     )
     parser.add_argument('--paused', action='store_true', help='start paused')
     running.add_page(parser)
@@ -55,9 +55,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Show a bag, or run as `sim_bridge run --view` does; errors as of these.
+    Show a bag, or run like `sim_bridge run --view`; raises the same errors.
 
-    Raises UnknownNameError for a name of no robot, with the bags that are here, too.
+    Raises UnknownNameError for an unknown robot name, also listing the bags in this folder.
     """
     if is_bag(args.robot):
         return view_bag(args, args.robot)

@@ -1,4 +1,4 @@
-"""What `sim_bridge view` does with bags: pages that play them, pictures and films of them."""
+"""Bags in `sim_bridge view`: pages playing them, pictures and films."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE, PICTURE, FILM = '.html', '.png', '.mp4'
 
 
 def is_bag(text: str | None) -> bool:
-    """Return whether an argument is a bag: a folder with .mcap files, or one of these."""
+    """Return whether an argument is a bag: a folder with .mcap files, or one .mcap file."""
     if not text:
         return False
     path = Path(text)
@@ -37,7 +37,7 @@ def is_bag(text: str | None) -> bool:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what concerns bags to the verb `view`."""
+    """Add the arguments for bags to the verb `view`."""
     group = parser.add_argument_group('of a bag')
     completed(
         group.add_argument(
@@ -55,13 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar='M',
-        help='show those of --with beside the first, so far apart along y [m], not as ghosts',
+        help='show the runs of --with beside the first at this distance along y [m], not as '
+        'ghosts',
     )
     completed(
         group.add_argument(
-            '--html',
-            metavar='FILE',
-            help='write one page that plays the bag and needs nothing else',
+            '--html', metavar='FILE', help='write one self-contained page that plays the bag'
         ),
         completers.files,
     )
@@ -77,13 +76,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         completers.files,
     )
     group.add_argument(
-        '--at', type=float, metavar='S', help='of the picture; default: the end [s]'
+        '--at', type=float, metavar='S', help='time of the picture [s] (default: the end)'
     )
     group.add_argument(
-        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='from when [s]'
+        '--from', dest='begin', type=float, default=-math.inf, metavar='S', help='begin [s]'
     )
     group.add_argument(
-        '--to', dest='end', type=float, default=math.inf, metavar='S', help='until when [s]'
+        '--to', dest='end', type=float, default=math.inf, metavar='S', help='end [s]'
     )
     group.add_argument(
         '--fps', type=float, default=30.0, metavar='HZ', help='frames per second (default: 30)'
@@ -98,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def view_bag(args: argparse.Namespace, bag: str) -> int:
     """
-    Show a bag, or write what is asked for; return the exit code.
+    Show a bag, or write the requested files; return the exit code.
 
     args: those of `add_arguments`, `port` and `browser`. Raises MissingRosError, ReplayError,
     MissingPackageError, InvalidValueError, StateError.
@@ -142,16 +141,16 @@ def view_bag(args: argparse.Namespace, bag: str) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """
-    Raise InvalidValueError for what is wrong with the arguments, before anything is read.
+    Raise InvalidValueError for wrong arguments, before anything is read.
 
-    Raises MissingPackageError where what is asked for needs a package that is not installed.
+    Raises MissingPackageError if a requested output needs a package that is not installed.
     """
     for name, file, kinds in (
         ('--html', args.html, (PAGE,)),
         ('--output', args.output, (PICTURE, FILM)),
     ):
         if file and Path(file).suffix.lower() not in kinds:
-            raise InvalidValueError(name, file, f'a file that ends with {" or ".join(kinds)}')
+            raise InvalidValueError(name, file, f'a file ending in {" or ".join(kinds)}')
     for name, value, most in (('--fps', args.fps, 1000.0), ('--speed', args.speed, 1000.0)):
         if not 0.0 < value <= most:
             raise InvalidValueError(name, value, f'a number above 0, at most {most:g}')
@@ -225,7 +224,7 @@ def _draw(tape: Tape, args: argparse.Namespace, console: Console) -> None:
 
 
 def _play(tape: Tape, args: argparse.Namespace, console: Console) -> int:
-    """Show a tape in the page until it is interrupted."""
+    """Show a tape on the page until it is interrupted."""
     from sim_bridge.view.player import Player
 
     with Player(tape, args.port or 0, args.speed) as player:

@@ -1,4 +1,4 @@
-"""Observe a simulator from outside on the ROS graph: when it starts and how fast it runs."""
+"""Observation of a simulator on the ROS graph: when it starts and how fast it runs."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from sensor_msgs.msg import JointState
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.wire.statuses import WAITING
 
-# Only the latest message of a topic is kept, and taken at leisure: watching 1000 messages a second
-# costs next to nothing, because DDS numbers and dates each of them.
+# Only the latest message of a topic is kept, and taken occasionally: watching 1000 messages per
+# second costs almost nothing, because DDS numbers and time-stamps each message.
 _LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-# of every node, and no part of what it simulates
+# topics of every node, unrelated to the simulation
 _HOUSEKEEPING = ('/rosout', '/parameter_events')
 
 
 @dataclass
 class Progress:
-    """What is known of the simulator."""
+    """Known state of the simulator."""
 
     robots: tuple[str, ...] = ()
-    is_commanded: bool = False  # whether a command has come, on whichever topic
+    is_commanded: bool = False  # whether a command has arrived, on any topic
     time_s: float | None = None  # simulated time; None before the first message
-    rate_hz: float | None = None  # of joint_states in real time, over the last half second or more
-    condition: str = ''  # what the node says in a word or two: 'running', 'paused' …
-    compiling: str = ''  # what the node says of the kernels that it compiles, if it does
-    pacing: dict[str, str] = field(default_factory=dict)  # the node's figures about it
-    rates: dict[str, str] = field(default_factory=dict)  # by topic: in Hz, or that nobody listens
-    warnings: tuple[str, ...] = ()  # what the node warns of at present
+    rate_hz: float | None = None  # joint_states in real time, over at least the last half second
+    condition: str = ''  # the node's condition in one or two words: 'running', 'paused' …
+    compiling: str = ''  # the node's message about kernels being compiled, if any
+    pacing: dict[str, str] = field(default_factory=dict)  # the node's pacing figures
+    rates: dict[str, str] = field(default_factory=dict)  # by topic: [Hz] or no listener
+    warnings: tuple[str, ...] = ()  # current warnings of the node
     topic_count: int = 0
-    publisher_count: int = 0  # of joint_states: more than one means another simulator
+    publisher_count: int = 0  # publishers of joint_states: more than one means another simulator
 
 
 class Watch:
     """
     Follows the simulator node of one namespace through topics alone.
 
-    The first message of `joint_states` proves that messages pass from process to process, which no
-    line in a log does; a paused simulator sends none, so `/clock` counts as well. Use it as a
+    The first message on `joint_states` proves that messages pass between processes; a log line
+    could not prove that. A paused simulator sends none, so `/clock` counts, too. Use it as a
     context.
     """
 
@@ -55,7 +55,7 @@ class Watch:
         """
         Begin to listen.
 
-        namespace: of the simulator node; '' or '/' for none. robot: namespace within it of the
+        namespace: the simulator node's; '' or '/' for none. robot: namespace within it of the
         robot whose joint_states are watched.
         """
         self.progress = Progress()
@@ -78,7 +78,7 @@ class Watch:
         self._node.create_subscription(
             JointState,
             self.joint_states,
-            # rclpy's annotation lacks callbacks that take the message's information, too
+            # rclpy's annotation lacks callbacks that also take the message info
             self._on_joint_states,  # type: ignore[arg-type]
             _LATEST,
         )
@@ -100,7 +100,7 @@ class Watch:
         self._context.try_shutdown()
 
     def look(self) -> Progress:
-        """Process the messages that have arrived, without waiting; return what is known."""
+        """Process the messages received so far, without waiting; return the known state."""
         for _ in self._node.subscriptions:
             self._executor.spin_once(timeout_sec=0.0)
         self.progress.topic_count = self._count_topics()
@@ -108,7 +108,7 @@ class Watch:
         return self.progress
 
     def begin_anew(self) -> Progress:
-        """Forget what is known so far; return that."""
+        """Discard the known state; return a new one."""
         self.progress, self._first_in_stretch = Progress(), None
         return self.progress
 
@@ -150,7 +150,7 @@ class Watch:
             )
         prefix = f'{name}: commands of '
         robots = [s.name.removeprefix(prefix) for s in message.status if s.name.startswith(prefix)]
-        # twists and trajectories, too
+        # covers twists and trajectories
         self.progress.is_commanded |= any(
             s.message != WAITING for s in message.status if s.name.startswith(prefix)
         )

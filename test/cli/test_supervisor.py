@@ -210,7 +210,7 @@ def test_a_child_deaf_to_sigint_gets_sigterm(supervise):
     output.wait_for('deaf to SIGINT')
     output.process.send_signal(signal.SIGINT)
     assert output.finish() == 0
-    assert any(line.endswith('controller still there: sending SIGTERM') for line in output.lines)
+    assert any(line.endswith('controller still running: sending SIGTERM') for line in output.lines)
 
 
 def test_failure_while_ending_is_reported(supervise):

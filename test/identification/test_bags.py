@@ -157,7 +157,7 @@ def test_json_of_the_command(bags, capsys):
         (['--window', '-1'], 'above 0'),
         (['--from', '5.93'], 'record more'),
         (['-o', 'nowhere/x.urdf'], "'nowhere' does not"),
-        (['-o', str(path_of('pendulum')), '--force'], 'another file than the robot'),
+        (['-o', str(path_of('pendulum')), '--force'], 'a file other than the robot'),
     ],
 )
 def test_wrong_arguments_are_named(bags, arguments, text, capsys):

@@ -85,7 +85,7 @@ def test_a_sweep_goes_on_where_it_was(logging_study, tmp_path, number, code):
     process.send_signal(number)
     told = process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == code, told
-    assert ('the same command goes on' in told) is (number == signal.SIGINT)
+    assert ('the same command continues' in told) is (number == signal.SIGINT)
     kept = [json.loads(line)['run'] for line in (folder / 'rows.jsonl').read_text().splitlines()]
     assert 5 <= len(kept) < 30
     process = start(logging_study, '--processes', 2)
