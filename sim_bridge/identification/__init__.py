@@ -1,9 +1,9 @@
 """
-Fitting parameters of a robot to its recorded motion: friction, damping, armature, inertias.
+Parameter identification of a robot from recorded motion: friction, damping, armature, inertias.
 
-`identify` does all of it: a first guess by inverse dynamics, which is linear in the parameters,
-then least squares of simulated against recorded motion over short windows; how sure each value
-is, which combinations the motion tells and which it does not, and errors on windows held out.
-Imports `batch` and what is below it; it knows nothing of bags and ROS, which give it a
+`identify` runs the whole procedure. A first guess by inverse dynamics, which is linear in the
+parameters, is followed by least squares between simulated and recorded motion over short windows.
+The result contains confidence intervals, identifiable combinations, and cross-validation errors.
+The package imports `batch` and its dependencies. It does not depend on bags or ROS; they provide a
 `Recording`.
 """

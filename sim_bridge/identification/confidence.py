@@ -1,12 +1,12 @@
 """
-How sure fitted parameters are, and which combinations of them the motion tells.
+Confidence of fitted parameters, and their identifiable combinations.
 
-Two covariances are computed: that of the least squares, with the variance of what is left, and one
-that is clustered by window, which holds where what is left within a window goes together, as
-errors of a model do (H. White 1984; K.-Y. Liang and S. Zeger 1986). Of both the greater counts.
+Two covariances are computed: the least-squares covariance, with the residual variance, and one
+clustered by window, valid if residuals within a window are correlated, as model errors are
+(H. White 1984; K.-Y. Liang and S. Zeger 1986). The greater one counts.
 
-Where motion tells only sums, as M. Gautier's base parameters (1991), single parameters are marked
-as not told, and the sums are named, with their errors.
+If the motion determines only sums, like M. Gautier's base parameters (1991), single parameters are
+marked as not identifiable, and the sums are listed with their errors.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from sim_bridge.identification.fit import Solution
 from sim_bridge.identification.parameters import PRIOR, Quantity
 
 LEVEL = 0.95
-# of what was believed before, above which an error means that nothing was told
+# error as a share of the prior, above which a parameter is not identifiable
 _TOLD = 0.1
-# how much less is believed to see what data alone tell, and by how much errors may grow then
+# factor for a wider prior that isolates the data's information; allowed growth of errors with it
 _WIDE, _FREELY = 10.0, 1.1
-# of a combination, below which a share of a parameter is rounding
+# share in a combination, below which a term is rounding
 _SHARE = 1e-3
 
 
 class Estimate(NamedTuple):
     """
-    A parameter with its error.
+    Fitted parameter with its error.
 
-    name: such as 'joint_1.friction'. before: the value in the file. error: standard error. low,
-    high: limits of the confidence interval of LEVEL. is_identifiable: whether the motion tells it;
-    if not, the value is the nearest to the file's that fits.
+    name: such as 'joint_1.friction'. before: value in the file. error: standard error. low, high:
+    confidence interval of LEVEL. is_identifiable: whether the motion identifies the parameter; if not,
+    value is the one nearest to the file's that fits.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Estimate(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """A sum of parameters that is told where its terms are not; terms: factor and name."""
+    """Identifiable sum of parameters not identifiable alone; terms: factor and name."""
 
     terms: tuple[tuple[float, str], ...]
     unit: str
@@ -76,9 +76,9 @@ class Combination(NamedTuple):
 
 class Covariances(NamedTuple):
     """
-    (P, P) each, of z: by the variance of the residuals, and by windows. windows: how many.
+    Covariances of z, (P, P) each: plain by residual variance, clustered by window.
 
-    wide: as plain, had much less been believed before.
+    wide: like plain, with a much wider prior. windows: number of windows.
     """
 
     plain: FloatArray
@@ -87,25 +87,25 @@ class Covariances(NamedTuple):
     windows: int
 
     def is_identifiable(self, gradient: FloatArray) -> bool:
-        """Return whether data, and not what was believed before, tell something (P,)."""
+        """Return whether data, not the prior, determine a quantity with gradient (P,)."""
         error = float(np.sqrt(gradient @ self.plain @ gradient))
         freely = float(np.sqrt(gradient @ self.wide @ gradient))
         return freely < _FREELY * error and error < _TOLD * PRIOR * float(np.linalg.norm(gradient))
 
     def error(self, gradient: FloatArray) -> float:
-        """Return the standard error of something with a gradient (P,)."""
+        """Return the standard error of a quantity with gradient (P,)."""
         return float(
             np.sqrt(max(gradient @ self.plain @ gradient, gradient @ self.clustered @ gradient))
         )
 
     @property
     def reach(self) -> float:
-        """How many standard errors the confidence interval reaches to either side."""
+        """Half width of the confidence interval, in standard errors."""
         return float(student.ppf(0.5 + 0.5 * LEVEL, max(self.windows - 1, 1)))
 
 
 def covariances(solution: Solution, measured: int) -> Covariances:
-    """Return the covariances of what was fitted; measured: how many residuals there are."""
+    """Return the covariances of the fitted parameters; measured: number of residuals."""
     windows, _, count = solution.slopes.shape
     rows = solution.slopes.reshape(-1, count)
     free = max(measured - windows * solution.starts.shape[1] - count, 1)
@@ -120,14 +120,14 @@ def covariances(solution: Solution, measured: int) -> Covariances:
 
 
 def untold(solution: Solution, measured: int) -> FloatArray:
-    """Return (P, k) orthonormal directions of z that motion does not tell."""
+    """Return (P, k) orthonormal directions of z not identifiable from the motion."""
     values, vectors = np.linalg.eigh(covariances(solution, measured).plain)
     found: FloatArray = vectors[:, np.sqrt(np.maximum(values, 0.0)) > _TOLD * PRIOR]
     return found
 
 
 def estimates(quantities: Sequence[Quantity], spread: Covariances) -> list[Estimate]:
-    """Return what is known of each quantity."""
+    """Return an estimate for each quantity."""
     found = []
     for each in quantities:
         error = spread.error(each.gradient)
@@ -150,12 +150,8 @@ def estimates(quantities: Sequence[Quantity], spread: Covariances) -> list[Estim
 def combinations(
     quantities: Sequence[Quantity], known: Sequence[Estimate], spread: Covariances
 ) -> list[Combination]:
-    """Return sums that are told of those quantities that are not told themselves."""
-    left = [
-        each
-        for each, estimate in zip(quantities, known, strict=True)
-        if not estimate.is_identifiable
-    ]
+    """Return identifiable sums of the quantities that are not identifiable alone."""
+    left = [each for each, estimate in zip(quantities, known, strict=True) if not estimate.is_identifiable]
     if len(left) < 2:
         return []
     gradients = np.array([each.gradient for each in left])

@@ -1,9 +1,10 @@
 """
-A first guess of parameters by inverse dynamics, without simulation.
+First parameter guess by inverse dynamics, without simulation.
 
-Smoothed positions give velocities and accelerations; the efforts that these need are linear in the
-inertial parameters and in friction, damping and armature. It is quick and finds its way from far
-off, but noise in accelerations biases it, so it only begins the fit of simulated motion.
+Smoothed positions give velocities and accelerations. The required efforts are linear in the
+inertial parameters and in friction, damping and armature. The method is quick and converges from
+far away, but acceleration noise biases it. Therefore it only provides a start for the simulated
+fit.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _DEGREE = 3
 _MOST_ROWS = 4000
 _MOST_EVALUATIONS = 50
 _ROUNDS = 3
-# of the usual speed, below which friction may be any
+# share of the usual speed, below which friction may have any value
 _SLOW = 0.1
 
 
 class Smoothed(NamedTuple):
-    """Smoothed motion, (N, n) each: q, dq, ddq, and efforts u smoothed alike."""
+    """Smoothed motion, (N, n) each: q, dq, ddq, and efforts u smoothed in the same way."""
 
     q: FloatArray
     dq: FloatArray
@@ -41,12 +42,12 @@ class Smoothed(NamedTuple):
 
     @property
     def speeds(self) -> FloatArray:
-        """(n,) the usual speeds of the joints."""
+        """(n,) usual joint speeds (root mean square)."""
         return np.sqrt(np.mean(self.dq**2, axis=0))
 
 
 def smooth(recordings: list[Recording]) -> Smoothed:
-    """Return the smoothed motion of recordings, one after another, without their gaps."""
+    """Return the smoothed motion of all recordings concatenated, without their gaps."""
     parts = [_smoothed(each) for each in recordings]
     whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
     kept = np.linspace(0, len(whole[0]) - 1, min(len(whole[0]), _MOST_ROWS)).round().astype(int)
@@ -54,7 +55,7 @@ def smooth(recordings: list[Recording]) -> Smoothed:
 
 
 def sizes_of(plant: Plant, motion: Smoothed) -> Efforts:
-    """Return how large efforts and motion are, by which parameters are scaled."""
+    """Return magnitudes of efforts and motion, used as parameter scales."""
     moved = np.einsum('nij,nj->ni', mass_matrix(plant.robot, motion.q), motion.ddq)
     weight = gravity_forces(plant.robot, motion.q)
     effort = np.sqrt(sum(np.mean(each**2, axis=0) for each in (motion.u, moved, weight)))
@@ -69,7 +70,7 @@ def sizes_of(plant: Plant, motion: Smoothed) -> Efforts:
 
 
 def first_guess(plant: Plant, motion: Smoothed, parameters: Parameters) -> FloatArray:
-    """Return (P,) the parameters by inverse dynamics, within their limits."""
+    """Return (P,) parameters by inverse dynamics, within their limits."""
     robot = plant.robot
     heavy = [link.name for link in robot.links if link.m > 0.0]
     regressor = torque_regressor(robot, heavy, motion.q, motion.dq, motion.ddq)
@@ -130,7 +131,7 @@ def first_guess(plant: Plant, motion: Smoothed, parameters: Parameters) -> Float
 
 
 def _smoothed(recording: Recording) -> Smoothed:
-    """Return the motion at even times."""
+    """Return the motion resampled at equal intervals and smoothed."""
     period = recording.period
     count = int(recording.duration / period) + 1
     times = recording.times[0] + period * np.arange(count)

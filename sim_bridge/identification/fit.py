@@ -1,9 +1,9 @@
 """
-Least squares of simulated against recorded motion.
+Least squares between simulated and recorded motion.
 
-The Levenberg-Marquardt method over parameters and over the states at the beginning of all windows
-together. A state matters to its window alone, so states are eliminated window by window before the
-small problem of the parameters is solved within its limits, as bundle adjustment does.
+Levenberg-Marquardt method over the parameters and the initial states of all windows. A state
+affects its own window only. States are therefore eliminated window by window, as in bundle
+adjustment, before the small problem for the parameters is solved within its limits.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from sim_bridge.identification.windows import Windows
 
 _FAILED = 1e6  # cost of a window whose simulation failed
 _MOST_ROUNDS = 30
-# of the square of the residual noise, below which a gain of the cost ends the search
+# share of the residual noise variance; a smaller cost reduction ends the search
 _LEAST_GAIN = 1e-2
-# of moves of states, what is tried where they make a window worse
+# shares of the state moves tried if the full move makes a window worse
 _SHARES = (0.2, 0.0)
-# of how far off a velocity may be, below which a joint may be at rest; how often that is tried
+# share of the velocity spread, below which a joint may be at rest; maximum number of attempts
 _SLOW, _RESTS = 0.1, 3
-_AS_WELL = 1.0  # by which a window at rest may cost more before all else follows
+_AS_WELL = 1.0  # accepted cost increase of a window at rest, before everything else adapts
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e3
-# friction makes costs rough: a gain that is no more than so many of the same squares, and that so
-# many tries do not find, is none
+# Friction makes the cost rough. After this many failed attempts, an expected gain of at most this
+# many variances counts as none.
 _ROUGH, _FEW_TRIES = 1.0, 3
 
 
 class Solution(NamedTuple):
     """
-    What fits best. z: (P,). starts: (w, 2n) states at the beginning of the windows.
+    Best fit. z: (P,). starts: (w, 2n) initial states of the windows.
 
-    residuals: (w, R) in units of the noise, 0 where nothing was measured, with the weights of a
-    robust loss; those of the states last. slopes: (w, R, P) of them by z, the states following.
-    differences: (w, B, 2n) simulated less measured, nan where nothing was. rounds: of the search.
-    converged: whether it ended by itself. cost: of all, what was believed before included.
+    residuals: (w, R) in units of the noise, 0 for missing samples, with robust loss weights; the
+    states' own residuals come last. slopes: (w, R, P) residual derivatives by z, with adapted
+    states. differences: (w, B, 2n) simulated minus measured, nan for missing samples. rounds:
+    iterations. converged: whether the search converged. cost: total cost, including the prior.
     """
 
     z: FloatArray
@@ -57,7 +57,7 @@ class Solution(NamedTuple):
 
 
 class _Linear(NamedTuple):
-    """A problem made linear: (w, R) residuals, (w, R, P) and (w, R, 2n) their slopes."""
+    """Linearised problem: residuals (w, R), derivatives (w, R, P) and (w, R, 2n)."""
 
     residuals: FloatArray
     by_z: FloatArray
@@ -65,7 +65,7 @@ class _Linear(NamedTuple):
 
 
 class Fit:
-    """A least squares problem over some of the windows."""
+    """Least-squares problem over selected windows."""
 
     def __init__(
         self,
@@ -76,18 +76,18 @@ class Fit:
         chosen: IntArray,
         loss: Loss,
     ) -> None:
-        """noise: (2n,) of single samples. chosen: (w,) numbers of the windows."""
+        """noise: (2n,) standard deviation of single samples. chosen: (w,) window numbers."""
         self._shooting, self._parameters = shooting, parameters
         self._chosen, self._loss = chosen, loss
         self._measured = windows.measured[chosen]
         weight = np.sqrt(windows.counts[chosen])[..., np.newaxis] / noise
         self._weight = np.where(np.isfinite(self._measured), weight, 0.0)
-        # where friction holds, a velocity at the beginning changes nothing
+        # while friction holds, the initial velocity has no effect: this prior keeps it determined
         self._starts, self._spread = windows.start[chosen], windows.start_spread
         self._free = max(np.count_nonzero(self._weight) - self._starts.size, 1)
 
     def solve(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:
-        """Return what fits best, beginning at parameters, and at states if they are known."""
+        """Return the best fit, starting from parameters, and from states if given."""
         found = self._search(z, self.states(z) if starts is None else starts, True)
         for _ in range(_RESTS):
             rested = self._rested(found)
@@ -100,22 +100,22 @@ class Fit:
         return found
 
     def states(self, z: FloatArray) -> FloatArray:
-        """Return (w, 2n) the states at the beginning that fit best with parameters."""
+        """Return (w, 2n) initial states that fit best for given parameters."""
         return self.evaluate(z).starts
 
     def evaluate(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:
-        """Return how parameters fit that were found elsewhere, with the best states."""
+        """Return the fit of given parameters, with the best initial states."""
         found = self._search(z, self._starts if starts is None else starts, False)
         rested = self._rested(found)
         return found if rested is None else rested._search(z, rested._starts, False)
 
     def _rested(self, found: Solution) -> Fit | None:
         """
-        Return the problem with joints at rest at the beginning of windows where they may be.
+        Return the problem with joints at rest at the beginning of windows, if that fits as well.
 
-        A velocity within the noise may be one that friction has stopped: small steps do not find
-        the way there, since they change nothing on the other side of 0. None where no window is
-        met as well so.
+        An initial velocity within the noise may belong to a joint stopped by friction. Small steps
+        do not find this solution, because beyond 0 they change nothing. None if no window fits
+        equally well at rest.
         """
         n = self._spread.size // 2
         slow = (np.abs(found.starts) < _SLOW * self._spread) & (found.starts != 0.0)
@@ -135,14 +135,14 @@ class Fit:
         return rested
 
     def _part(self, windows: IntArray, starts: FloatArray) -> Fit:
-        """Return the problem of some windows (k,), with other guesses of states."""
+        """Return the problem for some windows (k,), with other state guesses."""
         part = copy(self)
         part._chosen, part._starts = self._chosen[windows], starts.copy()
         part._measured, part._weight = self._measured[windows], self._weight[windows]
         return part
 
     def _search(self, z: FloatArray, starts: FloatArray, is_free: bool) -> Solution:
-        """Search from a point; is_free: whether parameters change, too."""
+        """Search from a start; is_free: whether parameters change, too."""
         lower, upper = self._parameters.lower, self._parameters.upper
         z = np.clip(z, lower, upper)
         motion = self._motion(z, starts, is_free)
@@ -170,7 +170,7 @@ class Fit:
                     after = trial_costs.sum() + np.sum((z_next / PRIOR) ** 2)
                     better = np.full(len(costs), after < before)
                 else:
-                    # windows have nothing to do with each other
+                    # windows are independent of each other
                     better = trial_costs < costs
                     after = before - np.sum(np.where(better, costs - trial_costs, 0.0))
                 if better.any() or damping > _MOST_DAMPING:
@@ -206,10 +206,10 @@ class Fit:
         self, z: FloatArray, starts: FloatArray, moves: FloatArray, costs: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """
-        Return moves of states (w, 2n), differences and costs with parameters.
+        Return state moves (w, 2n), differences and costs for given parameters.
 
-        Where friction holds, slopes by a state say nothing of what a long move does: windows that
-        get worse try shorter ones, and which is best.
+        While friction holds, derivatives by a state do not predict the effect of a long move.
+        Windows with increased cost try shorter moves and keep the best.
         """
         trial = self._shooting.values(z, starts + moves, self._chosen) - self._measured
         found, best = moves, self._costs(trial, starts + moves)
@@ -232,7 +232,7 @@ class Fit:
         return found, trial, best
 
     def _motion(self, z: FloatArray, starts: FloatArray, is_free: bool) -> Motion:
-        """Return the motion and its derivatives, by the parameters only if they are free."""
+        """Return motion and derivatives; derivatives by parameters only if they are free."""
         if is_free and self._parameters.count:
             return self._shooting.motion(z, starts, self._chosen)
         values, by_state = self._shooting.by_state(z, starts, self._chosen)
@@ -241,7 +241,7 @@ class Fit:
     def _step(
         self, linear: _Linear, z: FloatArray, damping: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return (P,) and (w, 2n) by how much parameters and states change."""
+        """Return changes (P,) of the parameters and (w, 2n) of the states."""
         count, windows, states = len(z), len(self._starts), linear.by_state.shape[-1]
         size = np.sqrt(damping) * np.maximum(
             np.linalg.norm(linear.by_state, axis=1, keepdims=True), 1e-9
@@ -253,7 +253,7 @@ class Fit:
         step = np.zeros(count)
         if linear.by_z.any():
             along_z = own @ linear.by_z
-            # the normal equations of what states do not explain, the rows of damping among them
+            # normal equations after elimination of the states, including the damping rows
             left = linear.by_z.reshape(-1, count), along_z.reshape(-1, count)
             matrix = left[0].T @ left[0] - left[1].T @ left[1] + np.eye(count) / PRIOR**2
             vector = (
@@ -276,7 +276,7 @@ class Fit:
             found *= weight[..., np.newaxis]
             return found.reshape(len(weight), -1, columns.shape[-1])
 
-        # the states are known a little, too
+        # weak prior on the states
         away = (starts - self._starts) / self._spread
         known = np.broadcast_to(np.diag(1.0 / self._spread), (*away.shape, away.shape[1]))
         by_z = weighted(motion.by_parameters)
@@ -287,7 +287,7 @@ class Fit:
         )
 
     def _costs(self, differences: FloatArray, starts: FloatArray) -> FloatArray:
-        """Return (w,) the costs of windows."""
+        """Return (w,) costs per window."""
         failed = ~np.isfinite(np.where(self._weight > 0.0, differences, 0.0)).all(axis=(1, 2))
         scaled = np.where(self._weight > 0.0, np.nan_to_num(differences) * self._weight, 0.0)
         costs = self._loss.costs(scaled).sum(axis=(1, 2)) + np.sum(
@@ -298,9 +298,9 @@ class Fit:
 
 def measured_noise(solution: Solution, windows: Windows, noise: FloatArray) -> FloatArray:
     """
-    Return (2n,) the noise of samples by what is left of a fit, at least that seen in the samples.
+    Return (2n,) sample noise estimated from a fit's residuals, at least the noise of the samples.
 
-    What a model leaves out counts as noise of the joint that shows it, so that others count more.
+    Model errors count as noise of the joint showing them, so that other joints gain weight.
     """
     weighted = solution.differences**2 * windows.counts[..., np.newaxis]
     is_measured = np.isfinite(weighted)
@@ -311,7 +311,7 @@ def measured_noise(solution: Solution, windows: Windows, noise: FloatArray) -> F
 
 
 def _cost(linear: _Linear, step: FloatArray, moves: FloatArray) -> float:
-    """Return the cost that a linear problem has after a step."""
+    """Return the cost predicted by a linear problem after a step."""
     left = (
         linear.residuals + linear.by_z @ step + (linear.by_state @ moves[..., np.newaxis])[..., 0]
     )
@@ -321,8 +321,8 @@ def _cost(linear: _Linear, step: FloatArray, moves: FloatArray) -> float:
 def _within(
     matrix: FloatArray, vector: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    """Return the least s·matrix·s / 2 + vector·s within limits around 0."""
-    # a positive definite matrix is that of the least squares of its triangle
+    """Return the minimiser of s·matrix·s / 2 + vector·s within limits around 0."""
+    # a positive definite matrix corresponds to least squares with its root
     values, vectors = np.linalg.eigh(matrix)
     root = np.sqrt(np.maximum(values, values[-1] * 1e-15))
     free = -vectors @ ((vectors.T @ vector) / root**2)

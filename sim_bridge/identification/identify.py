@@ -1,4 +1,4 @@
-"""Fitting a robot to recorded motion: from recordings to parameters with errors."""
+"""Robot identification: from recordings to parameters with errors."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from sim_bridge.identification.result import Identification, Misfit, misfit
 from sim_bridge.identification.shooting import ANALYTIC, BATCH, Shooting
 from sim_bridge.identification.windows import cut, SHORTEST, Windows
 
-# how many times the change of a state may grow in a window: more, and nothing converges
+# maximum growth of a state change within a window; beyond it the fit does not converge
 _MOST_GROWTH = 8.0
 _PILOTS = 16
 _FOLDS = 4
-_FEW = 8  # windows, below which errors that go by their number are rough
-# motion less than so many times the noise is none
+_FEW = 8  # number of windows below which window-based errors are rough
+# motion below this multiple of the noise counts as none
 _STILL = 10.0
-# noise by what is left that is so much more than before is worth another fit
+# ratio of residual noise to assumed noise that justifies another fit
 _OTHER_NOISE = 1.2
 _QUIET: Callable[[str], None] = lambda text: None  # noqa: E731 — a default
 
@@ -49,20 +49,18 @@ def identify(
     progress: Callable[[str], None] = _QUIET,
 ) -> Identification:
     """
-    Fit parameters of a robot on a fixed base to motion that was recorded.
+    Fit parameters of a fixed-base robot to recorded motion.
 
-    robot: as `World.load_urdf` takes it. recordings: of all its joints; several are of the same
-    robot. what: kinds of parameters, 'friction', 'damping', 'armature' of joints, 'mass',
-    'centre', 'inertia' of links, 'delay' of efforts [s]; `KIND:NAME+NAME` for some of them only.
-    window: length of the windows in which motion is simulated [s]; None: as long as errors do not
-    grow. folds: of cross-validation, 0 for none. loss: of residuals, as scipy's `least_squares`
-    has it: 'linear', or 'soft_l1', 'huber', 'cauchy' for data with outliers. gradients:
-    'analytic', or 'batch' for differences of many simulated worlds. progress: called with what is
-    being done.
+    robot: as for `World.load_urdf`. recordings: of all joints; several recordings are of the same
+    robot. what: parameter kinds: 'friction', 'damping', 'armature' for joints, 'mass', 'centre',
+    'inertia' for links, 'delay' for efforts [s]; `KIND:NAME+NAME` selects some joints or links.
+    window: length of the simulated windows [s]; None: as long as errors do not grow. folds: for
+    cross-validation, 0 for none. loss: residual loss as in scipy's `least_squares`: 'linear', or
+    'soft_l1', 'huber', 'cauchy' for data with outliers. gradients: 'analytic', or 'batch' for
+    finite differences between many simulated worlds. progress: called with the current activity.
 
-    Raises InvalidValueError for recordings that do not fit the robot or in which nothing moves,
-    UnknownNameError for joints, links and kinds that are not there, and what `World.load_urdf`
-    raises.
+    Raises InvalidValueError for recordings that do not fit the robot or contain no motion,
+    UnknownNameError for unknown joints, links and kinds, and the errors of `World.load_urdf`.
     """
     one_of('loss', loss, LOSSES)
     one_of('gradients', gradients, (ANALYTIC, BATCH))
@@ -94,7 +92,7 @@ def identify(
     held_out = problem.cross_validate(solution, noise, folds) if folds > 1 else None
     if windows.count < _FEW:
         notes.append(
-            f'errors are rough: there {"is" if windows.count == 1 else "are"} but '
+            f'errors are rough: there {"is" if windows.count == 1 else "are"} only '
             f'{counted(windows.count, "window")}'
         )
     if not folds:
@@ -122,7 +120,7 @@ def identify(
 
 
 class _Problem:
-    """A fit over all windows, and over some of them."""
+    """Fits over all windows or a subset."""
 
     def __init__(
         self,
@@ -139,7 +137,7 @@ class _Problem:
         self._all: IntArray = np.arange(windows.count)
 
     def solve(self, z: FloatArray) -> tuple[Solution, FloatArray]:
-        """Return what fits best, and the noise by which residuals were weighted."""
+        """Return the best fit, and the noise used to weight residuals."""
         count = counted(self._windows.count, 'window')
         self._progress(
             f'fit {counted(self._parameters.count, "parameter")} to {count} of '
@@ -149,25 +147,25 @@ class _Problem:
         solution = self._fit(self._all, noise).solve(z)
         seen = measured_noise(solution, self._windows, noise)
         if (seen > _OTHER_NOISE * noise).any():
-            self._progress('fit again, weighted by what is left')
+            self._progress('fit again, weighted by the residuals')
             noise = seen
             solution = self._fit(self._all, noise).solve(solution.z, solution.starts)
         measured = int(np.isfinite(self._windows.measured).sum())
         free = untold(solution, measured)
         if free.shape[1]:
-            # along what is not told, back to what the file has
-            self._progress('fit again, near the file where the motion tells nothing')
+            # along directions that are not identifiable, return to the file's values
+            self._progress('fit again, near the file for parameters not identifiable')
             near = solution.z - free @ (free.T @ solution.z)
             solution = self._fit(self._all, noise).solve(near, solution.starts)
         return solution, noise
 
     def evaluate(self, z: FloatArray, noise: FloatArray) -> Solution:
-        """Return how given parameters fit."""
+        """Return the fit of given parameters."""
         self._progress('compare with the parameters of the file')
         return self._fit(self._all, noise).evaluate(z)
 
     def cross_validate(self, solution: Solution, noise: FloatArray, folds: int) -> Misfit:
-        """Return how windows are met by parameters that were found without them."""
+        """Return the misfit of windows with parameters fitted without them."""
         differences, counts = [], []
         for number, held in enumerate(np.array_split(self._all, folds)):
             self._progress(f'cross-validation {number + 1} of {folds}')
@@ -179,7 +177,7 @@ class _Problem:
         return misfit(differences, counts, self._windows.noise, solution.starts.shape[1])
 
     def misfit(self, solution: Solution) -> Misfit:
-        """Return how far a solution is from what was measured."""
+        """Return a solution's misfit to the measurements."""
         return misfit(
             [solution.differences],
             [self._windows.counts],
@@ -192,7 +190,7 @@ class _Problem:
 
 
 def _checked(recordings: Recording | Iterable[Recording], plant: Plant) -> list[Recording]:
-    """Return recordings of the joints of a plant, in its order."""
+    """Return recordings with the plant's joints, in its order."""
     if isinstance(recordings, Recording):
         recordings = (recordings,)
     given = items_of('recordings', recordings, Recording, 'Recordings')
@@ -216,7 +214,7 @@ def _checked(recordings: Recording | Iterable[Recording], plant: Plant) -> list[
 
 
 def _still(given: Sequence[Recording], motion: Smoothed, plant: Plant) -> list[str]:
-    """Return notes of joints that hardly move; raises InvalidValueError where none moves."""
+    """Return notes about joints that hardly move; raises InvalidValueError if none moves."""
     noise = np.max([each.noise()[0] for each in given], axis=0)
     moved = np.max([np.ptp(each.positions, axis=0) for each in given], axis=0)
     still = [
@@ -228,8 +226,8 @@ def _still(given: Sequence[Recording], motion: Smoothed, plant: Plant) -> list[s
         raise InvalidValueError(
             'motion',
             f'at most {moved.max():.3g} rad or m, noise of {noise.max():.3g}',
-            f'joints that move by more than {_STILL:g} times the noise: nothing tells the '
-            'parameters of a robot that stands still',
+            f'joints moving by more than {_STILL:g} times the noise: parameters cannot be '
+            'identified without motion',
             ', '.join(f'recording {each.name!r}' for each in given),
         )
     return (
@@ -249,7 +247,7 @@ def _windows(
     guess: FloatArray,
     length: float | None,
 ) -> Windows:
-    """Return windows so short that changes of their first states do not grow much."""
+    """Return windows short enough for changes of their initial states not to grow much."""
     joints = [plant.robot.joint(name) for name in plant.joint_names]
     stops = (
         np.array([joint.lower for joint in joints]),

@@ -11,7 +11,7 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.identification.parameters import Parameters
 
 _TOLERANCE = 1e-7
-# how far from a limit the search begins
+# distance from a limit at which the search begins
 _INSIDE = 1e-2
 
 
@@ -24,15 +24,15 @@ def minimize(
     most: int,
 ) -> FloatArray:
     """
-    Return (P,) the z that makes residuals least.
+    Return (P,) the z that minimises the residuals.
 
-    z: where to begin. loss: one of LOSSES, of residuals in units of their noise. most:
+    z: start. loss: one of LOSSES, for residuals in units of their noise. most: maximum number of
     evaluations.
     """
     lower, upper = parameters.lower, parameters.upper
     inside = np.minimum(_INSIDE, 0.5 * (upper - lower))
     begin = np.clip(z, lower + inside, upper - inside)
-    # scipy's first step is as long as what it begins with, which must not be 0
+    # scipy's first step is as long as the start vector, which must not be 0
     found = least_squares(
         lambda x: residuals(x - 1.0),
         begin + 1.0,

@@ -1,4 +1,4 @@
-"""What a residual costs: its square, or less where it is far off, as of an unmodelled touch."""
+"""Residual loss: the square, or less for outliers, such as an unmodelled touch."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray
 
 LOSSES = ('linear', 'soft_l1', 'huber', 'cauchy')
-# residuals in units of the noise, beyond which they count less
+# residuals beyond this, in units of the noise, count less
 _SCALE = 3.0
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss by its name in scipy.optimize.least_squares; 'linear' is the square."""
+    """Loss by its name in scipy.optimize.least_squares; 'linear' is the square."""
 
     name: str = 'linear'
 
     def costs(self, residuals: FloatArray) -> FloatArray:
-        """Return what residuals cost, in units of squares."""
+        """Return the costs of residuals, in units of squares."""
         square = (residuals / _SCALE) ** 2
         if self.name == 'soft_l1':
             return np.asarray(_SCALE**2 * 2.0 * (np.sqrt(1.0 + square) - 1.0))
@@ -33,7 +33,7 @@ class Loss:
         return np.asarray(residuals**2)
 
     def shares(self, residuals: FloatArray) -> FloatArray:
-        """Return by how much residuals are scaled so that their squares have the same slope."""
+        """Return factors for residuals whose squares then have the slope of the loss."""
         square = np.nan_to_num((residuals / _SCALE) ** 2)
         if self.name == 'soft_l1':
             return np.asarray((1.0 + square) ** -0.25)

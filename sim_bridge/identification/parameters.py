@@ -1,4 +1,4 @@
-"""Parameters that are fitted: what they are, where they are written, and in which scale."""
+"""Fitted parameters: kinds, places in the vector z, and scales."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ DELAY = 'delay'
 KINDS = (*JOINT_KINDS, *LINK_KINDS, DELAY)
 _ALIASES = {'center': 'centre'}
 
-# what is believed before anything is measured, in the scale of each parameter: so wide that data
-# which tell anything at all outweigh it
+# prior standard deviation of each parameter, in its scale: wide enough to be outweighed by any
+# informative data
 PRIOR = 3.0
 _DELAY_SCALE = 0.01  # s
 _LEAST_DELAY, _MOST_DELAY = -0.05, 0.2  # s
-_MOST_LOG = 9.0  # factor 8000 either way
+_MOST_LOG = 9.0  # a factor of 8000 in both directions
 
 _BLOCKS = {'mass': LOG_MASS, 'centre': CENTER, 'inertia': SHAPE}
 
@@ -41,10 +41,10 @@ _BLOCKS = {'mass': LOG_MASS, 'centre': CENTER, 'inertia': SHAPE}
 @dataclass(frozen=True)
 class Column:
     """
-    A number that is fitted: value = start + scale z.
+    Fitted number: value = start + scale z.
 
-    kind, target: such as 'damping' of joint 'elbow'; number: of a link's ten. lower, upper: limits
-    of the value.
+    kind, target: such as 'damping' of joint 'elbow'; number: index in a link's ten parameters.
+    lower, upper: limits of the value.
     """
 
     kind: str
@@ -59,9 +59,9 @@ class Column:
 @dataclass(frozen=True, eq=False)
 class Quantity:
     """
-    What is told to people: a value and its derivatives (P,) by the fitted numbers z.
+    Reported quantity: a value and its derivatives (P,) by the fitted numbers z.
 
-    name: such as 'joint_1.friction'. before: the value in the file.
+    name: such as 'joint_1.friction'. before: value in the file.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Quantity:
 @dataclass(frozen=True, eq=False)
 class Efforts:
     """
-    How large things are at the joints in a recorded motion, (n,) each, above 0.
+    Magnitudes at the joints in a recorded motion, (n,) each, above 0.
 
     effort [N m or N], velocity [rad/s or m/s], acceleration [rad/s² or m/s²].
     """
@@ -86,11 +86,11 @@ class Efforts:
 
 def parse_what(what: str | Iterable[str], plant: Plant) -> dict[str, list[str]]:
     """
-    Return the joints or links of each kind that is to be fitted.
+    Return the joints or links to fit for each kind.
 
-    what: words, or one text with commas between them: KIND for all joints or links, or
-    KIND:NAME+NAME. Of links the heaviest of each rigid body is meant, unless they are named.
-    Raises InvalidValueError, UnknownNameError.
+    what: words, or one text separated by commas: KIND for all joints or links, or KIND:NAME+NAME.
+    Without names, each rigid body is represented by its heaviest link. Raises InvalidValueError,
+    UnknownNameError.
     """
     words = [word.strip() for word in (what.split(',') if isinstance(what, str) else what)]
     if not any(words):
@@ -139,13 +139,14 @@ def _links(names: list[str], bodies: dict[str, list[str]], plant: Plant, word: s
 
 class Parameters:
     """
-    The numbers that are fitted, as a vector z (P,) that is 0 for what the file has.
+    Fitted numbers as a vector z (P,), which is 0 for the values in the file.
 
-    columns: what each is. lower, upper: (P,) limits of z. links: whose inertia changes.
+    columns: description of each number. lower, upper: (P,) limits of z. links: links whose inertia
+    is fitted.
     """
 
     def __init__(self, plant: Plant, chosen: dict[str, list[str]], sizes: Efforts) -> None:
-        """Begin with the parameters of a plant; sizes: by which joints' are scaled."""
+        """Begin with a plant's parameters; sizes: scales for joint parameters."""
         self._plant = plant
         self.columns: list[Column] = []
         for kind in JOINT_KINDS:
@@ -179,12 +180,12 @@ class Parameters:
         self.scale = np.array([each.scale for each in self.columns])
         self.lower = (np.array([each.lower for each in self.columns]) - self.start) / self.scale
         self.upper = (np.array([each.upper for each in self.columns]) - self.start) / self.scale
-        # what the file has may be at a limit, or rounded beyond it
+        # the file's values may be at a limit, or beyond it by rounding
         self.lower, self.upper = np.minimum(self.lower, 0.0), np.maximum(self.upper, 0.0)
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """Number of fitted numbers."""
         return len(self.columns)
 
     def values(self, z: FloatArray) -> FloatArray:
@@ -192,7 +193,7 @@ class Parameters:
         return self.start + self.scale * z
 
     def joint_values(self, kind: str, z: FloatArray) -> FloatArray:
-        """Return (n,) a kind of parameter of all joints, those that are not fitted as they are."""
+        """Return (n,) one parameter kind for all joints; unfitted joints keep their values."""
         found = np.array(
             [getattr(self._plant.robot.joint(name), kind) for name in self._plant.joint_names]
         )
@@ -202,32 +203,32 @@ class Parameters:
         return found
 
     def body(self, link: str, z: FloatArray) -> Body:
-        """Return the inertia of a link; that of a link that is not fitted as it is."""
+        """Return a link's inertia; unfitted links keep theirs."""
         if link not in self._starts:
             own = self._plant.robot.link(link)
             return Body(own.m, own.c, own.I)
         parameters = self._parameters_of(link, z)
         if any(each.kind == 'inertia' for each in self._columns_of(link).values()):
             return body_of(parameters)
-        # as the file has it: a body without thickness keeps its shape
+        # inertia as in the file: a body without thickness keeps its shape
         file = self._files[link]
         mass = float(np.exp(parameters[0]))
         return Body(mass, parameters[CENTER].copy(), file.inertia * (mass / file.mass))
 
     def body_parameters(self, link: str, z: FloatArray) -> tuple[FloatArray, dict[int, int]]:
-        """Return (10,) the parameters of a link, and which columns of z are which of them."""
+        """Return a link's parameters (10,), and the parameter number of its columns of z."""
         return self._parameters_of(link, z), {
             at: column.number for at, column in self._columns_of(link).items()
         }
 
     def delay(self, z: FloatArray) -> float:
-        """Return how much later efforts act than they were recorded [s]."""
+        """Return the delay of efforts relative to their recording [s]."""
         if self.columns and self.columns[-1].kind == DELAY:
             return float(self.values(z)[-1])
         return 0.0
 
     def apply(self, robot: Robot, z: FloatArray) -> None:
-        """Give a robot the parameters."""
+        """Apply the parameters to a robot."""
         for column, value in zip(self.columns, self.values(z), strict=True):
             if column.kind in JOINT_KINDS:
                 # rounding may lead below the limit
@@ -237,7 +238,7 @@ class Parameters:
             link.m, link.c, link.I = body.mass, body.center, body.inertia
 
     def quantities(self, z: FloatArray) -> list[Quantity]:
-        """Return what is told of the parameters."""
+        """Return the reported quantities."""
         found, values = [], self.values(z)
         for at, column in enumerate(self.columns):
             if column.kind in JOINT_KINDS or column.kind == DELAY:
@@ -297,9 +298,9 @@ class Parameters:
 
 
 def _body_columns(kind: str, link: str, start: FloatArray, own: Body) -> list[Column]:
-    """Return the columns of a block of a link's parameters."""
+    """Return the columns for one block of a link's parameters."""
     numbers: Sequence[int] = range(*_BLOCKS[kind].indices(10))
-    # how far mass is from the centre, and this from the joint
+    # length scale: distance of the mass from its centre, and of the centre from the joint
     size = max(own.size, float(np.linalg.norm(own.center)), 1e-3)
     spread = np.exp(start[4:7])
     found = []

@@ -1,4 +1,4 @@
-"""The robot whose parameters are fitted: alone in a world, without what needs no simulation."""
+"""Robot to identify: alone in a world, without sensors and collisions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ONE_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 
 class Plant:
     """
-    A robot on a fixed base, in a world of its own, without sensors and collisions.
+    Fixed-base robot in its own world, without sensors and collisions.
 
-    description: as it was read. world, robot: with the parameters of the description.
+    description: as read. world, robot: with the description's parameters.
     """
 
     def __init__(
@@ -32,9 +32,9 @@ class Plant:
         """
         Read a robot.
 
-        source: as `World.load_urdf` takes it, or a description. Raises DescriptionError, and
-        InvalidValueError for a robot that has joints of several axes, mimic joints or closed
-        loops, whose inverse dynamics are others than those of its tree.
+        source: as for `World.load_urdf`, or a description. Raises DescriptionError, and
+        InvalidValueError for a robot with multi-axis joints, mimic joints or closed loops: their
+        inverse dynamics differ from those of a tree.
         """
         self.description = (
             source if isinstance(source, RobotDescription) else load_description(source)
@@ -51,17 +51,17 @@ class Plant:
 
     @property
     def notes(self) -> list[str]:
-        """What is taken for granted of the robot."""
+        """Assumptions about the robot."""
         if self.description.fixed_base:
             return []
         return [f'the base of robot {self.description.name!r} is taken as fixed to the world']
 
     def bodies(self) -> dict[str, list[str]]:
         """
-        Return the rigid bodies that move: names of their links with mass, the heaviest first.
+        Return the moving rigid bodies: names of links with mass, heaviest first, by joint.
 
-        By the joint that they hang on. Links that fixed joints connect move as one; only sums of
-        their inertias act.
+        Links connected by fixed joints move as one; only sums of their inertias act. The key is
+        the joint carrying the body.
         """
         found: dict[str, list[str]] = {name: [] for name in self.joint_names}
         links, joints = self.description.links, self.description.joints

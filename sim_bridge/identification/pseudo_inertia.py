@@ -1,16 +1,16 @@
 """
-Inertias that no data can make impossible: the log-Cholesky parameters of a body.
+Log-Cholesky parameters of a body: every parameter vector gives a physically possible inertia.
 
 C. Rucker and P. M. Wensing: Smooth Parameterization of Rigid-Body Inertia. IEEE Robotics and
-Automation Letters 7 (2022). A body is possible where its pseudo-inertia, the second moments of its
-mass, is positive definite:
+Automation Letters 7 (2022). A body is possible if its pseudo-inertia, the second mass moments, is
+positive definite:
 
     J = [[S, h], [hᵀ, m]] = m U Uᵀ,   U = [[L, c], [0, 1]]
 
-with m the mass, c the centre of mass, h = m c, and L an upper triangle with the diagonal
+with mass m, centre of mass c, h = m c, and an upper triangle L with the diagonal
 exp(d1), exp(d2), exp(d3). Any log m, c, d and upper entries s of L give a possible body, and
-every possible body has one such set. The blocks are independent: log m scales the whole body, c
-moves it, d and s change its shape about the centre of mass.
+every possible body has exactly one parameter set. The blocks are independent: log m scales the
+whole body, c moves it, d and s change its shape about the centre of mass.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray
 
-# columns of a body's ten parameters
+# index ranges in a body's ten parameters
 LOG_MASS, CENTER, SHAPE = slice(0, 1), slice(1, 4), slice(4, 10)
-# of the inertia about the link's origin and about the centre of mass, in Pinocchio's order
+# order of inertia entries, about the link origin and about the centre of mass (Pinocchio's order)
 MOMENTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 MOMENT_NAMES = ('ixx', 'ixy', 'iyy', 'ixz', 'iyz', 'izz')
 
 _UPPER = ((0, 1), (0, 2), (1, 2))
-# of the least to the greatest second moment, below which a body has no thickness that data tell
+# ratio of least to greatest second moment, below which thickness is set to this ratio
 _THIN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """Mass [kg], centre of mass (3,) [m] and inertia (3, 3) about it [kg m²], link axes."""
+    """Mass [kg], centre of mass (3,) [m] and inertia (3, 3) about it [kg m²], in link axes."""
 
     mass: float
     center: FloatArray
@@ -43,18 +43,18 @@ class Body:
 
     @property
     def moments(self) -> FloatArray:
-        """(3, 3) second moments of the mass about the centre of mass [kg m²]."""
+        """(3, 3) second mass moments about the centre of mass [kg m²]."""
         moments: FloatArray = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
         return moments
 
     @property
     def size(self) -> float:
-        """The radius of gyration [m]; 0 for a point."""
+        """Radius of gyration [m]; 0 for a point."""
         return math.sqrt(max(float(np.trace(self.moments)) / self.mass, 0.0))
 
     @property
     def is_possible(self) -> bool:
-        """Whether masses that are spread in space can have these."""
+        """Whether a mass distribution in space can have these properties."""
         return self.mass > 0.0 and bool(np.linalg.eigvalsh(self.moments)[0] > 0.0)
 
     @property
@@ -65,9 +65,9 @@ class Body:
     @property
     def standard(self) -> FloatArray:
         """
-        (10,) what inverse dynamics is linear in: m, m c, and the inertia about the link's origin.
+        (10,) parameters with linear inverse dynamics: m, m c, inertia about the link origin.
 
-        In the order of Pinocchio's `Inertia.toDynamicParameters`.
+        In the order used by Pinocchio's `Inertia.toDynamicParameters`.
         """
         about = self.inertia + self.mass * (
             self.center @ self.center * np.eye(3) - np.outer(self.center, self.center)
@@ -79,14 +79,14 @@ class Body:
 
 def log_cholesky(body: Body) -> FloatArray:
     """
-    Return (10,) the parameters of a body: log m, c, d1 d2 d3, s12 s13 s23.
+    Return (10,) a body's parameters: log m, c, d1 d2 d3, s12 s13 s23.
 
-    A body that has no thickness along a direction, or is impossible, gets a little of it.
+    A body without thickness along a direction, or an impossible body, gets a small thickness.
     """
     values, vectors = np.linalg.eigh(body.moments / body.mass)
     least = max(float(values[-1]), 1e-12) * _THIN
     spread = (vectors * np.maximum(values, least)) @ vectors.T
-    # of the matrix turned round, since the factor is an upper triangle
+    # Cholesky factor of the reversed matrix, because the factor is an upper triangle
     factor = np.linalg.cholesky(spread[::-1, ::-1])[::-1, ::-1]
     return np.concatenate(
         [
@@ -99,13 +99,13 @@ def log_cholesky(body: Body) -> FloatArray:
 
 
 def body_of(parameters: FloatArray) -> Body:
-    """Return the body that ten parameters describe."""
+    """Return the body for ten parameters."""
     mass, factor = math.exp(parameters[0]), _factor(parameters)
     return Body(mass, parameters[CENTER].copy(), _inertia(mass * factor @ factor.T))
 
 
 def standard_derivatives(parameters: FloatArray) -> FloatArray:
-    """Return (10, 10) the derivatives of `Body.standard` (rows) by the parameters (columns)."""
+    """Return (10, 10) derivatives of `Body.standard` (rows) by the parameters (columns)."""
     mass, center, factor = math.exp(parameters[0]), parameters[CENTER], _factor(parameters)
     found = np.empty((10, 10))
     found[:, 0] = body_of(parameters).standard
@@ -126,7 +126,7 @@ def standard_derivatives(parameters: FloatArray) -> FloatArray:
 
 
 def vector_derivatives(parameters: FloatArray) -> FloatArray:
-    """Return (10, 10) the derivatives of `Body.vector` (rows) by the parameters (columns)."""
+    """Return (10, 10) derivatives of `Body.vector` (rows) by the parameters (columns)."""
     mass, factor = math.exp(parameters[0]), _factor(parameters)
     found = np.zeros((10, 10))
     own = body_of(parameters)
@@ -153,12 +153,12 @@ def _factor(parameters: FloatArray) -> FloatArray:
 
 
 def _inertia(moments: FloatArray) -> FloatArray:
-    """Return the inertia of second moments, (3, 3) both."""
+    """Return the inertia for second moments, both (3, 3)."""
     inertia: FloatArray = np.trace(moments) * np.eye(3) - moments
     return inertia
 
 
 def _standard(mass: float, first: FloatArray, moments: FloatArray) -> FloatArray:
-    """Return (10,) of mass, first moments and second moments about the link's origin."""
+    """Return (10,) from mass, first moments and second moments about the link origin."""
     inertia = _inertia(moments)
     return np.concatenate([[mass], first, [inertia[at] for at in MOMENTS]])

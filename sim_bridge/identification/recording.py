@@ -1,4 +1,4 @@
-"""What joints of a robot did, as it was recorded."""
+"""Recorded joint motion of a robot."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import one_of, real_array
 
-# arrays of any numbers, which become floats
+# arrays with any number type, converted to float
 _Numbers = np.ndarray[Any, np.dtype[Any]]
 
 HOLDS = ('next', 'previous', 'linear')
-# of the range of a motion: what is taken for noise where nothing else is seen
+# share of the motion range taken as noise if no noise is measurable
 _LEAST_NOISE = 1e-6
-# samples that a gap lacks
+# ratio to the usual period from which an interval counts as a gap
 _GAP = 5.0
 _FEWEST = 20
 
@@ -29,13 +29,12 @@ class Recording:
     """
     Positions, velocities and efforts of joints over time.
 
-    name: for messages, such as that of the bag. joint_names: n joints of one axis. times: (N,) of
-    the states [s], rising. positions: (N, n) [rad or m]. velocities: (N, n) [rad/s or m/s], or
-    None where they were not measured. effort_times: (M,) [s]. efforts: (M, n) [N m or N] what
-    drives act with. hold: when an effort acts: 'next': until the next one, as commands do;
-    'previous': since the one before, as a mean that is measured; 'linear': what is between two is
-    interpolated. notes: what is odd about the data. Raises InvalidValueError for arrays that do
-    not fit together, and for numbers that are not finite.
+    name: for messages, such as the bag's name. joint_names: n one-axis joints. times: (N,) state
+    times [s], rising. positions: (N, n) [rad or m]. velocities: (N, n) [rad/s or m/s], or None if
+    not measured. effort_times: (M,) [s]. efforts: (M, n) drive efforts [N m or N]. hold: validity
+    of an effort: 'next': until the next one, as for commands; 'previous': since the previous one,
+    as for a measured mean; 'linear': interpolated. notes: anomalies in the data. Raises
+    InvalidValueError for arrays with inconsistent shapes and for non-finite numbers.
     """
 
     name: str
@@ -80,16 +79,16 @@ class Recording:
 
     @property
     def duration(self) -> float:
-        """Time from the first state to the last [s]."""
+        """Time from first to last state [s]."""
         return float(self.times[-1] - self.times[0])
 
     @property
     def period(self) -> float:
-        """The usual time between states [s]."""
+        """Usual (median) time between states [s]."""
         return float(np.median(np.diff(self.times)))
 
     def of_joints(self, names: Sequence[str]) -> Recording:
-        """Return the recording of some of its joints, in an order."""
+        """Return the recording for some of its joints, in the given order."""
         columns = [self.joint_names.index(name) for name in names]
         return Recording(
             self.name,
@@ -104,7 +103,7 @@ class Recording:
         )
 
     def between(self, begin: float, end: float) -> Recording:
-        """Return the states from a time to another [s]; raises InvalidValueError for too few."""
+        """Return the states within a time span [s]; raises InvalidValueError for too few."""
         kept = (self.times >= begin) & (self.times <= end)
         if np.count_nonzero(kept) < _FEWEST:
             raise InvalidValueError(
@@ -127,11 +126,11 @@ class Recording:
         )
 
     def mean_efforts(self, edges: FloatArray) -> FloatArray:
-        """Return (..., K, n) mean efforts between neighbours of (..., K + 1) times [s]."""
+        """Return (..., K, n) mean efforts in the intervals of (..., K + 1) times [s]."""
         sums = np.stack(
             [np.interp(edges, self.effort_times, column) for column in self._integral().T], axis=-1
         )
-        # the first and the last go on outside
+        # outside the recording, the first and last efforts continue
         first, last = self.effort_times[0], self.effort_times[-1]
         sums += np.minimum(edges - first, 0.0)[..., np.newaxis] * self.efforts[0]
         sums += np.maximum(edges - last, 0.0)[..., np.newaxis] * self.efforts[-1]
@@ -140,10 +139,10 @@ class Recording:
 
     def gaps(self) -> FloatArray:
         """
-        Return (k, 2) times [s] between which states, or efforts, are missing.
+        Return (k, 2) time intervals [s] with missing states or efforts.
 
-        Commands come at their own rate: where they cease for much longer, drives do what only
-        they know.
+        Commands have their own rate. If they cease for much longer, the behaviour of the drives is
+        unknown.
         """
         found = []
         for times in (self.times, self.effort_times):
@@ -156,16 +155,16 @@ class Recording:
 
     def noise(self) -> tuple[FloatArray, FloatArray | None]:
         """
-        Return (n,) standard deviations of the noise of positions, and of velocities.
+        Return (n,) standard deviations of the position noise, and of the velocity noise.
 
-        By differences of neighbours of third order, which a smooth motion hardly has.
+        Computed from third-order differences of neighbours, which are small for smooth motion.
         """
         return _noise(self.positions), (
             None if self.velocities is None else _noise(self.velocities)
         )
 
     def _integral(self) -> FloatArray:
-        """Return (M, n) the integral of the efforts up to their times [N m s]."""
+        """Return (M, n) integral of the efforts up to their times [N m s]."""
         steps = np.diff(self.effort_times)[:, np.newaxis]
         if self.hold == 'next':
             portions = steps * self.efforts[:-1]
@@ -178,7 +177,7 @@ class Recording:
 
 def _noise(values: FloatArray) -> FloatArray:
     differences = np.diff(values, 3, axis=0)
-    # of white noise they have 20 times its variance; the median leaves out jerks
+    # for white noise, their variance is 20 times the noise variance; the median ignores jerks
     found = np.median(np.abs(differences), axis=0) / 0.6745 / np.sqrt(20.0)
     least = _LEAST_NOISE * np.maximum(np.ptp(values, axis=0), 1e-3)
     return np.maximum(found, least)

@@ -1,5 +1,5 @@
 """
-The regressor of inverse dynamics: efforts are linear in the inertial parameters of the links.
+Inverse-dynamics regressor: efforts are linear in the links' inertial parameters.
 
 C. G. Atkeson, C. H. An and J. M. Hollerbach: Estimation of Inertial Parameters of Manipulator
 Loads and Links. Int. J. of Robotics Research 5 (1986). For each link, u = Jᵀ A(a, w, dw) p with p
@@ -21,12 +21,12 @@ def torque_regressor(
     robot: Robot, links: Sequence[str], q: FloatArray, dq: FloatArray, ddq: FloatArray
 ) -> FloatArray:
     """
-    Return (N, nv, links, 10) what the efforts of inverse dynamics gain per inertial parameter.
+    Return (N, nv, links, 10) derivatives of inverse-dynamics efforts by inertial parameters.
 
-    q, dq, ddq: (N, nq), (N, nv), (N, nv) of a robot whose coordinates are `sb.dynamics`'s. The
-    last axis is that of `Body.standard`, which is the order of Pinocchio: m, m c, ixx ixy iyy ixz
-    iyz izz about the link's origin, link axes. Rotor inertias are not in it. The sum over all
-    links times their parameters is `dynamics.inverse_dynamics` without armature.
+    q, dq, ddq: (N, nq), (N, nv), (N, nv) with coordinates as in `sb.dynamics`. The last axis has
+    the order of `Body.standard`, which is Pinocchio's: m, m c, ixx ixy iyy ixz iyz izz about the
+    link origin, link axes. Rotor inertias are not included. The sum of parameters times regressor
+    over all links is `dynamics.inverse_dynamics` without armature.
     """
     gravity = np.asarray(robot.world.gravity, float)
     found = np.empty((len(q), dq.shape[1], len(links), 10))
@@ -46,9 +46,10 @@ def torque_regressor(
 
 def _body_regressor(a: FloatArray, w: FloatArray, dw: FloatArray) -> FloatArray:
     """
-    Return (N, 6, 10) force and moment about the origin per parameter of a body, its own axes.
+    Return (N, 6, 10) force and moment about the origin per body parameter, in body axes.
 
-    a: (N, 3) acceleration of the origin less gravity. w, dw: (N, 3) angular ones.
+    a: (N, 3) acceleration of the origin minus gravity. w, dw: (N, 3) angular velocity and
+    acceleration.
     """
     found = np.zeros((len(a), 6, 10))
     turning = _cross(w)
@@ -60,14 +61,14 @@ def _body_regressor(a: FloatArray, w: FloatArray, dw: FloatArray) -> FloatArray:
 
 
 def _cross(vectors: FloatArray) -> FloatArray:
-    """Return (N, 3, 3) the matrices of cross products with (N, 3)."""
+    """Return (N, 3, 3) cross product matrices for (N, 3) vectors."""
     x, y, z = vectors.T
     nought = np.zeros(len(vectors))
     return np.stack([nought, -z, y, z, nought, -x, -y, x, nought], axis=-1).reshape(-1, 3, 3)
 
 
 def _times_inertia(vectors: FloatArray) -> FloatArray:
-    """Return (N, 3, 6) what takes the six moments of an inertia to its product with vectors."""
+    """Return (N, 3, 6) matrices mapping six inertia moments to the inertia times the vector."""
     x, y, z = vectors.T
     nought = np.zeros(len(vectors))
     return np.stack(

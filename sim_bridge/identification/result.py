@@ -1,4 +1,4 @@
-"""What an identification found: values with errors, and how well motion is explained."""
+"""Identification result: values with errors, and quality of the fit."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from sim_bridge.identification.plant import Plant
 
 # residuals in units of the noise, up to which a model explains a motion
 _EXPLAINED = 1.5
-# what is held out fits worse than the rest by more, where parameters fit noise
+# ratio of held-out to fitted residuals, above which parameters fit noise
 _OVERFITTED = 1.5
 
 
 class Misfit(NamedTuple):
     """
-    How far simulated motion is from the recorded one.
+    Distance between simulated and recorded motion.
 
-    ratio: root mean square in units of the noise of the samples; 1 is as good as can be.
-    positions: (n,) root mean squares by joint [rad or m]. velocities: likewise [per s], nan where
-    they were not measured.
+    ratio: root mean square in units of the sample noise; 1 is optimal. positions: (n,) root mean
+    square by joint [rad or m]. velocities: the same [per s], nan if not measured.
     """
 
     ratio: float
@@ -39,14 +38,15 @@ class Misfit(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Identification:
     """
-    Parameters of a robot as recorded motion has them.
+    Identified parameters of a robot.
 
-    estimates: by name, such as 'joint_1.friction'. combinations: sums that are told where their
-    terms are not. before: with the parameters of the file. after: with those found. held_out: of
-    windows by parameters that were found without them (cross-validation by `folds`); None without
-    it. noise: (2n,) of positions and velocities, as seen in the samples. windows, window_length,
-    left_out: how many, and how long [s]; how much time was in none because of gaps, stops, and
-    commands that had ceased. notes: what is odd, or taken for granted.
+    estimates: by name, such as 'joint_1.friction'. combinations: identifiable sums of parameters
+    not identifiable alone. before: misfit with the file's parameters. after: misfit with the
+    fitted parameters. held_out: misfit of windows with parameters fitted without them
+    (cross-validation by `folds`); None without cross-validation. noise: (2n,) of positions and
+    velocities, estimated from the samples. windows: their number. window_length: [s]. left_out:
+    time outside all windows because of gaps, stops, and ceased commands [s]. notes: anomalies and
+    assumptions.
     """
 
     robot: str
@@ -69,7 +69,7 @@ class Identification:
     parameters: Parameters
 
     def __repr__(self) -> str:
-        """Show how much is told, and how well motion is explained."""
+        """Show the number of identified parameters, and the misfit."""
         told = sum(each.is_identifiable for each in self.estimates.values())
         return (
             f'<Identification of {self.robot!r}: {told} of {len(self.estimates)} parameters '
@@ -78,12 +78,12 @@ class Identification:
 
     @property
     def is_explained(self) -> bool:
-        """Whether what is left, of windows held out if there are such, is noise of the sensors."""
+        """Whether the residuals (of held-out windows, if available) are sensor noise."""
         return bool((self.held_out or self.after).ratio <= _EXPLAINED)
 
     @property
     def verdict(self) -> str:
-        """What cross-validation says, in words."""
+        """Conclusion from cross-validation, in words."""
         best, what = self.held_out or self.after, 'windows held out' if self.held_out else 'it'
         if self.held_out and self.held_out.ratio > _OVERFITTED * self.after.ratio:
             return (
@@ -113,21 +113,21 @@ class Identification:
 
     def urdf(self) -> str:
         """
-        Return the robot's URDF with the parameters, the rest of it byte for byte as it was.
+        Return the robot's URDF with the fitted parameters; the rest is unchanged byte for byte.
 
-        Of a xacro file, what it expands to. Raises InvalidValueError for a robot that is no URDF.
+        For a xacro file, return its expansion. Raises InvalidValueError for a robot without URDF.
         """
         text = self.plant.description.xml
         if not text:
             raise InvalidValueError(
                 'robot',
                 self.robot,
-                'a URDF or xacro file; parameters of others are written as YAML alone',
+                'a URDF or xacro file; for other robots, write YAML',
             )
         return amended(text, self.joint_values(), self.link_values())
 
     def joint_values(self) -> dict[str, JointValues]:
-        """Return friction, damping and armature of the joints of which any was fitted."""
+        """Return friction, damping and armature of joints with fitted parameters."""
         found = {}
         names = dict.fromkeys(
             each.target for each in self.parameters.columns if each.kind in JOINT_KINDS
@@ -145,7 +145,7 @@ class Identification:
         return found
 
     def link_values(self) -> dict[str, InertialValues]:
-        """Return mass, centre of mass and inertia of the links of which any was fitted."""
+        """Return mass, centre of mass and inertia of links with fitted parameters."""
         bodies = {name: self.parameters.body(name, self.z) for name in self.parameters.links}
         found = {}
         for name, body in bodies.items():
@@ -157,7 +157,7 @@ class Identification:
         return found
 
     def as_plain(self) -> dict[str, Any]:
-        """Return all of it as plain data, for JSON; docs/identification.md describes it."""
+        """Return the result as plain data for JSON, described in docs/identification.md."""
         return {
             'robot': self.robot,
             'recordings': list(self.recordings),
@@ -233,10 +233,10 @@ def misfit(
     differences: Sequence[FloatArray], counts: Sequence[FloatArray], noise: FloatArray, states: int
 ) -> Misfit:
     """
-    Return how far windows are from what was measured.
+    Return the distance of windows from the measurements.
 
-    differences: (w, B, 2n) each. counts: (w, B) samples. noise: (2n,). states: fitted numbers of
-    each window, which explain a share of the noise.
+    differences: (w, B, 2n) each. counts: (w, B) samples. noise: (2n,). states: number of fitted
+    state variables per window, which absorb a share of the noise.
     """
     whole, weights = np.concatenate(differences), np.concatenate(counts)[..., np.newaxis]
     is_measured = np.isfinite(whole)

@@ -1,10 +1,10 @@
 """
-Simulated windows: their motion, and how it depends on parameters and initial states.
+Simulated windows: motion, and its derivatives by parameters and initial states.
 
-The dependence is computed in one of two ways. *analytic*: the linearised midpoint step, from the
-derivatives of forward dynamics and the regressor, where nothing but smooth forces acts. *batch*:
-by differences, all changed parameters and states of all windows as worlds of one `Batch`; right
-where friction holds and lets go, stops, and efforts are at their limits, too.
+Two methods compute derivatives. *analytic*: linearised midpoint step, from forward-dynamics
+derivatives and the regressor; exact if only smooth forces act. *batch*: finite differences, with
+all changed parameters and states of all windows as worlds of one `Batch`; also correct for
+stick-slip, stops, and efforts at their limits.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from sim_bridge.identification.windows import Windows
 from sim_bridge.world.dynamics import forward_dynamics_derivatives, inverse_dynamics
 
 ANALYTIC, BATCH = 'analytic', 'batch'
-# changes of parameters, in their scale, and of states [rad, m, per s]
+# finite-difference steps: parameters, in their scale, and states [rad, m, per s]
 _STEP, _STATE_STEP = 1e-3, 1e-4
-# speeds below which friction holds [rad/s or m/s], and how much more than inertia that resists
+# speed below which friction holds [rad/s or m/s], and its resistance in multiples of inertia
 _STUCK, _HOLD = 1e-10, 1e9
 _FEW = 200
 # positions and velocities beyond which a simulation has failed [rad, m, per s]
@@ -36,8 +36,8 @@ class Motion(NamedTuple):
     """
     Simulated windows, w of them: means over their bins, and derivatives.
 
-    values: (w, B, 2n) positions and velocities; nan where a simulation failed. by_parameters:
-    (w, B, 2n, P). by_state: (w, B, 2n, 2n) by the state at the beginning.
+    values: (w, B, 2n) positions and velocities; nan if a simulation failed. by_parameters:
+    (w, B, 2n, P). by_state: (w, B, 2n, 2n) by the initial state.
     """
 
     values: FloatArray
@@ -47,9 +47,9 @@ class Motion(NamedTuple):
 
 class _Slopes(NamedTuple):
     """
-    What accelerations gain in each step of each window: (K, w, n, n), by_z (K, w, n, P).
+    Acceleration derivatives for each step of each window: (K, w, n, n), by_z (K, w, n, P).
 
-    by_q, by_v: per position and velocity in the middle of the step. by_u: per effort.
+    by_q, by_v: by position and velocity in the middle of the step. by_u: by effort.
     """
 
     by_q: FloatArray
@@ -59,13 +59,13 @@ class _Slopes(NamedTuple):
 
 
 class Shooting:
-    """Simulates windows of a plant with parameters."""
+    """Simulates windows of a plant with given parameters."""
 
     def __init__(
         self, plant: Plant, windows: Windows, parameters: Parameters, gradients: str = ANALYTIC
     ) -> None:
         """
-        Prepare as many worlds as are needed at once.
+        Prepare the number of worlds needed at once.
 
         gradients: ANALYTIC or BATCH.
         """
@@ -77,7 +77,7 @@ class Shooting:
         blocks = 1 if self._is_analytic else 1 + 4 * self._n + 2 * parameters.count
         self._blocks = blocks
         count = blocks * windows.count
-        # few worlds take less time than handing a step to threads
+        # for few worlds, distributing a step over threads costs more than the step
         self._batch = Batch(self._world, count, raises=False, threads=1 if count < _FEW else None)
         self._given: dict[int, bytes] = {}
         self._inputs: dict[float, FloatArray] = {}
@@ -86,14 +86,14 @@ class Shooting:
         """
         Return (w, B, 2n) the motion of windows.
 
-        z: (P,) parameters. start: (w, 2n) states at the beginning. chosen: (w,) numbers.
+        z: (P,) parameters. start: (w, 2n) initial states. chosen: (w,) window numbers.
         """
         return self._simulate([(z, start)], chosen)[0]
 
     def by_state(
         self, z: FloatArray, start: FloatArray, chosen: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the motion, and its derivatives by the states alone; as of `Motion`."""
+        """Return motion and derivatives by states only, with shapes as in `Motion`."""
         if self._is_analytic:
             motion = self._linearised(z, start, chosen, is_free=False)
             return motion.values, motion.by_state
@@ -105,7 +105,7 @@ class Shooting:
         if self._is_analytic:
             return self._linearised(z, start, chosen)
         count = self._parameters.count
-        # both ways, but at a limit
+        # central differences, one-sided at a limit
         back = np.maximum(z - _STEP, self._parameters.lower)
         forth = np.minimum(z + _STEP, self._parameters.upper)
         ends = []
@@ -133,7 +133,7 @@ class Shooting:
     def _simulate(
         self, blocks: list[tuple[FloatArray, FloatArray]], chosen: IntArray
     ) -> FloatArray:
-        """Return (blocks, w, B, 2n) the motion of windows with several parameters and states."""
+        """Return (blocks, w, B, 2n) window motion for several parameters and states."""
         windows, batch, n = self._windows, self._batch, self._n
         rows = (np.arange(len(blocks))[:, np.newaxis] * windows.count + chosen).ravel()
         where = np.zeros(batch.n, bool)
@@ -166,7 +166,7 @@ class Shooting:
         return found
 
     def _give(self, block: int, z: FloatArray) -> None:
-        """Let the worlds of a block have parameters."""
+        """Apply parameters to the worlds of a block."""
         key = z.tobytes()
         if self._given.get(block) == key:
             return
@@ -188,14 +188,14 @@ class Shooting:
     def _linearised(
         self, z: FloatArray, start: FloatArray, chosen: IntArray, is_free: bool = True
     ) -> Motion:
-        """Return a motion with derivatives of the midpoint step, by z only if that is free."""
+        """Return motion and midpoint-step derivatives; derivatives by z only if is_free."""
         windows, n, h = self._windows, self._n, self._windows.time_step
         path, values = self._path(z, start, chosen, self._efforts(self._parameters.delay(z)))
         v_next = path[1:, :, n:]
         slopes = self._slopes_of(z, path, chosen, is_free)
         unit = np.eye(n)
         before = unit + 0.5 * h * slopes.by_v
-        # a joint that sticks is one that an infinite damper holds
+        # a sticking joint acts like a joint held by an infinite damper
         holds = np.where(self._is_stuck(v_next), _HOLD, 0.0)[..., np.newaxis, :]
         diagonal = np.diagonal(slopes.by_u, axis1=-2, axis2=-1)[..., np.newaxis, :]
         after = np.linalg.inv(unit - 0.5 * h * slopes.by_v + slopes.by_u * (holds / diagonal))
@@ -205,7 +205,7 @@ class Shooting:
         dq[:, :, count : count + n] = unit
         dv[:, :, count + n :] = unit
         found = np.zeros((*values.shape, count + 2 * n))
-        # as rows of motions, one for each column
+        # view with one motion per column
         rows = found.transpose(3, 0, 1, 2)
         for step in range(windows.steps):
             middle = dq + 0.5 * h * dv
@@ -225,14 +225,14 @@ class Shooting:
         return Motion(values, by_z, found[..., count:])
 
     def _is_stuck(self, v: FloatArray) -> FloatArray:
-        """Return (…, n) which joints friction holds at the end of a step; v: (…, n) there."""
+        """Return (…, n) which joints friction holds at the end of a step; v: (…, n) then."""
         rubs = [self._robot.joint(name).friction > 0.0 for name in self._robot.joint_names]
         return np.asarray((np.abs(v) < _STUCK) & rubs)
 
     def _path(
         self, z: FloatArray, start: FloatArray, chosen: IntArray, efforts: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return (K + 1, w, 2n) the states of windows between steps, and the bins' means."""
+        """Return (K + 1, w, 2n) window states between steps, and bin means (w, B, 2n)."""
         windows, batch, n = self._windows, self._batch, self._n
         where = np.zeros(batch.n, bool)
         where[chosen] = True
@@ -257,14 +257,14 @@ class Shooting:
             )
         failed = batch.failed[chosen] | (np.abs(path) > _FAST).any(axis=(0, 2))
         values[0, failed] = np.nan
-        # their derivatives are not used, but computed with the others
+        # failed windows are computed with the others; their derivatives are not used
         path[:, failed] = start[failed]
         return path, values[0]
 
     def _slopes_of(
         self, z: FloatArray, path: FloatArray, chosen: IntArray, is_free: bool
     ) -> _Slopes:
-        """Return the derivatives of the accelerations of each step; path: (K + 1, w, 2n)."""
+        """Return acceleration derivatives for each step; path: (K + 1, w, 2n)."""
         parameters, robot, n, h = (self._parameters, self._robot, self._n, self._windows.time_step)
         parameters.apply(robot, z)
         q, v = path[..., :n], path[..., n:]
@@ -275,7 +275,7 @@ class Shooting:
         joints = [robot.joint(name) for name in robot.joint_names]
         damping = np.array([joint.damping for joint in joints])
         stiffness = np.array([joint.stiffness for joint in joints])
-        # whatever acts, these efforts in all accelerate as it does
+        # these efforts alone cause the observed accelerations, whatever forces acted
         found = forward_dynamics_derivatives(
             robot, inverse_dynamics(robot, flat_a, flat_q, flat_v), flat_q, flat_v
         )
@@ -309,7 +309,7 @@ class Shooting:
         )
 
     def _input_rate(self, delay: float) -> FloatArray:
-        """Return (K, W, n) what efforts gain per delay [N m/s]."""
+        """Return (K, W, n) effort derivatives by delay [N m/s]."""
         half = 0.5 * self._windows.time_step
         found: FloatArray = (
             self._windows.efforts(delay + half) - self._windows.efforts(delay - half)
@@ -324,7 +324,7 @@ def _gather(
     states: tuple[FloatArray, ...],
     found_inout: FloatArray,
 ) -> None:
-    """Add a step to the means of its bin; states: q, v before and after it, (blocks, w, n)."""
+    """Add a step to its bin's means; states: q, v before and after it, (blocks, w, n)."""
     weights = windows.weights[step][:, chosen, np.newaxis]
     if not weights.any():
         return
@@ -336,6 +336,6 @@ def _gather(
 
 
 def _central(found: FloatArray, steps: FloatArray) -> FloatArray:
-    """Return derivatives of motions with pairs of changes: back and forth by a step each."""
+    """Return derivatives from motion pairs, changed backward and forward by one step each."""
     pairs = found.reshape(len(steps), 2, *found.shape[1:])
     return np.moveaxis(pairs[:, 1] - pairs[:, 0], 0, -1) / (2.0 * steps)

@@ -1,10 +1,10 @@
 """
-Recordings cut into short windows, in which motion is simulated and compared.
+Recordings cut into short windows for simulation and comparison.
 
-Over half a second errors of a model stay small, where over a minute they would grow until the
-motions have nothing to do with each other: multiple shooting. Each window begins at a state of its
-own, which is fitted, too. Samples are compared as means over bins: simulated motion is
-interpolated at the times of the samples, so these need not be those of steps.
+Over half a second, model errors stay small; over a minute they would grow until the motions are
+unrelated (multiple shooting). Each window begins at its own state, which is also fitted. Samples
+are compared as bin means: simulated motion is interpolated at the sample times, so samples need
+not coincide with steps.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.identification.recording import Recording
 
-# windows: the usual length, and how many there should be at least
+# windows: usual length, maximum and sufficient number
 LENGTH = 0.5  # s
 _MOST = 120
 _ENOUGH = 24
 SHORTEST = 0.1  # s
 _BINS = 50
-# of the noise, and of a motion: how far off the first states of windows may be
+# spread of initial state guesses: multiple of the noise, and share of the motion
 _WIDE, _SHARE = 30.0, 0.05
-_NEAR_STOP = 1e-3  # of the range of a joint
-_NEAR = 0.04  # s: what tells the state at the beginning
-# of a step, below which a sample is at its end
+_NEAR_STOP = 1e-3  # share of a joint's range
+_NEAR = 0.04  # [s] neighbourhood for estimating the initial state
+# share of a step, below which a sample is at the step's end
 _AT_END = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
     """
-    W windows of K steps and B bins, of n joints.
+    W windows with K steps and B bins, for n joints.
 
-    of, begin: (W,) number of the recording and time of the first sample [s]. start: (W, 2n) guess
-    of the state there, positions and velocities. start_spread: (2n,) how far off that may be, at
-    the most. measured: (W, B, 2n) means over the samples of a
-    bin, nan where there are none. counts: (W, B) samples. noise: (2n,) its standard deviation of
-    single samples. bin_of: (K,) the bin of each step. weights: (K, 6, W) by which the states at
-    both ends of a step, q v q' v' for positions and v v' for velocities, enter a bin's mean.
+    of, begin: (W,) recording number and time of the first sample [s]. start: (W, 2n) guessed
+    initial state, positions and velocities. start_spread: (2n,) largest expected error of this
+    guess. measured: (W, B, 2n) means over the samples of a bin, nan if there are none. counts:
+    (W, B) samples. noise: (2n,) standard deviation of single samples. bin_of: (K,) bin of each
+    step. weights: (K, 6, W) weights of the states at both ends of a step in its bin's mean:
+    q v q' v' for positions and v v' for velocities.
     """
 
     recordings: tuple[Recording, ...]
@@ -60,21 +60,21 @@ class Windows:
 
     @property
     def count(self) -> int:
-        """How many windows there are."""
+        """Number of windows."""
         return len(self.begin)
 
     @property
     def steps(self) -> int:
-        """How many steps each has."""
+        """Steps per window."""
         return len(self.bin_of)
 
     @property
     def length(self) -> float:
-        """How long each is [s]."""
+        """Window length [s]."""
         return self.steps * self.time_step
 
     def efforts(self, delay: float) -> FloatArray:
-        """Return (K, W, n) mean efforts in each step; delay: how much later they act [s]."""
+        """Return (K, W, n) mean efforts in each step; delay: time until they act [s]."""
         within = np.arange(self.steps + 1) * self.time_step - delay
         found = np.empty((self.steps, self.count, self.start.shape[1] // 2))
         for number, recording in enumerate(self.recordings):
@@ -93,10 +93,10 @@ def cut(
     """
     Cut recordings into windows.
 
-    stops: (n,) least and greatest positions of joints; what comes near them is in no window, as
-    an impact tells nothing of what is fitted. length: of each [s]; None: half a second, or less
-    where there are few. Where there are many, they are spread over the recordings. Raises
-    InvalidValueError where no window fits between gaps.
+    stops: (n,) lower and upper joint positions; samples near them are excluded, because an impact
+    carries no information about the fitted parameters. length: of each window [s]; None: half a
+    second, or less for few data. If there are too many windows, a selection is spread over the
+    recordings. Raises InvalidValueError if no window fits between gaps.
     """
     total = sum(each.duration for each in recordings)
     is_given = length is not None
@@ -163,7 +163,7 @@ def cut(
 def _places(
     recordings: Sequence[Recording], length: float, stops: tuple[FloatArray, FloatArray]
 ) -> tuple[list[tuple[int, float]], float]:
-    """Return recording and time of each window, and how much time is in none."""
+    """Return recording and time of each window, and the time outside all windows [s]."""
     found: list[tuple[int, float]] = []
     left_out = 0.0
     for number, recording in enumerate(recordings):
@@ -204,7 +204,7 @@ def _at_stops(recording: Recording, stops: tuple[FloatArray, FloatArray]) -> Flo
 
 
 def _resting(recordings: Sequence[Recording], stops: tuple[FloatArray, FloatArray]) -> str:
-    """Return which joints are at their stops for how long, as text."""
+    """Return as text how long joints are at their stops."""
     found = []
     for number, name in enumerate(recordings[0].joint_names):
         own = stops[0][number : number + 1], stops[1][number : number + 1]
@@ -217,7 +217,7 @@ def _resting(recordings: Sequence[Recording], stops: tuple[FloatArray, FloatArra
 
 
 def _state(recording: Recording, time: float) -> FloatArray:
-    """Return (2n,) the state at a time, by a cubic through what is near."""
+    """Return (2n,) the state at a time, by a cubic fit through nearby samples."""
     reach = max(_NEAR, 4.0 * recording.period)
     near = np.abs(recording.times - time) <= reach
     within = (recording.times[near] - time) / reach
@@ -231,10 +231,10 @@ def _state(recording: Recording, time: float) -> FloatArray:
 
 
 def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
-    """Return (2n,) how far guesses of states may be off: many times what is usual."""
+    """Return (2n,) the expected error of state guesses: many times the usual error."""
     n = len(noise) // 2
     moved = np.max([np.ptp(each.positions, axis=0) for each in recordings], axis=0)
-    # without the noise, which differences would make large
+    # without the noise, which differences would amplify
     speed = np.max([np.sqrt(np.mean(_slow(each) ** 2, axis=0)) for each in recordings], axis=0)
     velocity = noise[n:] if recordings[0].velocities is not None else noise[:n] / _NEAR
     return np.concatenate(
@@ -246,7 +246,7 @@ def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
 
 
 def _slow(recording: Recording) -> FloatArray:
-    """Return (·, n) velocities over stretches in which much more than noise happens."""
+    """Return (·, n) velocities over intervals long enough for motion to exceed the noise."""
     every = max(round(_NEAR / recording.period), 1)
     steps = np.diff(recording.times[::every])[:, np.newaxis]
     found: FloatArray = np.diff(recording.positions[::every], axis=0) / steps
@@ -262,7 +262,7 @@ def _fill(
     counts_out: FloatArray,
     measured_out: FloatArray,
 ) -> None:
-    """Write the samples of a window, and how simulated steps enter their means."""
+    """Write a window's samples, and the weights of simulated steps in their means."""
     steps, n = len(bin_of), recording.positions.shape[1]
     within = (recording.times - begin) / time_step
     inside = (within > -_AT_END) & (within < steps + _AT_END)

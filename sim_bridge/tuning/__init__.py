@@ -1,7 +1,7 @@
 """
-Optimising gains of joints' servos by simulation: what varies, what is measured, what must hold.
+Servo gain optimisation by simulation, with measures and constraints.
 
 `optimise` reads a tuning file, simulates many candidates at once as worlds of a batch, and
-searches by differential evolution of scipy; constraints are measures with a limit. Imports `batch`
-and what is below it.
+searches with scipy's differential evolution; constraints are measures with a limit. The package
+imports `batch` and its dependencies.
 """

@@ -1,4 +1,4 @@
-"""Candidates of a tuning, simulated as worlds of a batch."""
+"""Tuning candidates, simulated as worlds of a batch."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sim_bridge.world.world import World
 
 
 class Candidates:
-    """Simulates the motion of a tuning with many values at once; ranges: what varies."""
+    """Simulates a tuning's motion for many candidates at once; ranges: varied parameters."""
 
     def __init__(self, tuning: Tuning, count: int) -> None:
         """
-        Build the world; count: of worlds.
+        Build the world; count: number of worlds.
 
-        Raises UnknownNameError and InvalidValueError for joints and attributes that are not there,
-        and what `World.load_urdf` and `load_scene` raise.
+        Raises UnknownNameError and InvalidValueError for unknown joints and attributes, and the
+        errors of `World.load_urdf` and `load_scene`.
         """
         self._tuning, self._count = tuning, count
         self._world = World(tuning.time_step, tuning.gravity)
@@ -73,9 +73,9 @@ class Candidates:
 
     def signals(self, values: FloatArray) -> tuple[Signals, FloatArray]:
         """
-        Return signals of worlds, and (S,) which of them failed.
+        Return the signals of all candidates, and (S,) which simulations failed.
 
-        values: (S, ranges) of what varies, S at most the count.
+        values: (S, ranges) varied parameters, S at most the number of worlds.
         """
         batch, tuning = self._batch, self._tuning
         work = self._work.robots[self._robot.name]
@@ -113,7 +113,7 @@ class Candidates:
             found['velocity'][:, :, sample] = robot.dq[:count].T
             found['effort'][:, :, sample] = (robot.u + robot.motor_effort)[:count].T
             found['target'][:, :, sample] = robot.target_position[:count].T
-        # before the first step no motor has acted
+        # before the first step no motor has acted: use the effort after it
         found['effort'][:, :, 0] = found['effort'][:, :, 1]
         signals: dict[str, Any] = {
             kind: dict(zip(names, values, strict=True)) for kind, values in found.items()
@@ -126,7 +126,7 @@ class Candidates:
 
 
 def _robot(world: World, tuning: Tuning) -> Robot:
-    """Load what a tuning names, and return the robot that it is of."""
+    """Load a tuning's robot or scene, and return the robot to tune."""
     if not tuning.scene:
         path = _beside(tuning, tuning.robot)
         return world.load_urdf(find_robot(path), fixed_base=tuning.fixed_base)
@@ -145,7 +145,7 @@ def _robot(world: World, tuning: Tuning) -> Robot:
 
 
 def _beside(tuning: Tuning, name: str) -> str:
-    """Return the path of a file that lies beside the tuning file, or the name as it is."""
+    """Return the path of a file beside the tuning file, or the name unchanged."""
     path = tuning.folder / name
     return str(path) if path.is_file() else name
 

@@ -1,8 +1,8 @@
 """
 Measures of simulated motion, as text: 'rms(error[elbow]) + 0.01 * peak(effort[elbow])'.
 
-A measure is a sum of products of signals over time, reduced to a number. It is parsed as Python is
-and evaluated here, word by word: nothing of Python's own is called.
+A measure is an arithmetic expression of signals over time, reduced to one number. The text is
+parsed as Python and evaluated here node by node; no Python function named in it is called.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
 SIGNALS = ('position', 'velocity', 'effort', 'target', 'error')
-"""Of a joint: [rad or m], [per s], [N m or N]; error: target - position."""
+"""Joint signals: [rad or m], [per s], [N m or N]; error: target - position."""
 TIME = 'time'
 
 _LONGEST = 2000
@@ -37,11 +37,11 @@ _SIGNS: dict[type[ast.AST], Callable[[Any], Any]] = {
 _COMPARISONS = {ast.LtE: '<=', ast.GtE: '>='}
 
 Signals = Mapping[str, Any]
-"""'time': (T,) [s]; the others by joint, each (S, T) of S worlds."""
+"""'time': (T,) [s]; other signals by joint, each (S, T) for S worlds."""
 
 
 def _settling(values: FloatArray, band: FloatArray, times: FloatArray) -> FloatArray:
-    """Return the first time from which values stay within a band around 0; the end for never."""
+    """Return the first time from which values stay within ±band; the last time if never."""
     outside = np.abs(values) > band
     last = outside.shape[-1] - 1 - np.argmax(outside[..., ::-1], axis=-1)
     settled = times[np.minimum(last + 1, len(times) - 1)]
@@ -66,10 +66,10 @@ FUNCTIONS = (*_ALONG_TIME, 'integral', 'settling', *_EACH)
 
 
 class Measure:
-    """A measure by its text; joints: the names that it refers to."""
+    """Measure from its text; joints: referenced names."""
 
     def __init__(self, text: str, place: str) -> None:
-        """Parse a text; raises InvalidValueError, UnknownNameError with what is known."""
+        """Parse a text; raises InvalidValueError, UnknownNameError listing the known names."""
         self.text, self.place = text, place
         self._root = _parsed(text, place)
         self.joints: set[str] = set()
@@ -80,7 +80,7 @@ class Measure:
         return f'<Measure {self.text!r}>'
 
     def of(self, signals: Signals) -> FloatArray:
-        """Return (S,) the measure of S worlds; raises InvalidValueError for a signal over time."""
+        """Return (S,) the measure for S worlds; raises InvalidValueError for a time series."""
         with np.errstate(all='ignore'):
             value = np.asarray(self._value(self._root, signals), float)
         worlds = len(next(iter(signals['position'].values())))
@@ -146,7 +146,7 @@ class Measure:
         raise InvalidValueError(
             'joint',
             ast.unparse(index),
-            'a name, quoted if it has other signs than letters, digits and _',
+            'a name, quoted if it contains characters other than letters, digits and _',
             self.place,
         )
 
@@ -186,10 +186,10 @@ class Measure:
 
 
 class Constraint:
-    """A measure that must not exceed a number, or not be less: 'peak(effort[elbow]) <= 40'."""
+    """Measure with an upper or lower bound: 'peak(effort[elbow]) <= 40'."""
 
     def __init__(self, text: str, place: str) -> None:
-        """Parse a text; raises as `Measure`."""
+        """Parse a text; raises the errors of `Measure`."""
         root = _parsed(text, place)
         expected = "a measure and a number: 'peak(effort[JOINT]) <= 40'"
         if not isinstance(root, ast.Compare) or len(root.ops) != 1:
@@ -214,7 +214,7 @@ class Constraint:
         return f'<Constraint {self.text!r}>'
 
     def holds(self, value: float) -> bool:
-        """Return whether a value of the measure is allowed."""
+        """Return whether a measure value is allowed."""
         return bool(value <= self.bound if self.is_upper else value >= self.bound)
 
 

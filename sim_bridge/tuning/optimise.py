@@ -1,4 +1,4 @@
-"""The search for the best values of a tuning."""
+"""Search for the best values of a tuning."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from sim_bridge.tuning.candidates import Candidates
 from sim_bridge.tuning.measures import Constraint, Measure, Signals
 from sim_bridge.tuning.tuning_file import read_tuning, Tuning
 
-# what a motion costs whose simulation failed, or whose measure is not finite
+# cost of a failed simulation, or of a measure that is not finite
 _FAILED = 1e12
 _LEAST_POPULATION, _BY_RANGE = 16, 10
 _TOLERANCE = 1e-4
-# of a limit, how near a measure is to it where the constraint binds
+# share of a limit: a constraint binds if its measure is nearer to the limit
 _NEAR = 1e-2
-# since scipy 1.15
+# argument name since scipy 1.15
 _GENERATOR = 'rng' if 'rng' in signature(differential_evolution).parameters else 'seed'
 
 
 class Limit(NamedTuple):
-    """A constraint, the value of its measure, whether that is allowed, and is at the limit."""
+    """Constraint: text, measure value, whether it is allowed, whether it is at the limit."""
 
     text: str
     value: float
@@ -41,11 +41,12 @@ class Limit(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Tuned:
     """
-    The best values of a tuning.
+    Best values of a tuning.
 
-    values: by the names under `vary`. cost: the measure that was minimised. limits: the
-    constraints. evaluations: simulated candidates. converged: whether the search ended by itself.
-    at_limit: names of values at the ends of their ranges, which may lie better beyond.
+    values: by the names under `vary`. cost: minimised measure. limits: constraints. evaluations:
+    number of simulated candidates. is_converged: whether the search converged. at_limit: names of
+    values at the ends of their ranges; a better value may lie beyond. gains: p and d of all
+    servos by joint.
     """
 
     values: dict[str, float]
@@ -62,7 +63,7 @@ class Tuned:
         return f'<Tuned {values}; cost {self.cost:.4g} by {self.evaluations} simulations>'
 
     def as_plain(self) -> dict[str, Any]:
-        """Return all of it as plain data, for JSON."""
+        """Return the result as plain data for JSON."""
         return {
             'values': self.values,
             'cost': self.cost,
@@ -74,7 +75,7 @@ class Tuned:
         }
 
     def parameters(self) -> str:
-        """Return gains as a parameter file of the node: control modes and gains of its joints."""
+        """Return a node parameter file with control modes and gains of the joints."""
         content = {
             '/**/sim_bridge': {
                 'ros__parameters': {
@@ -97,13 +98,13 @@ def optimise(
     """
     Return the values that minimise a measure of simulated motion, within constraints.
 
-    tuning: a tuning file or a mapping with its contents. seed: of the search, which repeats itself
-    with the same one. rounds: the most generations of scipy's differential evolution. population:
-    candidates of a generation, simulated at once; None: by the number of ranges. progress: called
-    after each generation with its number and the least cost so far.
+    tuning: a tuning file or a mapping with its contents. seed: equal seeds give equal searches.
+    rounds: maximum number of generations in scipy's differential evolution. population: candidates
+    per generation, simulated at once; None: by the number of ranges. progress: called after each
+    generation with its number and the least cost so far.
 
-    Raises InvalidValueError and UnknownNameError that name what is wrong with the file, and
-    InfeasibleError where no candidate obeys the constraints.
+    Raises InvalidValueError and UnknownNameError naming the error in the file, and InfeasibleError
+    if no candidate fulfils the constraints.
     """
     read = read_tuning(tuning)
     seed, rounds = whole_number('seed', seed), whole_number('rounds', rounds)
@@ -134,11 +135,11 @@ def optimise(
 
     ranges = search.candidates.ranges
     start = np.random.default_rng(seed).uniform(size=(population, count))
-    # the ends and the middle of ranges are among the first
+    # the first candidates include the ends and the middle of all ranges
     start[:3] = np.array([[0.0], [0.5], [1.0]])
-    # what is wrong with measures is told before scipy hides it in an error of its own
+    # report errors in measures before scipy wraps them in its own error
     search.costs(start.T)
-    # scipy asks for the costs of each generation's matrix at once
+    # scipy requests the costs of a whole generation at once
     found = differential_evolution(
         search.costs,
         [(0.0, 1.0)] * count,
@@ -163,8 +164,8 @@ def optimise(
     broken = [each for each in told if not each.holds]
     if broken:
         raise InfeasibleError(
-            f'{read.place}: no candidate of {search.evaluations} obeys '
-            + ' and '.join(f'{each.text!r} (least broken: {each.value:.6g})' for each in broken)
+            f'{read.place}: none of {search.evaluations} candidates fulfils '
+            + ' and '.join(f'{each.text!r} (nearest: {each.value:.6g})' for each in broken)
             + '; widen the ranges under vary, or loosen the constraint'
         )
     if cost >= _FAILED:
@@ -188,7 +189,7 @@ def optimise(
 
 
 class _Search:
-    """Costs and measures of candidates; of those of the last generation they are kept."""
+    """Costs and measures of candidates, stored for repeated requests."""
 
     def __init__(self, tuning: Tuning, population: int) -> None:
         self._tuning, self._population = tuning, population
@@ -197,15 +198,15 @@ class _Search:
         self._known: dict[bytes, FloatArray] = {}
 
     def costs(self, shares: FloatArray) -> FloatArray:
-        """Return (S,) costs of candidates (ranges, S)."""
+        """Return (S,) costs for candidates (ranges, S)."""
         return self._rows(shares)[:, 0]
 
     def measures(self, shares: FloatArray) -> FloatArray:
-        """Return (constraints, S) measures of candidates (ranges, S)."""
+        """Return (constraints, S) measures for candidates (ranges, S)."""
         return self._rows(np.atleast_2d(shares.T).T)[:, 1:].T
 
     def gains(self, values: dict[str, float]) -> dict[str, dict[str, float]]:
-        """Return the gains of all servos, those that do not vary among them."""
+        """Return the gains of all servos, including constant ones."""
         found = {joint: {'p': p, 'd': d} for joint, (p, d) in self._tuning.gains.items()}
         for each in self.candidates.ranges:
             if each.attribute in ('kp', 'kd'):
@@ -216,7 +217,7 @@ class _Search:
         return found
 
     def _rows(self, shares: FloatArray) -> FloatArray:
-        """Return (S, 1 + constraints); scipy asks for costs and constraints one after another."""
+        """Return (S, 1 + constraints); stored, because scipy requests costs and constraints."""
         columns = shares[:, np.newaxis] if shares.ndim == 1 else shares
         points = np.ascontiguousarray(np.clip(columns.T, 0.0, 1.0))
         if not len(points):
@@ -248,7 +249,7 @@ class _Search:
 
 
 def _finite(measure: Measure, signals: Signals, failed: FloatArray) -> FloatArray:
-    """Return (S,) a measure; that of worlds that failed is as bad as can be."""
+    """Return (S,) a measure, with the failure cost for failed worlds."""
     values = measure.of(signals)
     found: FloatArray = np.where(failed | ~np.isfinite(values), _FAILED, values)
     return found

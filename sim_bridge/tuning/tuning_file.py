@@ -1,4 +1,4 @@
-"""Tuning files: which robot moves how, which gains vary, what is least and what must hold."""
+"""Tuning files: robot, motion, varied gains, minimised measure and constraints."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ ATTRIBUTES = {
     'armature': 'armature',
     'stiffness': 'stiffness',
 }
-"""What varies of a joint, by its name in files: its attribute."""
+"""Varied joint attributes by their names in tuning files."""
 
-# between the limits of a range: more, and it is searched by factors
+# ratio of limits from which a range is searched logarithmically
 _LOGARITHMIC = 10.0
 
 
 @dataclass(frozen=True)
 class Range:
     """
-    What varies: `attribute` of joints, the same of all; name: as in the file.
+    Varied range: one value for `attribute` of all `joints`; name: as in the file.
 
-    lower, upper: limits, in the units of the attribute.
+    lower, upper: limits, in the attribute's unit.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Range:
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether it is searched by factors."""
+        """Whether the range is searched logarithmically."""
         return self.lower > 0.0 and self.upper >= _LOGARITHMIC * self.lower
 
     def value(self, share: Any) -> Any:
@@ -75,10 +75,11 @@ class Range:
 @dataclass(frozen=True, eq=False)
 class Tuning:
     """
-    The content of a tuning file, checked.
+    Checked content of a tuning file.
 
     targets: by joint, (k, 2) times [s] and positions [rad or m], linear between them and constant
-    before and after. gains: (p, d) of servos that do not vary. period: of the signals [s].
+    before and after. gains: (p, d) of servos with constant gains. period: sampling time of the
+    signals [s].
     """
 
     place: str
@@ -100,9 +101,9 @@ class Tuning:
 
 def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
     """
-    Read a tuning file, or a mapping with its contents; docs/identification.md has the keys.
+    Read a tuning file, or a mapping with its contents; docs/identification.md lists the keys.
 
-    Raises InvalidValueError, UnknownNameError that name the key.
+    Raises InvalidValueError and UnknownNameError naming the key.
     """
     if isinstance(source, Mapping):
         content, place, folder = source, 'tuning', Path()
@@ -179,7 +180,7 @@ def _mapping(key: str, content: Mapping[str, Any], place: str) -> Mapping[str, A
 
 
 def _target(joint: object, value: Any, place: str) -> FloatArray:
-    """Return (k, 2) times and positions: of a number one, from the beginning."""
+    """Return (k, 2) times and positions; a single number is a target from the beginning."""
     if isinstance(value, (list, tuple)):
         expected = 'a position, or a list of [time, position] in order of time'
         try:
