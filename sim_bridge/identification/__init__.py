@@ -1,5 +1,5 @@
 """
-Parameter identification of a robot from recorded motion: friction, damping, armature, inertias.
+Parameter identification from recorded robot motion: friction, damping, armature, inertias.
 
 `identify` runs the whole procedure. A first guess by inverse dynamics, which is linear in the
 parameters, is followed by least squares between simulated and recorded motion over short windows.

@@ -1,5 +1,5 @@
 """
-Confidence of fitted parameters, and their identifiable combinations.
+Confidence in fitted parameters, and their identifiable combinations.
 
 Two covariances are computed: the least-squares covariance, with the residual variance, and one
 clustered by window, valid if residuals within a window are correlated, as model errors are
@@ -24,7 +24,7 @@ from sim_bridge.identification.fit import Solution
 from sim_bridge.identification.parameters import PRIOR, Quantity
 
 LEVEL = 0.95
-# error as a share of the prior, above which a parameter is not identifiable
+# relative error (to the prior), above which a parameter is not identifiable
 _TOLD = 0.1
 # factor for a wider prior that isolates the data's information; allowed growth of errors with it
 _WIDE, _FREELY = 10.0, 1.1
@@ -37,8 +37,8 @@ class Estimate(NamedTuple):
     Fitted parameter with its error.
 
     name: such as 'joint_1.friction'. before: value in the file. error: standard error. low, high:
-    confidence interval of LEVEL. is_identifiable: whether the motion identifies the parameter; if not,
-    value is the one nearest to the file's that fits.
+    confidence interval for LEVEL. is_identifiable: whether the motion identifies the parameter; if not,
+    value is the fitting value nearest to the file's.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Estimate(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """Identifiable sum of parameters not identifiable alone; terms: factor and name."""
+    """Identifiable sum whose terms are not identifiable alone; terms: factor and name."""
 
     terms: tuple[tuple[float, str], ...]
     unit: str
@@ -78,7 +78,7 @@ class Covariances(NamedTuple):
     """
     Covariances of z, (P, P) each: plain by residual variance, clustered by window.
 
-    wide: like plain, with a much wider prior. windows: number of windows.
+    wide: like plain, with a much wider prior. windows: window count.
     """
 
     plain: FloatArray
@@ -93,7 +93,7 @@ class Covariances(NamedTuple):
         return freely < _FREELY * error and error < _TOLD * PRIOR * float(np.linalg.norm(gradient))
 
     def error(self, gradient: FloatArray) -> float:
-        """Return the standard error of a quantity with gradient (P,)."""
+        """Return a quantity's standard error from its gradient (P,)."""
         return float(
             np.sqrt(max(gradient @ self.plain @ gradient, gradient @ self.clustered @ gradient))
         )
@@ -105,7 +105,7 @@ class Covariances(NamedTuple):
 
 
 def covariances(solution: Solution, measured: int) -> Covariances:
-    """Return the covariances of the fitted parameters; measured: number of residuals."""
+    """Return the fitted parameters' covariances; measured: residual count."""
     windows, _, count = solution.slopes.shape
     rows = solution.slopes.reshape(-1, count)
     free = max(measured - windows * solution.starts.shape[1] - count, 1)
@@ -150,7 +150,7 @@ def estimates(quantities: Sequence[Quantity], spread: Covariances) -> list[Estim
 def combinations(
     quantities: Sequence[Quantity], known: Sequence[Estimate], spread: Covariances
 ) -> list[Combination]:
-    """Return identifiable sums of the quantities that are not identifiable alone."""
+    """Return identifiable sums whose terms are not identifiable alone."""
     left = [each for each, estimate in zip(quantities, known, strict=True) if not estimate.is_identifiable]
     if len(left) < 2:
         return []

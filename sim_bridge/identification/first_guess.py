@@ -28,7 +28,7 @@ _DEGREE = 3
 _MOST_ROWS = 4000
 _MOST_EVALUATIONS = 50
 _ROUNDS = 3
-# share of the usual speed, below which friction may have any value
+# relative speed (to the usual one), below which friction may have any value
 _SLOW = 0.1
 
 
@@ -47,7 +47,7 @@ class Smoothed(NamedTuple):
 
 
 def smooth(recordings: list[Recording]) -> Smoothed:
-    """Return the smoothed motion of all recordings concatenated, without their gaps."""
+    """Return all recordings smoothed and concatenated, without their gaps."""
     parts = [_smoothed(each) for each in recordings]
     whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
     kept = np.linspace(0, len(whole[0]) - 1, min(len(whole[0]), _MOST_ROWS)).round().astype(int)
@@ -55,7 +55,7 @@ def smooth(recordings: list[Recording]) -> Smoothed:
 
 
 def sizes_of(plant: Plant, motion: Smoothed) -> Efforts:
-    """Return magnitudes of efforts and motion, used as parameter scales."""
+    """Return effort and motion magnitudes, used as parameter scales."""
     moved = np.einsum('nij,nj->ni', mass_matrix(plant.robot, motion.q), motion.ddq)
     weight = gravity_forces(plant.robot, motion.q)
     effort = np.sqrt(sum(np.mean(each**2, axis=0) for each in (motion.u, moved, weight)))

@@ -1,7 +1,7 @@
 """
 Least squares between simulated and recorded motion.
 
-Levenberg-Marquardt method over the parameters and the initial states of all windows. A state
+Levenberg-Marquardt method over the parameters and all windows' initial states. A state
 affects its own window only. States are therefore eliminated window by window, as in bundle
 adjustment, before the small problem for the parameters is solved within its limits.
 """
@@ -21,24 +21,24 @@ from sim_bridge.identification.parameters import Parameters, PRIOR
 from sim_bridge.identification.shooting import Motion, Shooting
 from sim_bridge.identification.windows import Windows
 
-_FAILED = 1e6  # cost of a window whose simulation failed
+_FAILED = 1e6  # cost if a window's simulation failed
 _MOST_ROUNDS = 30
-# share of the residual noise variance; a smaller cost reduction ends the search
+# cost reduction relative to the residual variance; a smaller one ends the search
 _LEAST_GAIN = 1e-2
-# shares of the state moves tried if the full move makes a window worse
+# factors for state moves, tried if the full move makes a window worse
 _SHARES = (0.2, 0.0)
-# share of the velocity spread, below which a joint may be at rest; maximum number of attempts
+# speed relative to its spread, below which a joint may be at rest; maximum attempts
 _SLOW, _RESTS = 0.1, 3
-_AS_WELL = 1.0  # accepted cost increase of a window at rest, before everything else adapts
+_AS_WELL = 1.0  # cost increase accepted for a window at rest, before everything else adapts
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e3
-# Friction makes the cost rough. After this many failed attempts, an expected gain of at most this
-# many variances counts as none.
+# Friction makes the cost rough. After this many failed attempts, an expected gain below this many
+# variances counts as none.
 _ROUGH, _FEW_TRIES = 1.0, 3
 
 
 class Solution(NamedTuple):
     """
-    Best fit. z: (P,). starts: (w, 2n) initial states of the windows.
+    Best fit. z: (P,). starts: (w, 2n) the windows' initial states.
 
     residuals: (w, R) in units of the noise, 0 for missing samples, with robust loss weights; the
     states' own residuals come last. slopes: (w, R, P) residual derivatives by z, with adapted
@@ -76,7 +76,7 @@ class Fit:
         chosen: IntArray,
         loss: Loss,
     ) -> None:
-        """noise: (2n,) standard deviation of single samples. chosen: (w,) window numbers."""
+        """noise: (2n,) single-sample standard deviation. chosen: (w,) window numbers."""
         self._shooting, self._parameters = shooting, parameters
         self._chosen, self._loss = chosen, loss
         self._measured = windows.measured[chosen]
@@ -100,18 +100,18 @@ class Fit:
         return found
 
     def states(self, z: FloatArray) -> FloatArray:
-        """Return (w, 2n) initial states that fit best for given parameters."""
+        """Return (w, 2n) the best-fitting initial states for given parameters."""
         return self.evaluate(z).starts
 
     def evaluate(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:
-        """Return the fit of given parameters, with the best initial states."""
+        """Return the fit for given parameters, with the best initial states."""
         found = self._search(z, self._starts if starts is None else starts, False)
         rested = self._rested(found)
         return found if rested is None else rested._search(z, rested._starts, False)
 
     def _rested(self, found: Solution) -> Fit | None:
         """
-        Return the problem with joints at rest at the beginning of windows, if that fits as well.
+        Return the problem with joints initially at rest, if that fits as well.
 
         An initial velocity within the noise may belong to a joint stopped by friction. Small steps
         do not find this solution, because beyond 0 they change nothing. None if no window fits
@@ -170,7 +170,7 @@ class Fit:
                     after = trial_costs.sum() + np.sum((z_next / PRIOR) ** 2)
                     better = np.full(len(costs), after < before)
                 else:
-                    # windows are independent of each other
+                    # windows are independent
                     better = trial_costs < costs
                     after = before - np.sum(np.where(better, costs - trial_costs, 0.0))
                 if better.any() or damping > _MOST_DAMPING:
@@ -241,7 +241,7 @@ class Fit:
     def _step(
         self, linear: _Linear, z: FloatArray, damping: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return changes (P,) of the parameters and (w, 2n) of the states."""
+        """Return changes in the parameters (P,) and in the states (w, 2n)."""
         count, windows, states = len(z), len(self._starts), linear.by_state.shape[-1]
         size = np.sqrt(damping) * np.maximum(
             np.linalg.norm(linear.by_state, axis=1, keepdims=True), 1e-9
@@ -253,7 +253,7 @@ class Fit:
         step = np.zeros(count)
         if linear.by_z.any():
             along_z = own @ linear.by_z
-            # normal equations after elimination of the states, including the damping rows
+            # normal equations with eliminated states, including the damping rows
             left = linear.by_z.reshape(-1, count), along_z.reshape(-1, count)
             matrix = left[0].T @ left[0] - left[1].T @ left[1] + np.eye(count) / PRIOR**2
             vector = (
@@ -298,7 +298,7 @@ class Fit:
 
 def measured_noise(solution: Solution, windows: Windows, noise: FloatArray) -> FloatArray:
     """
-    Return (2n,) sample noise estimated from a fit's residuals, at least the noise of the samples.
+    Return (2n,) sample noise estimated from a fit's residuals, at least the given noise.
 
     Model errors count as noise of the joint showing them, so that other joints gain weight.
     """
@@ -321,7 +321,7 @@ def _cost(linear: _Linear, step: FloatArray, moves: FloatArray) -> float:
 def _within(
     matrix: FloatArray, vector: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
-    """Return the minimiser of s·matrix·s / 2 + vector·s within limits around 0."""
+    """Minimise s·matrix·s / 2 + vector·s within limits around 0."""
     # a positive definite matrix corresponds to least squares with its root
     values, vectors = np.linalg.eigh(matrix)
     root = np.sqrt(np.maximum(values, values[-1] * 1e-15))

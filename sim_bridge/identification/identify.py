@@ -23,14 +23,14 @@ from sim_bridge.identification.result import Identification, Misfit, misfit
 from sim_bridge.identification.shooting import ANALYTIC, BATCH, Shooting
 from sim_bridge.identification.windows import cut, SHORTEST, Windows
 
-# maximum growth of a state change within a window; beyond it the fit does not converge
+# maximum growth factor for state changes in a window; beyond it the fit does not converge
 _MOST_GROWTH = 8.0
 _PILOTS = 16
 _FOLDS = 4
-_FEW = 8  # number of windows below which window-based errors are rough
-# motion below this multiple of the noise counts as none
+_FEW = 8  # window count below which window-based errors are rough
+# motion below this many times the noise counts as none
 _STILL = 10.0
-# ratio of residual noise to assumed noise that justifies another fit
+# residual noise divided by assumed noise, from which another fit is worthwhile
 _OTHER_NOISE = 1.2
 _QUIET: Callable[[str], None] = lambda text: None  # noqa: E731 — a default
 
@@ -51,16 +51,16 @@ def identify(
     """
     Fit parameters of a fixed-base robot to recorded motion.
 
-    robot: as for `World.load_urdf`. recordings: of all joints; several recordings are of the same
+    robot: as for `World.load_urdf`. recordings: with all joints; several recordings are of the same
     robot. what: parameter kinds: 'friction', 'damping', 'armature' for joints, 'mass', 'centre',
     'inertia' for links, 'delay' for efforts [s]; `KIND:NAME+NAME` selects some joints or links.
-    window: length of the simulated windows [s]; None: as long as errors do not grow. folds: for
+    window: simulated window length [s]; None: as long as errors do not grow. folds: for
     cross-validation, 0 for none. loss: residual loss as in scipy's `least_squares`: 'linear', or
     'soft_l1', 'huber', 'cauchy' for data with outliers. gradients: 'analytic', or 'batch' for
     finite differences between many simulated worlds. progress: called with the current activity.
 
     Raises InvalidValueError for recordings that do not fit the robot or contain no motion,
-    UnknownNameError for unknown joints, links and kinds, and the errors of `World.load_urdf`.
+    UnknownNameError for unknown joints, links and kinds, and errors from `World.load_urdf`.
     """
     one_of('loss', loss, LOSSES)
     one_of('gradients', gradients, (ANALYTIC, BATCH))
@@ -160,12 +160,12 @@ class _Problem:
         return solution, noise
 
     def evaluate(self, z: FloatArray, noise: FloatArray) -> Solution:
-        """Return the fit of given parameters."""
+        """Return the fit for given parameters."""
         self._progress('compare with the parameters of the file')
         return self._fit(self._all, noise).evaluate(z)
 
     def cross_validate(self, solution: Solution, noise: FloatArray, folds: int) -> Misfit:
-        """Return the misfit of windows with parameters fitted without them."""
+        """Return the misfit on windows whose parameters were fitted without them."""
         differences, counts = [], []
         for number, held in enumerate(np.array_split(self._all, folds)):
             self._progress(f'cross-validation {number + 1} of {folds}')
@@ -214,7 +214,7 @@ def _checked(recordings: Recording | Iterable[Recording], plant: Plant) -> list[
 
 
 def _still(given: Sequence[Recording], motion: Smoothed, plant: Plant) -> list[str]:
-    """Return notes about joints that hardly move; raises InvalidValueError if none moves."""
+    """Return notes about hardly moving joints; raises InvalidValueError if none moves."""
     noise = np.max([each.noise()[0] for each in given], axis=0)
     moved = np.max([np.ptp(each.positions, axis=0) for each in given], axis=0)
     still = [
@@ -247,7 +247,7 @@ def _windows(
     guess: FloatArray,
     length: float | None,
 ) -> Windows:
-    """Return windows short enough for changes of their initial states not to grow much."""
+    """Return windows short enough for initial state changes not to grow much."""
     joints = [plant.robot.joint(name) for name in plant.joint_names]
     stops = (
         np.array([joint.lower for joint in joints]),

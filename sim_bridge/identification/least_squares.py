@@ -11,7 +11,7 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.identification.parameters import Parameters
 
 _TOLERANCE = 1e-7
-# distance from a limit at which the search begins
+# minimum initial distance from a limit
 _INSIDE = 1e-2
 
 
@@ -26,8 +26,7 @@ def minimize(
     """
     Return (P,) the z that minimises the residuals.
 
-    z: start. loss: one of LOSSES, for residuals in units of their noise. most: maximum number of
-    evaluations.
+    z: start. loss: one of LOSSES, for residuals divided by their noise. most: maximum evaluations.
     """
     lower, upper = parameters.lower, parameters.upper
     inside = np.minimum(_INSIDE, 0.5 * (upper - lower))

@@ -9,7 +9,7 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray
 
 LOSSES = ('linear', 'soft_l1', 'huber', 'cauchy')
-# residuals beyond this, in units of the noise, count less
+# residuals above this many times the noise count less
 _SCALE = 3.0
 
 
@@ -20,7 +20,7 @@ class Loss:
     name: str = 'linear'
 
     def costs(self, residuals: FloatArray) -> FloatArray:
-        """Return the costs of residuals, in units of squares."""
+        """Return the residuals' costs, in the same units as their squares."""
         square = (residuals / _SCALE) ** 2
         if self.name == 'soft_l1':
             return np.asarray(_SCALE**2 * 2.0 * (np.sqrt(1.0 + square) - 1.0))

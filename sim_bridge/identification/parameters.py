@@ -28,7 +28,7 @@ DELAY = 'delay'
 KINDS = (*JOINT_KINDS, *LINK_KINDS, DELAY)
 _ALIASES = {'center': 'centre'}
 
-# prior standard deviation of each parameter, in its scale: wide enough to be outweighed by any
+# each parameter's prior standard deviation, in its scale: wide enough to be outweighed by any
 # informative data
 PRIOR = 3.0
 _DELAY_SCALE = 0.01  # s
@@ -44,7 +44,7 @@ class Column:
     Fitted number: value = start + scale z.
 
     kind, target: such as 'damping' of joint 'elbow'; number: index in a link's ten parameters.
-    lower, upper: limits of the value.
+    lower, upper: value limits.
     """
 
     kind: str
@@ -141,7 +141,7 @@ class Parameters:
     """
     Fitted numbers as a vector z (P,), which is 0 for the values in the file.
 
-    columns: description of each number. lower, upper: (P,) limits of z. links: links whose inertia
+    columns: number descriptions. lower, upper: (P,) limits for z. links: links whose inertia
     is fitted.
     """
 
@@ -185,7 +185,7 @@ class Parameters:
 
     @property
     def count(self) -> int:
-        """Number of fitted numbers."""
+        """Count of fitted numbers."""
         return len(self.columns)
 
     def values(self, z: FloatArray) -> FloatArray:
@@ -216,13 +216,13 @@ class Parameters:
         return Body(mass, parameters[CENTER].copy(), file.inertia * (mass / file.mass))
 
     def body_parameters(self, link: str, z: FloatArray) -> tuple[FloatArray, dict[int, int]]:
-        """Return a link's parameters (10,), and the parameter number of its columns of z."""
+        """Return a link's parameters (10,), and the parameter number by column in z."""
         return self._parameters_of(link, z), {
             at: column.number for at, column in self._columns_of(link).items()
         }
 
     def delay(self, z: FloatArray) -> float:
-        """Return the delay of efforts relative to their recording [s]."""
+        """Return the effort delay relative to the recording [s]."""
         if self.columns and self.columns[-1].kind == DELAY:
             return float(self.values(z)[-1])
         return 0.0
@@ -298,9 +298,9 @@ class Parameters:
 
 
 def _body_columns(kind: str, link: str, start: FloatArray, own: Body) -> list[Column]:
-    """Return the columns for one block of a link's parameters."""
+    """Return the columns for one block in a link's parameters."""
     numbers: Sequence[int] = range(*_BLOCKS[kind].indices(10))
-    # length scale: distance of the mass from its centre, and of the centre from the joint
+    # length scale: radius of gyration, or distance between centre of mass and link origin
     size = max(own.size, float(np.linalg.norm(own.center)), 1e-3)
     spread = np.exp(start[4:7])
     found = []

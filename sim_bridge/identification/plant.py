@@ -34,7 +34,7 @@ class Plant:
 
         source: as for `World.load_urdf`, or a description. Raises DescriptionError, and
         InvalidValueError for a robot with multi-axis joints, mimic joints or closed loops: their
-        inverse dynamics differ from those of a tree.
+        inverse dynamics differ from a tree's.
         """
         self.description = (
             source if isinstance(source, RobotDescription) else load_description(source)
@@ -58,9 +58,9 @@ class Plant:
 
     def bodies(self) -> dict[str, list[str]]:
         """
-        Return the moving rigid bodies: names of links with mass, heaviest first, by joint.
+        Return the moving rigid bodies: links with mass, heaviest first, by joint.
 
-        Links connected by fixed joints move as one; only sums of their inertias act. The key is
+        Links connected by fixed joints move as one; only summed inertias act. The key is
         the joint carrying the body.
         """
         found: dict[str, list[str]] = {name: [] for name in self.joint_names}

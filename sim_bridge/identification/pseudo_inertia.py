@@ -1,5 +1,5 @@
 """
-Log-Cholesky parameters of a body: every parameter vector gives a physically possible inertia.
+Log-Cholesky body parameters: every parameter vector gives a physically possible inertia.
 
 C. Rucker and P. M. Wensing: Smooth Parameterization of Rigid-Body Inertia. IEEE Robotics and
 Automation Letters 7 (2022). A body is possible if its pseudo-inertia, the second mass moments, is
@@ -24,12 +24,12 @@ from sim_bridge.foundation.arrays import FloatArray
 
 # index ranges in a body's ten parameters
 LOG_MASS, CENTER, SHAPE = slice(0, 1), slice(1, 4), slice(4, 10)
-# order of inertia entries, about the link origin and about the centre of mass (Pinocchio's order)
+# entry order for inertias about the link origin and the centre of mass (Pinocchio's order)
 MOMENTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 MOMENT_NAMES = ('ixx', 'ixy', 'iyy', 'ixz', 'iyz', 'izz')
 
 _UPPER = ((0, 1), (0, 2), (1, 2))
-# ratio of least to greatest second moment, below which thickness is set to this ratio
+# minimum ratio between least and greatest second moment; thinner bodies are thickened
 _THIN = 1e-6
 
 
@@ -59,7 +59,7 @@ class Body:
 
     @property
     def vector(self) -> FloatArray:
-        """(10,) mass, centre of mass, and inertia about it in the order of MOMENTS."""
+        """(10,) mass, centre of mass, and inertia about it, ordered as MOMENTS."""
         return np.concatenate([[self.mass], self.center, [self.inertia[at] for at in MOMENTS]])
 
     @property
@@ -86,7 +86,7 @@ def log_cholesky(body: Body) -> FloatArray:
     values, vectors = np.linalg.eigh(body.moments / body.mass)
     least = max(float(values[-1]), 1e-12) * _THIN
     spread = (vectors * np.maximum(values, least)) @ vectors.T
-    # Cholesky factor of the reversed matrix, because the factor is an upper triangle
+    # factor from the reversed matrix, because the factor is an upper triangle
     factor = np.linalg.cholesky(spread[::-1, ::-1])[::-1, ::-1]
     return np.concatenate(
         [

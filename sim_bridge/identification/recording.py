@@ -1,4 +1,4 @@
-"""Recorded joint motion of a robot."""
+"""Recorded joint motion."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sim_bridge.foundation.validation import one_of, real_array
 _Numbers = np.ndarray[Any, np.dtype[Any]]
 
 HOLDS = ('next', 'previous', 'linear')
-# share of the motion range taken as noise if no noise is measurable
+# noise relative to the motion range, assumed if no noise is measurable
 _LEAST_NOISE = 1e-6
-# ratio to the usual period from which an interval counts as a gap
+# intervals above this many usual periods count as gaps
 _GAP = 5.0
 _FEWEST = 20
 
@@ -27,12 +27,12 @@ _FEWEST = 20
 @dataclass(frozen=True, eq=False)
 class Recording:
     """
-    Positions, velocities and efforts of joints over time.
+    Joint positions, velocities and efforts over time.
 
     name: for messages, such as the bag's name. joint_names: n one-axis joints. times: (N,) state
     times [s], rising. positions: (N, n) [rad or m]. velocities: (N, n) [rad/s or m/s], or None if
-    not measured. effort_times: (M,) [s]. efforts: (M, n) drive efforts [N m or N]. hold: validity
-    of an effort: 'next': until the next one, as for commands; 'previous': since the previous one,
+    not measured. effort_times: (M,) [s]. efforts: (M, n) drive efforts [N m or N]. hold: when an
+    effort acts: 'next': until the next one, as for commands; 'previous': since the previous one,
     as for a measured mean; 'linear': interpolated. notes: anomalies in the data. Raises
     InvalidValueError for arrays with inconsistent shapes and for non-finite numbers.
     """
@@ -126,7 +126,7 @@ class Recording:
         )
 
     def mean_efforts(self, edges: FloatArray) -> FloatArray:
-        """Return (..., K, n) mean efforts in the intervals of (..., K + 1) times [s]."""
+        """Return (..., K, n) mean efforts between (..., K + 1) times [s]."""
         sums = np.stack(
             [np.interp(edges, self.effort_times, column) for column in self._integral().T], axis=-1
         )
@@ -141,7 +141,7 @@ class Recording:
         """
         Return (k, 2) time intervals [s] with missing states or efforts.
 
-        Commands have their own rate. If they cease for much longer, the behaviour of the drives is
+        Commands have their own rate. If they cease for much longer, the drives' behaviour is
         unknown.
         """
         found = []
@@ -155,16 +155,16 @@ class Recording:
 
     def noise(self) -> tuple[FloatArray, FloatArray | None]:
         """
-        Return (n,) standard deviations of the position noise, and of the velocity noise.
+        Return (n,) standard deviations: position noise and velocity noise.
 
-        Computed from third-order differences of neighbours, which are small for smooth motion.
+        Computed from third-order differences between neighbours, which are small for smooth motion.
         """
         return _noise(self.positions), (
             None if self.velocities is None else _noise(self.velocities)
         )
 
     def _integral(self) -> FloatArray:
-        """Return (M, n) integral of the efforts up to their times [N m s]."""
+        """Return (M, n) integrated efforts up to their times [N m s]."""
         steps = np.diff(self.effort_times)[:, np.newaxis]
         if self.hold == 'next':
             portions = steps * self.efforts[:-1]

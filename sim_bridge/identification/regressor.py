@@ -21,12 +21,12 @@ def torque_regressor(
     robot: Robot, links: Sequence[str], q: FloatArray, dq: FloatArray, ddq: FloatArray
 ) -> FloatArray:
     """
-    Return (N, nv, links, 10) derivatives of inverse-dynamics efforts by inertial parameters.
+    Return (N, nv, links, 10) inverse-dynamics efforts per inertial parameter.
 
-    q, dq, ddq: (N, nq), (N, nv), (N, nv) with coordinates as in `sb.dynamics`. The last axis has
-    the order of `Body.standard`, which is Pinocchio's: m, m c, ixx ixy iyy ixz iyz izz about the
-    link origin, link axes. Rotor inertias are not included. The sum of parameters times regressor
-    over all links is `dynamics.inverse_dynamics` without armature.
+    q, dq, ddq: (N, nq), (N, nv), (N, nv) with coordinates as in `sb.dynamics`. The last axis is
+    ordered as `Body.standard` and in Pinocchio: m, m c, ixx ixy iyy ixz iyz izz about the
+    link origin, link axes. Rotor inertias are not included. Parameters times regressor, summed
+    over all links, give `dynamics.inverse_dynamics` without armature.
     """
     gravity = np.asarray(robot.world.gravity, float)
     found = np.empty((len(q), dq.shape[1], len(links), 10))
@@ -48,7 +48,7 @@ def _body_regressor(a: FloatArray, w: FloatArray, dw: FloatArray) -> FloatArray:
     """
     Return (N, 6, 10) force and moment about the origin per body parameter, in body axes.
 
-    a: (N, 3) acceleration of the origin minus gravity. w, dw: (N, 3) angular velocity and
+    a: (N, 3) origin acceleration minus gravity. w, dw: (N, 3) angular velocity and
     acceleration.
     """
     found = np.zeros((len(a), 6, 10))

@@ -1,4 +1,4 @@
-"""Identification result: values with errors, and quality of the fit."""
+"""Identification result: values with errors, and fit quality."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sim_bridge.identification.confidence import Combination, Estimate, LEVEL
 from sim_bridge.identification.parameters import JOINT_KINDS, Parameters
 from sim_bridge.identification.plant import Plant
 
-# residuals in units of the noise, up to which a model explains a motion
+# residual-to-noise ratio up to which a model explains a motion
 _EXPLAINED = 1.5
-# ratio of held-out to fitted residuals, above which parameters fit noise
+# held-out residuals divided by fitted ones, above which parameters fit noise
 _OVERFITTED = 1.5
 
 
@@ -26,7 +26,7 @@ class Misfit(NamedTuple):
     """
     Distance between simulated and recorded motion.
 
-    ratio: root mean square in units of the sample noise; 1 is optimal. positions: (n,) root mean
+    ratio: root mean square divided by the sample noise; 1 is optimal. positions: (n,) root mean
     square by joint [rad or m]. velocities: the same [per s], nan if not measured.
     """
 
@@ -38,14 +38,14 @@ class Misfit(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Identification:
     """
-    Identified parameters of a robot.
+    Identified robot parameters.
 
-    estimates: by name, such as 'joint_1.friction'. combinations: identifiable sums of parameters
-    not identifiable alone. before: misfit with the file's parameters. after: misfit with the
-    fitted parameters. held_out: misfit of windows with parameters fitted without them
-    (cross-validation by `folds`); None without cross-validation. noise: (2n,) of positions and
-    velocities, estimated from the samples. windows: their number. window_length: [s]. left_out:
-    time outside all windows because of gaps, stops, and ceased commands [s]. notes: anomalies and
+    estimates: by name, such as 'joint_1.friction'. combinations: identifiable sums whose terms
+    are not identifiable alone. before: misfit with the file's parameters. after: misfit with the
+    fitted parameters. held_out: misfit on windows with parameters fitted without them
+    (cross-validation by `folds`); None without cross-validation. noise: (2n,) position and velocity
+    noise, estimated from the samples. windows: window count. window_length: [s]. left_out:
+    time outside all windows due to gaps, stops, and ceased commands [s]. notes: anomalies and
     assumptions.
     """
 
@@ -69,7 +69,7 @@ class Identification:
     parameters: Parameters
 
     def __repr__(self) -> str:
-        """Show the number of identified parameters, and the misfit."""
+        """Show the identified parameter count, and the misfit."""
         told = sum(each.is_identifiable for each in self.estimates.values())
         return (
             f'<Identification of {self.robot!r}: {told} of {len(self.estimates)} parameters '
@@ -120,14 +120,12 @@ class Identification:
         text = self.plant.description.xml
         if not text:
             raise InvalidValueError(
-                'robot',
-                self.robot,
-                'a URDF or xacro file; for other robots, write YAML',
+                'robot', self.robot, 'a URDF or xacro file; for other robots, write YAML'
             )
         return amended(text, self.joint_values(), self.link_values())
 
     def joint_values(self) -> dict[str, JointValues]:
-        """Return friction, damping and armature of joints with fitted parameters."""
+        """Return friction, damping and armature for joints with fitted parameters."""
         found = {}
         names = dict.fromkeys(
             each.target for each in self.parameters.columns if each.kind in JOINT_KINDS
@@ -145,7 +143,7 @@ class Identification:
         return found
 
     def link_values(self) -> dict[str, InertialValues]:
-        """Return mass, centre of mass and inertia of links with fitted parameters."""
+        """Return mass, centre of mass and inertia for links with fitted parameters."""
         bodies = {name: self.parameters.body(name, self.z) for name in self.parameters.links}
         found = {}
         for name, body in bodies.items():
@@ -233,10 +231,10 @@ def misfit(
     differences: Sequence[FloatArray], counts: Sequence[FloatArray], noise: FloatArray, states: int
 ) -> Misfit:
     """
-    Return the distance of windows from the measurements.
+    Return the misfit between windows and measurements.
 
-    differences: (w, B, 2n) each. counts: (w, B) samples. noise: (2n,). states: number of fitted
-    state variables per window, which absorb a share of the noise.
+    differences: (w, B, 2n) each. counts: (w, B) samples. noise: (2n,). states: fitted state
+    variables per window, which absorb some noise.
     """
     whole, weights = np.concatenate(differences), np.concatenate(counts)[..., np.newaxis]
     is_measured = np.isfinite(whole)

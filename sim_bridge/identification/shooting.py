@@ -3,7 +3,7 @@ Simulated windows: motion, and its derivatives by parameters and initial states.
 
 Two methods compute derivatives. *analytic*: linearised midpoint step, from forward-dynamics
 derivatives and the regressor; exact if only smooth forces act. *batch*: finite differences, with
-all changed parameters and states of all windows as worlds of one `Batch`; also correct for
+all windows' changed parameters and states as worlds in one `Batch`; also correct for
 stick-slip, stops, and efforts at their limits.
 """
 
@@ -25,7 +25,7 @@ from sim_bridge.world.dynamics import forward_dynamics_derivatives, inverse_dyna
 ANALYTIC, BATCH = 'analytic', 'batch'
 # finite-difference steps: parameters, in their scale, and states [rad, m, per s]
 _STEP, _STATE_STEP = 1e-3, 1e-4
-# speed below which friction holds [rad/s or m/s], and its resistance in multiples of inertia
+# speed below which friction holds [rad/s or m/s], and its resistance relative to inertia
 _STUCK, _HOLD = 1e-10, 1e9
 _FEW = 200
 # positions and velocities beyond which a simulation has failed [rad, m, per s]
@@ -47,9 +47,9 @@ class Motion(NamedTuple):
 
 class _Slopes(NamedTuple):
     """
-    Acceleration derivatives for each step of each window: (K, w, n, n), by_z (K, w, n, P).
+    Acceleration derivatives by step and window: (K, w, n, n), by_z (K, w, n, P).
 
-    by_q, by_v: by position and velocity in the middle of the step. by_u: by effort.
+    by_q, by_v: by position and velocity at mid-step. by_u: by effort.
     """
 
     by_q: FloatArray
@@ -59,13 +59,13 @@ class _Slopes(NamedTuple):
 
 
 class Shooting:
-    """Simulates windows of a plant with given parameters."""
+    """Simulates a plant's windows with given parameters."""
 
     def __init__(
         self, plant: Plant, windows: Windows, parameters: Parameters, gradients: str = ANALYTIC
     ) -> None:
         """
-        Prepare the number of worlds needed at once.
+        Prepare as many worlds as a simulation needs.
 
         gradients: ANALYTIC or BATCH.
         """
@@ -84,7 +84,7 @@ class Shooting:
 
     def values(self, z: FloatArray, start: FloatArray, chosen: IntArray) -> FloatArray:
         """
-        Return (w, B, 2n) the motion of windows.
+        Return (w, B, 2n) window motion.
 
         z: (P,) parameters. start: (w, 2n) initial states. chosen: (w,) window numbers.
         """
@@ -101,7 +101,7 @@ class Shooting:
         return found[0], _central(found[1:], np.full(2 * self._n, _STATE_STEP))
 
     def motion(self, z: FloatArray, start: FloatArray, chosen: IntArray) -> Motion:
-        """Return the motion of windows and all derivatives."""
+        """Return window motion and all derivatives."""
         if self._is_analytic:
             return self._linearised(z, start, chosen)
         count = self._parameters.count
@@ -166,7 +166,7 @@ class Shooting:
         return found
 
     def _give(self, block: int, z: FloatArray) -> None:
-        """Apply parameters to the worlds of a block."""
+        """Apply parameters to a block's worlds."""
         key = z.tobytes()
         if self._given.get(block) == key:
             return
@@ -225,7 +225,7 @@ class Shooting:
         return Motion(values, by_z, found[..., count:])
 
     def _is_stuck(self, v: FloatArray) -> FloatArray:
-        """Return (…, n) which joints friction holds at the end of a step; v: (…, n) then."""
+        """Return (…, n) which joints friction holds at a step's end; v: (…, n) then."""
         rubs = [self._robot.joint(name).friction > 0.0 for name in self._robot.joint_names]
         return np.asarray((np.abs(v) < _STUCK) & rubs)
 

@@ -24,11 +24,11 @@ _MOST = 120
 _ENOUGH = 24
 SHORTEST = 0.1  # s
 _BINS = 50
-# spread of initial state guesses: multiple of the noise, and share of the motion
+# initial state spread, relative to the noise and to the motion
 _WIDE, _SHARE = 30.0, 0.05
-_NEAR_STOP = 1e-3  # share of a joint's range
+_NEAR_STOP = 1e-3  # relative to a joint's range
 _NEAR = 0.04  # [s] neighbourhood for estimating the initial state
-# share of a step, below which a sample is at the step's end
+# relative time below which a sample is at a step's end
 _AT_END = 1e-4
 
 
@@ -37,11 +37,11 @@ class Windows:
     """
     W windows with K steps and B bins, for n joints.
 
-    of, begin: (W,) recording number and time of the first sample [s]. start: (W, 2n) guessed
-    initial state, positions and velocities. start_spread: (2n,) largest expected error of this
-    guess. measured: (W, B, 2n) means over the samples of a bin, nan if there are none. counts:
-    (W, B) samples. noise: (2n,) standard deviation of single samples. bin_of: (K,) bin of each
-    step. weights: (K, 6, W) weights of the states at both ends of a step in its bin's mean:
+    of, begin: (W,) recording number and first sample time [s]. start: (W, 2n) guessed
+    initial state, positions and velocities. start_spread: (2n,) this guess's largest expected
+    error. measured: (W, B, 2n) means over a bin's samples, nan if there are none. counts:
+    (W, B) samples. noise: (2n,) single-sample standard deviation. bin_of: (K,) each step's
+    bin. weights: (K, 6, W) weights in the bin's mean for the states at both ends of a step:
     q v q' v' for positions and v v' for velocities.
     """
 
@@ -60,7 +60,7 @@ class Windows:
 
     @property
     def count(self) -> int:
-        """Number of windows."""
+        """Window count."""
         return len(self.begin)
 
     @property
@@ -94,7 +94,7 @@ def cut(
     Cut recordings into windows.
 
     stops: (n,) lower and upper joint positions; samples near them are excluded, because an impact
-    carries no information about the fitted parameters. length: of each window [s]; None: half a
+    carries no information about the fitted parameters. length: window length [s]; None: half a
     second, or less for few data. If there are too many windows, a selection is spread over the
     recordings. Raises InvalidValueError if no window fits between gaps.
     """
@@ -163,7 +163,7 @@ def cut(
 def _places(
     recordings: Sequence[Recording], length: float, stops: tuple[FloatArray, FloatArray]
 ) -> tuple[list[tuple[int, float]], float]:
-    """Return recording and time of each window, and the time outside all windows [s]."""
+    """Return each window's recording and time, and the time outside all windows [s]."""
     found: list[tuple[int, float]] = []
     left_out = 0.0
     for number, recording in enumerate(recordings):
@@ -189,7 +189,7 @@ def _places(
 
 
 def _at_stops(recording: Recording, stops: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Return (k, 2) times [s] of single samples near a stop."""
+    """Return (k, 2) times [s] for single samples near a stop."""
     margin = 5.0 * recording.noise()[0]
     lower, upper = stops
     with np.errstate(invalid='ignore'):
@@ -231,7 +231,7 @@ def _state(recording: Recording, time: float) -> FloatArray:
 
 
 def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
-    """Return (2n,) the expected error of state guesses: many times the usual error."""
+    """Return (2n,) the expected error in state guesses: many times the usual error."""
     n = len(noise) // 2
     moved = np.max([np.ptp(each.positions, axis=0) for each in recordings], axis=0)
     # without the noise, which differences would amplify
@@ -262,7 +262,7 @@ def _fill(
     counts_out: FloatArray,
     measured_out: FloatArray,
 ) -> None:
-    """Write a window's samples, and the weights of simulated steps in their means."""
+    """Write a window's samples, and the simulated steps' weights in their means."""
     steps, n = len(bin_of), recording.positions.shape[1]
     within = (recording.times - begin) / time_step
     inside = (within > -_AT_END) & (within < steps + _AT_END)

@@ -1,4 +1,4 @@
-"""Tuning candidates, simulated as worlds of a batch."""
+"""Tuning candidates, simulated as worlds in a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Candidates:
 
     def __init__(self, tuning: Tuning, count: int) -> None:
         """
-        Build the world; count: number of worlds.
+        Build the world; count: worlds in the batch.
 
         Raises UnknownNameError and InvalidValueError for unknown joints and attributes, and the
         errors of `World.load_urdf` and `load_scene`.
@@ -73,7 +73,7 @@ class Candidates:
 
     def signals(self, values: FloatArray) -> tuple[Signals, FloatArray]:
         """
-        Return the signals of all candidates, and (S,) which simulations failed.
+        Return all candidates' signals, and (S,) which simulations failed.
 
         values: (S, ranges) varied parameters, S at most the number of worlds.
         """
@@ -145,7 +145,7 @@ def _robot(world: World, tuning: Tuning) -> Robot:
 
 
 def _beside(tuning: Tuning, name: str) -> str:
-    """Return the path of a file beside the tuning file, or the name unchanged."""
+    """Return a file's path if it lies beside the tuning file, else the name unchanged."""
     path = tuning.folder / name
     return str(path) if path.is_file() else name
 

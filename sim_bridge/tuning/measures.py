@@ -1,7 +1,7 @@
 """
-Measures of simulated motion, as text: 'rms(error[elbow]) + 0.01 * peak(effort[elbow])'.
+Motion measures, as text: 'rms(error[elbow]) + 0.01 * peak(effort[elbow])'.
 
-A measure is an arithmetic expression of signals over time, reduced to one number. The text is
+A measure is an arithmetic expression with signals over time, reduced to one number. The text is
 parsed as Python and evaluated here node by node; no Python function named in it is called.
 """
 

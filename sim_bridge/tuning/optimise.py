@@ -1,4 +1,4 @@
-"""Search for the best values of a tuning."""
+"""Search for a tuning's best values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sim_bridge.tuning.candidates import Candidates
 from sim_bridge.tuning.measures import Constraint, Measure, Signals
 from sim_bridge.tuning.tuning_file import read_tuning, Tuning
 
-# cost of a failed simulation, or of a measure that is not finite
+# cost if the simulation fails or the measure is not finite
 _FAILED = 1e12
 _LEAST_POPULATION, _BY_RANGE = 16, 10
 _TOLERANCE = 1e-4
-# share of a limit: a constraint binds if its measure is nearer to the limit
+# relative distance to the limit below which a constraint binds
 _NEAR = 1e-2
 # argument name since scipy 1.15
 _GENERATOR = 'rng' if 'rng' in signature(differential_evolution).parameters else 'seed'
@@ -41,12 +41,12 @@ class Limit(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Tuned:
     """
-    Best values of a tuning.
+    Tuning result.
 
     values: by the names under `vary`. cost: minimised measure. limits: constraints. evaluations:
-    number of simulated candidates. is_converged: whether the search converged. at_limit: names of
-    values at the ends of their ranges; a better value may lie beyond. gains: p and d of all
-    servos by joint.
+    simulated candidates. is_converged: whether the search converged. at_limit: names whose values
+    are at the ends of their ranges; a better value may lie beyond. gains: p and d by joint, for
+    all servos.
     """
 
     values: dict[str, float]
@@ -75,7 +75,7 @@ class Tuned:
         }
 
     def parameters(self) -> str:
-        """Return a node parameter file with control modes and gains of the joints."""
+        """Return a node parameter file with the joints' control modes and gains."""
         content = {
             '/**/sim_bridge': {
                 'ros__parameters': {
@@ -99,7 +99,7 @@ def optimise(
     Return the values that minimise a measure of simulated motion, within constraints.
 
     tuning: a tuning file or a mapping with its contents. seed: equal seeds give equal searches.
-    rounds: maximum number of generations in scipy's differential evolution. population: candidates
+    rounds: maximum generations in scipy's differential evolution. population: candidates
     per generation, simulated at once; None: by the number of ranges. progress: called after each
     generation with its number and the least cost so far.
 
@@ -135,11 +135,11 @@ def optimise(
 
     ranges = search.candidates.ranges
     start = np.random.default_rng(seed).uniform(size=(population, count))
-    # the first candidates include the ends and the middle of all ranges
+    # the first candidates include all ranges' ends and middles
     start[:3] = np.array([[0.0], [0.5], [1.0]])
     # report errors in measures before scipy wraps them in its own error
     search.costs(start.T)
-    # scipy requests the costs of a whole generation at once
+    # scipy requests a whole generation's costs at once
     found = differential_evolution(
         search.costs,
         [(0.0, 1.0)] * count,
@@ -189,7 +189,7 @@ def optimise(
 
 
 class _Search:
-    """Costs and measures of candidates, stored for repeated requests."""
+    """Candidates' costs and measures, stored for repeated requests."""
 
     def __init__(self, tuning: Tuning, population: int) -> None:
         self._tuning, self._population = tuning, population
@@ -206,7 +206,7 @@ class _Search:
         return self._rows(np.atleast_2d(shares.T).T)[:, 1:].T
 
     def gains(self, values: dict[str, float]) -> dict[str, dict[str, float]]:
-        """Return the gains of all servos, including constant ones."""
+        """Return all servo gains, including constant ones."""
         found = {joint: {'p': p, 'd': d} for joint, (p, d) in self._tuning.gains.items()}
         for each in self.candidates.ranges:
             if each.attribute in ('kp', 'kd'):

@@ -75,10 +75,10 @@ class Range:
 @dataclass(frozen=True, eq=False)
 class Tuning:
     """
-    Checked content of a tuning file.
+    Checked tuning file content.
 
     targets: by joint, (k, 2) times [s] and positions [rad or m], linear between them and constant
-    before and after. gains: (p, d) of servos with constant gains. period: sampling time of the
+    before and after. gains: (p, d) for servos with constant gains. period: sampling time for
     signals [s].
     """
 
