@@ -51,9 +51,9 @@ def identify(
     """
     Fit parameters of a fixed-base robot to recorded motion.
 
-    robot: as for `World.load_urdf`. recordings: with all joints; several recordings are of the same
-    robot. what: parameter kinds: 'friction', 'damping', 'armature' for joints, 'mass', 'centre',
-    'inertia' for links, 'delay' for efforts [s]; `KIND:NAME+NAME` selects some joints or links.
+    robot: as for `World.load_urdf`. recordings: with all joints; several recordings belong to the
+    same robot. what: parameter kinds: 'friction', 'damping', 'armature' for joints, 'mass',
+    'centre', 'inertia' for links, 'delay' for efforts [s]; `KIND:NAME+NAME` selects some of them.
     window: simulated window length [s]; None: as long as errors do not grow. folds: for
     cross-validation, 0 for none. loss: residual loss as in scipy's `least_squares`: 'linear', or
     'soft_l1', 'huber', 'cauchy' for data with outliers. gradients: 'analytic', or 'batch' for
