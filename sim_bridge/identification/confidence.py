@@ -37,8 +37,8 @@ class Estimate(NamedTuple):
     Fitted parameter with its error.
 
     name: such as 'joint_1.friction'. before: value in the file. error: standard error. low, high:
-    confidence interval for LEVEL. is_identifiable: whether the motion identifies the parameter; if not,
-    value is the fitting value nearest to the file's.
+    confidence interval for LEVEL. is_identifiable: whether the motion determines the parameter; if
+    not, value is the fitting value nearest to the file's.
     """
 
     name: str
@@ -151,7 +151,11 @@ def combinations(
     quantities: Sequence[Quantity], known: Sequence[Estimate], spread: Covariances
 ) -> list[Combination]:
     """Return identifiable sums whose terms are not identifiable alone."""
-    left = [each for each, estimate in zip(quantities, known, strict=True) if not estimate.is_identifiable]
+    left = [
+        each
+        for each, estimate in zip(quantities, known, strict=True)
+        if not estimate.is_identifiable
+    ]
     if len(left) < 2:
         return []
     gradients = np.array([each.gradient for each in left])
