@@ -44,9 +44,9 @@ class Identification:
     are not identifiable alone. before: misfit with the file's parameters. after: misfit with the
     fitted parameters. held_out: misfit on windows with parameters fitted without them
     (cross-validation by `folds`); None without cross-validation. noise: (2n,) position and
-    velocity noise, estimated from the samples. windows: window count. window_length: [s]. left_out:
-    time outside all windows due to gaps, stops, and ceased commands [s]. notes: anomalies and
-    assumptions.
+    velocity noise, estimated from the samples. windows: window count. window_length: [s].
+    left_out: time outside all windows due to gaps, stops, and ceased commands [s]. notes:
+    anomalies and assumptions.
     """
 
     robot: str
