@@ -1,4 +1,4 @@
-"""A node that follows its reference by inverse dynamics (computed torque)."""
+"""Node that follows a reference by inverse dynamics (computed torque)."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class ComputedTorqueParameters(ControllerParameters):
 
 class ComputedTorqueLaw:
     """
-    `sb.laws.computed_torque` and what overcomes the joints' resistance.
+    `sb.laws.computed_torque`, plus compensation of joint resistance.
 
-    The error of every joint has natural_frequency and damping_ratio. Needs a fixed base, and
-    control over all joints that mimic no other.
+    Every joint error has natural_frequency and damping_ratio. The law needs a fixed base, and
+    control over all joints except mimic joints.
     """
 
     def __init__(self, controlled: ControlledRobot, parameters: ComputedTorqueParameters) -> None:
-        """Read the resistance of the joints; raises InvalidValueError for a free base."""
+        """Read the joint resistances; raises InvalidValueError for a free base."""
         robot = controlled.robot
         if not robot.fixed_base:
-            expected = 'a robot with a fixed base; pd_controller controls others'
+            expected = 'a robot with a fixed base; pd_controller also controls a free base'
             raise InvalidValueError('base', 'free', expected, f'robot {robot.name!r}')
         self._controlled = controlled
         w, z = parameters.natural_frequency, parameters.damping_ratio
@@ -49,10 +49,10 @@ class ComputedTorqueLaw:
         self._resistance = sb.laws.JointResistance(robot)
 
     def efforts(self, motion: Motion) -> np.ndarray:
-        """Return the effort of every controlled joint (n,) [N m or N]."""
+        """Return the effort for every controlled joint (n,) [N m or N]."""
         robot, indices = self._controlled.robot, self._controlled.indices
         robot.q[indices], robot.dq[indices] = motion.q, motion.dq
-        # joints that are not controlled are taken as held
+        # other joints are assumed to stand still
         q, dq, ddq = robot.q.copy(), robot.dq.copy(), np.zeros(len(robot.q))
         q[indices], dq[indices] = motion.reference_q, motion.reference_dq
         ddq[indices] = motion.reference_ddq
@@ -64,7 +64,7 @@ class ComputedTorqueLaw:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code of the process."""
+    """Run the node; return the process exit code."""
 
     def program(node: Node) -> JointController[ComputedTorqueParameters]:
         return JointController(node, ComputedTorqueParameters, ComputedTorqueLaw)

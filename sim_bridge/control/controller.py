@@ -1,4 +1,4 @@
-"""Base of joint controllers: a node that answers joint states by a loop."""
+"""Base of joint controllers: a node answering joint states with a loop's commands."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
 
 class JointController(Generic[Parameters]):
     """
-    Answers every joint state as `JointLoop` does, and sends no other commands.
+    Answers every joint state with the command from `JointLoop`, and sends no other commands.
 
-    Waits for robot_description and joint_states.
+    It waits for robot_description and joint_states.
     """
 
     def __init__(
@@ -32,15 +32,15 @@ class JointController(Generic[Parameters]):
         make_law: Callable[[ControlledRobot, Parameters], Law],
     ) -> None:
         """
-        Declare the parameters of `table` and wait for a robot.
+        Declare the parameters in `table` and wait for a robot.
 
-        make_law: makes the law for a robot; raises a SimBridgeError if it cannot control it.
-        Raises InvalidValueError for parameters out of range.
+        make_law: makes the control law for a robot; raises a SimBridgeError if it cannot control
+        the robot. Raises InvalidValueError for parameters out of range.
         """
         self._node = node
         self._loop = JointLoop(declare(node, table), make_law)
         self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
-        # only the newest state is worth an answer
+        # only the newest state is answered
         node.create_subscription(
             JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True
         )

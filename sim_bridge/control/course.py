@@ -1,23 +1,22 @@
-"""A square course: the twist that leads a vehicle along its sides, from the pose it has."""
+"""Square course: twist that leads a vehicle along a square's sides, from its pose."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
 
-# 1/s and 1/m: how fast errors of heading, and of place to the side, are led back
+# [1/s] and [1/m]: gains for heading errors and lateral errors
 _HEADING_GAIN, _SIDE_GAIN = 3.0, 2.0
-# at a side's end and at the end of a turn [m, rad]
+# tolerances at the end of a side and of a turn [m, rad]
 _NEAR, _ALIGNED = 2e-3, 2e-3
 
 
 @dataclass(frozen=True)
 class Pace:
     """
-    How fast a vehicle goes.
+    Speeds and decelerations of a vehicle.
 
-    speed: m/s; yaw_rate: rad/s. deceleration, yaw_deceleration: with which it comes to rest [m/s²,
-    rad/s²].
+    speed: m/s; yaw_rate: rad/s. deceleration, yaw_deceleration: used to stop [m/s², rad/s²].
     """
 
     speed: float
@@ -28,14 +27,14 @@ class Pace:
 
 class SquareCourse:
     """
-    The sides of a square, each driven straight, with turns on the spot between them.
+    Sides of a square, driven straight, with turns on the spot between them.
 
-    It starts at the first pose, along x of it, and turns left. A lap ends at the start, with the
-    heading of the start.
+    It starts at the first pose, along its x axis, and turns left. A lap ends at the start with the
+    initial heading.
     """
 
     def __init__(self, side: float, laps: int, pace: Pace):
-        """Prepare; side: length [m]. laps: how many, 0 for ever."""
+        """Prepare; side: length [m]. laps: number of laps, 0 for no end."""
         self._side, self._laps, self._pace = side, laps, pace
         self._start: tuple[float, float, float] | None = None
         self._sides = 0
@@ -51,7 +50,7 @@ class SquareCourse:
         """
         Return forward speed [m/s] and yaw rate [rad/s] at a pose.
 
-        x, y: m. yaw: rad, in whatever turn.
+        x, y: m. yaw: rad, with any number of turns.
         """
         if self._start is None:
             self._start, self._latest_yaw = (x, y, yaw), yaw
@@ -68,14 +67,14 @@ class SquareCourse:
         ahead, aside, heading = self._along(x, y)
         if ahead > _NEAR:
             speed = _approach(ahead, self._pace.speed, self._pace.deceleration)
-            # what is aside matters less the slower it goes
+            # lateral errors matter less at lower speed
             return speed, -_HEADING_GAIN * heading - _SIDE_GAIN * speed * aside
         self._sides += 1
         self._is_turning = True
         return self.twist(x, y, yaw)
 
     def _along(self, x: float, y: float) -> tuple[float, float, float]:
-        """Return what is left of the side [m], the place left of it [m] and the heading off it."""
+        """Return the remaining side [m], the lateral error (left) [m] and the heading error."""
         assert self._start is not None
         x0, y0, yaw0 = self._start
         c, s = math.cos(yaw0), math.sin(yaw0)
@@ -89,7 +88,7 @@ class SquareCourse:
 
 
 def _approach(missing: float, fastest: float, deceleration: float) -> float:
-    """Return the velocity from which a vehicle comes to rest where nothing is missing."""
+    """Return the velocity for stopping when nothing is missing any more."""
     distance = abs(missing)
     # linear near the end, where the square root is steep
     linear = 0.5 * math.sqrt(deceleration / 0.02) * distance

@@ -1,4 +1,4 @@
-"""The loop of a joint controller: reference and law, answering joint states without a node."""
+"""Loop of a joint controller: reference and law, answering joint states without a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_bridge.ros.params.parameters import FIXED_BASE
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 
-# a joint that has moved by so much more than its velocities can tell was put there by a reset
+# a joint that moved this much more than its velocities explain was moved by a reset
 _JUMP = 0.05  # rad or m
 
 
@@ -48,7 +48,7 @@ class ControllerParameters:
     max_state_gap: float = parameter(
         0.1,
         'Longest simulated time between two joint states; after a longer gap the reference '
-        'leads from the present pose back to that to hold',
+        'leads from the present pose back to the pose to hold',
         unit='s',
         low=0.0,
         above=True,
@@ -58,10 +58,10 @@ class ControllerParameters:
 @dataclass
 class Motion:
     """
-    One instant, over the controlled joints.
+    Motion of the controlled joints at one time.
 
-    q, dq: measured. reference_q, reference_dq, reference_ddq: wanted. (n,) each [rad or m, and per
-    s].
+    q, dq: measured. reference_q, reference_dq, reference_ddq: desired. (n,) each [rad or m, and
+    per s, s²].
     """
 
     q: np.ndarray
@@ -74,10 +74,10 @@ class Motion:
 @dataclass
 class ControlledRobot:
     """
-    The robot as its description has it, in a world of its own that is never stepped.
+    Robot from its description, in its own world, which is never stepped.
 
-    joints: the controlled ones. indices: theirs among `robot.joint_names`. effort_limits: theirs,
-    (n,) [N m or N].
+    joints: controlled joints. indices: their indices in `robot.joint_names`. effort_limits,
+    lower_effort_limits: their effort limits, (n,) [N m or N].
     """
 
     world: sb.World
@@ -99,10 +99,10 @@ class ControlledRobot:
 
 
 class Law(Protocol):
-    """A control law, made for the joints of one robot."""
+    """Control law for the joints of one robot."""
 
     def efforts(self, motion: Motion) -> np.ndarray:
-        """Return the effort of every controlled joint (n,) [N m or N]."""
+        """Return the effort for every controlled joint (n,) [N m or N]."""
 
 
 Parameters = TypeVar('Parameters', bound=ControllerParameters)
@@ -114,10 +114,10 @@ _Instant = tuple[int, np.ndarray, np.ndarray]  # time [ns], positions, velocitie
 @dataclass
 class _Loop:
     """
-    The control of one robot.
+    Control state for one robot.
 
-    center: the pose to hold, (n,). latest: time [ns], positions and velocities of the joint state
-    before. state_indices: where the controlled joints are in states whose names are `state_names`.
+    center: pose to hold, (n,). latest: time [ns], positions and velocities from the previous joint
+    state. state_indices: indices of the controlled joints in states with names `state_names`.
     """
 
     controlled: ControlledRobot
@@ -133,11 +133,11 @@ class _Loop:
 
 class JointLoop(Generic[Parameters]):
     """
-    Answers every joint state with the efforts of a control law.
+    Answers every joint state with a control law's efforts.
 
-    A state that does not follow from the one before it, after a gap, a reset or a step back in
-    time, starts the reference anew from where the robot is. The pose at the start, where that is
-    the one to hold, is that of the first state and of the first after a reset or a step back.
+    A state that does not continue the previous one (after a gap, a reset or a step back in time)
+    restarts the reference from the robot's present pose. If the initial pose is to be held, it is
+    taken from the first state, and again after a reset or a step back in time.
     """
 
     def __init__(
@@ -146,7 +146,8 @@ class JointLoop(Generic[Parameters]):
         """
         Prepare, without a robot.
 
-        make_law: makes the law for a robot; raises a SimBridgeError if it cannot control it.
+        make_law: makes the control law for a robot; raises a SimBridgeError if it cannot control
+        the robot.
         """
         self._parameters, self._make_law = parameters, make_law
         self._loop: _Loop | None = None
@@ -154,11 +155,11 @@ class JointLoop(Generic[Parameters]):
 
     @property
     def controlled(self) -> ControlledRobot | None:
-        """The robot that is controlled; None before `control`, and after one that failed."""
+        """The controlled robot; None before `control`, and after a failed `control`."""
         return None if self._loop is None else self._loop.controlled
 
     def control(self, description: str) -> ControlledRobot:
-        """Control the robot of a URDF text; raises a SimBridgeError if it cannot be controlled."""
+        """Control the robot in a URDF text; raises a SimBridgeError if this is impossible."""
         self._loop = None
         world = sb.World(gravity=self._parameters.gravity)
         fixed_base = FIXED_BASE[self._parameters.base]
@@ -173,13 +174,13 @@ class JointLoop(Generic[Parameters]):
 
     def answer(self, data: bytes) -> bytes | None:
         """
-        Return the command that answers a serialized joint state; None where there is none.
+        Return the command answering a serialized joint state; None if there is none.
 
-        Raises MalformedMessageError, and StateError for a state that lacks joints or values.
+        Raises MalformedMessageError, and StateError for a state without some joints or values.
         """
         loop = self._loop
         if loop is None or not loop.controlled.joints:
-            # the latter as of a vehicle with tracks
+            # a robot without joints is, for instance, a tracked vehicle
             return None
         measured = self._measure(loop, self._reader.read(data))
         time_ns, q, dq = measured
@@ -217,7 +218,7 @@ class JointLoop(Generic[Parameters]):
             )
 
     def _measure(self, loop: _Loop, state: JointValues) -> _Instant:
-        """Return time [ns], positions and velocities of the joints."""
+        """Return time [ns], joint positions and velocities."""
         if state.names != loop.state_names:
             places = {name: index for index, name in enumerate(state.names)}
             missing = [name for name in loop.controlled.joints if name not in places]
@@ -241,14 +242,14 @@ class JointLoop(Generic[Parameters]):
         )
 
     def _center(self, controlled: ControlledRobot, q: np.ndarray) -> np.ndarray:
-        """Return the pose to hold of a robot that starts from the positions `q`."""
+        """Return the pose to hold for a robot starting from positions `q`."""
         positions = self._parameters.positions
         return per_joint('positions', positions, controlled.joints) if positions else q.copy()
 
     def _new_reference(
         self, controlled: ControlledRobot, q: np.ndarray, center: np.ndarray
     ) -> Reference:
-        """Return a reference that leads from the positions `q` to the pose to hold."""
+        """Return a reference from positions `q` to the pose to hold."""
         parameters, joints = self._parameters, controlled.joints
         return Reference(
             q,
@@ -260,10 +261,10 @@ class JointLoop(Generic[Parameters]):
 
 
 def _was_put(latest: _Instant, measured: _Instant) -> bool:
-    """Return whether a robot is where it has not moved to since a state, or earlier than it."""
+    """Return whether a robot was moved by a reset since a state, or the time has gone back."""
     (then_ns, then_q, then_dq), (time_ns, q, dq) = latest, measured
     gap = (time_ns - then_ns) * 1e-9
     moved = np.abs(q - then_q - 0.5 * gap * (then_dq + dq))
-    # what pushes hard changes velocities by as much as they are
+    # large forces can change velocities by as much as the velocities themselves
     reach = _JUMP + gap * np.maximum(np.abs(then_dq), np.abs(dq))
     return gap < 0.0 or bool((moved > reach).any())

@@ -1,5 +1,5 @@
 """
-The parameter file of all nodes of this package, made from their parameter tables.
+Parameter file for all nodes in this package, generated from their parameter tables.
 
     python -m sim_bridge.control.parameter_file > config/sim_bridge.yaml
 """
@@ -22,9 +22,9 @@ TABLES = {
 }
 
 _HEAD = """\
-# Every parameter of the nodes of sim_bridge at its default, for whatever namespace they are in. SI
-# units throughout. Copy it, keep the lines you change, and pass it with --params-file, or
-# params:=<file> to the launch file. Made from the tables in sim_bridge/control and
+# Default values of all parameters of all sim_bridge nodes, for any namespace. SI units throughout.
+# Copy it, keep the lines you change, and pass it with --params-file, or params:=<file> to the
+# launch file. Generated from the tables in sim_bridge/control and
 # sim_bridge/ros/params/parameters.py by
 #
 #     python -m sim_bridge.control.parameter_file > config/sim_bridge.yaml

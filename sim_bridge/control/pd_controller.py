@@ -1,4 +1,4 @@
-"""A node that holds a pose or follows a sinusoid, by PD control of each joint."""
+"""Node that holds a pose or follows a sinusoid, with PD control for each joint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_bridge.control.reference import per_joint
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
 
-# how far [rad or m] a joint may move before inertias are computed anew
+# joint motion [rad or m] after which inertias are computed again
 _SAME_POSE = 0.02
 
 
@@ -44,13 +44,13 @@ class PdParameters(ControllerParameters):
 
 class PdLaw:
     """
-    `sb.laws.pd` for each joint, its gains given or scaled by the inertia that the joint feels.
+    `sb.laws.pd` for each joint, with given gains or gains scaled by the joint's felt inertia.
 
-    There is no gravity compensation: the robot sags by its weight over its stiffness.
+    There is no gravity compensation: the robot sags by its weight divided by its stiffness.
     """
 
     def __init__(self, controlled: ControlledRobot, parameters: PdParameters) -> None:
-        """Check the gains that are given; raises InvalidValueError."""
+        """Check the given gains; raises InvalidValueError."""
         self._controlled, self._parameters = controlled, parameters
         self._stiffness, self._damping = (
             self._spread(per_joint(name, values, controlled.joints)) if values else None
@@ -64,7 +64,7 @@ class PdLaw:
         self._inertia = np.zeros(len(controlled.robot.joint_names))
 
     def efforts(self, motion: Motion) -> np.ndarray:
-        """Return the effort of every controlled joint (n,) [N m or N]."""
+        """Return the effort for every controlled joint (n,) [N m or N]."""
         robot, indices = self._controlled.robot, self._controlled.indices
         robot.q[indices], robot.dq[indices] = motion.q, motion.dq
         stiffness, damping = self._stiffness, self._damping
@@ -86,14 +86,14 @@ class PdLaw:
         return efforts
 
     def _spread(self, values: np.ndarray) -> np.ndarray:
-        """Return values of the controlled joints over all joints, 0 for the others."""
+        """Return the controlled joints' values in an array over all joints, 0 for others."""
         spread = np.zeros(len(self._controlled.robot.joint_names))
         spread[self._controlled.indices] = values
         return spread
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code of the process."""
+    """Run the node; return the process exit code."""
 
     def program(node: Node) -> JointController[PdParameters]:
         return JointController(node, PdParameters, PdLaw)

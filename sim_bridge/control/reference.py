@@ -1,4 +1,4 @@
-"""The reference of a controller: a pose, or a sinusoid about it; and values by joint."""
+"""Controller reference: a pose, or a sinusoid about it; parameter values by joint."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Reference:
     """
     Joint positions, velocities and accelerations over time.
 
-    Moves from `start` to `center` and lets the sinusoid grow, both by the same quintic blend, so
-    that position, velocity and acceleration are continuous from a standstill on. An amplitude of 0
+    The reference moves from `start` to `center` while the sinusoid grows, both with the same
+    quintic blend: position, velocity and acceleration are continuous from rest. An amplitude of 0
     holds the centre.
     """
 
@@ -29,10 +29,10 @@ class Reference:
         ramp_time: float,
     ) -> None:
         """
-        Start at a standstill.
+        Start at rest.
 
-        start, center, amplitude: (n,) [rad or m]. frequency: (n,) [Hz]. ramp_time: until all is
-        reached [s].
+        start, center, amplitude: (n,) [rad or m]. frequency: (n,) [Hz]. ramp_time: duration of the
+        blend [s].
         """
         self._start = np.array(start)
         self._wave = sb.laws.TrajRef(
@@ -63,9 +63,9 @@ class Reference:
 
 def per_joint(name: str, values: Sequence[float], joints: Sequence[str]) -> np.ndarray:
     """
-    Return the value of a parameter for every joint (n,).
+    Return a parameter's value for every joint (n,).
 
-    Raises InvalidValueError for another number of values than 1 or n.
+    Raises InvalidValueError unless there are 1 or n values.
     """
     if len(values) not in (1, len(joints)):
         raise InvalidValueError(

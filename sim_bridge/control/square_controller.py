@@ -1,4 +1,4 @@
-"""A node that drives a vehicle along a square by `cmd_vel`, from its odometry."""
+"""Node that drives a vehicle along a square by `cmd_vel`, based on its odometry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sim_bridge.ros.wire.qos import COMMAND_QOS
 class SquareParameters:
     """Parameters of the square controller."""
 
-    odom_topic: str = parameter('odom', 'Odometry that is answered: of the wheels, or the truth')
+    odom_topic: str = parameter('odom', 'Topic of the odometry, from wheels or ground truth')
     cmd_vel_topic: str = parameter('cmd_vel', 'Topic of the commands')
     cmd_vel_stamped: bool = parameter(
         False, 'Send geometry_msgs/TwistStamped rather than Twist, as the drive takes it'
@@ -51,7 +51,7 @@ class SquareController:
     """
     Answers every odometry message with a twist, and sends no other commands.
 
-    Odometry that goes back in time, after a reset, starts the course anew where the vehicle is.
+    If odometry goes back in time, after a reset, the course restarts at the vehicle's pose.
     """
 
     node_type: type[Node] = Node
@@ -64,7 +64,7 @@ class SquareController:
         self._course = self._new_course()
         self._latest_ns = 0
         self._commands = node.create_publisher(self._kind, parameters.cmd_vel_topic, COMMAND_QOS)
-        # only the newest pose is worth an answer
+        # only the newest pose is answered
         node.create_subscription(
             Odometry, parameters.odom_topic, self._answer, QoSProfile(depth=1)
         )
@@ -101,7 +101,7 @@ class SquareController:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code of the process."""
+    """Run the node; return the process exit code."""
     return process.run('square_controller', SquareController, args)
 
 

@@ -1,4 +1,4 @@
-"""A node that commands velocities of joints and crawlers: constant, sinusoidal, or both."""
+"""Node that commands joint and crawler velocities: constant, sinusoidal, or both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VelocityParameters:
     """Parameters of the velocity controller; lists have one value, or one for each joint."""
 
     joints: tuple[str, ...] = parameter(
-        (), "Joints to drive, whose control mode must be 'velocity', and crawlers"
+        (), "Crawlers, and joints with control mode 'velocity', to drive"
     )
     velocities: tuple[float, ...] = parameter(
         (0.0,), 'Velocities, reached after ramp_time', unit='rad/s or m/s'
@@ -38,7 +38,7 @@ class VelocityParameters:
     )
     position_gain: float = parameter(
         5.0,
-        'Gain of the position error of joints that follow a sinusoid and have no velocity besides',
+        'Gain of the position error for joints following a sinusoid without constant velocity',
         unit='1/s',
         low=0.0,
     )
@@ -48,7 +48,7 @@ class VelocityParameters:
 
 
 class VelocityLoop:
-    """Answers every joint state with velocities, which follow from positions and time."""
+    """Answers every joint state with velocities computed from positions and time."""
 
     def __init__(self, parameters: VelocityParameters) -> None:
         """Begin with the first state. Raises InvalidValueError."""
@@ -75,7 +75,7 @@ class VelocityLoop:
         """Do nothing: velocities need no description."""
 
     def answer(self, data: bytes) -> bytes:
-        """Return the command that answers a joint state; raises MalformedMessageError."""
+        """Return the command answering a joint state; raises MalformedMessageError."""
         state = self._reader.read(data)
         now, positions = state.time_ns, self._positions(state)
         if self._start_ns is None or now < self._latest_ns:
@@ -89,7 +89,7 @@ class VelocityLoop:
         return self._command.stamped(pack_stamp(now))
 
     def _positions(self, state: JointValues) -> np.ndarray:
-        """Return the joints' positions (n,) [rad or m], NaN for those that the state lacks."""
+        """Return the joint positions (n,) [rad or m], NaN for joints missing in the state."""
         if state.names != self._state_names:
             self._state_names = state.names
             places = {name: place for place, name in enumerate(state.names)}
@@ -105,14 +105,14 @@ class VelocityController:
     Answers every joint state with velocities, and sends no other commands.
 
     The motors keep the joints at their velocities. While the controller is late, its joints keep
-    their last velocity; those that follow a sinusoid are then led back to it.
+    their last velocity; joints following a sinusoid are then led back to it.
     """
 
     def __init__(self, node: Node) -> None:
         """Declare the parameters and wait for joint states. Raises InvalidValueError."""
         self._loop = VelocityLoop(declare(node, VelocityParameters))
         self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
-        # only the newest state is worth an answer
+        # only the newest state is answered
         node.create_subscription(
             JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True
         )
@@ -127,7 +127,7 @@ class VelocityController:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code of the process."""
+    """Run the node; return the process exit code."""
     return process.run('velocity_controller', VelocityController, args)
 
 

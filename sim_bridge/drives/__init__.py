@@ -1,5 +1,5 @@
 """
-Wheeled and tracked drives: kinematics, limits of speed, odometry, and driving a robot.
+Wheeled and tracked drives: kinematics, speed limits, odometry, and driving a robot.
 
-Imports `robots`, `description` and `foundation`; nothing of ROS.
+It imports `robots`, `description` and `foundation`, and nothing from ROS.
 """

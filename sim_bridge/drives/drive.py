@@ -1,4 +1,4 @@
-"""A drive of a robot in a world: its motors follow a commanded twist."""
+"""Drive of a robot in a world: its motors follow a commanded twist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REST: Twist = (0.0, 0.0, 0.0)
 
 
 class SavedDrive(NamedTuple):
-    """State of a Drive. limited: velocity and acceleration of each limiter."""
+    """Drive state. limited: velocity and acceleration of each limiter."""
 
     wanted: Twist
     limited: tuple[tuple[float, float], ...]
@@ -35,19 +35,19 @@ class SavedDrive(NamedTuple):
 
 class Drive:
     """
-    Drives a robot by the twist of its base frame, and reckons from its wheels where that got to.
+    Drives a robot by its base frame's twist, and computes wheel odometry.
 
-    The wheels are joints under control 'velocity' (or crawlers), the steering joints under control
-    'position'; the motors keep to the effort limits of the joints. Where a joint's velocity limit
-    does not allow the twist, all of it becomes slower, so that the path stays the same.
+    Wheels are joints with control 'velocity' (or crawlers); steering joints have control
+    'position'. The motors respect the joints' effort limits. If a joint's velocity limit does not
+    permit the twist, the whole twist is slowed down, so that the path stays the same.
     """
 
     def __init__(self, robot: Robot, description: DriveDescription):
         """
         Find the joints, and set their controls.
 
-        Raises UnknownNameError for a joint that the robot does not have, InvalidValueError for one
-        that cannot be driven, or for wheels that cannot drive.
+        Raises UnknownNameError for an unknown joint, InvalidValueError for a joint that cannot be
+        driven, or for wheels that cannot drive.
         """
         self.robot, self.description = robot, description
         self.name = description.name
@@ -61,15 +61,15 @@ class Drive:
         self._kinematics = kinematics_of(description, self._motors.steering_limits)
         self._limiters = tuple(SpeedLimiter(limits) for limits in description.limits)
         self._wanted = _REST
-        # what the motors were commanded; None if that is unknown
+        # last twist commanded to the motors; None if unknown
         self._driven: Twist | None = None
         self.odometry = Odometry(description.velocity_window)
-        """Where the drive's frame got to, reckoned from its wheels."""
+        """Odometry of the drive frame, computed from the wheels."""
         self._positions, self._angles = self._motors.measure()
 
     @property
     def pose(self) -> PlanarPose:
-        """Pose of the base frame since the start, by the wheels: x, y [m], yaw [rad]."""
+        """Base frame pose since the start, from wheel odometry: x, y [m], yaw [rad]."""
         x, y, yaw = self.odometry.pose
         dx, dy = self.description.offset
         c, s = math.cos(yaw), math.sin(yaw)
@@ -77,27 +77,27 @@ class Drive:
 
     @property
     def reckoned_twist(self) -> Twist:
-        """Twist of the base frame, reckoned from the wheels [m/s, m/s, rad/s]."""
+        """Base frame twist, from wheel odometry [m/s, m/s, rad/s]."""
         return self._of_base(self.odometry.twist)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether it neither drives nor is to drive."""
+        """Whether the drive stands and is commanded to stand."""
         return self._wanted == _REST and not any(
             limiter.velocity or limiter.acceleration for limiter in self._limiters
         )
 
     @property
     def twist(self) -> Twist:
-        """The commanded twist of the base frame within the limits [m/s, m/s, rad/s]."""
+        """Commanded base frame twist within the limits [m/s, m/s, rad/s]."""
         x, y, yaw_rate = (limiter.velocity for limiter in self._limiters)
         return x, y, yaw_rate
 
     def command(self, forward: float, left: float, yaw_rate: float) -> None:
         """
-        Set the twist of the base frame to drive at [m/s, m/s, rad/s].
+        Set the base frame's target twist [m/s, m/s, rad/s].
 
-        Raises InvalidValueError for what is not finite.
+        Raises InvalidValueError for non-finite numbers.
         """
         x, y, z = finite_vector(
             'twist',
@@ -109,11 +109,11 @@ class Drive:
         self._wanted = x, y, z
 
     def renew(self) -> None:
-        """Command the motors again in the next step, after something else has."""
+        """Command the motors again in the next step, after something else has commanded them."""
         self._driven = None
 
     def start(self) -> None:
-        """Take over wheels that something else has driven, at the twist that they have."""
+        """Take over wheels driven by something else, at their present twist."""
         self.renew()
         speeds, angles = self._motors.velocities(), self._motors.measure()[1]
         twist = self._of_base(self._kinematics.twist(speeds, angles))
@@ -121,7 +121,7 @@ class Drive:
             limiter.start(velocity)
 
     def advance(self, elapsed: float) -> None:
-        """Command the motors for a step; elapsed: its length [s]."""
+        """Command the motors for a step; elapsed: step length [s]."""
         for limiter, wanted in zip(self._limiters, self._wanted, strict=True):
             limiter.step(wanted, elapsed)
         twist = self.twist
@@ -133,7 +133,7 @@ class Drive:
         self._driven = twist
 
     def observe(self, elapsed: float) -> None:
-        """Reckon the motion of a step that was taken; elapsed: its length [s]."""
+        """Update the odometry after a step; elapsed: step length [s]."""
         if elapsed <= 0.0:
             return
         positions, angles = self._motors.measure(elapsed)
@@ -150,17 +150,17 @@ class Drive:
         self.odometry.advance(twist, elapsed)
 
     def _of_wheels(self, twist: Twist) -> Twist:
-        """Return the twist of the drive's frame for one of the base frame."""
+        """Return the drive frame's twist from the base frame's."""
         (x, y, yaw_rate), (dx, dy) = twist, self.description.offset
         return x - yaw_rate * dy, y + yaw_rate * dx, yaw_rate
 
     def _of_base(self, twist: Twist) -> Twist:
-        """Return the twist of the base frame for one of the drive's frame."""
+        """Return the base frame's twist from the drive frame's."""
         (x, y, yaw_rate), (dx, dy) = twist, self.description.offset
         return x + yaw_rate * dy, y - yaw_rate * dx, yaw_rate
 
     def restart(self) -> None:
-        """Start again at rest and at the origin, after the robot was reset."""
+        """Start again at rest and at the origin, after a robot reset."""
         self.renew()
         self._wanted = _REST
         for limiter in self._limiters:
@@ -179,7 +179,7 @@ class Drive:
         )
 
     def restore(self, saved: SavedDrive) -> None:
-        """Return to a saved state, with the robot as it was then."""
+        """Return to a saved state; the robot must be in its state at that time."""
         self.renew()
         self._wanted = saved.wanted
         for limiter, (velocity, acceleration) in zip(self._limiters, saved.limited, strict=True):
@@ -189,24 +189,24 @@ class Drive:
 
 
 class _Motors(Protocol):
-    """What turns the wheels."""
+    """Interface of the actuators that turn the wheels."""
 
     @property
     def limits(self) -> FloatArray:
-        """(n,) greatest speeds of the wheels."""
+        """(n,) greatest wheel speeds."""
 
     @property
     def steering_limits(self) -> Sequence[tuple[float, float]]:
-        """Least and greatest angle of each steering joint [rad]."""
+        """Lower and upper angle of each steering joint [rad]."""
 
     def drive(self, speeds: FloatArray, angles: FloatArray | None) -> None:
-        """Set the speeds of the wheels, and the steering angles unless None."""
+        """Set the wheel speeds, and the steering angles unless None."""
 
     def measure(self, elapsed: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        """Return positions of the wheels, and steering angles; elapsed: since the last [s]."""
+        """Return wheel positions and steering angles; elapsed: time since the last call [s]."""
 
     def velocities(self) -> FloatArray:
-        """Return the speeds of the wheels."""
+        """Return the wheel speeds."""
 
 
 class _Joints:
@@ -230,7 +230,7 @@ class _Joints:
                 )
         for joints, control in ((wheels, 'velocity'), (steering, 'position')):
             for name in joints:
-                # a motor that runs already, as a scene says, runs on until the first command
+                # a motor already running, as set by a scene, keeps running until the first command
                 if robot.joint(name).control != control:
                     robot.joint(name).control = control
         self._robot = robot
@@ -266,7 +266,7 @@ class _Joints:
 
 
 class _Tracks:
-    """Crawlers, whose surfaces run at their speeds."""
+    """Crawlers with commanded surface speeds."""
 
     def __init__(self, crawlers: Sequence[Crawler]):
         self._crawlers = crawlers
@@ -279,7 +279,7 @@ class _Tracks:
             crawler.speed = speed
 
     def measure(self, elapsed: float = 0.0) -> tuple[FloatArray, FloatArray]:
-        # a surface has no position of its own: what it has run since this was asked first
+        # a surface has no position: use the distance run since the first call
         self._run = self._run + elapsed * self.velocities()
         return self._run, np.zeros(0)
 

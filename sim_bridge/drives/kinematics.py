@@ -1,8 +1,8 @@
 """
-Kinematics of drives: the speeds of wheels for a twist of the vehicle, and the reverse.
+Drive kinematics: wheel speeds from the vehicle's twist, and the reverse.
 
-A twist is (forward, left, yaw rate) [m/s, m/s, rad/s] of the drive's frame, x forward and y left.
-The speed of a wheel is that of its joint [rad/s], of a track that of its surface [m/s].
+A twist is (forward, left, yaw rate) [m/s, m/s, rad/s] of the drive frame, x forward and y left.
+A wheel's speed is its joint velocity [rad/s], a track's is its surface speed [m/s].
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 Twist = tuple[float, float, float]
 
-# of components of a row, which are of the order of 1
+# threshold for row components, which are of order 1
 _NOTHING = 1e-14
-# rad: a steering angle this close to a right angle makes no curve wider
+# [rad] steering angles this close to a right angle do not widen the curve
 _RIGHT_ANGLE = 0.5 * math.pi - 1e-9
 
 
 class Motion(NamedTuple):
     """
-    What drives the vehicle.
+    Actuator commands that move the vehicle.
 
-    speeds: of the wheels. angles: of the steering joints [rad]; empty for a drive without
-    steering, None to leave them as they are.
+    speeds: wheel speeds. angles: steering joint angles [rad]; empty for a drive without steering,
+    None to leave them unchanged.
     """
 
     speeds: FloatArray
@@ -40,80 +40,80 @@ class Motion(NamedTuple):
 
 
 class Kinematics(Protocol):
-    """The geometry of a drive."""
+    """Interface of a drive's geometry."""
 
     def motion(self, twist: Twist) -> Motion:
-        """Return what drives the vehicle as close to a twist as it can move."""
+        """Return the actuator commands for the possible motion nearest to a twist."""
 
     def possible(self, twist: Twist) -> Twist:
-        """Return the twist that `motion` leads to if no wheel slips."""
+        """Return the twist resulting from `motion` if no wheel slips."""
 
     def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
-        """Return the twist that fits the speeds of the wheels and the steering angles best."""
+        """Return the twist that best fits wheel speeds and steering angles."""
 
 
 class FixedWheels:
     """
-    Wheels that are not steered, with or without rollers, and tracks.
+    Wheels without steering, with or without rollers, and tracks.
 
-    A wheel at p that drives in the direction d, and whose rollers let it move freely in the
-    direction f, turns at n · (v + yaw rate × p) / (r d · n), where n is normal to f. Without
-    rollers f is across: such a wheel slides sideways. The twist for given speeds is that of least
-    squares of the speeds at the ground, and the smallest of those that fit equally well: two or
-    more wheels along x do not move the vehicle to the side.
+    A wheel at p drives in direction d; its rollers move freely in direction f. It turns at
+    n · (v + yaw rate × p) / (r d · n), with n normal to f. Without rollers, f is lateral: the
+    wheel slides sideways. The twist for given speeds minimises the squared ground speed errors.
+    Among equally good twists the smallest is chosen: two or more wheels along x do not move the
+    vehicle sideways.
     """
 
     def __init__(self, wheels: Sequence[WheelDescription], separation_multiplier: float = 1.0):
         """
         Take the wheels.
 
-        separation_multiplier: factor on their distances from the middle. Raises InvalidValueError
-        if rollers run along the driven direction.
+        separation_multiplier: factor for their distances from the middle. Raises
+        InvalidValueError if rollers run along the driven direction.
         """
         rows = np.array([_row(wheel) for wheel in wheels]).reshape(-1, 3)
-        # what sines of multiples of right angles leave would pass for a freedom
+        # rounding in sines at right angles would appear as a degree of freedom
         rows[np.abs(rows) < _NOTHING] = 0.0
         rows[:, 2] *= separation_multiplier
         radii = np.array([wheel.radius for wheel in wheels])
         self.matrix = rows / radii[:, None]
-        """(n, 3) speeds of the wheels per component of the twist."""
+        """(n, 3) wheel speeds per twist component."""
         self._inverse = np.linalg.pinv(rows, rcond=1e-9) * radii
 
     def motion(self, twist: Twist) -> Motion:
-        """Return the speeds for a twist; components that the drive does not have are left out."""
+        """Return the speeds for a twist; components impossible for the drive are omitted."""
         return Motion(self.matrix @ twist, _NO_ANGLES)
 
     def possible(self, twist: Twist) -> Twist:
-        """Return the components of a twist that the drive has."""
+        """Return the twist with only the drive's possible components."""
         return self.twist(self.matrix @ twist, _NO_ANGLES)
 
     def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
-        """Return the twist of least squares for the speeds; angles: empty."""
+        """Return the least-squares twist for wheel speeds; angles: empty."""
         x, y, yaw_rate = (self._inverse @ speeds).tolist()
         return x, y, yaw_rate
 
 
 class SteeredWheels:
     """
-    A car, tricycle or bicycle: wheels on the y axis, and wheels that are steered.
+    Car, tricycle or bicycle: wheels on the y axis, and steered wheels.
 
-    All axles meet in one point of the y axis, about which the vehicle turns (Ackermann). The
-    steering angle at (x, y) is atan2(ω x, v - ω y), folded to a quarter turn. Where a limit of the
-    steering does not allow the curve, the speed stays and the curve is wider. A vehicle that
-    cannot turn on the spot steers to its limit and stands. One that stands keeps its steering.
+    All axles meet in one point on the y axis, about which the vehicle turns (Ackermann). The
+    steering angle at (x, y) is atan2(ω x, v - ω y), folded to a quarter turn. If a steering limit
+    does not permit the curve, the speed is kept and the curve becomes wider. A vehicle that cannot
+    turn on the spot steers to its limit and stands. A standing vehicle keeps its steering angles.
     """
 
     def __init__(self, description: DriveDescription, limits: Sequence[tuple[float, float]]):
         """
-        Take the geometry of a drive.
+        Take a drive's geometry.
 
-        limits: least and greatest angle of each steering joint [rad].
+        limits: lower and upper angle of each steering joint [rad].
         """
         names = [each.joint for each in description.steering]
         self._places = np.array([each.position for each in description.steering])
         self._wheels = np.array([wheel.position for wheel in description.wheels])
         self._radii = np.array([wheel.radius for wheel in description.wheels])
-        # which steering joint turns each wheel; the last angle is that of wheels without one
+        # steering joint index per wheel; the last index (angle 0) is for wheels without steering
         self._turns = np.array(
             [
                 names.index(wheel.steering) if wheel.steering else len(names)
@@ -121,15 +121,15 @@ class SteeredWheels:
             ]
         )
         self.curvatures = _curvatures(self._places, limits)
-        """Least and greatest curvature [1/m]; infinite where it can turn on the spot."""
+        """Least and greatest curvature [1/m]; infinite if it can turn on the spot."""
 
     def motion(self, twist: Twist) -> Motion:
-        """Return speeds and angles for a twist; its component to the left is left out."""
+        """Return speeds and angles for a twist; its lateral component is omitted."""
         v, _, yaw_rate = twist
         if v == 0.0 and yaw_rate == 0.0:
             return Motion(np.zeros(len(self._wheels)), None)
         curvature = self._curvature(v, yaw_rate)
-        # the angles are those of the curve, also while the vehicle stands
+        # the angles correspond to the curve even while the vehicle stands
         along, about = (v, yaw_rate) if curvature is None else (1.0, curvature)
         angles = self._angles(along, about)
         yaw_rate = yaw_rate if curvature is None else v * curvature
@@ -139,17 +139,16 @@ class SteeredWheels:
         return Motion(rolled / self._radii, angles)
 
     def possible(self, twist: Twist) -> Twist:
-        """Return the twist on the curve that the steering allows."""
+        """Return the twist on the curve permitted by the steering."""
         v, _, yaw_rate = twist
         curvature = self._curvature(v, yaw_rate)
         return v, 0.0, yaw_rate if curvature is None else v * curvature
 
     def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
         """
-        Return the twist of least squares.
+        Return the least-squares twist.
 
-        It is that of wheels that roll at their speeds, and of steered ones that do not slide
-        sideways.
+        Conditions: wheels roll at their speeds, and steered wheels do not slide sideways.
         """
         x, y = self._wheels.T
         turned = np.append(angles, 0.0)[self._turns]
@@ -165,7 +164,7 @@ class SteeredWheels:
         return (d * p - b * q) / determinant, 0.0, (a * q - b * p) / determinant
 
     def _curvature(self, v: float, yaw_rate: float) -> float | None:
-        """Return the curvature at the limit of the steering [1/m]; None within it."""
+        """Return the curvature at the steering limit [1/m]; None within the limit."""
         least, most = self.curvatures
         if v == 0.0 and yaw_rate == 0.0:
             return None
@@ -189,10 +188,10 @@ def kinematics_of(
     description: DriveDescription, steering_limits: Sequence[tuple[float, float]] = ()
 ) -> Kinematics:
     """
-    Return the kinematics of a drive.
+    Return a drive's kinematics.
 
-    steering_limits: least and greatest angle of each steering joint [rad]. Raises
-    InvalidValueError for wheels that cannot drive.
+    steering_limits: lower and upper angle of each steering joint [rad]. Raises InvalidValueError
+    for wheels that cannot drive.
     """
     if description.steering:
         return SteeredWheels(description, steering_limits)
@@ -200,7 +199,7 @@ def kinematics_of(
 
 
 def _row(wheel: WheelDescription) -> tuple[float, float, float]:
-    """Return the speed of a wheel at the ground [m/s] per component of the twist."""
+    """Return a wheel's ground speed [m/s] per twist component."""
     free = wheel.heading + wheel.roller
     nx, ny = math.sin(free), -math.cos(free)
     along = math.cos(wheel.heading) * nx + math.sin(wheel.heading) * ny
@@ -217,12 +216,12 @@ def _row(wheel: WheelDescription) -> tuple[float, float, float]:
 
 
 def _curvatures(places: FloatArray, limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the least and the greatest curvature [1/m] within limits of the angles [rad]."""
+    """Return the least and greatest curvature [1/m] within steering angle limits [rad]."""
     least, most = -math.inf, math.inf
     for (x, y), bounds in zip(places.tolist(), limits, strict=True):
         for angle, is_upper in zip(bounds, (False, True), strict=True):
             across = x + y * math.tan(angle) if abs(angle) < _RIGHT_ANGLE else 0.0
-            # beyond, the wheel can take every angle that a curve asks for
+            # beyond this limit, the wheel can take every angle required by a curve
             if across * x <= 0.0:
                 continue
             curvature = math.tan(angle) / across

@@ -1,9 +1,9 @@
 """
-A limiter of velocity, acceleration and jerk of one component of a twist.
+Velocity, acceleration and jerk limiter for one twist component.
 
-The limits have the names and the meaning of those of ros2_control's diff_drive_controller and of
-control_toolbox's RateLimiter. Unlike these, a limit of jerk does not let the velocity overshoot:
-the acceleration ends in time.
+The limits have the same names and meaning as in ros2_control's diff_drive_controller and in
+control_toolbox's RateLimiter. In contrast to these, a jerk limit does not make the velocity
+overshoot: the acceleration ends in time.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import math
 
 from sim_bridge.description.drives import SpeedLimits
 
-# of a velocity
+# relative velocity difference counted as rounding
 _ROUNDING = 1e-13
 
 
 class SpeedLimiter:
     """
-    Follows a velocity as fast as the limits allow.
+    Follows a velocity as fast as the limits permit.
 
-    In every step the acceleration is the greatest from which it can still end, by steps of the
-    greatest jerk, without passing the velocity. Where the limits of slowing down and speeding up
+    In every step, the acceleration is the greatest one that can still end, with maximum-jerk
+    steps, without passing the target velocity. If the limits for slowing down and speeding up
     differ, a change of direction stops at zero.
     """
 
@@ -33,16 +33,16 @@ class SpeedLimiter:
             and limits.max_acceleration_reverse == limits.max_deceleration
         )
         self.velocity = 0.0
-        """The limited velocity after the latest step."""
+        """Limited velocity after the latest step."""
         self.acceleration = 0.0
-        """The acceleration in the latest step."""
+        """Acceleration in the latest step."""
 
     def start(self, velocity: float, acceleration: float = 0.0) -> None:
         """Continue from a velocity and an acceleration."""
         self.velocity, self.acceleration = velocity, acceleration
 
     def step(self, wanted: float, elapsed: float) -> float:
-        """Return the velocity after a step towards a wanted velocity; elapsed: its length [s]."""
+        """Return the velocity after a step towards a wanted one; elapsed: step length [s]."""
         limits, v = self._limits, self.velocity
         goal = min(max(wanted, limits.min_velocity), limits.max_velocity)
         if not self._is_even and v * goal < 0.0:
@@ -57,7 +57,7 @@ class SpeedLimiter:
         )
         a = min(max(a, -slow_down), speed_up)
         reached = v + a * elapsed
-        # exactly there, not up to rounding
+        # set the goal exactly, without rounding
         is_there = abs(goal - reached) <= _ROUNDING * max(abs(goal), abs(v))
         self.velocity = goal if is_there else reached
         self.acceleration = a
@@ -66,11 +66,11 @@ class SpeedLimiter:
 
 def _acceleration(missing: float, elapsed: float, limits: SpeedLimits) -> float:
     """
-    Return the acceleration of a step that passes a velocity by nothing.
+    Return the acceleration for a step that does not pass the target velocity.
 
-    missing: velocity until there. elapsed: length of the steps [s]. From an acceleration a, steps
-    of the jerk J = j elapsed bring n + 1 = floor(a / J) + 1 velocities a, a - J, …: in all
-    elapsed ((n + 1) a - J n (n + 1) / 2), which is to be what is missing.
+    missing: velocity difference to the target. elapsed: step length [s]. From acceleration a,
+    steps with jerk J = j elapsed add n + 1 = floor(a / J) + 1 velocity increments a, a - J, …:
+    in total elapsed ((n + 1) a - J n (n + 1) / 2), which must equal `missing`.
     """
     jerk = limits.min_jerk if missing > 0.0 else limits.max_jerk
     if math.isinf(jerk) or missing == 0.0:

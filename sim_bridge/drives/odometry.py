@@ -1,4 +1,4 @@
-"""Dead reckoning: the pose that a vehicle has after moving with measured twists."""
+"""Dead reckoning: a vehicle's pose from its measured twists."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from sim_bridge.drives.kinematics import Twist
 
-# rad: below it the series is exact to the last bit
+# [rad] below this, the series is exact to the last bit
 _SMALL = 1e-3
 
 
 class PlanarPose(NamedTuple):
-    """A pose in the plane: x, y [m] and yaw [rad], which counts turns."""
+    """Planar pose: x, y [m] and yaw [rad], not wrapped."""
 
     x: float
     y: float
@@ -21,7 +21,7 @@ class PlanarPose(NamedTuple):
 
 
 class SavedOdometry(NamedTuple):
-    """State of an Odometry. recent: the latest steps, each a moved twist and its time [s]."""
+    """Odometry state. recent: latest steps, each with displacement (twist × time) and time [s]."""
 
     pose: PlanarPose
     twist: Twist
@@ -30,13 +30,13 @@ class SavedOdometry(NamedTuple):
 
 class Odometry:
     """
-    Adds up what a vehicle has moved.
+    Integrates a vehicle's motion.
 
-    pose: of the drive's frame since the start. twist: in that frame, the mean of the latest steps.
+    pose: drive frame since the start. twist: in that frame, averaged over the latest steps.
     """
 
     def __init__(self, window: int = 1):
-        """Start at the origin. window: number of steps that the twist is the mean of."""
+        """Start at the origin. window: number of steps averaged in the twist."""
         self._recent: deque[tuple[Twist, float]] = deque(maxlen=window)
         self.restart()
 
@@ -71,9 +71,9 @@ class Odometry:
 
 def moved_pose(pose: PlanarPose, moved: Twist) -> PlanarPose:
     """
-    Return a pose after a motion of constant twist: on an arc, exactly.
+    Return a pose after motion with constant twist, exactly on an arc.
 
-    moved: twist times time [m, m, rad], in the frame of the pose (the exponential of SE(2)).
+    moved: twist times time [m, m, rad], in the pose's frame (exponential map in SE(2)).
     """
     dx, dy, turn = moved
     if abs(turn) < _SMALL:

@@ -1,4 +1,4 @@
-"""The drive of a tracked vehicle, from the places of its crawlers."""
+"""Drive description of a tracked vehicle, from its crawlers' places."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _VERTICAL = 1e-5
 
 def tracked_drive(robot: Robot, separation_multiplier: float = 1.0) -> DriveDescription | None:
     """
-    Return the drive of a robot's tracks, None where it has less than two or is fixed to the world.
+    Return a robot's track drive, None if it has fewer than two tracks or is fixed to the world.
 
     A track on the ground moves its place on the robot along axis × up. The places are read in the
-    robot's present, upright pose, in the frame of its root link. Long tracks scrub sideways, so
-    the vehicle turns slower than with wheels, unless a multiplier compensates for it.
+    robot's present, upright pose, in its root link frame. Long tracks scrub sideways, so the
+    vehicle turns slower than with wheels, unless a multiplier compensates for it.
 
-    separation_multiplier: ratio of the separation of wheels that turn the vehicle as its
-    tracks do to the separation of the tracks.
+    separation_multiplier: ratio between the separation of equivalent wheels and that of the
+    tracks.
     """
     wheels = [_wheel(robot, crawler) for crawler in robot.crawlers if crawler.can_run]
     running = tuple(wheel for wheel in wheels if wheel is not None)
@@ -37,7 +37,7 @@ def tracked_drive(robot: Robot, separation_multiplier: float = 1.0) -> DriveDesc
 
 
 def _wheel(robot: Robot, crawler: Crawler) -> WheelDescription | None:
-    """Return a track as a wheel of radius 1; None for one that lies on its side."""
+    """Return a track as a wheel with radius 1; None if it lies on its side."""
     root = robot.root_link
     axis = root.R.T @ crawler.link.R @ crawler.axis
     if math.hypot(axis[0], axis[1]) <= _VERTICAL:

@@ -1,9 +1,9 @@
 """
-Gymnasium's environments over batches of worlds, for learning: needs the extra `gym`.
+Gymnasium environments over batches of worlds, for learning; needs the extra `gym`.
 
-`import sim_bridge.gym` registers the tasks of `tasks`; `gymnasium.make('sim_bridge/Pendulum-v1')`
-and `gymnasium.make_vec` make them then. `vector_env` steps all environments of a task by one
-`Batch`, `env` is one of them alone. Imports `batch` and what is below it. No other
+`import sim_bridge.gym` registers the tasks in `tasks`; `gymnasium.make('sim_bridge/Pendulum-v1')`
+and `gymnasium.make_vec` then create them. `vector_env` steps all environments of a task in one
+`Batch`; `env` is a single environment. The package imports `batch` and its dependencies. No other
 package imports gymnasium.
 """
 

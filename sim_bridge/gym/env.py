@@ -1,4 +1,4 @@
-"""One environment of a task."""
+"""Single environment for a task."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sim_bridge.world.world import World
 
 
 class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
-    """An environment of a task, after Gymnasium's Env: the same as one of `TaskVectorEnv`."""
+    """Single environment with Gymnasium's Env interface, equal to one in `TaskVectorEnv`."""
 
     metadata: dict[str, Any] = {'render_modes': []}
 
     def __init__(self, *, task: type[Task], vary: Vary | None = None, world_seed: int = 0):
-        """Make the environment; vary, world_seed: as of `TaskVectorEnv`."""
+        """Make the environment; vary, world_seed: as in `TaskVectorEnv`."""
         self._all = TaskVectorEnv(1, task=task, vary=vary, world_seed=world_seed, threads=1)
         self.action_space = self._all.single_action_space
         self.observation_space = self._all.single_observation_space
@@ -28,9 +28,9 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode; seed: as of `TaskVectorEnv.reset`."""
+        """Begin an episode; seed: as in `TaskVectorEnv.reset`."""
         super().reset(seed=seed)
-        # the generator that users see is the one that draws
+        # users see the generator that is actually used
         self._all.np_random = self.np_random
         observations, info = self._all.reset()
         return observations[0], info
@@ -38,7 +38,7 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     def step(
         self, action: npt.ArrayLike
     ) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
-        """Act for a control period; as `TaskVectorEnv.step`."""
+        """Act for a control period; see `TaskVectorEnv.step`."""
         observations, rewards, ended, cut, info = self._all.step(np.asarray(action)[np.newaxis])
         return (
             observations[0],
@@ -49,5 +49,5 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         )
 
     def world(self) -> World:
-        """Return a copy of the world, to look at, by `World.view` for one."""
+        """Return a copy of the world for inspection, for instance with `World.view`."""
         return self._all.world()

@@ -1,4 +1,4 @@
-"""What an environment is about: a world, what acts in it, what is seen of it, what is wanted."""
+"""Task of an environment: world, actions, observations, rewards."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Flags = npt.NDArray[np.bool_]
 
 class Task(ABC):
     """
-    A task in the worlds of a batch.
+    Task in the worlds of a batch.
 
-    robot_name: of the robot that acts. period: of control, a multiple of the world's time step
-    [s]. duration: after which an episode is cut off [s]. Actions are from -1 to 1. All arrays have
-    a row for each world; which: (k,) the numbers of the worlds that something is for.
+    robot_name: name of the acting robot. period: control period, a multiple of the world's time
+    step [s]. duration: time limit for an episode [s]. Actions are from -1 to 1. All arrays have
+    one row per world; which: (k,) numbers of the affected worlds.
     """
 
     robot_name: ClassVar[str]
@@ -37,11 +37,11 @@ class Task(ABC):
     @staticmethod
     @abstractmethod
     def make_world() -> World:
-        """Return the world that all of the batch are like."""
+        """Return the world copied for the batch."""
 
     @abstractmethod
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
-        """Let episodes begin in worlds that were just reset: draw states and goals."""
+        """Begin episodes in worlds just reset: draw states and goals at random."""
 
     @abstractmethod
     def act(self, which: IntArray, actions: FloatArray) -> None:
@@ -49,12 +49,12 @@ class Task(ABC):
 
     @abstractmethod
     def observe(self) -> FloatArray:
-        """Return (n, observation_size) what is seen of all worlds."""
+        """Return (n, observation_size) the observations of all worlds."""
 
     @abstractmethod
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """
-        Return (n,) the rewards of the last control period, and (n,) whether that ended episodes.
+        Return (n,) the rewards for the last control period, and (n,) whether episodes ended in it.
 
         actions: (n, action_size), clipped.
         """

@@ -1,4 +1,4 @@
-"""Many environments of a task at once, stepped by one batch."""
+"""Parallel environments for a task, stepped in one batch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Observations = npt.NDArray[np.float32]
 
 class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
     """
-    num_envs environments of a task, after Gymnasium's VectorEnv.
+    num_envs environments with Gymnasium's VectorEnv interface.
 
-    An episode that is over begins anew in the next step, which ignores the action and rewards
-    nothing (`AutoresetMode.NEXT_STEP`). batch: the worlds.
+    A finished episode is restarted by the next step, which ignores the action and gives no reward
+    (`AutoresetMode.NEXT_STEP`). batch: the worlds.
     """
 
     metadata: dict[str, Any] = {'autoreset_mode': AutoresetMode.NEXT_STEP, 'render_modes': []}
@@ -43,9 +43,9 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         """
         Make the environments.
 
-        max_episode_steps: after which an episode is cut off; None: never. vary, threads: as of
-        `Batch`. world_seed: the seed of the batch, of the worlds' noise and of what `vary` draws;
-        that of `reset` decides states and goals of episodes.
+        max_episode_steps: episode limit in control periods; None: no limit. vary, threads: as in
+        `Batch`. world_seed: seed for the batch, the worlds' noise and the random numbers in
+        `vary`; the seed in `reset` determines initial states and goals.
         """
         world = task.make_world()
         self._steps = round(task.period / world.time_step)
@@ -66,9 +66,9 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """
-        Begin all episodes; return observations, and nothing else to know.
+        Begin all episodes; return observations and an empty info.
 
-        seed: of the generator that draws their states and goals; None: go on with that.
+        seed: for the generator of states and goals; None: continue the generator.
         """
         super().reset(seed=seed)
         self._begin(np.arange(self.num_envs))
@@ -81,10 +81,9 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         """
         Act for a control period.
 
-        actions: (num_envs, action_size), clipped to -1 … 1. Returns observations, rewards, which
-        episodes ended, which were cut off, and in `info['diverged']` which ended since a world
-        gave what is not finite. Raises InvalidValueError for actions that are not finite or of
-        another shape.
+        actions: (num_envs, action_size), clipped to -1 … 1. Returns observations, rewards, ended
+        episodes, truncated episodes, and in `info['diverged']` episodes ended because their world
+        became non-finite. Raises InvalidValueError for non-finite actions or a wrong shape.
         """
         actions = self._checked(actions)
         begins = np.flatnonzero(self._is_over)
@@ -101,12 +100,12 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         if self._most is not None:
             truncated = (self._elapsed >= self._most) & going & ~terminated
         self._is_over = terminated | truncated
-        # of a world that stands still there is nothing to say
+        # restarted and diverged worlds get no reward
         rewards = np.where(going & ~diverged, rewards, 0.0)
         return self._observe(), rewards, terminated, truncated, {'diverged': diverged}
 
     def world(self, number: int = 0) -> World:
-        """Return a copy of the world of an environment, to look at, by `World.view` for one."""
+        """Return a copy of an environment's world, for instance to inspect it by `World.view`."""
         return self.batch.world(number)
 
     def _begin(self, which: IntArray) -> None:

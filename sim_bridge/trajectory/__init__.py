@@ -1,5 +1,5 @@
 """
 Joint trajectories: splines through points, and following them within tolerances.
 
-Imports `robots` and `foundation`; nothing of ROS.
+It imports `robots` and `foundation`, and nothing from ROS.
 """

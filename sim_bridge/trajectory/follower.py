@@ -1,9 +1,9 @@
 """
-Trajectory following: the commands to a robot's motors, step by step.
+Trajectory following: commands for a robot's motors, step by step.
 
-The names and rules are those of ros2_control's joint_trajectory_controller, which users of robots
-know. A trajectory is sampled at the times of steps, in whole nanoseconds. The command before a
-step is the motion that the joints are to have after it.
+Names and rules are those of ros2_control's joint_trajectory_controller, which is well known. A
+trajectory is sampled at step times, in whole nanoseconds. The command before a step is the desired
+motion after it.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from sim_bridge.trajectory.tolerances import (
 )
 from sim_bridge.trajectory.trajectory import LATEST_NS, Trajectory
 
-# A joint that is driven by velocity alone goes back where it belongs within 0.3 s [1/s].
+# A joint driven by velocity only returns to its desired position within 0.3 s [1/s].
 _VELOCITY_GAIN = 10.0
 
 
 @dataclass(frozen=True)
 class Gains:
     """
-    Gains that convert an error to an effort, or to a velocity for velocity-driven joints.
+    Gains converting an error to an effort, or to a velocity for velocity-driven joints.
 
-    p: effort per error of position, d: of velocity, i: of position times s; i_clamp: the limit of
-    the integral term. ff_velocity_scale: feedforward per desired velocity; None: 1 for
-    velocity-driven joints, else 0.
+    p: effort per position error, d: per velocity error, i: per integrated position error [s];
+    i_clamp: limit of the integral term. ff_velocity_scale: feedforward per desired velocity; None:
+    1 for velocity-driven joints, else 0.
     """
 
     p: float = 0.0
@@ -58,7 +58,7 @@ class Gains:
     ff_velocity_scale: float | None = None
 
     def __post_init__(self) -> None:
-        """Check everything; raises InvalidValueError."""
+        """Check all values; raises InvalidValueError."""
         for name in ('p', 'i', 'd'):
             finite_number(name, getattr(self, name), 'gains')
         if self.i_clamp != math.inf:
@@ -71,11 +71,11 @@ class Gains:
 
 class SavedFollower(NamedTuple):
     """
-    The joints a follower drives, and their control; (n,) each.
+    Joints driven by a follower, and their control; (n,) each.
 
-    mine: joints that it drives. others: joints that somebody else commanded. lent: joints whose
-    control is 'position' for its sake. wanted: (3, n) desired motion; integral: of the errors.
-    runs: the runs that were followed, or waited, at time_ns [ns].
+    mine: driven joints. others: joints commanded by something else. lent: joints temporarily
+    switched to 'velocity' control. wanted: (3, n) desired motion; integral: integrated errors.
+    runs: runs being followed or waiting at time_ns [ns].
     """
 
     mine: np.ndarray
@@ -89,18 +89,18 @@ class SavedFollower(NamedTuple):
 
 class TrajectoryFollower(DeclaredAttributes):
     """
-    Makes the joints of a robot follow trajectories, each driven according to its `control`.
+    Makes a robot's joints follow trajectories, each driven according to its `control`.
 
-    'position' and 'servo' get position and velocity as targets. 'velocity' gets the velocity plus
-    a correction of the position error. 'effort' gets the effort of `gains`, if the joint has some.
-    If it has none, its control becomes 'velocity' while trajectories drive it, so that its motor
-    moves it with whatever effort its limit allows. (Position control would demand arrival within
-    one step, and would oscillate about the trajectory once it has fallen behind.)
+    'position' and 'servo' get position and velocity targets. 'velocity' gets the velocity plus a
+    position error correction. 'effort' gets the effort from `gains`, if the joint has gains.
+    Without gains, its control becomes 'velocity' while trajectories drive it, and its motor moves
+    it with the effort its limit permits. (Position control would demand arrival within one step,
+    and would oscillate about the trajectory after falling behind.)
 
-    Several trajectories may be followed side by side. A new one takes the joints it names from
-    others, which go on without them. It starts at a joint's desired motion, or at its present
-    motion if it had none, and at its start time: until then the joints go on as before. Joints
-    hold the end of their trajectory, and joints that it does not name hold their position, until
+    Several trajectories may be followed in parallel. A new one takes its joints from others, which
+    continue without them. It begins at its start time, from the joints' desired motion, or from
+    their actual motion if they were not driven; until then the joints continue as before. Joints
+    hold the end of their trajectory, and joints outside the trajectory hold their position, until
     something else commands them.
     """
 
@@ -138,8 +138,8 @@ class TrajectoryFollower(DeclaredAttributes):
         """
         Prepare; nothing is commanded before the first trajectory.
 
-        joints: those that hold their position while others follow. gains: by joint. Raises
-        UnknownNameError for an unknown joint, InvalidValueError for arguments of another type.
+        joints: joints that hold their position while others follow. gains: by joint. Raises
+        UnknownNameError for an unknown joint, InvalidValueError for arguments with a wrong type.
         """
         instance_of('robot', robot, Robot, 'a robot of a world', 'trajectory follower')
         self._robot, place = robot, f'robot {robot.name!r}'
@@ -163,7 +163,7 @@ class TrajectoryFollower(DeclaredAttributes):
         )
         self._runs: list[Run] = []
         self._waiting: list[Run] = []
-        # where joints are to be, at the latest step: position, velocity, acceleration
+        # desired joint motion at the latest step: position, velocity, acceleration
         self._wanted = np.zeros((3, n))
         self._integral = np.zeros(n)
         self._others = np.zeros(n, bool)
@@ -179,16 +179,16 @@ class TrajectoryFollower(DeclaredAttributes):
 
     @property
     def is_aside(self) -> bool:
-        """Whether others command all joints, so that `give_way` has nothing to do."""
+        """Whether others command all joints; then `give_way` has no effect."""
         return not self._drives_any and bool(self._others.all())
 
     @property
     def runs(self) -> list[Run]:
-        """The runs that are followed or waiting."""
+        """Runs being followed or waiting."""
         return [*self._runs, *self._waiting]
 
     def columns(self, joints: Iterable[str]) -> np.ndarray:
-        """Return the indices of joints among the robot's; raises UnknownNameError."""
+        """Return the joints' indices in the robot; raises UnknownNameError."""
         names = items_of('joints', joints, str, 'names of joints', f'robot {self._robot.name!r}')
         return np.array([self._index[name] for name in names], dtype=int)
 
@@ -202,9 +202,9 @@ class TrajectoryFollower(DeclaredAttributes):
         """
         Follow a trajectory.
 
-        time_ns: now. start_ns: its start time; 0 for now. Before that the joints go on as they do.
+        time_ns: now. start_ns: start time; 0 for now. Until then, the joints continue as before.
         Raises UnknownNameError for an unknown joint, InvalidValueError if the trajectory is
-        already over, or for arguments of another type.
+        already over, or for arguments with a wrong type.
         """
         time_ns = _instant('time_ns', time_ns)
         start_ns = _instant('start_ns', start_ns) or time_ns
@@ -230,7 +230,7 @@ class TrajectoryFollower(DeclaredAttributes):
         return run
 
     def cancel(self, run: Run) -> None:
-        """End a run; its joints hold their position. Raises InvalidValueError for no Run."""
+        """End a run; its joints hold their position. Raises InvalidValueError for other objects."""
         instance_of('run', run, Run, 'what `start` returned')
         if run in self._waiting:
             self._waiting.remove(run)
@@ -240,11 +240,11 @@ class TrajectoryFollower(DeclaredAttributes):
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
         """
-        Release joints to a user who has commanded them directly.
+        Release joints commanded directly by a user.
 
-        commanded: whether a joint got a position or velocity command; by_effort: whether it
-        got an effort command, which takes over joints without a motor and adds to the motor's
-        effort on others. Both begin with the robot's joints, (n,).
+        commanded: whether a joint got a position or velocity command; by_effort: whether it got an
+        effort command, which takes over joints without a motor and is added to other joints' motor
+        effort. Both begin with the robot's joints, (n,).
         """
         commanded, by_effort = commanded[: len(self._mine)], by_effort[: len(self._mine)]
         taken = commanded | (by_effort & (self._lent | (self._controls == 'effort')))
@@ -256,9 +256,9 @@ class TrajectoryFollower(DeclaredAttributes):
 
     def take_rest(self) -> None:
         """
-        Hold joints that others no longer command, of those it may hold.
+        Hold the joints it may hold once others no longer command them.
 
-        While it is active, it also holds those that nobody has commanded.
+        While active, it also holds those without any commands.
         """
         left = self._others.copy()
         self._others[:] = False
@@ -285,10 +285,10 @@ class TrajectoryFollower(DeclaredAttributes):
 
     def restore(self, saved: SavedFollower, time_ns: int) -> None:
         """
-        Continue as when `save` was called, with the robot in its state of then; time_ns: now.
+        Continue as at the call of `save`, with the robot restored to that time; time_ns: now.
 
-        Each saved run is followed again as a new run: the original may have ended, and the present
-        runs all end.
+        Each saved run is followed again as a new run, because the original may have ended; all
+        present runs end.
         """
         self._end_runs('a snapshot was restored')
         self._drive_these(saved.mine.copy())
@@ -301,14 +301,14 @@ class TrajectoryFollower(DeclaredAttributes):
             (self._waiting if again.spline is None else self._runs).append(again)
 
     def restart(self, words: str = 'the simulation was reset') -> None:
-        """End everything and release all joints; words: the reason."""
+        """End everything and release all joints; words: reason."""
         self._end_runs(words)
         self._release(self._mine.copy())
         self._others[:] = False
         self.refresh()
 
     def refresh(self, changed: Iterable[str] = ()) -> None:
-        """Handle a possible change of the joints' control; changed: joints it was set for."""
+        """Handle possible changes in joint control; changed: joints whose control was set."""
         for name in self._index.keys() & set(changed):
             self._lent[self._index[name]] = False
         for name, k in self._index.items():
@@ -318,10 +318,10 @@ class TrajectoryFollower(DeclaredAttributes):
 
     def drive(self, time_ns: int, step_ns: int) -> None:
         """
-        Command the joints for the step that starts at time_ns and lasts step_ns [ns].
+        Command the joints for the step that begins at time_ns and lasts step_ns [ns].
 
-        First the state at the beginning of the step is evaluated: whether joints are within their
-        tolerances, and which trajectories are complete.
+        First the state at the beginning of the step is evaluated: joints outside their tolerances,
+        and completed trajectories.
         """
         time_ns, step_ns = _instant('time_ns', time_ns), _instant('step_ns', step_ns)
         self._begin_runs(time_ns)
@@ -346,7 +346,7 @@ class TrajectoryFollower(DeclaredAttributes):
         self._runs, self._waiting = [], []
 
     def _begin_runs(self, time_ns: int) -> None:
-        """Start the runs that are due at this time, or since the step before."""
+        """Start the runs due at this time, or due since the previous step."""
         while self._waiting and self._waiting[0].start_ns <= time_ns:
             run = self._waiting.pop(0)
             columns = run.columns
@@ -359,7 +359,7 @@ class TrajectoryFollower(DeclaredAttributes):
             self._others &= ~new
             self._take(new | (self._holds & ~self._others))
             self._wanted[VELOCITY, fresh] = self._robot.dq[fresh]
-            # a run that both begins and ends between two steps starts at its end
+            # a run that begins and ends between two steps starts at its end
             begin_ns = min(time_ns, run.start_ns + int(run.trajectory.times_ns[-1]))
             q, dq, ddq = self._wanted[:, columns]
             run.spline = run.trajectory.spline(
@@ -389,7 +389,7 @@ class TrajectoryFollower(DeclaredAttributes):
             self._stop(run, GOAL_VIOLATED, f'{words} {late:g} s after its end')
 
     def _stop(self, run: Run, outcome: str, words: str) -> None:
-        """End a run before its end: its joints hold their position."""
+        """End a run early: its joints hold their position."""
         self._runs.remove(run)
         run.end(outcome, words)
         self._rest(run.columns)
@@ -400,7 +400,7 @@ class TrajectoryFollower(DeclaredAttributes):
         self._integral[columns] = 0.0
 
     def _take_from_runs(self, taken: np.ndarray, words: str) -> None:
-        """End the runs that lose some of their joints; their other joints go on."""
+        """End the runs losing some of their joints; their other joints continue."""
         for run in [each for each in self._runs if taken[each.columns].any()]:
             left = ~taken[run.columns]
             self._runs.remove(run)
@@ -412,7 +412,7 @@ class TrajectoryFollower(DeclaredAttributes):
         self._mine, self._drives_any = joints, bool(joints.any())
 
     def _take(self, joints: np.ndarray) -> None:
-        """Start to drive joints that are not driven yet, and let them hold their position."""
+        """Start driving joints not driven yet, and let them hold their position."""
         joints = joints & ~self._mine
         if joints.any():
             self._drive_these(self._mine | joints)
@@ -431,7 +431,7 @@ class TrajectoryFollower(DeclaredAttributes):
                 self._controls[k], self._lent[k] = 'velocity', True
 
     def _release(self, joints: np.ndarray) -> None:
-        """Stop driving joints; efforts left by others end too."""
+        """Stop driving joints; efforts left by others also end."""
         self._drive_these(self._mine & ~joints)
         for k in np.flatnonzero(joints & self._lent):
             self._robot.joint(self._robot.joint_names[k]).control = 'effort'
@@ -444,9 +444,9 @@ class TrajectoryFollower(DeclaredAttributes):
         self, following: np.ndarray, reaching: np.ndarray, error: np.ndarray, step: float
     ) -> None:
         """
-        Command the motion after a step [s], and the correction of a present error.
+        Command the motion after a step [s], and the correction for a present error.
 
-        reaching: (n,) velocities that take the joints to the desired positions.
+        reaching: (n,) velocities that bring the joints to the desired positions.
         """
         controls, mine = self._controls, self._mine
         by_position = mine & ((controls == 'position') | (controls == 'servo'))
@@ -465,7 +465,7 @@ class TrajectoryFollower(DeclaredAttributes):
     def _corrected(
         self, k: int, velocity: float, error: np.ndarray, step: float, scale: float
     ) -> float:
-        """Return the correction of a joint's gains for an error of position and velocity."""
+        """Return a joint's command from its gains for an error in position and velocity."""
         gains = self._gains[k]
         if gains is None:
             return velocity * scale + _VELOCITY_GAIN * error[POSITION]
@@ -484,7 +484,7 @@ class TrajectoryFollower(DeclaredAttributes):
 
 
 def _instant(what: str, time_ns: int) -> int:
-    """Return a time [ns]; raise InvalidValueError for what is no integer of the machine."""
+    """Return a time [ns]; raise InvalidValueError unless it is an integer within 64 bits."""
     if not isinstance(time_ns, (int, np.integer)) or not -LATEST_NS <= time_ns <= LATEST_NS:
         raise InvalidValueError(what, time_ns, f'an integer [ns] of at most {LATEST_NS}')
     return int(time_ns)
@@ -494,8 +494,8 @@ def _mean_velocity(now: np.ndarray, then: np.ndarray, step: float) -> np.ndarray
     """
     Return the velocity at the end of a step [s] with which joints reach the desired positions.
 
-    It differs from the desired velocity then, because positions advance with the mean of two
-    velocities in a step.
+    It differs from the desired velocity, because positions advance with the mean of a step's
+    initial and final velocity.
     """
     missed = (then[POSITION] - now[POSITION]) / step - 0.5 * (now[VELOCITY] + then[VELOCITY])
     return then[VELOCITY] + missed

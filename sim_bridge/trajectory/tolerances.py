@@ -1,4 +1,4 @@
-"""A trajectory being followed: its tolerances and its outcome."""
+"""Run of a trajectory: its tolerances and its outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import number_from, real_array
 from sim_bridge.trajectory.trajectory import Spline, Trajectory
 
-# how a run ended
+# outcomes of a run
 REACHED, PATH_VIOLATED, GOAL_VIOLATED, CANCELED, REPLACED = (
     'reached',
     'path violated',
@@ -32,11 +32,11 @@ POSITION, VELOCITY, ACCELERATION = range(3)
 @dataclass(frozen=True)
 class Tolerances:
     """
-    Greatest deviations of joints from the desired motion.
+    Largest permitted deviations from the desired joint motion.
 
     path, goal: (3, n) position [rad or m], velocity [rad/s or m/s], acceleration [rad/s² or m/s²],
-    along the way and at its end; 0: unlimited. goal_time: how long after the end the joints may
-    take to arrive [s]; 0: unlimited.
+    during the motion and at its end; 0: unlimited. goal_time: time after the end in which the
+    joints may still arrive [s]; 0: unlimited.
     """
 
     path: FloatArray
@@ -48,7 +48,7 @@ class Tolerances:
         def __init__(self, path: Matrix, goal: Matrix, goal_time: float = 0.0) -> None: ...
 
     def __post_init__(self) -> None:
-        """Check everything; raises InvalidValueError."""
+        """Check all values; raises InvalidValueError."""
         for name in ('path', 'goal'):
             value = getattr(self, name)
             table = real_array(f'{name} tolerances', value, _TABLE, '')
@@ -74,18 +74,18 @@ class Tolerances:
 
 
 def unlimited(size: int) -> Tolerances:
-    """Return tolerances without limits for a number of joints."""
+    """Return tolerances without limits; size: number of joints."""
     return Tolerances(np.zeros((3, size)), np.zeros((3, size)))
 
 
 @dataclass(eq=False)
 class Run:
     """
-    A trajectory that is, will be or was followed.
+    Trajectory that will be, is or was followed.
 
-    columns: (n,) places of its joints among the robot's. start_ns: origin of its times [ns].
-    outcome: '' until it has ended, then how; words: explanation of that for people. states: of the
-    latest step, (3, n) desired and (3, n) actual motion of its joints, and its time [ns].
+    columns: (n,) indices of its joints in the robot. start_ns: time origin [ns]. outcome: '' until
+    the end, then one of the outcomes above; words: explanation for people. states: (3, n) desired
+    and (3, n) actual joint motion at the latest step, and its time [ns].
     """
 
     trajectory: Trajectory
@@ -99,23 +99,23 @@ class Run:
 
     @property
     def motion(self) -> Spline:
-        """The spline of a run that has started."""
+        """Spline of a started run."""
         assert self.spline is not None, 'it waits'
         return self.spline
 
     def end(self, outcome: str, words: str) -> None:
         """Record the outcome."""
         self.words = words
-        # last, since it tells others that all is said
+        # last, because others take the outcome as a sign that everything is set
         self.outcome = outcome
 
     def later(self, by_ns: int) -> Run:
-        """Return a copy, not ended, with times later by `by_ns` [ns]."""
+        """Return an unfinished copy with all times later by `by_ns` [ns]."""
         spline = None if self.spline is None else self.spline.later(by_ns)
         return Run(self.trajectory, self.columns, self.start_ns + by_ns, self.tolerances, spline)
 
     def part(self, left: np.ndarray) -> Run:
-        """Return the rest of it for some of its joints; left: (n,) mask of these joints."""
+        """Return the remaining run for some joints; left: (n,) mask of these joints."""
         tolerances = self.tolerances
         return Run(
             self.trajectory.of(left),
@@ -127,7 +127,7 @@ class Run:
 
 
 def excess(joints: Sequence[str], error: FloatArray, bounds: FloatArray) -> str:
-    """Return which joint exceeds which tolerance, and by how much; '' if none does."""
+    """Return as text which joints exceed their tolerances, and by how much; '' if none does."""
     beyond = (np.abs(error) > bounds) & (bounds > 0.0)
     if not beyond.any():
         return ''

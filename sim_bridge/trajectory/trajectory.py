@@ -1,8 +1,8 @@
 """
 Trajectories: desired joint positions at given times, and splines through them.
 
-Times are whole nanoseconds internally, like those of steps, so that a sample belongs to exactly
-one instant of the simulation.
+Times are whole nanoseconds internally, like step times, so that each sample belongs to exactly one
+simulation time.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.foundation.validation import items_of, real_array
 
-# for each point values of all joints, or none
+# one row per point with values for all joints, or None
 _Rows = Matrix | Sequence[Vector | None] | RaggedArray
 
 _NAMES = ('positions', 'velocities', 'accelerations')
 _UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
 _NANO = 1e-9
 
-# a velocity at the end that a message meant as rest may have, as ros2_control takes it
+# final velocity still accepted as rest, as in ros2_control
 _REST = float(np.finfo(np.float32).eps)
 
-# 146 years: sums of two times are still integers of the machine
+# 146 years: sums of two times still fit into 64-bit integers
 LATEST_NS = 1 << 62
 
-# segments whose polynomials are computed together when one of them is reached: those of a long
-# trajectory at once would hold up the step that it begins in
+# number of segments whose polynomials are computed together, once one of them is reached; for a
+# long trajectory, all segments at once would delay the step
 _BLOCK = 64
 
-# derivatives, rows, of the powers 0 to 5 of time, columns: factor and remaining power
+# derivative (row) of time to the power 0 to 5 (column): factor and remaining power
 _FACTORS = np.array(
     [
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
@@ -49,15 +49,15 @@ _POWERS = np.maximum(np.arange(6) - np.arange(3).reshape(3, 1), 0)
 
 class Trajectory(DeclaredAttributes):
     """
-    A trajectory of some joints: points in time, each with a position for every joint.
+    Trajectory for some joints: points in time, each with a position for every joint.
 
-    A point may also have velocities, and then accelerations, of all its joints. Between two points
-    every joint moves by the polynomial that matches both: a line where only positions are given on
-    either side, a cubic with velocities, a quintic with accelerations too.
+    A point may also have velocities, and with them accelerations, for all joints. Between two
+    points every joint follows the polynomial matching both: a line if either side has positions
+    only, a cubic with velocities, a quintic with accelerations as well.
 
-    joints: names. times_ns: (k,) of the points, from the start [ns]. positions [rad or m],
-    velocities [rad/s or m/s], accelerations [rad/s² or m/s²]: (k, n); rows of nan where a point
-    has none.
+    joints: names. times_ns: (k,) point times from the start [ns]. positions [rad or m],
+    velocities [rad/s or m/s], accelerations [rad/s² or m/s²]: (k, n); nan rows for points without
+    values.
     """
 
     __slots__ = ('accelerations', 'joints', 'positions', 'times_ns', 'velocities')
@@ -79,12 +79,12 @@ class Trajectory(DeclaredAttributes):
         """
         Check and store the points.
 
-        times: of the points, from the start [s]; each later than the one before, the first at
-        least 0. positions, velocities, accelerations: for each point a value for each joint; a
-        point, or all points, may lack either of the last two, as () or None. Large inputs are read
-        fastest from RaggedArray.
+        times: point times from the start [s]; ascending, the first at least 0. positions,
+        velocities, accelerations: for each point a value for each joint; a point, or all points,
+        may lack velocities and accelerations, as () or None. Large inputs are read fastest from
+        RaggedArray.
 
-        Raises InvalidValueError, naming point and joint.
+        Raises InvalidValueError naming point and joint.
         """
         self.joints: tuple[str, ...] = items_of(
             'joints of trajectory', joints, str, 'names of joints'
@@ -116,7 +116,7 @@ class Trajectory(DeclaredAttributes):
         return float(self.times_ns[-1]) * _NANO
 
     def of(self, which: np.ndarray) -> Trajectory:
-        """Return the trajectory of some of its joints; which: (n,) mask of its joints."""
+        """Return the trajectory for some of its joints; which: (n,) joint mask."""
         part = type(self).__new__(type(self))
         part.joints = tuple(name for name, is_in in zip(self.joints, which, strict=True) if is_in)
         part.times_ns = self.times_ns
@@ -157,12 +157,12 @@ class Trajectory(DeclaredAttributes):
         turning: np.ndarray | None = None,
     ) -> Spline:
         """
-        Return the motion from a state at one time through the points after it.
+        Return the motion from a state at one time through all later points.
 
-        start_ns: absolute time origin of the points [ns]. from_ns: its beginning; points before it
-        are left out, and a point at exactly that time replaces the state. q, dq, ddq: (n,) state
-        there [rad or m, and per s, s²]; ddq: None for 0. turning: (n,) mask of continuous joints:
-        they take the short way, by whole turns.
+        start_ns: absolute time origin for the points [ns]. from_ns: beginning of the motion;
+        earlier points are omitted, and a point at exactly this time replaces the state. q, dq,
+        ddq: (n,) initial state [rad or m, and per s, s²]; ddq: None for 0. turning: (n,) mask of
+        continuous joints: these take the shorter way, by whole turns.
 
         Raises InvalidValueError if no point is left.
         """
@@ -185,7 +185,7 @@ class Trajectory(DeclaredAttributes):
 
 
 class Spline:
-    """Motion of several joints: polynomials between points in time, and rest after them."""
+    """Motion of several joints: polynomials between points in time, then rest."""
 
     def __init__(
         self,
@@ -197,19 +197,19 @@ class Spline:
         """
         Store the points.
 
-        times_ns: (k,) ascending [ns]. positions, velocities, accelerations: (k, n); rows of nan
-        where a point has none.
+        times_ns: (k,) ascending [ns]. positions, velocities, accelerations: (k, n); nan rows for
+        points without values.
         """
         self._times = times_ns
         self.begin_ns, self.end_ns = int(times_ns[0]), int(times_ns[-1])
         self._first, self._last = positions[0], positions[-1]
         self._durations = np.diff(times_ns) * _NANO
         self._points = positions, velocities, accelerations
-        # the polynomials of the block that was sampled last
+        # polynomials of the block sampled last
         self._block, self._coefficients = -1, np.empty(0)
 
     def of(self, which: np.ndarray) -> Spline:
-        """Return the motion of some of its joints; which: (n,) mask of its joints."""
+        """Return the motion for some of its joints; which: (n,) joint mask."""
         part = copy.copy(self)
         part._first, part._last = self._first[which], self._last[which]
         positions, velocities, accelerations = self._points
@@ -250,9 +250,9 @@ def _coefficients(
     durations: FloatArray, q: FloatArray, v: FloatArray, a: FloatArray
 ) -> FloatArray:
     """
-    Return (k - 1, 6, n) coefficients of powers of the time since the start of each segment.
+    Return (k - 1, 6, n) polynomial coefficients in the time since the start of each segment.
 
-    They are those of Hermite interpolation: of order 1, 3 or 5, by the data at both ends.
+    They interpolate the data at both ends (Hermite interpolation, order 1, 3 or 5).
     """
     t = durations.reshape(-1, 1)
     begin, way = q[:-1], np.diff(q, axis=0)
@@ -294,7 +294,7 @@ def _times_ns(times: Vector) -> IntArray:
         raise InvalidValueError('points of trajectory', seconds.tolist(), 'at least one point')
     with np.errstate(over='ignore'):
         times_ns = np.round(seconds * 1e9)
-    # the comparison in ns is the one that counts, and nan passes none
+    # compare in ns, the stored unit; nan fails every comparison
     grows = np.isfinite(times_ns)
     grows[0] &= seconds[0] >= 0.0
     grows[1:] &= times_ns[1:] > times_ns[:-1]
@@ -321,7 +321,7 @@ def _times_ns(times: Vector) -> IntArray:
 def _values(
     name: str, given: _Rows | None, count: int, joints: Sequence[str], unit: str, may_lack: bool
 ) -> FloatArray:
-    """Check the points' values of one quantity; return (count, n), nan where a point has none."""
+    """Check one quantity's values; return (count, n), nan for points without values."""
     rows = [None] * count if given is None and may_lack else given
     if not isinstance(rows, RaggedArray):
         rows = items_of(
@@ -367,7 +367,7 @@ def _values(
         is_wrong[fitting] = ~np.isfinite(fitting_rows).all(axis=1)
         if is_wrong.any():
             checked(int(np.argmax(is_wrong)))
-        # not before: what is wrong may have any number of points and joints, and all of it no rows
+        # allocate only now: invalid input may have any number of points and joints
         table = np.full((count, len(joints)), np.nan)
         table[fitting] = fitting_rows
         return table

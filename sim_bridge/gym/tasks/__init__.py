@@ -1,4 +1,4 @@
-"""The tasks that ship, by the names that Gymnasium knows them by behind `sim_bridge/`."""
+"""Shipped tasks, by their Gymnasium names without the prefix `sim_bridge/`."""
 
 from __future__ import annotations
 

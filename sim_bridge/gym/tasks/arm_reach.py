@@ -1,4 +1,4 @@
-"""Bring the arm's tool to a point."""
+"""Task: move the arm's tool to a point."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
 
-# of the joints' servos, and how fast targets may go [rad/s]
+# servo gains, and maximum target speed [rad/s]
 _KP, _KD, _FASTEST = 1000.0, 100.0, 1.0
 _REST = np.array([0.0, 0.6, 0.0, -1.2, 0.0, 0.8, 0.0])
-# where goals are: a shell about the shoulder, above the ground [m]
+# goal region: a shell about the shoulder, above the ground [m]
 _SHOULDER, _NEAREST, _FARTHEST, _LOWEST = np.array([0.0, 0.0, 0.34]), 0.35, 0.65, 0.15
 
 
 class ArmReach(Task):
     """
-    The arm, whose joints are servos: actions are the rates of their targets.
+    Arm with servo joints; actions are the rates of the servo targets.
 
-    Sees the joints' angles and rates, and the way from the tool to the goal [m]. The reward is
-    minus that distance, less a hundredth of the mean square of the actions.
+    Observations: joint angles and rates, and the vector from tool to goal [m]. The reward is minus
+    the distance, minus 0.01 times the mean squared action.
     """
 
     robot_name = 'arm'
@@ -50,7 +50,7 @@ class ArmReach(Task):
         return world
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
-        """Stand bent, and draw a goal within reach."""
+        """Start in a bent pose, and draw a goal within reach."""
         self.robot.q[which] = _REST + draw.uniform(-0.1, 0.1, (len(which), 7))
         self.robot.target_position[which] = self.robot.q[which]
         for world in which:
@@ -61,11 +61,11 @@ class ArmReach(Task):
         self.robot.target_position[which] += self.period * _FASTEST * actions
 
     def observe(self) -> FloatArray:
-        """Return (n, 17) the joints, and the way to the goal."""
+        """Return (n, 17) joint angles and rates, and the vector to the goal."""
         return np.concatenate((self.robot.q, self.robot.dq, self._goal - self._tool.p), axis=1)
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
-        """Reward being near; nothing ends an episode."""
+        """Reward being near the goal; nothing ends an episode."""
         distance = np.linalg.norm(self._goal - self._tool.p, axis=1)
         return -distance - 0.01 * (actions**2).mean(axis=1), np.zeros(len(distance), bool)
 

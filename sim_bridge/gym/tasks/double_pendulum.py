@@ -1,4 +1,4 @@
-"""Swing up a double pendulum by its shoulder alone: a pendubot."""
+"""Task: swing up a double pendulum by its shoulder motor only (pendubot)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
 
-_MOST = 20.0  # of the shoulder [N m]
+_MOST = 20.0  # maximum shoulder torque [N m]
 
 
 class DoublePendulum(Task):
     """
-    The double pendulum, hanging at first, with a motor in the shoulder.
+    Double pendulum, initially hanging, with a motor in the shoulder.
 
-    Sees cosine and sine of both rods' angles from upright, and their rates [rad/s]. The reward is
-    the mean of both cosines, less a thousandth of the squares of the rates and a tenth of that of
-    the action.
+    Observations: cosine and sine of both rods' angles from upright, and their rates [rad/s]. The
+    reward is the mean of both cosines, minus 0.001 times the squared rates and 0.1 times the
+    squared action.
     """
 
     robot_name = 'double_pendulum'
@@ -34,16 +34,16 @@ class DoublePendulum(Task):
         return world
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
-        """Hang almost straight down, almost at rest."""
+        """Start hanging almost straight down, almost at rest."""
         self.robot.q[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
         self.robot.dq[which] = draw.uniform(-0.1, 0.1, (len(which), 2))
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
-        """Turn the shoulder."""
+        """Apply the shoulder torque."""
         self.robot.u[which, 0] = _MOST * actions[:, 0]
 
     def observe(self) -> FloatArray:
-        """Return (n, 6) the angles from upright, and their rates."""
+        """Return (n, 6) the angles from upright as cosines and sines, and their rates."""
         angles, rates = self._motion()
         return np.concatenate((np.cos(angles), np.sin(angles), rates), axis=1)
 
@@ -56,5 +56,5 @@ class DoublePendulum(Task):
         return rewards, np.zeros(len(rewards), bool)
 
     def _motion(self) -> tuple[FloatArray, FloatArray]:
-        """Return (n, 2) the angles of both rods in the world, from upright, and their rates."""
+        """Return (n, 2) both rods' world angles from upright, and their rates."""
         return np.cumsum(self.robot.q, axis=1) - np.pi, np.cumsum(self.robot.dq, axis=1)

@@ -1,4 +1,4 @@
-"""Swing a pendulum up with a motor that is too weak to lift it, and hold it there."""
+"""Task: swing up a pendulum with a motor too weak to lift it, and hold it upright."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
 
-# half of what would hold the rod level [N m]
+# half the torque that would hold the rod level [N m]
 _MOST = 2.4
 
 
 class Pendulum(Task):
     """
-    The pendulum, hanging at first.
+    Pendulum, initially hanging.
 
-    Sees cosine and sine of the angle from upright, and its rate [rad/s]. The reward of a period is
-    cos(angle), less a hundredth of the square of the rate and a tenth of that of the action.
+    Observations: cosine and sine of the angle from upright, and its rate [rad/s]. The reward per
+    period is cos(angle), minus 0.01 times the squared rate and 0.1 times the squared action.
     """
 
     robot_name = 'pendulum'
@@ -34,16 +34,16 @@ class Pendulum(Task):
         return world
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
-        """Hang almost straight down, almost at rest."""
+        """Start hanging almost straight down, almost at rest."""
         self.robot.q[which, 0] = draw.uniform(-0.1, 0.1, len(which))
         self.robot.dq[which, 0] = draw.uniform(-0.1, 0.1, len(which))
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
-        """Turn the pivot."""
+        """Apply the pivot torque."""
         self.robot.u[which] = _MOST * actions
 
     def observe(self) -> FloatArray:
-        """Return (n, 3) the angle from upright, and its rate."""
+        """Return (n, 3) cosine and sine of the angle from upright, and its rate."""
         angle = self.robot.q[:, 0] - np.pi
         return np.stack((np.cos(angle), np.sin(angle), self.robot.dq[:, 0]), axis=1)
 

@@ -1,4 +1,4 @@
-"""Let the quadruped walk forwards."""
+"""Task: let the quadruped walk forwards."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
 
-# the standing pose of each leg, and the servos that hold it
+# standing pose of each leg, and servo gains
 _STAND = np.tile([0.0, 0.8, -1.6], 4)
 _KP, _KD = 100.0, 2.0
-# what an action of 1 moves the target of haa, hfe and kfe by [rad]
+# target change [rad] of haa, hfe and kfe for an action of 1
 _REACH = np.tile([0.3, 0.5, 0.5], 4)
-# of the clock that is seen [Hz]
+# observed clock [Hz]
 _RATE = 2.0
 _START_HEIGHT, _LOWEST, _LEAST_UPRIGHT = 0.32, 0.18, 0.5  # [m, m, 1]
 _WANTED = 0.5  # speed [m/s]
@@ -21,12 +21,12 @@ _WANTED = 0.5  # speed [m/s]
 
 class QuadrupedWalk(Task):
     """
-    The quadruped on the ground, whose joints are servos: actions move targets about standing.
+    Quadruped with servo joints on the ground; actions move the targets about the standing pose.
 
-    Sees sine and cosine of a clock of 2 Hz, the joints' angles from standing and a tenth of their
-    rates, height [m], the vertical in the trunk's axes, and its velocity [m/s] and angular
-    velocity [rad/s] in these. The reward is the speed forwards, up to 0.5 m/s, less shares of the
-    speed sideways, of turning and of the actions, plus 0.2. An episode ends with a fall.
+    Observations: sine and cosine of a 2 Hz clock, joint angles relative to standing, 0.1 times the
+    joint rates, height [m], and in trunk axes the vertical, the velocity [m/s] and the angular
+    velocity [rad/s]. The reward is the forward speed, up to 0.5 m/s, minus terms for lateral
+    speed, turning and actions, plus 0.2. A fall ends the episode.
     """
 
     robot_name = 'quadruped'
@@ -49,7 +49,7 @@ class QuadrupedWalk(Task):
         return world
 
     def begin(self, which: IntArray, draw: np.random.Generator) -> None:
-        """Stand, each leg a little otherwise."""
+        """Start standing, with small random leg deviations."""
         self.robot.q[which] = _STAND + draw.uniform(-0.05, 0.05, (len(which), 12))
         self.robot.target_position[which] = _STAND
 
@@ -90,7 +90,7 @@ class QuadrupedWalk(Task):
     def _motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return (n, 3) the vertical, the velocity and the angular velocity, in trunk axes."""
         x, y, z, w = self.robot.base_orientation.T
-        # rows of the rotation's transpose: world axes to those of the trunk
+        # transposed rotation matrix: world axes to trunk axes
         turn = np.array(
             [
                 [1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w)],

@@ -1,4 +1,4 @@
-"""Drive the rover to a place by its two wheels."""
+"""Task: drive the rover to a place with its two wheels."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NEAREST, _FARTHEST, _ARRIVED = 1.0, 3.0, 0.1  # [m]
 
 class RoverGoal(Task):
     """
-    The rover on the ground: actions are the speeds of its wheels.
+    Rover on the ground; actions are wheel speeds.
 
-    Sees the way to the goal in the rover's axes [m], the speeds forwards [m/s] and of turning
-    [rad/s]. The reward is how much nearer the goal came in the period [m], less a thousandth of
-    the mean square of the actions, plus 1 for arriving, which ends the episode.
+    Observations: vector to the goal in rover axes [m], forward speed [m/s] and yaw rate [rad/s].
+    The reward is the reduction of the goal distance in the period [m], minus 0.001 times the mean
+    squared action, plus 1 for arriving, which ends the episode.
     """
 
     robot_name = 'rover'
@@ -55,11 +55,11 @@ class RoverGoal(Task):
         self._before[which] = distance
 
     def act(self, which: IntArray, actions: FloatArray) -> None:
-        """Set the speeds of the wheels."""
+        """Set the wheel speeds."""
         self.robot.target_velocity[np.ix_(which, self._wheels)] = _FASTEST * actions
 
     def observe(self) -> FloatArray:
-        """Return (n, 4) the way to the goal, and how the rover moves."""
+        """Return (n, 4) the vector to the goal, forward speed and yaw rate."""
         x, y, z, w = self.robot.base_orientation.T
         yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         ahead = np.stack((np.cos(yaw), np.sin(yaw)), axis=1)
