@@ -230,7 +230,7 @@ class TrajectoryFollower(DeclaredAttributes):
         return run
 
     def cancel(self, run: Run) -> None:
-        """End a run; its joints hold their position. Raises InvalidValueError for other objects."""
+        """End a run; its joints hold their position. Raises InvalidValueError for no Run."""
         instance_of('run', run, Run, 'what `start` returned')
         if run in self._waiting:
             self._waiting.remove(run)
