@@ -1,7 +1,7 @@
 """
 Robot descriptions: URDF, xacro, SDF, body files and YAML, read and checked into plain data.
 
-Imports `shapes`, `foundation` and the joint kinds of the engine, but no arrays of the engine.
+Imports `shapes`, `foundation` and the engine's joint kinds, but none of its arrays.
 """
 
 from sim_bridge.description.load import check_description, examine_description, load_description

@@ -1,5 +1,5 @@
-"""Names of the controllers that can move a robot on the ROS graph."""
+"""Names of controllers for robots on the ROS graph."""
 
 CONTROLLERS = ('pd', 'computed_torque', 'velocity', 'square')
-# for a robot left to its motors or to controllers of other programs
+# for a robot left to its motors or to other programs' controllers
 NO_CONTROLLER = 'none'

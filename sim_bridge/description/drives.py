@@ -1,4 +1,4 @@
-"""Drives of a description as plain data: wheels, steering, limits and odometry."""
+"""Drives in a description as plain data: wheels, steering, limits and odometry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class WheelDescription:
     heading: drive direction at positive speeds, an angle about z from x [rad]. roller: angle from
     the heading to the direction of free motion [rad]: along the motion of its rollers, or
     sideways for a wheel without rollers.
-    steering: name of the steering joint, '' for none.
+    steering: steering joint name, '' for none.
     """
 
     joint: str
@@ -38,7 +38,7 @@ class SteeringDescription:
 @dataclass(frozen=True)
 class SpeedLimits:
     """
-    Limits of one velocity component of a drive, as in diff_drive_controller.
+    Limits on one velocity component of a drive, as in diff_drive_controller.
 
     Units: m or rad, and s. All except min_velocity are at least 0; infinite for no limit.
     max_acceleration, max_deceleration: rate of the speed at positive velocities; with `_reverse`,
@@ -57,7 +57,7 @@ class SpeedLimits:
 
 
 NO_SPEED_LIMITS = (SpeedLimits(), SpeedLimits(), SpeedLimits())
-# variances of x, y, z, roll, pitch, yaw; 1e6 for the components not measured by wheels
+# variances for x, y, z, roll, pitch, yaw; 1e6 for the components not measured by wheels
 ODOMETRY_COVARIANCE = (1e-3, 1e-3, 1e6, 1e6, 1e6, 1e-2)
 
 
@@ -78,7 +78,7 @@ class DriveDescription:
     open_loop: whether odometry integrates commands instead of measurements. position_feedback:
     whether odometry measures positions instead of velocities. velocity_window: steps averaged for
     the odometry twist. rate: of odometry messages [Hz], 0 for every step. pose_covariance,
-    twist_covariance: (6,) diagonals. provides_tf: whether odometry gives the pose of the robot in
+    twist_covariance: (6,) diagonals. provides_tf: whether odometry gives the robot's pose in
     the odom frame on tf.
     odom_frame, base_frame, command_topic, odom_topic: '' for the default. is_stamped: whether
     commands are TwistStamped, None for the default. steering_limit: greatest steering angle [rad],
@@ -110,5 +110,5 @@ class DriveDescription:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the joints and crawlers of the drive."""
+        """Names of the drive's joints and crawlers."""
         return (*(wheel.joint for wheel in self.wheels), *(each.joint for each in self.steering))

@@ -21,7 +21,7 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 class _Checked:
-    """Base of dataclasses holding finite numbers and vectors (fields with a tuple as default)."""
+    """Base for dataclasses holding finite numbers and vectors (fields with a tuple as default)."""
 
     def __post_init__(self) -> None:
         """Raise InvalidValueError for values that are not finite."""
@@ -69,7 +69,7 @@ class PointField(_Checked):
 @dataclass(frozen=True)
 class Drag(_Checked):
     """
-    Drag of a moving or still medium: wind, current or still air.
+    Drag in a moving or still medium: wind, current or still air.
 
     The force on a link is -(linear + quadratic |s|) s, with s the velocity of its centre of mass
     relative to the medium; the torque is -angular w. Both are evaluated in the middle of each
@@ -129,14 +129,14 @@ def checked_field(field: object, place: str) -> ForceField:
 
 
 def name_of(function: object) -> str:
-    """Return the qualified name of a function."""
+    """Return a function's qualified name."""
     kind = function if hasattr(function, '__qualname__') else type(function)
     return f'{kind.__module__}.{kind.__qualname__}'
 
 
 def vector_from(function: object, what: str, value: object, place: str) -> np.ndarray:
     """
-    Return the result of a user's function as (3,) finite floats.
+    Return a user function's result as (3,) finite floats.
 
     Raises InvalidValueError for other results.
     """

@@ -1,4 +1,4 @@
-"""Gravity of a world: uniform, or towards a point."""
+"""Gravity in a world: uniform, or towards a point."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GravityFunction = Callable[[FloatArray], Vector]
 Gravity = Sequence[float] | np.ndarray | PointGravity
 """(3,) uniform [m/s²], or towards a point."""
 AnyGravity = Gravity | GravityFunction
-"""Gravity of a world in a program: also a function, which a file cannot describe."""
+"""Gravity for a world in a program: also a function, which a file cannot describe."""
 
 
 def gravity_row(gravity: AnyGravity) -> np.ndarray:
@@ -60,7 +60,7 @@ def gravity_row(gravity: AnyGravity) -> np.ndarray:
 
 
 def gravity_of(row: np.ndarray) -> np.ndarray | PointGravity:
-    """Return the gravity of a row; uniform gravity is a view of the row."""
+    """Return a row's gravity; uniform gravity is a view of the row."""
     if row[6] == 0.0:
         return row[:3]
     return PointGravity(tuple(row[3:6].tolist()), float(row[6]), float(row[7]))

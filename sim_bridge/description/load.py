@@ -1,4 +1,4 @@
-"""Robot descriptions of all formats for a single robot: URDF, xacro, Choreonoid's body files."""
+"""Robot descriptions in all formats for a single robot: URDF, xacro, Choreonoid's body files."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def load_description(
     Read a robot description.
 
     source: path of a .urdf, .xacro, .body or .wrl file, or XML text.
-    xacro_args: values of the xacro file's arguments, by name.
+    xacro_args: xacro argument values, by name.
     package_paths: folders searched for `package://` files, before those named by the environment.
     extra_sensors: sensors added to the declared ones.
     extra_joints: loop joints: a YAML file, or a mapping with the same content.
 
     Raises DescriptionError, with every defect in its `report`, if the description or the extra
     joints cannot be simulated. Warnings are in the description's own `report`. Raises
-    InvalidValueError for arguments of another type.
+    InvalidValueError for arguments with another type.
     """
     description, report = examine_description(
         source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
@@ -54,7 +54,7 @@ def check_description(
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
 ) -> Report:
-    """Return the report of a description; defects raise no DescriptionError."""
+    """Return a description's report; defects raise no DescriptionError."""
     return examine_description(
         source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
     )[1]

@@ -1,5 +1,5 @@
 """
-Robot description as plain immutable data, independent of the file format and of the engine.
+Robot description as plain immutable data, independent of the file format and the engine.
 
 Names and meanings follow the URDF specification. Units are SI units and radians. A pose is the
 pose of the described frame in its parent frame: `position` (3,) in m and `rotation` (3, 3), with
@@ -37,7 +37,7 @@ copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 class JointType(enum.Enum):
     """
-    Joint types of the URDF specification, and joint types of ODE missing there.
+    Joint types in the URDF specification, and ODE joint types missing there.
 
     BALL: turns about its origin. UNIVERSAL: turns about `axis`, fixed on the parent link, then
     about `axis2`, fixed on the child. HINGE2: a steered wheel; turns like UNIVERSAL and, with a
@@ -62,7 +62,7 @@ ONE_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 
 class ConstraintType(enum.Enum):
     """
-    Types of loop joints, by their free motions; the names are ODE's.
+    Loop joint types, by their free motions; the names are ODE's.
 
     BALL: turns about the anchor. HINGE: turns about the axis. SLIDER: slides along the axis.
     UNIVERSAL: turns about one axis on each link, at right angles. HINGE2: turns likewise, at any
@@ -107,13 +107,13 @@ class SensorKind(enum.Enum):
 
 SCANNING = frozenset({SensorKind.RANGE, SensorKind.LIDAR})
 """Sensor kinds measuring with rays."""
-# radiation types of range sensors, in the order of the constants of sensor_msgs/Range
+# radiation types for range sensors, in the order used by the constants in sensor_msgs/Range
 RADIATIONS = ('ultrasound', 'infrared')
 
-# frames and directions of a force-torque sensor's wrench
+# frames and directions for a force-torque sensor's wrench
 WRENCH_FRAMES = ('sensor', 'child', 'parent')
 WRENCH_DIRECTIONS = ('child_to_parent', 'parent_to_child')
-# motion types of a body in a scene
+# motion types for a body in a scene
 MOTIONS = ('dynamic', 'static', 'kinematic')
 
 
@@ -131,11 +131,11 @@ class Pose:
 
     @property
     def inverse(self) -> Pose:
-        """Pose of the parent frame in this frame."""
+        """The parent frame's pose in this frame."""
         return Pose(-self.rotation.T @ self.position, self.rotation.T)
 
     def __matmul__(self, other: Pose) -> Pose:
-        """Return the pose of `other`, given in this frame, in the parent of this frame."""
+        """Return `other`'s pose, given in this frame, in this frame's parent."""
         return Pose(self.position + self.rotation @ other.position, self.rotation @ other.rotation)
 
 
@@ -190,7 +190,7 @@ class GeometryDescription:
 @dataclass(frozen=True)
 class ContactDescription:
     """
-    Contact parameters of a link from Gazebo's tags; None where not given.
+    Contact parameters for a link from Gazebo's tags; None where not given.
 
     friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link direction_link, or in
     the axes of the collision shapes if direction_link is ''.
@@ -212,7 +212,7 @@ class ContactDescription:
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
     """
-    Link of a robot.
+    Robot link.
 
     gravity: whether gravity acts on the link. material: name of its contact material, '' for none.
     """
@@ -230,7 +230,7 @@ class LinkDescription:
 @dataclass(frozen=True)
 class JointLimits:
     """
-    Limits of a one-axis joint; infinite for no limit.
+    Limits for a one-axis joint; infinite for no limit.
 
     Positions in rad or m, effort in N m or N, velocity in rad/s or m/s. lower_effort: least
     effort, at most 0; None: -effort.
@@ -291,7 +291,7 @@ class Mimic:
         """
         Return the followed joint's range (least, greatest) keeping the follower within limits.
 
-        lower, upper: limits of the follower. The range is (inf, -inf) if it is empty.
+        lower, upper: the follower's limits. The range is (inf, -inf) if it is empty.
         """
         if self.multiplier == 0.0:
             is_within = lower <= self.offset <= upper
@@ -303,7 +303,7 @@ class Mimic:
 @dataclass(frozen=True)
 class SafetyLimits:
     """
-    `safety_controller` element of URDF.
+    URDF's `safety_controller` element.
 
     Soft position limits and the gains of ros_control's safety law.
     """
@@ -317,17 +317,17 @@ class SafetyLimits:
 @dataclass(frozen=True, eq=False)
 class JointDescription:
     """
-    Joint of the tree.
+    Tree joint.
 
-    origin: pose of the joint frame in the parent link's frame.
-    child_pose: pose of the child link's frame in the joint frame at position 0; the identity in
+    origin: joint frame pose in the parent link's frame.
+    child_pose: child link frame pose in the joint frame at position 0; the identity in
     URDF.
-    axis: (3,) unit vector in the joint frame; the normal of the plane for planar joints.
+    axis: (3,) unit vector in the joint frame; for planar joints the plane's normal.
     limits, dynamics: for the coordinate along or about `axis`; for a piston, along it. Dynamics of
     a ball joint hold damping and armature only, equal in all directions.
     axis2: (3,) second axis of a universal or hinge2 joint at position 0, not parallel to `axis`.
-    limits2, dynamics2: for the rotation about `axis2`, or for the rotation of a piston.
-    suspension: dynamics of the slide of a hinge2 joint along `axis`; None: no slide.
+    limits2, dynamics2: for the rotation about `axis2`, or for a piston's rotation.
+    suspension: dynamics for a hinge2 joint's slide along `axis`; None: no slide.
     """
 
     name: str
@@ -354,13 +354,13 @@ class ConstraintDescription:
     Loop joint: a joint between two links outside the tree.
 
     link1, link2: link names; link2 is '' for the world. position1, position2: (3,) anchor in the
-    frame of each link [m]; position2 None: at position1 in the initial pose of the robot.
-    axis: (3,) unit vector in the frame of link1, None for types without axis. axis2: (3,) unit
-    vector in the frame of link2 (universal, hinge2), else None.
+    frame of each link [m]; position2 None: at position1 in the robot's initial pose.
+    axis: (3,) unit vector in link1's frame, None for types without axis. axis2: (3,) unit
+    vector in link2's frame (universal, hinge2), else None.
     rotation: (3, 3) orientation of link2's frame in link1's frame at zero joint coordinates. A
     fixed joint, a slider and similar types keep it; a hinge counts its angle from it. None: the
-    orientation in the initial pose of the robot.
-    distance: between the anchors of a distance joint [m]. None: their distance in the initial
+    orientation in the robot's initial pose.
+    distance: between a distance joint's anchors [m]. None: their distance in the initial
     pose.
     limits, dynamics: for the coordinate of link2 relative to link1: the angle of a hinge, the
     travel of a slider or piston. Dynamics of a hinge2 belong to its suspension along the axis;
@@ -368,11 +368,11 @@ class ConstraintDescription:
     erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
     N m]; None: rigid. compliance: springs and dampers by direction, an alternative to erp and cfm;
     None if erp and cfm are used.
-    toughness: breaking force [N] and breaking torque [N m] of the joint; with a compliance
-    optionally followed by six breaking forces and torques of single directions, each of which
+    toughness: the joint's breaking force [N] and breaking torque [N m]; with a compliance
+    optionally followed by six breaking forces and torques for single directions, each of which
     breaks alone. None: unbreakable. loose: indices of directions left free although the type
     constrains them.
-    normal: (3,) unit vector in the frame of link1, at right angles to the axis: x axis of the
+    normal: (3,) unit vector in link1's frame, at right angles to the axis: x axis of the
     joint's axes, if the compliance depends on it. A fixed or ball joint with a normal also has an
     axis, as z axis. None: any direction.
     """
@@ -403,7 +403,7 @@ class CrawlerDescription:
     """
     Link with a moving surface: a continuous track or a belt.
 
-    name: of the joint that takes its speed commands [m/s]: the fixed joint carrying the link, or a
+    name: joint that takes its speed commands [m/s]: the fixed joint carrying the link, or a
     name of its own.
     axis: (3,) unit vector in the link's frame. The surface runs about it: at a contact with
     outward normal n the surface moves along axis × n (Choreonoid's pseudo continuous track). With
@@ -419,10 +419,10 @@ class CrawlerDescription:
 @dataclass(frozen=True)
 class NoiseDescription:
     """
-    SDF's noise model of one channel (sdformat 1.11, noise.sdf), in the unit of the channel.
+    SDF's noise model for one channel (sdformat 1.11, noise.sdf), in the channel's unit.
 
     kind: 'none', 'gaussian' or 'gaussian_quantized'. stddev is per sample. `density` (unit per
-    sqrt(Hz)) is an addition of this project; if positive, it replaces stddev by density *
+    sqrt(Hz)) is this project's addition; if positive, it replaces stddev by density *
     sqrt(sample rate).
     """
 
@@ -440,7 +440,7 @@ class NoiseDescription:
 @dataclass(frozen=True)
 class ScanDescription:
     """
-    Rays of a range sensor or a lidar, in its frame: x ahead, z up.
+    Rays for a range sensor or a lidar, in its frame: x ahead, z up.
 
     samples: rays in each row, from min_angle to max_angle about z, measured from x [rad].
     vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
@@ -461,18 +461,18 @@ class ScanDescription:
 
     @property
     def count(self) -> int:
-        """Number of rays."""
+        """Ray count."""
         return self.samples * self.vertical_samples
 
 
 @dataclass(frozen=True, eq=False)
 class SensorDescription:
     """
-    Sensor on a robot, from any of the declaring files.
+    Sensor on a robot, from any declaring file.
 
-    name: unique on the robot. link: name of the carrying link; for a force-torque sensor, the
-    child link of `joint`.
-    pose: pose of the sensor frame in the link's frame.
+    name: unique on the robot. link: carrying link name; for a force-torque sensor, the child
+    link of `joint`.
+    pose: sensor frame pose in the link's frame.
     update_rate: Hz, 0 for every step.
     frame: axes of the measured wrench, force-torque sensors only: 'sensor' (default, about the
     sensor's origin), 'child' or 'parent' (SDF; about the joint's origin). measure_direction:
@@ -510,18 +510,18 @@ class SensorDescription:
 @dataclass(frozen=True, eq=False)
 class RobotDescription:
     """
-    Checked description of a robot: a tree of links, in the order of the file.
+    Checked robot description: a link tree, in file order.
 
     links, joints: by name, in file order. root: name of the only link without a parent joint.
-    source: path of the file, or '<string>'. xml: URDF text for the robot_description topic (after
-    xacro). report: warnings of the file.
+    source: file path, or '<string>'. xml: URDF text for the robot_description topic (after
+    xacro). report: warnings from the file.
     constraints: loop joints. crawlers: links acting as continuous tracks.
     drives: of wheels; the drive of tracks follows from the crawlers. controller_files: paths of
     ros2_control's controller files, by the name in the description.
     is_welded: whether the file fixes the root link to the world. base_pose: pose of the root link
     in the world, the identity if the file gives none. positions: initial positions of one-axis
     joints given by the file, by name [rad or m]. files: full paths of all read files. joint_ids:
-    joint numbers of Choreonoid's files, by joint name.
+    joint numbers in Choreonoid's files, by joint name.
     """
 
     name: str

@@ -10,7 +10,7 @@ from sim_bridge.description.report import Findings, Place
 
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 LARGEST = 1e30
-"""Larger than any number of a robot in SI units; its squares and products are still finite."""
+"""Larger than any number for a robot in SI units; its squares and products are still finite."""
 _INFINITE = {
     word: sign * math.inf
     for name in ('inf', 'infinity')

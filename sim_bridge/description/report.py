@@ -42,7 +42,7 @@ class Place:
     column: int = 0
 
     def child(self, tag: str, line: int) -> Place:
-        """Return the place of an element inside this one."""
+        """Return an element's place inside this one."""
         return Place(f'{self.element}/{tag}', self.name, line)
 
     def at(self, attribute: str) -> Place:
@@ -89,7 +89,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings of one description, in the order of the file."""
+    """All findings of one description, in file order."""
 
     source: str = '<string>'
     findings: tuple[Finding, ...] = ()

@@ -83,7 +83,7 @@ def find_robot(
     name_or_path: str | Path, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> Path:
     """
-    Return the file of a robot: any file by its path or URI, or a shipped one by its name.
+    Return a robot's file: any file by its path or URI, or a shipped one by its name.
 
     base, package_paths: see `resolve_uri`. Raises UnknownNameError, listing the shipped names, for
     an unknown name; InvalidValueError for a path or URI without a file, or of a scene.
@@ -132,7 +132,7 @@ def shipped_robots() -> dict[str, Path]:
 
 def find_scene(name_or_path: str | Path) -> Path:
     """
-    Return the file of a scene: the shipped scene for gallery/NAME, else the given path.
+    Return a scene's file: the shipped scene for gallery/NAME, else the given path.
 
     Raises UnknownNameError, listing the shipped names.
     """

@@ -1,4 +1,4 @@
-"""SRDF files: pairs of links without collision."""
+"""SRDF files: link pairs without collision."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sim_bridge.description.xml.document import parse_document, read_source
 
 def read_srdf(source: str | Path, links: Iterable[str]) -> frozenset[frozenset[str]]:
     """
-    Return the link pairs in the `disable_collisions` elements of an SRDF.
+    Return the link pairs in an SRDF's `disable_collisions` elements.
 
-    source: path of the file, or XML text. `default_self_collision_enabled` is ignored: it belongs
+    source: file path, or XML text. `default_self_collision_enabled` is ignored: it belongs
     to MoveIt alone. Raises DescriptionError, with every defect, for an unreadable file or for
     links missing in the robot.
     """

@@ -18,7 +18,7 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.foundation.errors import InvalidValueError
 
 _PARALLEL = 1e-6  # sine of the angle between two axes below which they count as parallel
-_UNIT = 1e-6  # tolerance of the squared length of a unit axis
+_UNIT = 1e-6  # tolerance for the squared length of a unit axis
 
 
 class JointStage(NamedTuple):
@@ -38,7 +38,7 @@ class JointStage(NamedTuple):
 
 def stages_of(joint: JointDescription) -> tuple[JointStage, ...]:
     """
-    Return the stages of a joint, from the parent link to the child; none for FIXED and FLOATING.
+    Return a joint's stages, from the parent link to the child; none for FIXED and FLOATING.
 
     Raises InvalidValueError for an axis other than a unit vector, for an axis2 parallel to `axis`,
     and for limits, friction or a spring on a ball joint.
@@ -79,7 +79,7 @@ def stages_of(joint: JointDescription) -> tuple[JointStage, ...]:
 
 
 def coordinate_counts(joint: JointDescription) -> tuple[int, int]:
-    """Return the numbers of position and velocity coordinates of a joint."""
+    """Return a joint's numbers of position and velocity coordinates."""
     if joint.type is JointType.FLOATING:
         return 7, 6
     if joint.type is JointType.BALL:

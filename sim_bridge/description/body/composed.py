@@ -1,4 +1,4 @@
-"""Nodes that stand for several links: the links of another body file, or the shoes of a track."""
+"""Nodes for several links: the links in another body file, or the shoes of a track."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 
 _TRACK, _BODY = 'ContinuousTrack', 'SubBody'
 _LINK = ('', 'Link')
-# keys of the node itself; its other keys replace keys of the root link
+# the node's own keys; its other keys replace root link keys
 _OF_BODY = (
     'type',
     'uri',
@@ -67,7 +67,7 @@ class LinkNode(NamedTuple):
     """
     Link as written, with the data for reading it.
 
-    file: name of its file, '' for the first file. device_prefix: for the names of its devices.
+    file: file name, '' for the first file. device_prefix: for its device names.
     """
 
     section: Section
@@ -78,14 +78,14 @@ class LinkNode(NamedTuple):
 
 @dataclass
 class Composed:
-    """Contents of all files together. joints: extra joints in the form for `yaml.constraints`."""
+    """Contents of all files. joints: extra joints in the form for `yaml.constraints`."""
 
     links: list[LinkNode] = field(default_factory=list)
     joints: list[Any] = field(default_factory=list)
 
 
 def composed(document: Section, reading: Reading, path: Path) -> Composed:
-    """Return the links and extra joints of a body file, with sub-bodies and tracks expanded."""
+    """Return a body file's links and extra joints, with sub-bodies and tracks expanded."""
     whole = Composed()
     _Expansion(whole).document(document, reading, path, ())
     return whole
@@ -202,7 +202,7 @@ class _Expansion:
 
 
 class _Renamed:
-    """Changes by a SubBody node to the links of its file."""
+    """Changes by a SubBody node to the links in its file."""
 
     def __init__(self, node: Section, outer: Reading, inner: Reading):
         self._node, self._outer, self._inner = node, outer, inner
@@ -247,7 +247,7 @@ class _Renamed:
                     joint[key] = self._named(joint[key])
 
     def _override(self, own: MappingWithLines) -> None:
-        """Replace values of the root link by values of the node."""
+        """Replace root link values by the node's values."""
         given = _copy(self._node, without=_OF_BODY)
         if self._outer.angle != self._inner.angle:
             for key in _IN_ANGLES:
@@ -285,7 +285,7 @@ def _spellings(key: str) -> Iterable[str]:
 
 
 def _copy(section: Section, without: Iterable[str] = ()) -> MappingWithLines:
-    """Return the content of a section, except some keys."""
+    """Return a section's content, except some keys."""
     copy = MappingWithLines(
         {name: section.peek(name) for name in section.names() if name not in without}
     )

@@ -1,4 +1,4 @@
-"""Sensors from the devices of a body file."""
+"""Sensors from the devices in a body file."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def left_out(kind: str) -> str | None:
 def read_device(
     kind: str, node: Section, link: str, pose: Pose, reading: Reading
 ) -> SensorDescription:
-    """Return the sensor for a device. pose: of the device in its link."""
+    """Return the sensor for a device. pose: device pose in its link."""
     name = node.text('name', '') or f'{link}_{DEVICES[kind].value}'
     for key in _IDEAL:
         key_of(node, key)
@@ -133,7 +133,7 @@ def _row(
     default: float,
     default_step: float,
 ) -> tuple[float, float, int]:
-    """Return the least and the greatest angle [rad], and the number of rays between them."""
+    """Return the least and the greatest angle [rad], and the ray count."""
     span = finite(node, key_of(node, f'{word}_range', *ranges), default, 0.0)
     low = finite(node, key_of(node, f'min_{word}_angle'), -0.5 * span) * reading.angle
     high = finite(node, key_of(node, f'max_{word}_angle'), 0.5 * span) * reading.angle

@@ -1,4 +1,4 @@
-"""Header and content of a body file."""
+"""Body file header and content."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOT_OF_MECHANICS = (
 
 
 class Document(NamedTuple):
-    """Content of a file. reading: common data for reading its parts."""
+    """File content. reading: common data for reading its parts."""
 
     section: Section
     reading: Reading
@@ -48,7 +48,7 @@ class Document(NamedTuple):
 
 def read_document(path: Path, findings: Findings, base: Path, folder: str = '') -> Document | None:
     """
-    Return the content of a body file or VRML model, in the form of a body file.
+    Return the content of a body file or VRML model, in body file form.
 
     None, with an error noted, if it cannot be read. base, folder: see `Reading`.
     """

@@ -81,13 +81,13 @@ class Elements:
 
 
 class _Frame(NamedTuple):
-    """Frame of an element: p_link = position + linear @ p_element; linear may include a scale."""
+    """Element frame: p_link = position + linear @ p_element; linear may include a scale."""
 
     linear: np.ndarray
     position: np.ndarray
 
     def inside(self, section: Section, reading: Reading) -> _Frame:
-        """Return the frame of an element inside, from its translation, rotation and scale."""
+        """Return an inner element's frame, from its translation, rotation and scale."""
         scale = np.array(section.vector('scale', 3, (1.0, 1.0, 1.0)))
         if not (scale > 0.0).all():
             section.error('scale', section.peek('scale'), 'must be above 0')
@@ -99,7 +99,7 @@ class _Frame(NamedTuple):
 
 
 def read_elements(link: Section, name: str, reading: Reading, key: str = 'elements') -> Elements:
-    """Return the contents of a link's elements. name: of the link."""
+    """Return the contents of a link's elements. name: link name."""
     found = Elements()
     _Walk(name, reading, found).into(link, key, _Frame(np.eye(3), np.zeros(3)), _BOTH)
     return found
@@ -141,7 +141,7 @@ class _Walk:
         self._color: tuple[float, float, float, float] | None = None
 
     def into(self, section: Section, key: str, frame: _Frame, use: str) -> None:
-        """Read all nodes at a key. use: of their shapes: _BOTH, _VISUAL or _COLLISION."""
+        """Read all nodes at a key. use: for their shapes: _BOTH, _VISUAL or _COLLISION."""
         for kind, node in children(section, key, self._reading):
             self._node(kind, node, frame, use)
             if left_out(kind) is None:
@@ -332,7 +332,7 @@ class _Walk:
         self._reading = outer
 
     def _rigid(self, frame: _Frame, node: Section) -> tuple[np.ndarray, Pose]:
-        """Return the scale along the axes of a node, and its pose; report an oblique frame."""
+        """Return a node's scale along its axes, and its pose; report an oblique frame."""
         scaled = _scaled(frame)
         if scaled is None:
             node.error('scale', '', 'makes the node oblique: it is rotated in a scaled parent')
@@ -348,7 +348,7 @@ class _Walk:
 
 
 def _color(appearance: Any) -> tuple[float, float, float, float] | None:
-    """Return the colour of an appearance; None without a valid colour."""
+    """Return an appearance's colour; None without a valid colour."""
     material = appearance.get('material') if isinstance(appearance, dict) else None
     if not isinstance(material, dict):
         return None
@@ -363,7 +363,7 @@ def _color(appearance: Any) -> tuple[float, float, float, float] | None:
 
 
 def _scaled(frame: _Frame) -> tuple[np.ndarray, Pose] | None:
-    """Return the scale (3,) along the axes of a frame, and its pose; None for an oblique one."""
+    """Return a frame's scale (3,) along its axes, and its pose; None for an oblique one."""
     scale = np.linalg.norm(frame.linear, axis=0)
     # the norms of a rotation matrix are 1 except for rounding
     scale = np.where(np.abs(scale - 1.0) < _ROUNDING, 1.0, scale)

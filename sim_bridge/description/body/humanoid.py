@@ -73,7 +73,7 @@ _MOST_ELEMENTS = 100_000
 
 
 def body_of_vrml(path: Path, findings: Findings) -> MappingWithLines | None:
-    """Return a VRML model in the form of a body file; None, with an error noted, if invalid."""
+    """Return a VRML model in body file form; None, with an error noted, if invalid."""
     try:
         return _Model(path.stem).of(nodes_of_file(path))
     except OSError as err:
@@ -169,7 +169,7 @@ class _Model:
         self, nodes: Iterable[Node], joints: list[Node] | None, is_drawn: bool = False
     ) -> list[Any]:
         """
-        Return nodes as elements of a link.
+        Return nodes as link elements.
 
         joints: collects the joints among them; None if joints are not allowed. is_drawn: whether
         shapes count, as they do inside segments.
@@ -323,7 +323,7 @@ def _transformed(node: Node, elements: list[Any]) -> list[Any]:
 
 
 def _place(node: Node) -> dict[str, Any]:
-    """Return translation and rotation in the form of a body file."""
+    """Return translation and rotation in body file form."""
     rotation = node.row('rotation', _NO_TURN)
     return {
         'translation': node.row('translation', (0.0, 0.0, 0.0)).tolist(),
@@ -365,6 +365,6 @@ def _number(node: Node, key: str, default: float) -> float:
 
 
 def _limit(node: Node, key: str) -> float | None:
-    """Return the first number of a list; None if the list is empty."""
+    """Return a list's first number; None if the list is empty."""
     rows = node.numbers(key, 1)
     return None if rows is None or not len(rows) else float(rows[0, 0])

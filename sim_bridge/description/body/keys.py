@@ -1,4 +1,4 @@
-"""Values of keys in body files: both spellings, angle units, ranges, poses."""
+"""Values in body files: both key spellings, angle units, ranges, poses."""
 
 from __future__ import annotations
 

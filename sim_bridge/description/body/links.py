@@ -164,7 +164,7 @@ def _limits(section: Section, kind: JointType, reading: Reading) -> JointLimits:
 
 
 def _armature(section: Section) -> float:
-    """Return the inertia of the motor's rotor about the joint [kg m²] or along it [kg]."""
+    """Return the motor's rotor inertia about the joint [kg m²] or along it [kg]."""
     whole = key_of(section, 'joint_axis_inertia', 'equivalent_rotor_inertia')
     rotor = finite(section, key_of(section, 'rotor_inertia'), 0.0, 0.0)
     ratio = finite(section, key_of(section, 'gear_ratio'), 1.0)

@@ -1,7 +1,7 @@
 """
 Conversion of a Choreonoid body file to a `RobotDescription`: read, check everything, build.
 
-The format follows Choreonoid's "Body file reference"; default values are those of its loader.
+The format follows Choreonoid's "Body file reference"; default values are its loader's.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _read(path: Path, findings: Findings) -> RobotDescription | None:
 def _assembled(
     document: Section, name: str, links: list[BodyLink], path: Path, findings: Findings
 ) -> RobotDescription:
-    """Return the tree of links, with crawlers and sensors."""
+    """Return the link tree, with crawlers and sensors."""
     by_name = {link.description.name: link for link in links}
     wanted = document.text(key_of(document, 'root_link'), links[0].description.name)
     if wanted not in by_name:

@@ -1,4 +1,4 @@
-"""Geometry of body files made of points: face sets, triangles, extrusions, height grids."""
+"""Body file geometry made of points: face sets, triangles, extrusions, height grids."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _APPEARANCE_KEYS = (
 
 
 def read_mesh_geometry(kind: str, geometry: Section, reading: Reading) -> Surface | None:
-    """Return the triangles of a geometry in MESH_TYPES; None, with an error noted, if invalid."""
+    """Return a geometry of MESH_TYPES as triangles; None, with an error noted, if invalid."""
     for key in _APPEARANCE_KEYS:
         geometry.knows(key)
     try:
@@ -109,7 +109,7 @@ def _grid(geometry: Section, reading: Reading) -> Surface | None:
 
 
 def _rows(section: Section, key: str, width: int) -> np.ndarray | None:
-    """Return the numbers of a list, or of nested lists, as rows (n, width); None if absent."""
+    """Return the numbers in a list, or in nested lists, as rows (n, width); None if absent."""
     section.knows(key)
     given = section.peek(key)
     if given is None:

@@ -1,5 +1,5 @@
 """
-Checks of loop joints, the same for every file format.
+Checks for loop joints, the same for every file format.
 
 Loop joints are declared in `<sim_bridge>` elements (`urdf.extension`), in `<gazebo>` elements
 (`sdf.joints`) and in YAML (`yaml.constraints`). Each reader returns a `Declared`; this module
@@ -28,7 +28,7 @@ from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.foundation.errors import InvalidValueError
 
-# name of the world in descriptions, unless a link of the robot has this name
+# world name in descriptions, unless a link in the robot has this name
 WORLD = 'world'
 WITH_AXIS = (
     ConstraintType.HINGE,
@@ -61,7 +61,7 @@ _RIGHT_ANGLE = 1e-3
 @dataclass
 class Declared:
     """
-    Loop joint as declared, before the check of its links.
+    Loop joint as declared, before the link check.
 
     link1, link2: names as written. positions, rotations: of the joint's frame in the frames of
     link1 and link2, None if not given. axes: unit vectors in the joint's frame on the first and
@@ -88,7 +88,7 @@ class Declared:
     spots: dict[str, Place] = field(default_factory=dict)
 
     def spot(self, what: str) -> Place:
-        """Return the place of a value; the place of the joint if the value was not given."""
+        """Return a value's place; the joint's place if the value was not given."""
         return self.spots.get(what, self.place)
 
 
@@ -101,7 +101,7 @@ def attach(
     """
     Return the loop joints between existing links of a robot; note errors for the others.
 
-    known: loop joints of the robot so far, whose names are taken.
+    known: the robot's loop joints so far, whose names are taken.
     """
     taken = {crawler.name: crawler.line for crawler in description.crawlers}
     taken |= {joint.name: joint.line for joint in description.joints.values()}
@@ -139,7 +139,7 @@ def read_type(
 
 def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) -> JointLimits:
     """
-    Return the limits from checked numbers, by the names of JointLimits' fields.
+    Return the limits from checked numbers, named like JointLimits' fields.
 
     A missing value means no limit. An effort or velocity of 0 means no limit too: files write 0
     for an unknown limit. A missing lower_effort is opposite to the effort.
@@ -185,7 +185,7 @@ def direction(
     """
     Return the unit vector along a vector; None, with an error noted, for a zero vector.
 
-    written: text of the vector in the file, if known. warn: whether to warn of a length other
+    written: the vector's text in the file, if known. warn: whether to warn of a length other
     than 1.
     """
     values = np.array(vector, dtype=float)
@@ -283,7 +283,7 @@ def _constraint(
 
 
 def _toughness(one: Declared) -> tuple[float, float] | None:
-    """Return the breaking force and torque of a joint; None if it is unbreakable."""
+    """Return a joint's breaking force and torque; None if it is unbreakable."""
     force, torque = (
         math.inf if value is None else value for value in (one.break_force, one.break_torque)
     )
@@ -323,7 +323,7 @@ def _check_axes(
     description: RobotDescription,
     findings: Findings,
 ) -> None:
-    """Report parallel axes of a universal or hinge-2 joint."""
+    """Report parallel axes in a universal or hinge-2 joint."""
     if constraint.axis is None or constraint.axis2 is None:
         return
     spot, turn = one.spot('axis2'), constraint.rotation

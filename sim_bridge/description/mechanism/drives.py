@@ -93,7 +93,7 @@ def steered(
     driven: str,
 ) -> tuple[tuple[WheelDescription, ...], tuple[SteeringDescription, ...]]:
     """
-    Return the wheels and the steering of a car, tricycle or bicycle.
+    Return the wheels and the steering for a car, tricycle or bicycle.
 
     traction, steering: one joint in the middle, or the left and the right joint. wheelbase:
     distance of the steered axle in front of the other axle [m], negative if behind. tracks: widths
@@ -119,14 +119,14 @@ def steered(
 def distance_across(
     description: RobotDescription, left: Iterable[str], right: Iterable[str]
 ) -> float | None:
-    """Return the distance of left and right joints along y [m]; None if 0, NaN if unknown."""
+    """Return the distance between left and right joints along y [m]; None if 0, NaN if unknown."""
     return abs(_apart(description, left, right, 1)) or None
 
 
 def distance_along(
     description: RobotDescription, front: Iterable[str], rear: Iterable[str]
 ) -> float | None:
-    """Return the distance of front and rear joints along x [m]; None if 0, NaN if unknown."""
+    """Return the distance between front and rear joints along x [m]; None if 0, NaN if unknown."""
     return _apart(description, front, rear, 0) or None
 
 
@@ -183,7 +183,7 @@ def _across(joints: Sequence[str], width: float) -> tuple[float, ...]:
 def _apart(
     description: RobotDescription, ones: Iterable[str], others: Iterable[str], axis: int
 ) -> float:
-    """Return the distance of the joints' mean positions along an axis of the root link [m]."""
+    """Return the distance between the joints' mean positions along a root link axis [m]."""
     groups = list(ones), list(others)
     if not description.root or not description.joints.keys() >= {*groups[0], *groups[1]}:
         return math.nan
@@ -210,11 +210,11 @@ def _problem(name: str, description: RobotDescription) -> str:
 def _offset(
     drive: DriveDescription, description: RobotDescription, poses: dict[str, Pose]
 ) -> tuple[float, float]:
-    """Return x, y of the drive's frame in the base frame [m], from the positions of its joints."""
+    """Return x, y of the drive's frame in the base frame [m], from its joint positions."""
     if not poses:
         return 0.0, 0.0
     base = poses[drive.base_frame if drive.base_frame in poses else description.root]
-    # the position of a steered wheel is the position of its steering joint
+    # a steered wheel is placed at its steering joint
     places = [(wheel.steering or wheel.joint, wheel.position) for wheel in drive.wheels]
     places += [(each.joint, each.position) for each in drive.steering]
     described = np.mean([place for _, place in places], axis=0)

@@ -1,5 +1,5 @@
 """
-Checks of the mass properties of a description.
+Checks on the mass properties in a description.
 
 Each link is checked against the conditions for any rigid body. The effect of an implausible value
 depends on the whole tree: the equations of motion can be solved if and only if every joint moves
@@ -41,7 +41,7 @@ _LARGEST_GYRATION = 10.0
 
 
 def check_links(description: RobotDescription, findings: Findings) -> None:
-    """Check the mass properties of each link on its own."""
+    """Check each link's mass properties on its own."""
     moved_by = {joint.child: joint for joint in description.joints.values()}
     for link in description.links.values():
         place = Place('link', link.name, link.line)
@@ -90,7 +90,7 @@ def check_joints(description: RobotDescription, findings: Findings) -> dict[str,
     """
     Check that every joint moves inertia; return the joints, with armature added if necessary.
 
-    A joint moving no inertia, such as the joint of a massless finger, cannot be simulated. It gets
+    A joint moving no inertia, such as a massless finger's joint, cannot be simulated. It gets
     a rotor inertia too small to affect anything else. A negative inertia along a joint is an
     error.
     """

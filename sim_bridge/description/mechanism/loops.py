@@ -1,7 +1,7 @@
 """
-Closed loops of a description: link poses, gaps of loop joints, mobility.
+Closed loops in a description: link poses, loop joint gaps, mobility.
 
-All results are in the frame of the root link. All joints are at 0 unless positions are given.
+All results are in the root link's frame. All joints are at 0 unless positions are given.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Mobility:
     """
     Degrees of freedom of a mechanism whose root link is fixed.
 
-    freedoms: of the joints of the tree, except followers of mimic joints. constraints: of the
-    loop joints. independent: number of constraints not redundant with all joints at 0.
+    freedoms: tree joint freedoms, except for followers of mimic joints. constraints: by the
+    loop joints. independent: constraints not redundant with all joints at 0.
     """
 
     freedoms: int
@@ -57,9 +57,9 @@ def link_poses(
     description: RobotDescription, positions: Mapping[str, float] | None = None
 ) -> dict[str, Pose]:
     """
-    Return the pose of every link in the root link's frame.
+    Return every link's pose in the root link's frame.
 
-    positions: of one-axis joints [rad or m], by name; the others are at 0.
+    positions: one-axis joint positions [rad or m], by name; the others are at 0.
     """
     positions = positions or {}
     poses = {description.root: Pose()}
@@ -88,9 +88,9 @@ def rigid_groups(description: RobotDescription) -> dict[str, str]:
 
 def gap(constraint: ConstraintDescription, poses: Mapping[str, Pose]) -> float:
     """
-    Return the distance of a loop joint's anchors [m] along the directions it constrains.
+    Return the distance between a loop joint's anchors [m] along its constrained directions.
 
-    poses: of the links. The gap is 0 for a joint to the world, and if the first anchor defines the
+    poses: link poses. The gap is 0 for a joint to the world, and if the first anchor defines the
     second.
     """
     if constraint.position2 is None or not constraint.link2:
@@ -104,7 +104,7 @@ def gap(constraint: ConstraintDescription, poses: Mapping[str, Pose]) -> float:
 
 
 def mobility(description: RobotDescription) -> Mobility:
-    """Count the freedoms of a robot's tree and the constraints of its loop joints."""
+    """Count the freedoms in a robot's tree and the constraints by its loop joints."""
     poses = link_poses(description)
     freedoms, jacobians = _jacobians(description, poses)
     rows = np.vstack(
@@ -119,7 +119,7 @@ def mobility(description: RobotDescription) -> Mobility:
 
 
 def _moved(joint: JointDescription, position: float) -> Pose:
-    """Return the pose of the child in the joint frame."""
+    """Return the child's pose in the joint frame."""
     if joint.type is JointType.PRISMATIC:
         return Pose(joint.axis * position)
     if joint.type in ONE_AXIS:
@@ -143,9 +143,9 @@ def _held_directions(
     constraint: ConstraintDescription, poses: Mapping[str, Pose]
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the constrained directions of the motion of link2 relative to link1, in the root's axes.
+    Return the constrained directions for link2 moving relative to link1, in the root's axes.
 
-    (n, 3) for the velocity of the anchors and (m, 3) for the angular velocity of the links.
+    (n, 3) for the anchor velocity and (m, 3) for the links' relative angular velocity.
     """
     kind, everything, nothing = constraint.type, np.eye(3), np.zeros((0, 3))
     if kind is ConstraintType.FIXED:
@@ -178,9 +178,9 @@ def _jacobians(
     description: RobotDescription, poses: Mapping[str, Pose]
 ) -> tuple[int, dict[str, np.ndarray]]:
     """
-    Return the number of the tree's freedoms, and the Jacobian of each link.
+    Return the number of freedoms in the tree, and each link's Jacobian.
 
-    (6, n) of every link, and of the world (''): the velocity of its point at the root's origin,
+    (6, n) for every link, and for the world (''): velocity of its point at the root's origin,
     then its angular velocity, in the root's axes. Followers of mimic joints move with the joints
     they follow.
     """
@@ -210,7 +210,7 @@ def _rows(
     poses: Mapping[str, Pose],
     jacobians: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Return the (k, n) constraint Jacobian of a loop joint."""
+    """Return a loop joint's constraint Jacobian (k, n)."""
     first, second = (
         (jacobian[:3] - np.cross(anchor, jacobian[3:], axisb=0, axisc=0), jacobian[3:])
         for jacobian, anchor in zip(

@@ -1,4 +1,4 @@
-"""Assignment of each sensor to a link or joint of the robot."""
+"""Assignment of each sensor to a link or joint in the robot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def add_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription]
 ) -> RobotDescription:
     """
-    Return the description with more sensors; a sensor replaces a declared one of the same name.
+    Return the description with more sensors; a sensor replaces a declared one by the same name.
 
     Raises DescriptionError for a sensor on a missing link or joint.
     """

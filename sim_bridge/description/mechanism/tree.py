@@ -25,7 +25,7 @@ def check_tree(
     """
     Check that the joints connect the links to one tree; return its root, '' if there is none.
 
-    complete: whether every joint of the file is there. Unreadable joints may be the ones that
+    complete: whether the list has every joint in the file. Unreadable joints may be the ones that
     connect the loose links.
     """
     parent_joint: dict[str, JointDescription] = {}
@@ -67,7 +67,7 @@ def is_tree(description: RobotDescription) -> bool:
 
 
 def _report_cycles(parent_joint: Mapping[str, JointDescription], findings: Findings) -> None:
-    """Report every cycle of joints once."""
+    """Report every joint cycle once."""
     settled: set[str] = set()
     for start in parent_joint:
         path: dict[str, None] = {}
@@ -156,7 +156,7 @@ def _can_follow(
 
 def _masters(mimics: Mapping[str, Mimic]) -> tuple[dict[str, Mimic | None], dict[str, list[str]]]:
     """
-    Return the resolved mimic rule of every follower, and the cycles by their first joint.
+    Return every follower's resolved mimic rule, and the cycles by their first joint.
 
     The rule is None for a joint in a cycle or with a chain leading into one. Each joint is visited
     once, so long chains take linear time.

@@ -1,4 +1,4 @@
-"""Assembly of a scene: its systems, bodies and mates as input for SNAP, and the result."""
+"""Scene assembly: systems, bodies and mates as input for SNAP, and the result."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ KINDS = {
     for name in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Distance')
 }
 _CONNECTOR = f'{_MATES}MateConnector'
-# indices of a vector product
+# indices for a vector product
 _YZX, _ZXY = [1, 2, 0], [2, 0, 1]
-# path of the root's frame, whose own path is ''
+# path for the root's frame, whose own path is ''
 ROOT = '.'
 # sine of the angle between a main axis and its normal below which they count as parallel
 _PARALLEL = 1e-9
@@ -49,7 +49,7 @@ class Side:
     """
     One side of a mate, as bodies are joined.
 
-    body: path of the body, '' for the world. pose: of the connector in the body's frame; its z is
+    body: body path, '' for the world. pose: of the connector in the body's frame; its z is
     the main axis, its x the normal.
     """
 
@@ -84,7 +84,7 @@ class Mate:
 
     @property
     def path(self) -> str:
-        """Path of the mate's object."""
+        """The mate's object path."""
         return self.source.path
 
     @property
@@ -111,8 +111,8 @@ class Assembly:
     """
     Assembled scene.
 
-    frames: systems and bodies by path, `ROOT` for the root, in order of definition. poses: poses
-    of the frames in the world of the scene. mates: in order of definition. result: SNAP's result.
+    frames: systems and bodies by path, `ROOT` for the root, in definition order. poses: poses
+    of the frames in the scene's world. mates: in definition order. result: SNAP's result.
     """
 
     frames: Mapping[str, Object]
@@ -232,7 +232,7 @@ def connector_pose(connector: Object, findings: Findings) -> Pose:
 
 
 def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Object] | None:
-    """Return the two connectors of an interaction; None, with an error noted, if not two."""
+    """Return an interaction's two connectors; None, with an error noted, if not two."""
     given = interaction['connectors']
     if isinstance(given, tuple) and len(given) == 2:
         first, second = given
@@ -257,13 +257,13 @@ def body_of(connector: Object) -> str:
 
 
 def world_pose(connector: Object, poses: Mapping[str, Pose]) -> Pose:
-    """Return a connector's pose in the world of the scene. poses: of the frames."""
+    """Return a connector's pose in the scene's world. poses: of the frames."""
     return poses[_carrier(connector)] @ connector_pose(connector, Findings())
 
 
 def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
     """
-    Return angle [rad] about and position [m] along z of a relative pose.
+    Return a relative pose's angle [rad] about and position [m] along z.
 
     near: angle that selects the number of full turns.
     """
@@ -276,7 +276,7 @@ def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
 
 
 def _transform_of(thing: Object) -> str:
-    """Return the path of the transform of a system or body; '' for other objects."""
+    """Return the transform path in a system or body; '' for other objects."""
     if thing.is_a(SYSTEM):
         return 'local_transform'
     return 'kinematics.local_transform' if thing.is_a(BODY) else ''
@@ -290,7 +290,7 @@ def _parent(frame: Object) -> str:
 
 
 def _given_transform(frame: Object, path: str, findings: Findings) -> Pose | None:
-    """Return the transform of a frame; None if nobody has set it."""
+    """Return a frame's transform; None if nobody has set it."""
     member = _transform_of(frame)
     if not frame.is_assigned(member):
         # the root frame coincides with the world
@@ -372,7 +372,7 @@ def _number(mate: Object, name: str) -> float:
 
 
 def _check_frames(mate: Object, known: set[int], findings: Findings) -> None:
-    """Report connectors and bodies outside the root's tree of objects."""
+    """Report connectors and bodies outside the root's object tree."""
     given = mate['connectors']
     for connector in given if isinstance(given, tuple) else ():
         if not isinstance(connector, Object) or connector.is_a(f'{_MATES}World'):

@@ -1,5 +1,5 @@
 """
-Files and bundles: search for files, lazy reading, and look-up of names.
+Files and bundles: file search, lazy reading, and name look-up.
 
 A bundle is a folder with a `config.openplx`; its subfolders are namespaces. A file outside of
 bundles sees its own declarations, its imports, and all bundles.
@@ -43,7 +43,7 @@ OFFICIAL = (
 )
 _PACKAGE = 'openplxbundles'
 _MOST_FINDINGS = 200
-# greatest number of parent folders searched for the config of a file's bundle
+# greatest number of parent folders searched for a bundle's config
 _MOST_PARENTS = 20
 _MOST_FILES = 2000
 _MOST_IMPORTS = 30
@@ -88,14 +88,14 @@ class Source:
         return '.'.join((*self.namespace, name))
 
     def place(self, node: syntax.Node, model: str = '', member: str = '') -> Place:
-        """Return the place of a node in the file. model, member: concerned model and member."""
+        """Return a node's place in the file. model, member: concerned model and member."""
         element = 'model' if model else 'file'
         return Place(element, model, node.line, member, self.file, node.column)
 
 
 @dataclass(frozen=True)
 class Declared:
-    """Meaning of a name: a model or a global of a file."""
+    """Meaning of a name: a model or a global in a file."""
 
     source: Source
     node: syntax.Model | syntax.Declaration
@@ -112,7 +112,7 @@ class Bundle:
         self._found: dict[tuple[str, ...], Declared | None] = {}
 
     def files(self, namespace: tuple[str, ...]) -> dict[str, Path] | None:
-        """Return the files of a namespace by name without suffix; None for no namespace."""
+        """Return a namespace's files by name without suffix; None for no namespace."""
         if namespace not in self._folders:
             files: dict[str, Path] | None = None
             try:
@@ -129,7 +129,7 @@ class Bundle:
         return self._folders[namespace]
 
     def find(self, names: tuple[str, ...]) -> Declared | None:
-        """Return the declaration of a name inside the bundle."""
+        """Return a name's declaration inside the bundle."""
         if names not in self._found:
             self._found[names] = next(self._look(names), None)
         return self._found[names]
@@ -147,7 +147,7 @@ class Bundle:
                     yield from _declared(source, name)
 
     def declared(self) -> Iterator[str]:
-        """Yield the full names of top-level declarations in its files, and of functions."""
+        """Yield the full names for top-level declarations in its files, and for functions."""
         for path in sorted(self.folder.rglob(f'*{SUFFIX}'))[:_MOST_FILES]:
             namespace = (self.name, *path.relative_to(self.folder).parts[:-1])
             model = ''
@@ -165,7 +165,7 @@ class Bundle:
 
 
 class Library:
-    """All files of one scene, and the defects found in them."""
+    """All files for one scene, and the defects found in them."""
 
     def __init__(self, paths: Sequence[Path], findings: Findings):
         self.findings = findings
@@ -173,18 +173,18 @@ class Library:
         self._texts: dict[Path, str | None] = {}
         self._sources: dict[Path, Source | None] = {}
         self._open_imports = 0
-        # files of the scene's author, and their paths
+        # the scene author's files, and their paths
         self.own: list[Source] = []
         self.own_files: set[str] = set()
-        # whether some statements of the author could not be read
+        # whether some author statements could not be read
         self.lacks_statements = False
-        # returns path and place of the author's statement under evaluation
+        # returns path and place for the author's statement under evaluation
         self.cause: Callable[[], tuple[str, Place] | None] = lambda: None
         self.scene_bundle: Bundle | None = None
         self.bundles: dict[str, Bundle] = {}
         for path in (*paths, *_environment_paths()):
             self._add_bundles(path)
-        # bundles of one version belong together: two versions are never mixed
+        # bundles with one version belong together: two versions are never mixed
         if 'Math' not in self.bundles:
             for path in _installed_paths():
                 self._add_bundles(path)
@@ -216,9 +216,9 @@ class Library:
 
     def error(self, code: str, place: Place, message: str) -> None:
         """
-        Add an error; of hundreds only the first are kept.
+        Add an error; among hundreds only the first are kept.
 
-        An error in a bundle gets the place of the author's statement that caused its evaluation.
+        An error in a bundle gets the place where the author's statement caused the evaluation.
         """
         self._errors += 1
         cause = None if place.file in self.own_files else self.cause()
@@ -251,7 +251,7 @@ class Library:
         return self._sources[path]
 
     def open_scene(self, path: Path) -> Source | None:
-        """Return the file of a scene, which may belong to a bundle."""
+        """Return a scene's file, which may belong to a bundle."""
         folder = path.resolve().parent
         for parent in (folder, *list(folder.parents)[:_MOST_PARENTS]):
             if (parent / CONFIG).is_file():
@@ -275,7 +275,7 @@ class Library:
         return any(match[1] == name for match in _NAMES.finditer(self._text(path) or ''))
 
     def text(self, path: Path) -> str:
-        """Return the text of a file; '' if it cannot be read."""
+        """Return a file's text; '' if it cannot be read."""
         return self._text(path) or ''
 
     def _text(self, path: Path) -> str | None:
@@ -364,7 +364,7 @@ class Library:
 
     def find(self, source: Source, names: tuple[str, ...]) -> Declared | None:
         """
-        Return the declaration of a name in a file.
+        Return a name's declaration in a file.
 
         Search order: the file's declarations, its imports, its namespace and the enclosing ones,
         then the bundles.
@@ -386,7 +386,7 @@ class Library:
         return bundle.find(names[1:]) if bundle and len(names) > 1 else None
 
     def missing_bundle(self, names: tuple[str, ...]) -> str:
-        """Return how to install the bundle of a name; '' if it is installed or not official."""
+        """Return how to install a name's bundle; '' if it is installed or not official."""
         if names[0] not in OFFICIAL or names[0] in self.bundles or len(names) == 1:
             return ''
         return (
@@ -433,7 +433,7 @@ class Library:
 
 @functools.lru_cache(maxsize=1000)
 def _of_bundle(text: str) -> syntax.Document | None:
-    """Return the tree of a bundle's file, shared by many scenes; None if it has defects."""
+    """Return the tree for a bundle's file, shared by many scenes; None if it has defects."""
     defects: list[tuple[object, ...]] = []
     document = parse(text, lambda *defect: defects.append(defect))
     return None if defects else document

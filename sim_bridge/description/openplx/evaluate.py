@@ -26,7 +26,7 @@ from sim_bridge.foundation.errors import brief, close_match
 # enough for some thousand mates
 MOST_OBJECTS = 200_000
 _MOST_OWNERS = 60
-# greatest number of nested evaluations on Python's stack, which holds a thousand calls
+# limit on nested evaluations on Python's stack, which holds a thousand calls
 _MOST_WAITING = 60
 
 
@@ -41,7 +41,7 @@ def read_openplx(
     """
     Evaluate a scene and return its root; None if nothing can be evaluated.
 
-    source: path of a file, or a text of several lines. model: name of the root model; the last
+    source: file path, or a text with several lines. model: root model name; the last
     model in the file if None. bundle_paths: bundle folders, searched before OPENPLX_BUNDLE_PATH
     and the installed bundles. findings: collects every defect, and a warning for each renamed
     name. Members with errors are missing in the objects. refused: name prefixes of models useless
@@ -99,7 +99,7 @@ class _Evaluator:
         self._is_check = False
 
     def _cause(self) -> tuple[str, Place] | None:
-        """Return path and place of the author's member under evaluation, if there is one."""
+        """Return path and place for the author's member under evaluation, if there is one."""
         for (_, name), instance in reversed(self._running.items()):
             return f'{instance.path}.{name}'.lstrip('.'), instance.written(name)
         return None
@@ -107,7 +107,7 @@ class _Evaluator:
     # -- scenes ------------------------------------------------------------------------------
 
     def root(self, name: str | None) -> Object | None:
-        """Return the object of a model, if it has one; check every model of the scene."""
+        """Return a model's object, if it has one; check every model in the scene."""
         root: Instance | None = None
         with contextlib.suppress(FailedError):
             chosen = self._chosen(name)
@@ -183,7 +183,7 @@ class _Evaluator:
             return
 
     def _finish(self) -> None:
-        """Evaluate all members of the last created object and of the objects it owns."""
+        """Evaluate all members in the last created object and in the objects it owns."""
         start = len(self._made) - 1
         while start < len(self._made):
             instance = self._made[start]
@@ -220,7 +220,7 @@ class _Evaluator:
         member: Member | None = None,
         preset: dict[str, Any] | None = None,
     ) -> Instance:
-        """Create an object. member: gets it as value. preset: values of its members."""
+        """Create an object. member: gets it as value. preset: its members' values."""
         if len(self._made) >= MOST_OBJECTS:
             raise self._exhausted(
                 'too-large', f'more than {MOST_OBJECTS} objects are not supported', place
@@ -239,7 +239,7 @@ class _Evaluator:
         return instance
 
     def _exhausted(self, code: str, message: str, place: Place) -> _ExhaustedError:
-        """Return the error for an exceeded limit, at a place in a file of the author."""
+        """Return the error for an exceeded limit, at a place in an author's file."""
         cause = self._cause() if place.file not in self._library.own_files else None
         return _ExhaustedError(code, cause[1] if cause else place, message)
 
@@ -261,13 +261,13 @@ class _Evaluator:
             held = cast('Instance | None', held.owner)
 
     def constant(self, kind: Model) -> Instance:
-        """Return the only object of a constant model."""
+        """Return a constant model's only object."""
         if kind not in self._constants:
             self._constants[kind] = self._object_of(kind)
         return self._constants[kind]
 
     def global_value(self, source: Source, name: str) -> Any:
-        """Return the value of a global attribute of a file."""
+        """Return a global attribute's value from a file."""
         holder = self._globals.get(id(source))
         if not holder:
             block = tuple(source.globals.values())
@@ -280,7 +280,7 @@ class _Evaluator:
     # -- members -----------------------------------------------------------------------------
 
     def value(self, instance: Instance, name: str) -> Any:
-        """Return the value of a member; raises FailedError if it has none."""
+        """Return a member's value; raises FailedError if it has none."""
         values = instance.members
         if name in values:
             if values[name] is FAILED:
@@ -388,7 +388,7 @@ class _Evaluator:
 
 
 def _declared_kind(member: Member) -> Model | None:
-    """Return the model of the object created by a declaration alone; None if it creates none."""
+    """Return the model for the object created by a declaration alone; None if it creates none."""
     type_ = member.type
     if member.value or member.is_optional and not member.parts:
         return None

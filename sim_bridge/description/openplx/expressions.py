@@ -1,5 +1,5 @@
 """
-Values of expressions in the scope of an object.
+Expression values in an object's scope.
 
 Functions, operators and braces create new objects, which belong to no owner until a member takes
 them.
@@ -32,23 +32,23 @@ from sim_bridge.foundation.names import counted
 
 
 class Objects(Protocol):
-    """Queries of expressions to the objects around them; all raise FailedError."""
+    """Expression queries to the surrounding objects; all raise FailedError."""
 
     def value(self, instance: Instance, name: str) -> Any:
-        """Return the value of a member."""
+        """Return a member's value."""
 
     def constant(self, kind: Model) -> Instance:
-        """Return the only object of a constant model."""
+        """Return a constant model's only object."""
 
     def global_value(self, source: Source, name: str) -> Any:
-        """Return the value of a global attribute of a file."""
+        """Return a global attribute's value from a file."""
 
 
 class Expressions:
     """
-    Evaluator of expressions.
+    Expression evaluator.
 
-    waiting: number of nested evaluations of expressions and members on Python's stack.
+    waiting: number of nested evaluations on Python's stack, for expressions and members.
     """
 
     def __init__(self, models: Models, objects: Objects):
@@ -72,7 +72,7 @@ class Expressions:
         self._fail('type-mismatch', place, f'expected {type_}, found {self._described(value)}')
 
     def _kind_of(self, value: Any) -> Model | None:
-        """Return the model of an object; None for other values."""
+        """Return an object's model; None for other values."""
         if isinstance(value, Instance):
             return value.kind
         if is_new(value):
@@ -93,7 +93,7 @@ class Expressions:
     def evaluated(
         self, node: syntax.Expression | None, scope: Scope, want: Type | None = None
     ) -> Any:
-        """Return the value of an expression. want: type of an object in braces."""
+        """Return an expression's value. want: type for an object in braces."""
         self.waiting += 1
         try:
             if isinstance(node, syntax.Literal):
@@ -105,7 +105,7 @@ class Expressions:
             if isinstance(node, syntax.Call):
                 return self._call(node, scope)
             if isinstance(node, syntax.Operation):
-                # braces among operands have the type of the result
+                # braces among operands have the result's type
                 value = self.evaluated(node.first, scope, want)
                 for sign, operand in node.rest:
                     value = self._operated(
@@ -138,7 +138,7 @@ class Expressions:
         return value
 
     def _named(self, node: syntax.Path, scope: Scope) -> tuple[Any, list[str]]:
-        """Return the value of the leading names that are no member, and the remaining names."""
+        """Return the value for the leading names that are no member, and the remaining names."""
         place = self._place(node, scope)
         names = node.names
         for count in range(1, len(names) + 1):
@@ -172,7 +172,7 @@ class Expressions:
         raise FailedError
 
     def _member(self, value: Any, name: str, node: syntax.Node, scope: Scope) -> Any:
-        """Return a member of a value."""
+        """Return a value's member."""
         if isinstance(value, Instance):
             if name in value.slots:
                 return self._objects.value(value, name)
@@ -284,7 +284,7 @@ class Expressions:
         return self._result(lambda: meaning(*arguments), place, name)
 
     def _receiver(self, node: syntax.Call, scope: Scope, place: Place) -> tuple[Any, Model]:
-        """Return the receiver of a function call, None for a static one, and the model."""
+        """Return a function call's receiver, None for a static one, and the model."""
         target = node.target
         if target is None:
             return scope.this, scope.this.kind
@@ -318,7 +318,7 @@ class Expressions:
     def _operated(
         self, sign: str, operands: tuple[Any, ...], node: syntax.Node, scope: Scope
     ) -> Any:
-        """Return the result of an operator."""
+        """Return an operator's result."""
         kinds = [self._operand(value) for value in operands]
         left, right = kinds if len(kinds) == 2 else ('', *kinds)
         meaning = OPERATORS.get((sign, left, right))

@@ -15,7 +15,7 @@ from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import brief
 
-# value of a member that cannot be evaluated
+# value for a member that cannot be evaluated
 FAILED: Any = object()
 
 
@@ -24,7 +24,7 @@ class Instance(Object):
     Object under evaluation.
 
     slots: its members, with their statements. preset: values given at its creation. made_for: the
-    member whose value it is. members: values found so far. own: files of the scene's author.
+    member whose value it is. members: values found so far. own: the scene author's files.
     """
 
     __slots__ = ('kind', 'made_for', 'own', 'preset', 'slots')
@@ -43,7 +43,7 @@ class Instance(Object):
         """
         Return the place in the author's files where a member got its value.
 
-        For a default: the place of a value it depends on, else of this object's declaration.
+        For a default: the place where a value it depends on was given, else this object's place.
         """
         expression = self.slots[name].value
         for each in (name, *_names_in(expression.expression if expression else None)):
@@ -68,7 +68,7 @@ class Instance(Object):
 
 
 def _inside(place: Place, name: str) -> Place:
-    """Return the place of a member without its own place, from its owner's place."""
+    """Return the place for a member without its own place, from its owner's place."""
     return place.at(f'{place.attribute}.{name}' if place.attribute else name)
 
 
@@ -81,7 +81,7 @@ class Draft:
 
 
 class Scope(NamedTuple):
-    """Scope of an expression: its file, the instance whose members it sees, the model."""
+    """Expression scope: its file, the instance whose members it sees, the model."""
 
     source: Source
     this: Instance

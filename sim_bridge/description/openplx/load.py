@@ -1,4 +1,4 @@
-"""Loading of an OpenPLX file into data for a world, with a report of every defect."""
+"""Loading an OpenPLX file into data for a world, with a report on every defect."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def load_openplx(
     """
     Read a scene.
 
-    source: path of a file, or its text. model: name in the file; the last model if None.
+    source: file path, or its text. model: name in the file; the last model if None.
     bundle_paths: bundle folders, searched before OPENPLX_BUNDLE_PATH and the installed bundles.
     Raises SceneError, with every defect, for a scene that cannot be simulated, and
-    InvalidValueError for a source or model of another type.
+    InvalidValueError for a source or model with another type.
     """
     if not isinstance(source, str | Path):
         raise InvalidValueError('path_or_text', source, 'the path of an OpenPLX file, or its text')

@@ -38,7 +38,7 @@ class Action:
     Statement about a member or a part of it.
 
     names: from the member to the part. kind: 'declare', 'narrow', 'with', 'assign' or 'delete'.
-    expression: assigned expression, or None. model: name of the enclosing model.
+    expression: assigned expression, or None. model: enclosing model name.
     """
 
     names: tuple[str, ...]
@@ -50,13 +50,13 @@ class Action:
 
     @property
     def place(self) -> Place:
-        """Place of the statement."""
+        """The statement's place."""
         return self.source.place(self.node, self.model, '.'.join(self.names))
 
 
 @dataclass(frozen=True)
 class Type:
-    """Resolved type. models: alternatives. primitive: name of a primitive type, or ''."""
+    """Resolved type. models: alternatives. primitive: primitive type name, or ''."""
 
     models: tuple[Model, ...] = ()
     primitive: str = ''
@@ -65,11 +65,11 @@ class Type:
 
     @property
     def item(self) -> Type:
-        """Type of an array's items."""
+        """Type for an array's items."""
         return replace(self, is_array=False)
 
     def __str__(self) -> str:
-        """Return the type in the notation of a file."""
+        """Return the type in file notation."""
         names = self.primitive or ' or '.join(model.name for model in self.models)
         return f'{names}[]' if self.is_array else names
 
@@ -77,7 +77,7 @@ class Type:
 @dataclass(frozen=True)
 class Member:
     """
-    Member of a model or of an instance.
+    Member in a model or an instance.
 
     type: None if it cannot be resolved. place: of the declaration, or of the last assignment.
     value: the valid assignment, or None. this: instance giving the scope of that assignment; None
@@ -98,7 +98,7 @@ class Member:
 
     @property
     def written(self) -> Place:
-        """Place of its value or of the value's last part; else of its declaration."""
+        """Place where its value or the value's last part was given; else its declaration."""
         if not self.parts:
             return self.place
         place = self.parts[-1][1][-1].place
@@ -111,7 +111,7 @@ class Model:
     Declared model.
 
     name: with its namespace. kind: 'model', 'const' or 'trait'. lineage: all models with valid
-    statements, including itself, in order of application.
+    statements, including itself, in application order.
     """
 
     name: str
@@ -133,12 +133,12 @@ class Model:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the model and of all models it extends."""
+        """Names for the model and for all models it extends."""
         return tuple(model.name for model in self.lineage)
 
     @cached_property
     def members(self) -> dict[str, Member]:
-        """Members in order of definition, those of bases first."""
+        """Members in definition order, base members first."""
         members: dict[str, Member] = {}
         # traits may contain statements about members declared by the model itself
         for model in self.lineage:
@@ -166,7 +166,7 @@ class Model:
 def flattened(
     block: syntax.Block, source: Source, model: str, names: tuple[str, ...] = ()
 ) -> Iterator[Action]:
-    """Yield the statements of a block as actions; inner blocks give full names."""
+    """Yield a block's statements as actions; inner blocks give full names."""
     for node in block:
         if isinstance(node, syntax.Deletion):
             yield Action((*names, *node.names), node, 'delete', None, source, model)
@@ -185,7 +185,7 @@ def flattened(
 
 
 class Models:
-    """All models of a library that were looked up."""
+    """All looked-up models in a library."""
 
     def __init__(self, library: Library):
         self.library = library
@@ -216,7 +216,7 @@ class Models:
         return self.of(declared, place)
 
     def declared(self, source: Source, names: tuple[str, ...], place: Place) -> Declared | None:
-        """Return the declaration of a name; warn of a renamed one."""
+        """Return a name's declaration; warn of a renamed one."""
         found = self.library.find(source, names)
         if found:
             return found
@@ -246,11 +246,11 @@ class Models:
         )
 
     def warn_renamed(self, place: Place, old: str, new: str) -> None:
-        """Warn of a renamed name."""
+        """Warn about a renamed name."""
         self.library.findings.warning('renamed', place, f'{old} is called {new} now')
 
     def of(self, declared: Declared, place: Place) -> Model:
-        """Return a declared model; raises FailedError if one of its bases cannot be found."""
+        """Return a declared model; raises FailedError if a base cannot be found."""
         chain: list[Declared] = []
         try:
             return self._of(declared, place, chain)
@@ -364,9 +364,9 @@ class Models:
         model: Model,
     ) -> None:
         """
-        Apply a layer of statements to the members of a model or instance.
+        Apply a statement layer to the members in a model or instance.
 
-        this: instance giving the scope of the layer's expressions; None for the instance itself.
+        this: instance giving the scope for the layer's expressions; None for the instance itself.
         """
         valued: dict[tuple[str, ...], Action] = {}
         # statements about a whole precede statements about its parts

@@ -1,8 +1,8 @@
 """
-Functions and operators of the bundle Math, and functions of other bundles without simulation.
+Functions and operators in the bundle Math, and other bundles' functions without simulation.
 
 The bundles declare their parameters; this module computes the results. Objects are `Struct`s:
-numbers in the order of the members. Quaternions are x y z w, rotations act on column vectors.
+numbers in member order. Quaternions are x y z w, rotations act on column vectors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 VEC2, VEC3, QUAT, POSE = 'Math.Vec2', 'Math.Vec3', 'Math.Quat', 'Math.AffineTransform'
 MATRIX3, MATRIX4, LINE = 'Math.Matrix3x3', 'Math.Matrix4x4', 'Math.Line'
 
-# members of each model, in the order of a Struct's values
+# members in each model, in the order of a Struct's values
 FIELDS: dict[str, tuple[str, ...]] = {
     VEC2: ('x', 'y'),
     VEC3: ('x', 'y', 'z'),
@@ -34,7 +34,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 
 class Struct(NamedTuple):
-    """New object of the bundle Math. model: its name. values: in the order of FIELDS."""
+    """New object from the bundle Math. model: its name. values: in FIELDS order."""
 
     model: str
     values: tuple[Any, ...]
@@ -45,7 +45,7 @@ class Struct(NamedTuple):
 
 
 class NativeError(ValueError):
-    """Arguments without a result. code: of the finding."""
+    """Arguments without a result. code: for the finding."""
 
     def __init__(self, message: str, code: str = 'value'):
         super().__init__(message)
@@ -169,7 +169,7 @@ def _cross(self: Struct, rhs: Struct) -> Struct:
 
 @_function(VEC3)
 def _get_orthogonal_unit_vector(self: Struct) -> Struct:
-    """Return self × the axis of its smallest component, the last of equal ones, normalised."""
+    """Return self × the axis of its smallest component (the last among equal ones), normalised."""
     if not any(self.values):
         raise NativeError('an axis must have a length', 'zero-axis')
     sizes = [abs(value) for value in self.values]
@@ -254,7 +254,7 @@ def _matrix(quaternion: Struct) -> np.ndarray:
 
 
 def _enter_euler_angles(axes: str, frame: str) -> None:
-    """Register the functions of a convention: `s` for fixed axes, `r` for rotating axes."""
+    """Register a convention's functions: `s` for fixed axes, `r` for rotating axes."""
 
     def from_euler(alpha: float, beta: float, gamma: float) -> Struct:
         turns = [
@@ -267,7 +267,7 @@ def _enter_euler_angles(axes: str, frame: str) -> None:
     def to_euler(self: Struct) -> Struct:
         from transforms3d.euler import mat2euler
 
-        # transforms3d names rotating axes in the order of the rotations as well
+        # transforms3d names rotating axes in rotation order as well
         return _struct(VEC3, mat2euler(_matrix(self), frame + axes))
 
     FUNCTIONS[QUAT, f'from_euler_angles_{axes}{frame}'] = from_euler
@@ -381,13 +381,13 @@ def _symmetric_tensor(diag: Struct, e01_10: float, e02_20: float, e12_21: float)
 
 
 def _enter_linear(model: str) -> None:
-    """Register addition and subtraction of a model."""
+    """Register a model's addition and subtraction."""
     OPERATORS['+', model, model] = lambda a, b: _struct(model, _array(a) + _array(b))
     OPERATORS['-', model, model] = lambda a, b: _struct(model, _array(a) - _array(b))
 
 
 def _enter_scaled(model: str) -> None:
-    """Register multiplication and division of a model by numbers, and its negation."""
+    """Register a model's multiplication and division by numbers, and its negation."""
     OPERATORS['*', model, 'Real'] = lambda a, b: _struct(model, _array(a) * b)
     OPERATORS['*', 'Real', model] = lambda a, b: _struct(model, a * _array(b))
     OPERATORS['/', model, 'Real'] = lambda a, b: _struct(model, _array(a) / _divisor(b))

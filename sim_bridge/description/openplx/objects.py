@@ -1,5 +1,5 @@
 """
-Evaluated scene: a tree of objects with final values.
+Evaluated scene: an object tree with final values.
 
 An object is an instance of a model. A value owned by another object is a reference: the same
 object, whose `owner` is elsewhere.
@@ -23,11 +23,11 @@ _PART = re.compile(r'[^.\[\]]+')
 @dataclass(frozen=True)
 class ObjectModel:
     """
-    Model of an object.
+    An object's model.
 
     name: with its namespace, such as 'Physics3D.Interactions.Hinge', or as declared by the scene.
     bases: names of the models and traits it extends, nearest first. file: declaring file.
-    imported: path of the URDF file it represents, or ''.
+    imported: path to the URDF file it represents, or ''.
     """
 
     name: str
@@ -38,12 +38,12 @@ class ObjectModel:
 
 class Object:
     """
-    Instance of a model.
+    Model instance.
 
     name: name of the member holding it, with an index for an array; '' for the root, for constant
     models and for results of functions. owner: object with this member. place: of the declaration
     or of the last assignment; inside the owner's place if only a bundle contains it. members:
-    values by name, in order of definition, those of base models first; None for an optional member
+    values by name, in definition order, base members first; None for an optional member
     without a value. A value not owned by this object is a reference.
     """
 
@@ -106,17 +106,17 @@ class Object:
         """
         Return the place in the author's files where the value at a path was assigned or declared.
 
-        For a default: the place of a value it depends on, or of the object's declaration.
+        For a default: the place where a value it depends on was given, or the object's place.
         """
         held, name = self._holder(path)
         return held.written(name)
 
     def written(self, name: str) -> Place:
-        """Return the place of a member; see `place_of`."""
+        """Return a member's place; see `place_of`."""
         return self.place
 
     def walk(self) -> Iterator[Object]:
-        """Yield this object and all its descendants, in order of definition."""
+        """Yield this object and all its descendants, in definition order."""
         if not self._all:
             found, waiting = [], [self]
             while waiting:
@@ -150,7 +150,7 @@ def _has(value: Value, part: str) -> bool:
 
 
 def _step(value: Value, part: str, start: Object) -> Value:
-    """Return a member or an element of a value. start: of the path, for the message."""
+    """Return a value's member or element. start: where the path starts, for the message."""
     if isinstance(value, Object) and part in value.members:
         return value.members[part]
     if isinstance(value, tuple) and _has(value, part):

@@ -1,5 +1,5 @@
 """
-Parser from the text of an OpenPLX file to its tree.
+Parser from OpenPLX text to a tree.
 
 After a defect the parser continues with the next statement, so one run finds several defects.
 """
@@ -55,7 +55,7 @@ class _SyntaxError(Exception):
 
 
 def parse(text: str, report: Report) -> Document:
-    """Return the tree of a file; defects are reported and left out."""
+    """Return the tree for a file; defects are reported and left out."""
     try:
         tokens = tokenize(text, report)
     except ValueError as err:
@@ -157,7 +157,7 @@ class _Parser:
     # -- files -------------------------------------------------------------------------------
 
     def document(self) -> Document:
-        """Return the tree of the whole file."""
+        """Return the tree for the whole file."""
         found: dict[type, list[object]] = {Import: [], Model: [], Declaration: [], Function: []}
         while not self._comes(Kind.END):
             start = self._at
@@ -228,7 +228,7 @@ class _Parser:
     # -- statements --------------------------------------------------------------------------
 
     def _block(self) -> Block:
-        """Return the statements of an indented block, after its colon."""
+        """Return an indented block's statements, after its colon."""
         self._end_line()
         if not self._comes(Kind.INDENT):
             raise _SyntaxError(self._next, 'expected an indented block', 'indentation')

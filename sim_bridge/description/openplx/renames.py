@@ -105,7 +105,7 @@ _ATTRIBUTES = {
 
 
 def renamed_model(name: str) -> str:
-    """Return the present name of a model in earlier bundles; '' if unknown."""
+    """Return a model's present name in earlier bundles; '' if unknown."""
     return _MODELS.get(name, '')
 
 

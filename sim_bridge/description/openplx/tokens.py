@@ -93,7 +93,7 @@ class _Lines:
 
 def tokenize(text: str, report: Report) -> list[Token]:
     """
-    Return the tokens of a file; report and skip other characters.
+    Return a file's tokens; report and skip other characters.
 
     Raises ValueError, with a message and the line, if the file exceeds the limits.
     """
@@ -144,7 +144,7 @@ def tokenize(text: str, report: Report) -> list[Token]:
 
 
 def _token(match: re.Match[str], line: int, column: int, report: Report) -> Token:
-    """Return the token of a match; report a text without an end."""
+    """Return a match's token; report a text without an end."""
     group = match.lastgroup
     if group == 'long':
         if not match['closed']:

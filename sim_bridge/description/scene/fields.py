@@ -69,5 +69,5 @@ def _field(section: Section) -> SceneField | None:
 
 
 def field_place(field: SceneField) -> Place:
-    """Return the place of a field."""
+    """Return a field's place."""
     return Place('world', f'force_fields.{field.name}', field.line)

@@ -59,7 +59,7 @@ class _Simulator(NamedTuple):
 
 
 def read_project(path: Path, findings: Findings) -> SceneDescription:
-    """Return the scene of a project, with its defects among the findings."""
+    """Return a project's scene, with its defects among the findings."""
     content = read_mapping(path, findings)
     scene = SceneDescription(str(path))
     if content is None:
@@ -169,7 +169,7 @@ class _Project:
         }
 
     def _pose(self, data: Section, description: RobotDescription) -> tuple[Any, Any]:
-        """Return the initial pose of the root link: position [m], rotation (3, 3)."""
+        """Return the root link's initial pose: position [m], rotation (3, 3)."""
         base = description.base_pose
         position, turned = base.position, base.rotation
         for keys in (

@@ -317,7 +317,7 @@ def _keep_one(section: Section, own: str, other: str) -> None:
 
 
 def _ground(world: Section) -> Mapping[str, object] | None:
-    """Return the arguments of `World.add_ground`; None without ground."""
+    """Return arguments for `World.add_ground`; None without ground."""
     if isinstance(world.peek('ground'), bool):
         return MappingProxyType({}) if world.flag('ground', False) else None
     section = world.section('ground')
@@ -424,7 +424,7 @@ def _openplx(section: Section, folder: Path) -> SceneOpenPlx:
 
 
 def _namespace(section: Section) -> str:
-    """Return the namespace of a robot's topics; if none is given, its name made valid."""
+    """Return the namespace for a robot's topics; if none is given, its name made valid."""
     word = r'[A-Za-z_]\w*'
     namespace = section.text('namespace', None)
     if namespace is None:
@@ -440,7 +440,7 @@ def _namespace(section: Section) -> str:
 
 
 def _sensors(section: Section, link: str = '') -> tuple[SensorDescription, ...]:
-    """Return the sensors of a robot or an object. link: default link of the sensors."""
+    """Return the sensors on a robot or an object. link: default link for the sensors."""
     given = section.mapping('sensors')
     if link:
         given = {
@@ -456,7 +456,7 @@ def _sensors(section: Section, link: str = '') -> tuple[SensorDescription, ...]:
 
 
 def _urdf(section: Section, folder: Path, package_paths: Sequence[str]) -> str:
-    """Return the file of a robot; the given text, with an error noted, if there is none."""
+    """Return a robot's file; the given text, with an error noted, if there is none."""
     given = section.text('urdf', '', required=True)
     try:
         return str(find_robot(given, base=folder, package_paths=package_paths)) if given else ''

@@ -1,4 +1,4 @@
-"""Shapes in the notation of scene files."""
+"""Shapes in scene file notation."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Values:
 
     @classmethod
     def given(cls, values: Mapping[str, Any], section: Section) -> Values:
-        """Return the values that are not None, as settings of a section."""
+        """Return the values that are not None, as settings in a section."""
         return cls(
             MappingProxyType({key: value for key, value in values.items() if value is not None}),
             section,
@@ -45,19 +45,19 @@ class Values:
         return Values.given({key: self.items[key]}, self._section)
 
     def place(self, key: str) -> Place:
-        """Return the place of a key; the place of the section if the key is missing."""
+        """Return a key's place; the section's place if the key is missing."""
         return self._section.place(key)
 
 
 def read_settings(world: Section) -> Values:
-    """Read the settable attributes of `World`."""
+    """Read `World`'s settable attributes."""
     values: dict[str, Any] = {key: world.text(key, None) for key in _SETTINGS}
     values |= {key: _whole(world.number(key, None)) for key in _SETTING_NUMBERS}
     return Values.given({**values, 'sleep': read_sleep(world)}, world)
 
 
 def read_link(section: Section) -> Values:
-    """Read gravity and damping of a link: attributes of `Link`; one rate applies to all axes."""
+    """Read gravity and damping for a link: `Link` attributes; one rate applies to all axes."""
     values: dict[str, Any] = {'gravity': section.flag('gravity', None)}
     for key in _RATES:
         rates = numbers(section, key)
@@ -66,14 +66,14 @@ def read_link(section: Section) -> Values:
 
 
 def read_robot(section: Section) -> Values:
-    """Read the sleep settings of a robot or an object, and whether it is disabled."""
+    """Read the sleep settings for a robot or an object, and whether it is disabled."""
     return Values.given(
         {'sleep': read_sleep(section), 'disabled': section.flag('disabled', None)}, section
     )
 
 
 def read_sleep(section: Section) -> bool | Mapping[str, float] | None:
-    """Return a flag for sleep, or the arguments of `Sleep`; None if absent or invalid."""
+    """Return a flag for sleep, or arguments for `Sleep`; None if absent or invalid."""
     if not isinstance(section.peek('sleep'), Mapping):
         return section.flag('sleep', None)
     inner = section.section('sleep')
@@ -84,7 +84,7 @@ def read_sleep(section: Section) -> bool | Mapping[str, float] | None:
 
 
 def numbers(section: Section, key: str) -> float | tuple[float, ...] | None:
-    """Return a number, or a list of numbers; None if absent or invalid."""
+    """Return a number, or a number list; None if absent or invalid."""
     if not isinstance(section.peek(key), (list, tuple)):
         return section.number(key, None)
     matrix = section.matrix(key)

@@ -1,5 +1,5 @@
 """
-`<gazebo>` elements of a URDF: sensors, contact parameters, physics and loop joints, as in SDF.
+A URDF's `<gazebo>` elements: sensors, contact parameters, physics and loop joints, as in SDF.
 
 Imports the rooms `mechanism` and `xml`.
 """

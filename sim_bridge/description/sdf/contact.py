@@ -14,7 +14,7 @@ from sim_bridge.description.xml.values import element_text, gazebo_elements, rea
 
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _POSITIVE = Numbers(minimum=0.0, above=True)
-# tags of sdformat's parser_urdf.cc, and the fields of ContactDescription
+# tags in sdformat's parser_urdf.cc, and the fields in ContactDescription
 _NUMBERS = {
     'mu1': ('friction', _NOT_NEGATIVE),
     'mu2': ('friction2', _NOT_NEGATIVE),
@@ -23,7 +23,7 @@ _NUMBERS = {
     'maxVel': ('max_velocity', _NOT_NEGATIVE),
     'minDepth': ('layer', _NOT_NEGATIVE),
 }
-# Gazebo's attribute of fdir1, in the new and the old name space
+# Gazebo's attribute for fdir1, in the new and the old name space
 _EXPRESSED_IN = ('gz:expressed_in', 'ignition:expressed_in')
 _SELF_COLLIDE = ('selfCollide', 'self_collide')
 
@@ -32,7 +32,7 @@ def with_contact(
     root: Element, links: Mapping[str, LinkDescription], findings: Findings
 ) -> dict[str, LinkDescription]:
     """
-    Return the links with the contact parameters of their `<gazebo>` elements.
+    Return the links with the contact parameters from their `<gazebo>` elements.
 
     In a `<gazebo>` without a reference, `self_collide` applies to all links.
     """
@@ -55,7 +55,7 @@ def _changes(
     place: Place,
     findings: Findings,
 ) -> dict[str, Any]:
-    """Return the fields of ContactDescription set by an element."""
+    """Return the ContactDescription fields set by an element."""
     text = element_text(element)
     if element.tag in _SELF_COLLIDE:
         value = read_boolean(element, place, findings)

@@ -53,7 +53,7 @@ _WITHOUT_EFFECT = {
 def read_gazebo_drives(
     root: Element, description: RobotDescription, findings: Findings
 ) -> Iterator[tuple[DriveDescription, Place]]:
-    """Yield the drives of the plugins in `<gazebo>` elements, each with its place."""
+    """Yield the drives from plugins in `<gazebo>` elements, each with its place."""
     counts: dict[str, int] = {}
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
@@ -73,14 +73,14 @@ def read_gazebo_drives(
 
 
 def drive_reader(node: Element) -> Callable[[_Tags], DriveDescription] | None:
-    """Return the reader of a drive plugin; None for any other plugin."""
+    """Return a drive plugin's reader; None for any other plugin."""
     filename = node.get('filename', '')
     return next((read for word, read in _READERS.items() if word in filename), None)
 
 
 @dataclass
 class _Tags:
-    """Children of a plugin, read one by one."""
+    """Plugin children, read one by one."""
 
     node: Element
     place: Place
@@ -91,7 +91,7 @@ class _Tags:
         self._read = set(_WITHOUT_EFFECT)
 
     def texts(self, tag: str) -> list[tuple[str, Place]]:
-        """Return the texts of all children with a tag."""
+        """Return the texts from all children with a tag."""
         self._read.add(tag)
         return [
             (element_text(child), self.place.child(tag, child.line))
@@ -103,7 +103,7 @@ class _Tags:
         return self.node.find(tag) is not None
 
     def text(self, tag: str, default: str = '') -> str:
-        """Return the text of the last child with a tag."""
+        """Return the text from the last child with a tag."""
         return (self.texts(tag) or [(default, self.place)])[-1][0]
 
     def joints(self, tag: str) -> list[str]:
@@ -129,7 +129,7 @@ class _Tags:
         return default
 
     def close(self) -> None:
-        """Warn of the unread tags."""
+        """Warn about unread tags."""
         for child in self.node:
             if child.tag not in self._read:
                 self.findings.warning(
@@ -153,7 +153,7 @@ def _differential(tags: _Tags) -> DriveDescription:
 
 def _classic_differential(tags: _Tags) -> DriveDescription:
     left, right = tags.joints('left_joint'), tags.joints('right_joint')
-    # dimensions of the first pair of wheels apply to all pairs
+    # the first wheel pair's dimensions apply to all pairs
     separation = tags.number('wheel_separation', 0.34, _POSITIVE)
     radius = 0.5 * tags.number('wheel_diameter', 0.15, _POSITIVE)
     most = tags.number('max_wheel_acceleration', 0.0, _NOT_NEGATIVE) or math.inf
@@ -278,9 +278,9 @@ def _with_settings(drive: DriveDescription, tags: _Tags) -> DriveDescription:
 
 def _limits(tags: _Tags, middle: str, own: SpeedLimits) -> SpeedLimits:
     """
-    Return limits of one velocity component, with values for this component before general ones.
+    Return limits for one velocity component, with values for this component before general ones.
 
-    min_ and max_ tags give the limits of backward and forward motion.
+    min_ and max_ tags limit backward and forward motion.
     """
     values = {}
     for quantity in ('velocity', 'acceleration', 'jerk'):

@@ -1,4 +1,4 @@
-"""Physics of joints and links in `<gazebo>` elements."""
+"""Joint and link physics in `<gazebo>` elements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_SIMULATED = {
 }
 # tags, and whether their value true lets gravity act
 _GRAVITY = {'gravity': True, 'turnGravityOff': False}
-# ODE's damping: fraction of its velocity lost by a link in each step, whatever the time step
+# ODE's damping: velocity fraction lost by a link in each step, whatever the time step
 _DECAY = ('dampingFactor', 'velocity_decay')
 
 
@@ -69,7 +69,7 @@ def with_gravity(
     root: Element, links: Mapping[str, LinkDescription], findings: Findings
 ) -> dict[str, LinkDescription]:
     """
-    Return the links with the gravity switches of their `<gazebo>` elements.
+    Return the links with the gravity switches from their `<gazebo>` elements.
 
     SDF's tag is `gravity`, old Gazebo's `turnGravityOff`; the last one counts.
     """

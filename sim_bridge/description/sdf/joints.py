@@ -40,7 +40,7 @@ TYPES = {
     'revolute2': ConstraintType.HINGE2,
     'fixed': ConstraintType.FIXED,
 }
-# number of axes of types with another number than one
+# axis count for types with another number than one
 _AXES = {
     ConstraintType.BALL: 0,
     ConstraintType.FIXED: 0,
@@ -79,7 +79,7 @@ _SILENT = {
 def read_gazebo_joints(
     root: Element, description: RobotDescription, findings: Findings
 ) -> Iterator[Declared]:
-    """Yield the loop joints of the `<gazebo>` elements."""
+    """Yield the loop joints in the `<gazebo>` elements."""
     nodes = [
         (node, gazebo.get('reference'))
         for gazebo in root.findall('gazebo')
@@ -222,7 +222,7 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
 
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
-    """Read ODE's erp and cfm of the joint itself."""
+    """Read ODE's erp and cfm for the joint itself."""
     if node is None or (ode := node.find('ode')) is None:
         return
     place = one.place.child('physics', node.line).child('ode', ode.line)
@@ -241,7 +241,7 @@ def _place(
     description: RobotDescription,
     findings: Findings,
 ) -> None:
-    """Transform the joint's frame and axes from the model frame to the frames of the links."""
+    """Transform the joint's frame and axes from the model frame to the links' frames."""
     for k, tag in enumerate(('axis', 'axis2')):
         if one.axes[k] is not None:
             turn = _axis_frame(parts[tag], pose, frames, one.spots[tag], findings)
@@ -257,7 +257,7 @@ def _place(
         one.positions[k] = turn @ (pose.position - frames[name].position)
         one.rotations[k] = turn @ pose.rotation
     if is_grounded:
-        # the pose of the world relative to the link is known only at assembly
+        # the world's pose relative to the link is known only at assembly
         one.axes = [None if axis is None else one.rotations[0] @ axis for axis in one.axes]
         one.rotations = [None, None]
 
@@ -265,7 +265,7 @@ def _place(
 def _axis_frame(
     node: Element, pose: Pose, frames: Mapping[str, Pose], place: Place, findings: Findings
 ) -> np.ndarray:
-    """Return the rotation of an axis' reference frame in the model frame."""
+    """Return an axis' reference rotation in the model frame."""
     old = node.find('use_parent_model_frame')
     if old is not None and is_true(element_text(old)):
         return np.eye(3)

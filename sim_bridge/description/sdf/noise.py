@@ -15,7 +15,7 @@ _CLASSIC = {'rate': 'angular_velocity', 'accel': 'linear_acceleration'}
 def read_axis_noise(
     quantity: Element, name: str, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
-    """Read `<x><noise>` … `<z><noise>` of a quantity, by channel 'quantity.axis'."""
+    """Read `<x><noise>` … `<z><noise>` for a quantity, by channel 'quantity.axis'."""
     warn_of_unknown(quantity, AXES, place, findings)
     channels = {}
     for axis in quantity:
@@ -30,7 +30,7 @@ def read_axis_noise(
 def read_classic_noise(
     node: Element, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
-    """Read SDF 1.4's `<noise><type/><rate/><accel/></noise>` of an imu, equal for all axes."""
+    """Read an imu's SDF 1.4 `<noise><type/><rate/><accel/></noise>`, equal for all axes."""
     kind = next(
         (element_text(element) for element in node.findall('type')), node.get('type', 'none')
     )
@@ -46,7 +46,7 @@ def read_classic_noise(
 
 
 def read_noise(node: Element, kind: str, place: Place, findings: Findings) -> NoiseDescription:
-    """Read the numbers of a `<noise>` element with a given type."""
+    """Read the numbers in a `<noise>` element with a given type."""
     if kind not in KINDS:
         message = f'unknown, no noise; the types are {", ".join(KINDS)}'
         findings.warning('noise-type', place, message, 'type', kind)

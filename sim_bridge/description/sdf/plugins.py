@@ -48,7 +48,7 @@ _ADVICE = {
 
 
 def check_plugins(root: Element, findings: Findings) -> None:
-    """Warn of every plugin in a `<gazebo>` element whose effect is missing here."""
+    """Warn about every plugin in a `<gazebo>` element whose effect is missing here."""
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             filename = node.get('filename', '')

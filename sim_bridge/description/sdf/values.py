@@ -1,4 +1,4 @@
-"""Poses and truth values in the text of SDF elements."""
+"""Poses and truth values in SDF element text."""
 
 from __future__ import annotations
 

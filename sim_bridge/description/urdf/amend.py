@@ -1,5 +1,5 @@
 """
-Replacement of numbers in a URDF: attributes change in place, all other bytes stay.
+Number replacement in a URDF: attributes change in place, all other bytes stay.
 
 Comments, order, indentation and content unknown to this package are kept; a writer of whole files
 would lose them.
@@ -24,7 +24,7 @@ _MOMENTS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 @dataclass(frozen=True)
 class JointValues:
-    """New values of a joint's `dynamics`; None: unchanged. SI units."""
+    """New values for a joint's `dynamics`; None: unchanged. SI units."""
 
     friction: float | None = None
     damping: float | None = None
@@ -34,7 +34,7 @@ class JointValues:
 @dataclass(frozen=True, eq=False)
 class InertialValues:
     """
-    New values of a link's `inertial`.
+    New values for a link's `inertial`.
 
     mass [kg]. center: (3,) [m], link frame. inertia: (3, 3) about the center [kg m²], link axes.
     rotation: (3, 3) orientation of the file's inertia axes in the link frame.
@@ -66,7 +66,7 @@ def amended(
 
 
 class _Editor:
-    """Collector of the edits while a document is parsed."""
+    """Collector for edits while a document is parsed."""
 
     def __init__(
         self, data: bytes, joints: Mapping[str, JointValues], links: Mapping[str, InertialValues]
@@ -76,7 +76,7 @@ class _Editor:
         self._edits: list[tuple[int, int, bytes]] = []
         self._path: list[str] = []
         self._name = ''
-        self._found: set[str] = set()  # tags of the children met in the current joint or link
+        self._found: set[str] = set()  # child tags met in the current joint or link
         self._first_child = 0
         # the text is encoded as UTF-8 here, independent of the file
         self._parser = expat.ParserCreate('utf-8')
@@ -146,7 +146,7 @@ class _Editor:
                 self._insert(at, f'<origin xyz="{" ".join(map(_number, center))}"/>')
 
     def _set(self, at: int, attributes: Mapping[str, str], numbers: Mapping[str, float]) -> None:
-        """Replace the changed numbers of the tag that begins at byte `at`."""
+        """Replace the changed numbers in the tag that begins at byte `at`."""
         self._write(
             at,
             {
@@ -157,7 +157,7 @@ class _Editor:
         )
 
     def _write(self, at: int, texts: Mapping[str, str]) -> None:
-        """Replace or add attributes of the tag that begins at byte `at`."""
+        """Replace or add attributes in the tag that begins at byte `at`."""
         if not texts:
             return
         end = self._end_of_tag(at)
@@ -189,7 +189,7 @@ class _Editor:
         self._edits.append((line, line, indent + text.encode() + new_line))
 
     def _end_of_tag(self, at: int) -> int:
-        """Return the end of the tag that begins at byte `at`; skip brackets in quoted texts."""
+        """Return where the tag beginning at byte `at` ends; skip brackets in quoted texts."""
         quote = b''
         for k in range(at, len(self._data)):
             each = self._data[k : k + 1]

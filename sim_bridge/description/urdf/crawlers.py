@@ -1,7 +1,7 @@
 """
 Links acting as continuous tracks, from `<sim_bridge>` and from Gazebo's track controllers.
 
-The link of a crawler keeps its carrying joint, mostly a fixed one; only its surface moves.
+A crawler's link keeps its carrying joint, mostly a fixed one; only its surface moves.
 Gazebo's TrackController names the link and the vehicle's drive direction.
 """
 
@@ -49,7 +49,7 @@ def read_crawlers(
     findings: Findings,
 ) -> tuple[CrawlerDescription, ...]:
     """
-    Return the crawlers of a robot, each on an existing link and with a unique name.
+    Return a robot's crawlers, each on an existing link and with a unique name.
 
     If `<sim_bridge>` and Gazebo name the same link, `<sim_bridge>` counts.
     """
@@ -88,7 +88,7 @@ def _extension_crawlers(root: Element, findings: Findings) -> Iterator[_Declared
 
 
 def _gazebo_crawlers(root: Element, findings: Findings) -> Iterator[_Declared]:
-    """Yield the tracks of Gazebo's plugins; their drive direction is x of `track_orientation`."""
+    """Yield the tracks in Gazebo's plugins; their drive direction is x of `track_orientation`."""
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             if _PLUGIN not in node.get('filename', ''):
@@ -116,9 +116,9 @@ def _name(
     findings: Findings,
 ) -> str:
     """
-    Return the name for commands of a crawler; '', with an error noted, if it is taken.
+    Return the name for crawler commands; '', with an error noted, if it is taken.
 
-    The default is the name of the fixed joint carrying the link, else the name of the link.
+    The default is the fixed carrying joint's name, else the link's name.
     """
     fixed = carrier if carrier is not None and carrier.type is JointType.FIXED else None
     name = one.joint or (one.link if fixed is None else fixed.name)

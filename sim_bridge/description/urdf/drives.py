@@ -1,5 +1,5 @@
 """
-Drives of a robot, from all places in a URDF that declare them.
+Drives on a robot, from all places in a URDF that declare them.
 
 Gazebo's drive plugins come first (`sdf.drives`). The plugin of ros2_control names a controller
 file (`yaml.controllers`); if a controller drives the same joints, the drive plugin counts.
@@ -35,7 +35,7 @@ def with_drives(
     """
     Return a description with its drives; report plugins and controllers without effect.
 
-    base: folder of relative paths. package_paths: see `load_description`.
+    base: folder for relative paths. package_paths: see `load_description`.
     """
     check_plugins(root, findings)
     drives = list(read_gazebo_drives(root, description, findings))
@@ -56,7 +56,7 @@ def with_drives(
 def _controller_files(
     root: Element, base: Path | None, package_paths: list[str | Path], findings: Findings
 ) -> Iterator[tuple[str, Path, Place]]:
-    """Yield the controller files: name as written, path, and place of the naming element."""
+    """Yield the controller files: name as written, path, and place where they are named."""
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             if not any(word in node.get('filename', '') for word in CONTROL_PLUGINS):

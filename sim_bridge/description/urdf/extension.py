@@ -112,13 +112,13 @@ _SPOTS = {
 
 
 def check_extension(root: Element, findings: Findings) -> None:
-    """Report unknown children and attributes of `<sim_bridge>` elements."""
+    """Report unknown children and attributes in `<sim_bridge>` elements."""
     for node in root.findall(TAG):
         clean(node, _WHOLE, Place(TAG, '', node.line), findings)
 
 
 def read_joints(root: Element, findings: Findings) -> Iterator[Declared]:
-    """Yield the loop joints of the `<sim_bridge>` elements."""
+    """Yield the loop joints in the `<sim_bridge>` elements."""
     for outer in root.findall(TAG):
         for node in outer.findall('joint'):
             joint = _read_joint(node, findings)
@@ -174,7 +174,7 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
 def _frame(
     node: Element, place: Place, findings: Findings
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return position and rotation of a frame on a link, each None if not given."""
+    """Return a frame's position and rotation on a link, each None if not given."""
     position = read_only(node.floats('xyz')) if 'xyz' in node.attrib else None
     quaternion = node.get('quat_xyzw')
     if 'quat_xyzw' not in node.attrib:

@@ -1,4 +1,4 @@
-"""Conversion of a checked `joint` element to a `JointDescription`, by joint type."""
+"""Conversion from a checked `joint` element to a `JointDescription`, by joint type."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ONE_AXIS_ONLY = ('limit', 'dynamics', 'safety_controller')
 
 def build_joint(element: Element, findings: Findings) -> JointDescription:
     """
-    Return the joint of a checked element.
+    Return a checked element's joint.
 
     The element shows the given attributes and their lines; urdf-parser-py's object does not.
     """

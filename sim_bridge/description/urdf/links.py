@@ -1,4 +1,4 @@
-"""Conversion of a checked `link` element to a `LinkDescription`."""
+"""Conversion from a checked `link` element to a `LinkDescription`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def build_link(
     element: Element, appearances: Mapping[str, Appearance], findings: Findings
 ) -> LinkDescription:
-    """Return the link of a checked element. appearances: of the materials, by name."""
+    """Return a checked element's link. appearances: material appearances, by name."""
     parsed = parse_link(element)
     place = Place('link', parsed.name, element.line)
     return LinkDescription(

@@ -1,5 +1,5 @@
 """
-Conversion of a URDF to a `RobotDescription`: read, check everything, build.
+Conversion from a URDF to a `RobotDescription`: read, check everything, build.
 
 Every link and joint is first checked against the schema; urdf-parser-py reads only the checked
 elements. So the user never sees its output and its errors, and only the needs of a simulation
@@ -134,9 +134,9 @@ def _check_robot(root: Element, place: Place, findings: Findings) -> None:
 @dataclass
 class _Parts:
     """
-    Checked links and joints of a file, by name.
+    Checked links and joints in a file, by name.
 
-    complete: whether they include every joint of the file.
+    complete: whether they include every joint in the file.
     """
 
     links: dict[str, Element]

@@ -1,4 +1,4 @@
-"""Colours and images of URDF materials."""
+"""URDF material colours and images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Appearance(NamedTuple):
 
 def read_appearances(root: Element, findings: Findings) -> dict[str, Appearance]:
     """
-    Return the appearance of each named material of a robot, including materials inside visuals.
+    Return the appearance for each named material in a robot, including materials inside visuals.
 
     Among materials with one name, the first with a color or texture counts. A wrong material is a
     warning.
@@ -47,7 +47,7 @@ def read_appearances(root: Element, findings: Findings) -> dict[str, Appearance]
 
 
 def appearance_of(shape: Element, appearances: Mapping[str, Appearance]) -> Appearance:
-    """Return the appearance of a visual: its own, or the one of the material's name."""
+    """Return a visual's appearance: its own, or the one of the material's name."""
     material = shape.find('material')
     if material is None:
         return Appearance()

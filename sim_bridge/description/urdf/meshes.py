@@ -1,4 +1,4 @@
-"""Locations of the mesh files named by a description."""
+"""Mesh file locations for a description."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def with_mesh_files(
     findings: Findings,
 ) -> RobotDescription:
     """
-    Return the description with the path of every mesh, or with the searched paths.
+    Return the description with every mesh path, or with the searched paths.
 
-    base: folder of the description. Missing files are warnings here; the user of a mesh decides
+    base: the description's folder. Missing files are warnings here; the user of a mesh decides
     whether they are errors.
     """
     package_paths = tuple(package_paths)

@@ -1,4 +1,4 @@
-"""Conversion of URDF's `origin` element to a `Pose`."""
+"""Conversion from URDF's `origin` element to a `Pose`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read_origin(
     parsed: urdf.Pose | None, origin: Element | None, place: Place, findings: Findings
 ) -> Pose:
     """
-    Return the pose of an `origin` element.
+    Return an `origin` element's pose.
 
     parsed: urdf-parser-py's object, None for the identity. origin: checked element, needed for
     URDF 1.2's `quat_xyzw`, unknown to urdf-parser-py. place: of the enclosing element.

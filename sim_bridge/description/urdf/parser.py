@@ -40,7 +40,7 @@ def parse_joint(element: Element) -> urdf.Joint:
 
 
 class _Node:
-    """View of an element with the interface needed by urdf-parser-py, reduced to URDF 1.0."""
+    """View on an element with the interface needed by urdf-parser-py, reduced to URDF 1.0."""
 
     def __init__(self, element: Element) -> None:
         self.tag = 'cylinder' if element.tag == 'capsule' else element.tag

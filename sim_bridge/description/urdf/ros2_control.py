@@ -1,5 +1,5 @@
 """
-Sensors of `<ros2_control>`: the hardware view, given by state interfaces.
+Sensors in `<ros2_control>`: the hardware view, given by state interfaces.
 
 The kind follows from the interface names of gz_ros2_control and the sensor broadcasters. The
 format has no element for the carrying link or joint. A Gazebo sensor of the same name gives it;
@@ -23,7 +23,7 @@ _RATE = Numbers(minimum=0.0)
 def read_ros2_control_sensors(
     root: Element, description: RobotDescription, declared: set[str], findings: Findings
 ) -> Iterator[SensorDescription]:
-    """Yield the sensors of `<ros2_control>` whose names are not `declared` already."""
+    """Yield the sensors in `<ros2_control>` whose names are not `declared` already."""
     for system in root.findall('ros2_control'):
         for node in system.findall('sensor'):
             if node.get('name', '') not in declared:

@@ -1,5 +1,5 @@
 """
-Schema of URDF: attributes and children of every element, with their multiplicity.
+URDF schema: attributes and children for every element, with their multiplicity.
 
 Sources: the URDF specification (wiki.ros.org/urdf/XML) and urdfdom's parsers, with version 1.2's
 `quat_xyzw` and `capsule`, and `armature` on `dynamics`.

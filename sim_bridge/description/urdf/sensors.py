@@ -1,5 +1,5 @@
 """
-Sensors of a robot, from all places in a URDF that declare them.
+Sensors on a robot, from all places in a URDF that declare them.
 
 Gazebo's `<gazebo reference="…"><sensor>` and iDynTree's `<sensor>` give kind and place
 (`sdf.sensors`). `<ros2_control><sensor>` mostly repeats them for the controllers
@@ -22,7 +22,7 @@ from sim_bridge.description.xml.document import Element
 def read_sensors(
     root: Element, description: RobotDescription, findings: Findings
 ) -> tuple[SensorDescription, ...]:
-    """Return the sensors of a URDF, each on an existing link and with a unique name."""
+    """Return a URDF's sensors, each on an existing link and with a unique name."""
     kept: list[SensorDescription] = []
     for sensor in read_gazebo_sensors(root, findings):
         placed = attach(sensor, description, findings)

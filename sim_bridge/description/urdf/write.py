@@ -42,7 +42,7 @@ def urdf_text(
     mesh_folder: Path | None = None,
 ) -> str:
     """
-    Return the tree of a robot as URDF: links, visuals and joints.
+    Return a robot's tree as URDF: links, visuals and joints.
 
     shapes: further shapes by link. mesh_folder: folder for triangles, written as STL files named
     after their contents; None: meshes made of triangles are left out. Where URDF requires equal
@@ -243,7 +243,7 @@ def _number(value: float) -> str:
 
 
 def _stl_file(shape: ConvexHull | TriangleMesh, folder: Path) -> Path:
-    """Return the binary STL file of a mesh; write it if it is missing."""
+    """Return a mesh's binary STL file; write it if it is missing."""
     facets = np.zeros(len(shape.triangles), _TRIANGLE)
     facets['corners'] = shape.vertices[shape.triangles]
     data = bytes(80) + np.uint32(len(facets)).tobytes() + facets.tobytes()

@@ -13,7 +13,7 @@ from sim_bridge.foreign.files import TEXT_BYTES
 from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError
 from sim_bridge.foundation.errors import plain
 
-# limits of an expansion; the largest robots need 1 s and 100 MB
+# limits for an expansion; the largest robots need 1 s and 100 MB
 LIMITS = Limits(seconds=10.0, memory_bytes=1 << 30, answer_bytes=TEXT_BYTES)
 
 _READER = 'sim_bridge.foreign.xacro_reader'

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DOCUMENT = Place('document')
 
-# a hundred times the number of elements of a humanoid with all its meshes
+# a hundred times the element count for a humanoid with all its meshes
 MOST_ELEMENTS = 200_000
 
 # allowed encodings by their names in documents; Python knows many more, some of them programs
@@ -58,8 +58,8 @@ class Element:
     """
     XML element.
 
-    attrib: attributes by name. line: of the start tag, from 1. text: before the first child.
-    children: in the order of the file.
+    attrib: attributes by name. line: start tag line, from 1. text: before the first child.
+    children: in file order.
     """
 
     tag: str
@@ -76,7 +76,7 @@ class Element:
         return self.attrib.get(name, default)
 
     def floats(self, name: str) -> list[float]:
-        """Return the numbers of an attribute that was checked to hold numbers."""
+        """Return the numbers in an attribute that was checked to hold numbers."""
         return [float(word) for word in self.attrib[name].split()]
 
     def find(self, tag: str) -> Element | None:
@@ -88,7 +88,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def walk(self) -> Iterator[Element]:
-        """Yield the element and all its descendants, in the order of the file."""
+        """Yield the element and all its descendants, in file order."""
         pending = [self]
         while pending:
             element = pending.pop()
@@ -101,7 +101,7 @@ class _DoctypeError(Exception):
 
 
 class _EncodingError(Exception):
-    """The encoding of the document is not read, or its bytes are not in this encoding."""
+    """The document's encoding is not read, or its bytes are not in this encoding."""
 
 
 class _TooLargeError(Exception):
@@ -210,7 +210,7 @@ def _decoded(data: bytes | str) -> str:
 
 
 def _known_encoding(name: str) -> str:
-    """Return Python's name of an encoding; raises _EncodingError for an unknown one."""
+    """Return an encoding's name in Python; raises _EncodingError for an unknown one."""
     if name.lower() not in ENCODINGS:
         raise _EncodingError(
             f'the encoding {brief(name)} is not read; known: UTF-8, UTF-16, US-ASCII, ISO-8859-1'
@@ -219,7 +219,7 @@ def _known_encoding(name: str) -> str:
 
 
 class _TreeBuilder:
-    """Builder of `Element` trees from expat's events."""
+    """Builder for `Element` trees from expat's events."""
 
     def __init__(self) -> None:
         self.root = Element('')

@@ -1,5 +1,5 @@
 """
-Schemas of XML elements, and the check of an element against its schema.
+XML element schemas, and the check of an element against its schema.
 
 A defect becomes a finding, and the schema's default replaces the value in the checked copy. So
 reading goes on, and one run finds the remaining defects too.
@@ -34,9 +34,9 @@ class Child:
 @dataclass(frozen=True)
 class Schema:
     """
-    Schema of one element.
+    Schema for one element.
 
-    one_of: whether there must be exactly one child. silent: tags and attributes of other tools,
+    one_of: whether there must be exactly one child. silent: other tools' tags and attributes,
     without effect on a simulation.
     """
 

@@ -12,7 +12,7 @@ BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 
 
 def element_text(element: Element) -> str:
-    """Return the text of an element, or its attribute `value` as in old Gazebo files."""
+    """Return an element's text, or its attribute `value` as in old Gazebo files."""
     return element.text.strip() or element.get('value', '').strip()
 
 
@@ -27,7 +27,7 @@ def read_number(
 def read_numbers(
     node: Element, allowed: Mapping[str, Numbers], place: Place, findings: Findings
 ) -> dict[str, float]:
-    """Return the valid numbers in the children of an element, by tag; other tags are skipped."""
+    """Return the valid numbers in an element's children, by tag; other tags are skipped."""
     values = {}
     for element in node:
         if element.tag in allowed:
@@ -41,7 +41,7 @@ def read_numbers(
 def warn_of_unknown(
     node: Element, known: Collection[str], place: Place, findings: Findings
 ) -> None:
-    """Report the children of an element whose tags are unknown."""
+    """Report an element's children with unknown tags."""
     for element in node:
         if element.tag not in known:
             inner = place.child(element.tag, element.line)
@@ -58,7 +58,7 @@ def gazebo_elements(root: Element) -> Iterator[tuple[str, Element, Place]]:
 
 
 def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
-    """Return the truth value of an element; None, with a warning, for other text."""
+    """Return an element's truth value; None, with a warning, for other text."""
     text = element_text(element)
     if text.lower() not in BOOLEANS:
         findings.warning('bad-value', place, 'must be true or false, ignored', value=text)

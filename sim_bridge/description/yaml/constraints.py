@@ -54,7 +54,7 @@ from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
-# synonyms of keys, including Choreonoid's
+# key synonyms, including Choreonoid's
 _WORDS = {
     'type': ('joint_type', 'jointType'),
     'link1': ('link1_name', 'link1Name'),
@@ -74,7 +74,7 @@ def add_extra_joints(
     description: RobotDescription, source: str | Path | Mapping[str, object]
 ) -> RobotDescription:
     """
-    Return the description with the loop joints of a YAML file, or of a mapping like its content.
+    Return the description with the loop joints from a YAML file or a mapping like its content.
 
     Raises DescriptionError, with every defect and its line in that file, if a key or value is
     wrong or a link does not exist.
@@ -98,7 +98,7 @@ def add_extra_joints(
 
 
 def read_joints(document: Section, findings: Findings) -> Iterator[Declared]:
-    """Yield the loop joints of a document."""
+    """Yield a document's loop joints."""
     given = [name for name in _LISTS if document.has(name)]
     name = given[0] if given else _LISTS[0]
     if not given:
@@ -200,7 +200,7 @@ def _number(
     infinite: bool = False,
     positive: bool = False,
 ) -> float | None:
-    """Return a number in the range of its key; None if absent or invalid."""
+    """Return a number in its key's range; None if absent or invalid."""
     value = section.number(key, None)
     if value is None:
         return None

@@ -1,7 +1,7 @@
 """
-ros2_control's controllers, from the parameter file of a controller manager.
+ros2_control's controllers, from a controller manager's parameter file.
 
-Wheel controllers are simulated as drives. The values of broadcasters are published in any case.
+Wheel controllers are simulated as drives. Broadcaster values are published in any case.
 All other controllers are listed in warnings, with their file and line.
 """
 
@@ -52,7 +52,7 @@ def read_controllers(
     """
     Yield the drives of a controller manager's parameter file, each with its place.
 
-    place: of the element naming the file. Findings get this place and the line in the file.
+    place: where the file is named. Findings get this place and the line in the file.
     """
     own = Findings()
     content = read_mapping(path, own)
@@ -90,7 +90,7 @@ def read_controllers(
 
 
 def _nodes(content: Mapping[str, object]) -> dict[str, MappingWithLines]:
-    """Return the parameters of nodes by the last part of their names, without namespaces."""
+    """Return node parameters by the last part of the node names, without namespaces."""
     found: dict[str, MappingWithLines] = {}
     for key, value in content.items():
         if not isinstance(value, Mapping):

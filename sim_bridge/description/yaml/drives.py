@@ -54,7 +54,7 @@ _WITHOUT_EFFECT = (
     'rear_left_wheel_state_joint_name',
     'rear_right_wheel_state_joint_name',
 )
-# bounds of lengths, times and factors; values beyond are mistakes
+# bounds for lengths, times and factors; values beyond are mistakes
 _SMALLEST, _LARGEST = 1e-6, 1e6
 _AXES = (('linear', 'x'), ('linear', 'y'), ('angular', 'z'))
 
@@ -66,9 +66,9 @@ def drives_from_mapping(
     place: str = 'drives',
 ) -> tuple[DriveDescription, ...]:
     """
-    Return the drives of a mapping from name to parameters.
+    Return the drives in a mapping from name to parameters.
 
-    all_joints: joint names of all robots. A drive is skipped if all its joints belong to other
+    all_joints: joint names for all robots. A drive is skipped if all its joints belong to other
     robots. Raises DescriptionError, with every defect, if a key or a value is wrong. place: origin
     of the mapping, for messages.
     """
@@ -178,7 +178,7 @@ def _omni(section: Section, description: RobotDescription) -> DriveDescription:
 
 
 def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescription]:
-    """Return the reader of a car, tricycle or bicycle, which accepts the old key names too."""
+    """Return the reader for a car, tricycle or bicycle, which accepts the old key names too."""
 
     def read(section: Section, description: RobotDescription) -> DriveDescription:
         is_in_front = section.flag('front_steering', True)
@@ -239,7 +239,7 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
     return read
 
 
-# types of ros2_controllers, with a short word for each
+# types in ros2_controllers, with a short word for each
 _READERS: dict[str, Callable[[Section, RobotDescription], DriveDescription]] = {
     'differential': _differential,
     'mecanum': _mecanum,
@@ -352,7 +352,7 @@ def _covariance(section: Section, key: str) -> tuple[float, ...]:
 
 
 def _names(section: Section, key: str, *counts: int) -> list[str]:
-    """Return joint names; counts: allowed numbers of names, () for any number."""
+    """Return joint names; counts: allowed name counts, () for any number."""
     names = section.texts(key)
     if not names:
         section.error(key, section.peek(key), 'must be a list of joints')

@@ -16,7 +16,7 @@ _MERGE = 'tag:yaml.org,2002:merge'
 
 
 class MappingWithLines(dict[Any, Any]):
-    """Mapping of a YAML file. lines: line of each key, from 1."""
+    """Mapping in a YAML file. lines: each key's line, from 1."""
 
     def __init__(self, *args: Any):
         super().__init__(*args)
@@ -24,7 +24,7 @@ class MappingWithLines(dict[Any, Any]):
 
 
 class _Loader(TextLoader):
-    """Loader of mappings with lines; it refuses a key given twice."""
+    """Loader for mappings with lines; it refuses a key given twice."""
 
     def construct_yaml_map(self, node: yaml.MappingNode) -> MappingWithLines:
         """Return a complete mapping; its own keys override merged keys (`<<`)."""
@@ -51,7 +51,7 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _Loader.
 
 def read_anchored(path: Path, anchor: str) -> Any:
     """
-    Return the value at an anchor (&name) of a file; None if the anchor is missing.
+    Return the value at an anchor (&name) in a file; None if the anchor is missing.
 
     anchor: '' for the whole content. Raises OSError and YamlTextError.
     """
@@ -61,7 +61,7 @@ def read_anchored(path: Path, anchor: str) -> Any:
     found: list[Any] = []
 
     class Finder(_Loader):
-        """Loader keeping the value of the node at a given line and column."""
+        """Loader keeping the value for the node at a given line and column."""
 
         def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
             value = super().construct_object(node, deep)

@@ -16,9 +16,10 @@ def noise_from_mapping(
     mapping: Mapping[str, object], kind: SensorKind, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
     """
-    Read the `noise` of a sensor in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
+    Read a sensor's `noise` in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
 
-    Keys of a quantity apply to its three axes; keys of an axis override them. A range has no axes.
+    Keys for a quantity apply to its three axes; keys for an axis override them. A range has no
+    axes.
     """
     channels = {}
     for quantity, entries in mapping.items():

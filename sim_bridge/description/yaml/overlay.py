@@ -1,4 +1,4 @@
-"""Values set in the content of a YAML file by path, such as `objects.ball.position[2]`."""
+"""Values set in YAML content by path, such as `objects.ball.position[2]`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _STEP = re.compile(
 )
 
 Path = tuple[str | int, ...]
-"""Keys of mappings, and indices of list items."""
+"""Keys in mappings, and list indices."""
 
 
 def read_path(text: object, what: str) -> Path:
-    """Return the steps of a path; raises InvalidValueError with the given name."""
+    """Return a path's steps; raises InvalidValueError with the given name."""
     steps: list[str | int] = []
     at = 0
     while isinstance(text, str) and at < len(text):
@@ -37,7 +37,7 @@ def read_path(text: object, what: str) -> Path:
 
 
 def path_text(path: Path) -> str:
-    """Return the text of a path."""
+    """Return a path's text."""
     text = ''
     for step in path:
         if isinstance(step, int):

@@ -1,4 +1,4 @@
-"""Section of a scene file: its keys are read one by one, and every defect is noted."""
+"""Section in a scene file: its keys are read one by one, and every defect is noted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+', re.ASCII)
 def read_document(
     source: str | Path | Mapping[str, object], findings: Findings
 ) -> tuple[str, Path, Mapping[str, object] | None]:
-    """Return the name of a source, the folder of its relative paths, and its content or None."""
+    """Return a source's name, the folder for its relative paths, and its content or None."""
     if isinstance(source, Mapping):
         return '<mapping>', Path(), source
     if not isinstance(source, (str, Path)):
@@ -71,7 +71,7 @@ def check_findings(findings: Findings, text: str, what: str, expected: str) -> N
 
 class Section:
     """
-    Mapping of a scene.
+    Mapping in a scene.
 
     Every method reads one key. A wrong value is noted as an error and replaced by the default.
     `close` reports the unread keys.
@@ -115,11 +115,11 @@ class Section:
         self._read[key] = None
 
     def peek(self, key: str) -> Any:
-        """Return the unchecked value of a key, None if absent."""
+        """Return a key's unchecked value, None if absent."""
         return self._content.get(key)
 
     def error(self, key: str, value: object, message: str) -> None:
-        """Report a defect of a key."""
+        """Report a defect at a key."""
         shown = '' if value is None or value == '' else plain(value)
         self._findings.error('bad-value', self.place(key), message, key, shown)
 
@@ -130,7 +130,7 @@ class Section:
         return Place(element or 'world', name, lines.get(key, self.line))
 
     def rename(self, path: str) -> None:
-        """Change the path of the section in findings."""
+        """Change the section's path in findings."""
         self._path = path
 
     def make(self, build: Callable[[], _Made]) -> _Made | None:
@@ -157,7 +157,7 @@ class Section:
         return self._converted(key, default, numbers, f'must be a list of {size} finite numbers')
 
     def matrix(self, key: str) -> np.ndarray | None:
-        """Return a list of numbers, or a list of lists of numbers, as an array."""
+        """Return a number list, or a list of number lists, as an array."""
         value = self._take(key)
         if value is None:
             return None
@@ -183,7 +183,7 @@ class Section:
         )
 
     def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
-        """Return texts; size: required number of texts."""
+        """Return texts; size: required count."""
         value = self._take(key)
         if value is None and size is None:
             return None
@@ -246,7 +246,7 @@ class Section:
         return [section for section in inner if section is not None]
 
     def pairs(self, key: str) -> Iterable[tuple[str, str]]:
-        """Yield pairs of texts."""
+        """Yield text pairs."""
         value = self._take(key) or ()
         for k, pair in enumerate(value if _is_list(value) else [value]):
             good = _is_list(pair) and len(pair) == 2
@@ -287,9 +287,9 @@ class Section:
         self, key: str, default: _Default, convert: Callable[[Any], _Made | None], expected: str
     ) -> _Made | _Default:
         """
-        Return the converted value of a key; the default if absent or invalid.
+        Return a key's converted value; the default if absent or invalid.
 
-        convert: returns None for an invalid value. expected: text of the noted error.
+        convert: returns None for an invalid value. expected: text for the noted error.
         """
         value = self._take(key)
         if value is None:
@@ -311,7 +311,7 @@ class Section:
             return None
         lines = getattr(self._content, 'lines', {})
         path = f'{self._path}.{key}' if self._path else str(key)
-        # for an item of a list, the line of its first key
+        # for a list item, the line of its first key
         first = next(iter(getattr(value, 'lines', {}).values()), self.line)
         return Section(value, path, self._findings, lines.get(key, first), str(key))
 

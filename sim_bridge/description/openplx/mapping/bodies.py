@@ -29,7 +29,7 @@ GEOMETRY = 'Physics3D.Geometries.ContactGeometry'
 _GEOMETRIES = 'Physics3D.Geometries.'
 # turns z, the axis of cylinders and capsules here, onto y, their axis in OpenPLX
 _Z_TO_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-# density of the ball that gives a body without shapes its inertia [kg/m³]
+# density for the ball that gives a body without shapes its inertia [kg/m³]
 _DENSITY = 1000.0
 
 
@@ -42,10 +42,10 @@ class BodyParts:
 
 
 class Bodies:
-    """Reader of the bodies in a scene."""
+    """Reader for the bodies in a scene."""
 
     def __init__(self, root: Object, materials: Materials, groups: Groups, findings: Findings):
-        """Sort the geometries of a scene by their bodies."""
+        """Sort a scene's geometries by their bodies."""
         self._materials, self._groups, self._findings = materials, groups, findings
         self._directions = _friction_directions(root)
         self._geometries: dict[str, list[Object]] = {}
@@ -61,7 +61,7 @@ class Bodies:
                 )
 
     def read(self, path: str, body: Object, name: str) -> BodyParts:
-        """Return the parts of a body. name: of its link, prefix of the shape names."""
+        """Return a body's parts. name: its link's name, prefix for the shape names."""
         shapes: list[Placed] = []
         with_mass: list[Placed] = []
         densities: list[float] = []
@@ -204,7 +204,7 @@ class Bodies:
 
 
 def _friction_directions(root: Object) -> Mapping[int, np.ndarray]:
-    """Return the primary friction directions, by identity of geometry or body."""
+    """Return the primary friction directions, by geometry or body identity."""
     found: dict[int, np.ndarray] = {}
     for each in root.walk():
         for member in ('reference_geometry', 'reference_body'):

@@ -1,4 +1,4 @@
-"""Division of bodies into robots: the tree of each, and the mates that close loops."""
+"""Division of bodies into robots: each robot's tree, and the mates that close loops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sim_bridge.description.openplx.assembly import Mate
 
-# mates that can be tree joints, in order of preference
+# mates that can be tree joints, by preference
 _IN_TREES = ('lock', 'hinge', 'prismatic', 'cylindrical', 'ball')
 
 
@@ -16,7 +16,7 @@ class Component:
     """
     Bodies connected by mates.
 
-    root: path of the root body, '' for the world. bodies: paths in order of definition, including
+    root: path of the root body, '' for the world. bodies: paths in definition order, including
     the root except the world. joints: mates of the tree, parents first, each with whether the
     second side is the child. floating: bodies beginning a tree of their own, since only mates
     unfit for trees hold them. loops: the other mates between these bodies.
@@ -35,7 +35,7 @@ class Component:
 
 
 class _Sets:
-    """Disjoint sets of paths."""
+    """Disjoint path sets."""
 
     def __init__(self, items: Iterable[str]):
         self._leader = {item: item for item in items}
@@ -60,7 +60,7 @@ def components(
     driven: Collection[str],
 ) -> tuple[list[Component], list[Mate]]:
     """
-    Return the components in order of definition, and the mates between two of them.
+    Return the components in definition order, and the mates between two components.
 
     kinematic: paths of kinematic bodies. compliant: paths of mates that are not rigid. driven:
     paths of mates with springs, motors or other effects on their axes. The world is the root of a
@@ -171,7 +171,7 @@ def _component(
 
 
 def common_system(bodies: Sequence[str], parents: Mapping[str, Sequence[str]]) -> str:
-    """Return the path of the innermost system containing all bodies. parents: of each body."""
+    """Return the path of the innermost system containing all bodies. parents: for each body."""
     first, *others = [list(parents[body]) for body in bodies]
     shared = [path for path in first if all(path in other for other in others)]
     return shared[0] if shared else ''

@@ -1,4 +1,4 @@
-"""Collision groups of geometries, and pairs of groups without collision."""
+"""Collision groups for geometries, and group pairs without collision."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GROUP, _PAIR = 'Simulation.CollisionGroup', 'Simulation.DisableCollisionPair'
 
 
 class Groups:
-    """Collision groups of a scene. apart: pairs of group names without collision."""
+    """A scene's collision groups. apart: pairs of group names without collision."""
 
     def __init__(self, root: Object):
         """Find the groups and pairs."""
@@ -28,7 +28,7 @@ class Groups:
         self.apart = tuple(pairs)
 
     def of(self, geometry: Object) -> frozenset[str]:
-        """Return the groups of a geometry: its own, and those of all its owners."""
+        """Return a geometry's groups: its own, and those of all its owners."""
         return frozenset(
             name for owner in owners(geometry) for name in self._names.get(id(owner), ())
         )

@@ -1,4 +1,4 @@
-"""Effects along the axes of mates: ranges, springs, motors, friction."""
+"""Effects along mate axes: ranges, springs, motors, friction."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from sim_bridge.description.report import Findings
 ONE_DOF = 'Physics.Interactions.Interaction1DOF'
 _I = 'Physics3D.Interactions.'
 _FRICTION = 'Physics.Interactions.Dissipation.'
-# axes of each mate: whether they slide, in order
+# whether each mate's axes slide, in order
 AXES: Mapping[str, tuple[bool, ...]] = {
     'hinge': (False,),
     'prismatic': (True,),
     'cylindrical': (True, False),
 }
-# friction members of mates, for each axis
+# friction members in mates, for each axis
 _FRICTIONS = {
     'hinge': ('friction',),
     'prismatic': ('friction',),
     'cylindrical': ('friction_translational', 'friction_rotational'),
 }
-# tolerance for two lines to count as one axis: sine of the angle, and metres
+# tolerance for two lines to count as one axis: angle sine, and metres
 _SAME = 1e-6
 
 
@@ -64,7 +64,7 @@ def axis_settings(
     assembly: Assembly, root: Object, findings: Findings
 ) -> tuple[dict[str, tuple[AxisSettings, ...]], dict[str, AxisOf]]:
     """
-    Return the effects along the axes of each mate, and the axis of each interaction.
+    Return the effects along each mate's axes, and each interaction's axis.
 
     Both by path; the axes name mates by path too. Interactions without simulation are reported by
     name. Interactions disabled initially are included as if enabled, except those that would be
@@ -111,7 +111,7 @@ def axis_settings(
 def _axis_of(
     thing: Object, is_linear: bool, assembly: Assembly, findings: Findings
 ) -> AxisOf | None:
-    """Return the mate axis of an interaction; None, with an error, if there is none."""
+    """Return an interaction's mate axis; None, with an error, if there is none."""
     pair = connectors_of(thing, findings)
     if pair is None:
         return None
@@ -149,7 +149,7 @@ def _along(
     is_linear: bool,
     assembly: Assembly,
 ) -> AxisOf | None:
-    """Return the axis of a mate measured by other connectors of its bodies; None if it differs."""
+    """Return the mate axis measured by other connectors on its bodies; None if it differs."""
     first, second = (world_pose(connector, assembly.poses) for connector in pair)
     at = assembly.poses[mate.sides[0].body] @ mate.sides[0].pose
     for frame in (first, second):
@@ -316,7 +316,7 @@ def _settings(acting: _Acting) -> AxisSettings:
     damping = acting.damping + sum(spring[2] for spring in acting.springs)
     limits = JointLimits(acting.lower, acting.upper)
     if acting.efforts and not acting.motors:
-        # a servo's effort limits are limits of the axis itself
+        # a servo's effort limits are axis limits
         least = sum(lower for _, lower, _ in acting.efforts)
         most = sum(upper for *_, upper in acting.efforts)
         limits = replace(limits, effort=most, lower_effort=None if least == -most else least)

@@ -39,7 +39,7 @@ _LOOP_TYPES = {
     'ball': ConstraintType.BALL,
     'distance': ConstraintType.DISTANCE,
 }
-# directions of a Compliance by their names in mates: x is the normal, z the main axis
+# directions in a Compliance by their names in mates: x is the normal, z the main axis
 DIRECTIONS = (
     'along_normal',
     'along_cross',
@@ -67,7 +67,7 @@ def directions_of(mate: Object) -> tuple[str, ...]:
 
 
 def compliance_of(mate: Object, findings: Findings) -> Compliance | None:
-    """Return the compliance of a mate; None if it is rigid in all directions."""
+    """Return a mate's compliance; None if it is rigid in all directions."""
     flexibility, dissipation = mate['flexibility'], mate['dissipation']
     assert isinstance(flexibility, Object) and isinstance(dissipation, Object)
     stiffness, damping = [], []
@@ -189,11 +189,11 @@ def loop_joint(
 def play_joint(
     mate: Mate, name: str, links: Mapping[str, str], direction: int
 ) -> ConstraintDescription:
-    """Return a joint without constraints along a direction of a mate, see DIRECTIONS."""
+    """Return a joint without constraints along a mate direction, see DIRECTIONS."""
     one, other, sign = _sides(mate, links)
     is_linear, column = direction < 3, direction % 3
     kind = ConstraintType.SLIDER_MOTOR if is_linear else ConstraintType.TILT_MOTOR
-    # a tilt is measured on the main axis, whatever the rotation of the bodies about it
+    # a tilt is measured on the main axis, whatever the bodies' rotation about it
     toward = 0 if column == 2 else 2
     return ConstraintDescription(
         name,
@@ -212,7 +212,7 @@ def play_joint(
 def motor_joint(
     mate: Mate, name: str, links: Mapping[str, str], is_linear: bool
 ) -> ConstraintDescription:
-    """Return a joint without constraints, for a further motor on an axis of a mate."""
+    """Return a joint without constraints, for a further motor on a mate axis."""
     one, other, sign = _sides(mate, links)
     kind = ConstraintType.SLIDER_MOTOR if is_linear else ConstraintType.HINGE_MOTOR
     return ConstraintDescription(
@@ -229,6 +229,6 @@ def motor_joint(
 
 
 def _sides(mate: Mate, links: Mapping[str, str]) -> tuple[Side, Side, float]:
-    """Return the sides of a loop joint, the first on a link, and the sign of z as its axis."""
+    """Return a loop joint's sides, the first on a link, and the sign of z as its axis."""
     one, other = mate.sides
     return (one, other, 1.0) if one.body in links else (other, one, -1.0)

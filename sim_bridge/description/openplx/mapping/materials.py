@@ -1,4 +1,4 @@
-"""Materials of a scene, and contact materials for pairs."""
+"""Materials in a scene, and contact materials for pairs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FRICTION_MODELS = {
 
 
 class Materials:
-    """Materials of the geometries in a scene, created on demand."""
+    """Materials for the geometries in a scene, created on demand."""
 
     def __init__(self, findings: Findings):
         """Begin without materials. findings: for invalid values."""
@@ -48,7 +48,7 @@ class Materials:
         return (None if is_plain else self.name_of(material)), density
 
     def name_of(self, material: Object) -> str:
-        """Return the name of a material; equal materials share a name."""
+        """Return a material's name; equal materials share a name."""
         if id(material) not in self._names:
             own = material.model.name
             wanted = (
@@ -65,7 +65,7 @@ class Materials:
         return self._names[id(material)]
 
     def contacts(self, root: Object) -> Iterator[tuple[str, str, ContactMaterial | None]]:
-        """Yield the names and law of each pair with a contact model; None: no collision."""
+        """Yield names and law for each pair with a contact model; None: no collision."""
         for model in root.walk():
             if not model.is_a(f'{_CONTACT}Model'):
                 continue
@@ -101,7 +101,7 @@ class Materials:
             return Material(name)
 
     def _law(self, model: Object) -> dict[str, Any]:
-        """Return the arguments of ContactMaterial."""
+        """Return arguments for ContactMaterial."""
         values: dict[str, Any] = {'restitution': model['normal_restitution']}
         if model['tangential_restitution']:
             self._unsupported(model, 'tangential_restitution', 'sideways bounces')

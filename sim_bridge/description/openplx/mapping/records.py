@@ -1,4 +1,4 @@
-"""Contents of an OpenPLX scene as plain data for a world."""
+"""OpenPLX scene contents as plain data for a world."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ class AxisSettings:
 @dataclass(frozen=True)
 class AxisOf:
     """
-    Axis of an interaction, whose coordinate is sign * (q - offset).
+    Axis for an interaction, whose coordinate is sign * (q - offset).
 
-    joint: name of the joint in the scene. number: of the axis.
+    joint: joint name in the scene. number: axis index.
     """
 
     joint: str
@@ -117,7 +117,7 @@ class Signal:
 @dataclass(frozen=True, eq=False)
 class BodyMotion:
     """
-    Initial velocity of a body, in the axes of the scene's world.
+    Initial body velocity, in the axes of the scene's world.
 
     linear: (3,) at the centre of mass [m/s]. angular: (3,) [rad/s].
     """
@@ -155,9 +155,9 @@ class MappedRobot:
 @dataclass(frozen=True, eq=False)
 class CrossJoint:
     """
-    Joint between links of two robots in the scene, with the effects along its axes.
+    Joint between links in two robots of the scene, with the effects along its axes.
 
-    separates: whether it disables collision of the links.
+    separates: whether it disables collision between the links.
     """
 
     constraint: ConstraintDescription
@@ -170,13 +170,13 @@ class MappedScene:
     """
     Mapped scene.
 
-    name: of its root model. robots: in order of definition. cross_joints: joints between robots.
+    name: of its root model. robots: in definition order. cross_joints: joints between robots.
     materials, contact_materials: the latter with the names of the two materials. apart: pairs of
-    collision groups. gravity: in the world of the scene, None if not given. links: link names by
+    collision groups. gravity: in the scene's world, None if not given. links: link names by
     body path; other paths, such as an imported robot's, are missing. joints: joint names by mate
-    path. interactions: axes by interaction path. signals: in order of definition. disabled: model
+    path. interactions: axes by interaction path. signals: in definition order. disabled: model
     names, as in `Signal`, by the paths of initially disabled mates and interactions. snap: SNAP's
-    result. poses: of systems and bodies in the world of the scene, by path. report: warnings.
+    result. poses: of systems and bodies in the scene's world, by path. report: warnings.
     files: SHA-256 of each read file, by path, without the bundles installed by pip. bundles:
     version of those bundles, '' if none was read.
     """

@@ -1,4 +1,4 @@
-"""Mapping of a whole scene: from its root object to data for a world."""
+"""Mapping for a whole scene: from its root object to data for a world."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.material import ContactMaterial
 from sim_bridge.shapes.placed import Placed
 
-# member of bodies and mates: their name in the URDF from which they were written
+# member in bodies and mates: their name in the URDF from which they were written
 SOURCE_NAME = 'source_name'
 _WORLD = 'world'
 # explanations for a mate that does not hold
@@ -85,7 +85,7 @@ _ENVIRONMENT = 'Simulation.Environment'
 
 
 def map_scene(root: Object, findings: Findings) -> MappedScene | None:
-    """Return the contents of a scene, without a report; None if there are errors."""
+    """Return a scene's contents, without a report; None if there are errors."""
     assembly = assemble(root, findings)
     if assembly is None:
         return None
@@ -96,9 +96,9 @@ def map_scene(root: Object, findings: Findings) -> MappedScene | None:
 
 class _Names:
     """
-    Unique names of links and joints: paths with _ for characters that ROS refuses.
+    Unique link and joint names: paths with _ for characters that ROS refuses.
 
-    A body or mate written from a robot keeps that robot's name, after the path of its system.
+    A body or mate written from a robot keeps that robot's name, after its system's path.
     """
 
     def __init__(self, taken: tuple[str, ...] = ()):
@@ -241,7 +241,7 @@ class _Mapper:
         return taken
 
     def _strength(self, mate: Mate) -> Strength:
-        """Return the strength of a mate by direction; name the joints of its play."""
+        """Return a mate's strength by direction; name the joints of its play."""
         if not mate.source.is_a(MATE):
             return Strength()
         own = strength_of(
@@ -267,7 +267,7 @@ class _Mapper:
         )
 
     def _loop_axes(self, mate: Mate) -> tuple[AxisSettings, ...]:
-        """Return the effects along the axes of a loop joint, with its initial angle."""
+        """Return the effects along a loop joint's axes, with its initial angle."""
         return tuple(
             axis if is_linear else replace(axis, begin=mate.angle)
             for axis, is_linear in zip(
@@ -440,7 +440,7 @@ class _Mapper:
         return alone if len(own.bodies) == 1 else ''
 
     def _motion(self, body: Object) -> BodyMotion:
-        """Return the initial velocity of a body."""
+        """Return a body's initial velocity."""
         outer = None if body.owner is None else frame_of(body.owner)
         axes = self._assembly.poses['' if outer is None else frame_path(outer)].rotation
         linear, angular = (
@@ -479,7 +479,7 @@ def _has_errors(findings: Findings) -> bool:
 
 
 def _kinematic_bodies(root: Object, assembly: Assembly, findings: Findings) -> frozenset[str]:
-    """Return the paths of kinematic bodies."""
+    """Return the kinematic body paths."""
     controlled: set[int] = set()
     for each in root.walk():
         given = each.members.get('kinematically_controlled')
@@ -516,7 +516,7 @@ def _kinematic_locks(root: Object, assembly: Assembly) -> tuple[list[Mate], list
 
 
 def _gravity(root: Object, findings: Findings) -> Gravity | None:
-    """Return the gravity of the scene; None if not given."""
+    """Return the scene's gravity; None if not given."""
     for each in root.walk():
         if each.is_a(_ENVIRONMENT) and each is not root:
             findings.warning(

@@ -1,4 +1,4 @@
-"""Inputs and outputs of a scene, with their names from interfaces."""
+"""Inputs and outputs in a scene, with their names from interfaces."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _RANGES = ('RotationalRange', 'LinearRange')
 _MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
 _BODY, _POINT = ('RigidBody',), ('MateConnector',)
 
-# kind of an output that reports the target distance instead of the measured one
+# kind for an output that reports the target distance instead of the measured one
 TARGET_DISTANCE = 'TargetDistanceOutput'
-# models with a signal of each kind; other combinations are not simulated
+# models with a signal for each kind; other combinations are not simulated
 SOURCES: dict[str, tuple[str, ...]] = {
     'AngleInput': ('TorsionSpring',),
     'Position1DInput': ('LinearSpring', 'Distance'),
@@ -60,7 +60,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
 
 def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Signal, ...]:
     """
-    Return the simulated inputs and outputs, in order of definition.
+    Return the simulated inputs and outputs, in definition order.
 
     Of the others, enabled outputs and signals named by an interface are reported.
     """
@@ -111,7 +111,7 @@ def switched_mates(root: Object) -> set[str]:
 
 
 def disabled_in(root: Object) -> dict[str, str]:
-    """Return the model names of disabled mates and interactions, by path."""
+    """Return the model names for disabled mates and interactions, by path."""
     known = SOURCES[_ENABLE.rpartition('.')[2]]
     return {
         each.path: next(name for name in known if _is_a(each, name))
@@ -151,7 +151,7 @@ def _frame(connector: Object, assembly: Assembly) -> Frame:
 
 
 def _is_a(source: Object, model: str) -> bool:
-    """Whether an object has a model of Physics3D with a name without namespace."""
+    """Whether an object has a Physics3D model with a name without namespace."""
     spaces = ('Interactions', 'Bodies')
     return any(source.is_a(f'Physics3D.{space}.{model}') for space in spaces)
 
@@ -162,7 +162,7 @@ def _source_model(signal: Object) -> str:
 
 
 def _interfaces(root: Object) -> tuple[dict[int, str], set[int]]:
-    """Return names by signal identity, and the identities of signals enabled by interfaces."""
+    """Return names by signal identity, and the identities for signals enabled by interfaces."""
     names: dict[int, str] = {}
     enabled = set()
     for each in root.walk():

@@ -1,4 +1,4 @@
-"""Strength of mates, beyond which they break or yield plastically, and their play."""
+"""Mate strength, beyond which mates break or yield plastically, and their play."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNBROKEN = (math.inf,) * 8
 @dataclass(frozen=True)
 class Strength:
     """
-    Strength of a mate. toughness: see `ConstraintDescription`.
+    Mate strength. toughness: see `ConstraintDescription`.
 
     plays: by direction index, the effects replacing the mate in a direction that it leaves free:
     stops for a clearance, friction for a plastic yield.
@@ -45,9 +45,9 @@ def strength_of(
     findings: Findings,
 ) -> Strength:
     """
-    Return the strength of a mate in each direction.
+    Return a mate's strength in each direction.
 
-    names: member names of the six directions. held: indices of the constrained directions.
+    names: member names for the six directions. held: indices of the constrained directions.
     """
     toughness, clearance = (
         cast(Object, mate[name]) if name in mate.members else None
@@ -109,7 +109,7 @@ def _limit_of(law: Value, findings: Findings) -> tuple[float, float]:
 
 
 def _slack_of(clearance: Object, number: int, name: str, findings: Findings) -> float:
-    """Return the play of a mate in a direction, either way [m or rad]."""
+    """Return a mate's play in a direction, either way [m or rad]."""
     law = clearance.members.get(name if number < 3 else 'around_all_axes')
     if not isinstance(law, Object):
         return 0.0

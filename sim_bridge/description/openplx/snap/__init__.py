@@ -1,5 +1,5 @@
 """
-SNAP: assembly of a tree of frames by the mates between them, independent of OpenPLX.
+SNAP: assembly of a frame tree by the mates between them, independent of OpenPLX.
 
 Imports `description.model`, `description.poses` and `foundation`.
 """

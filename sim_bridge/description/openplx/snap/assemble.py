@@ -30,9 +30,9 @@ _LONGEST_LOOPS = 2_000_000
 
 def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
     """
-    Return the transforms of all frames, found by SNAP from the mates; see docs/snap.md.
+    Return the transforms for all frames, found by SNAP from the mates; see docs/snap.md.
 
-    frames, mates: in order of definition, which decides if mates leave a choice. Raises SnapError
+    frames, mates: in definition order, which decides if mates leave a choice. Raises SnapError
     for wrong names in frames and mates. The result reports mates that cannot hold.
     """
     # numbers near overflow give unsatisfied mates, which are reported
@@ -41,7 +41,7 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
 
 
 def miss(mate: SnapMate, relative: Pose) -> tuple[float, float]:
-    """Return the misfit of a relative pose for a mate, at any coordinates [m, rad]."""
+    """Return a relative pose's misfit for a mate, at any coordinates [m, rad]."""
     with np.errstate(all='ignore'):
         return coordinates.gaps(mate, matrix(relative), strict=False)
 
@@ -75,7 +75,7 @@ def _snap(structure: Structure) -> SnapResult:
 def _close(
     structure: Structure, closer: Closer, group: Sequence[int], still_open: set[int]
 ) -> list[SnapStep]:
-    """Close the open loops of a group with all degrees of freedom, including removed ones."""
+    """Close the open loops in a group with all degrees of freedom, including removed ones."""
     steps = []
     held = [mate for mate in group if mate not in still_open]
     waiting = [[mate for mate in group if mate in still_open]]
@@ -103,7 +103,7 @@ def _groups(structure: Structure, *mates: Sequence[int]) -> list[list[int]]:
     """
     Return the mates that close loops, grouped by shared movable frames.
 
-    Mates without movable frames are left out, and mates beyond a total length of all loops.
+    Mates without movable frames are left out, and mates beyond a total length for all loops.
     """
     leaders: dict[int, int] = {}
     first: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Closing of loops of mates: least change of the free coordinates (Levenberg-Marquardt)."""
+"""Closing of mate loops: least change in the free coordinates (Levenberg-Marquardt)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_bridge.description.openplx.snap.structure import State, Structure, TOLE
 _MOST_STEPS = 100
 # the descent is abandoned after this many steps with next to no gain
 _MOST_STALLED = 4
-# gradient, relative to the square of the residual, that counts as zero
+# gradient, relative to the squared residual, that counts as zero
 _FLAT = 1e-3
 # residual below which further steps only change rounding
 _ROUNDING = 1e-11
@@ -33,7 +33,7 @@ _EFFORT_OF_MATE = 300
 
 class Closer:
     """
-    Solver that closes loops of a structure with bounded effort.
+    Solver that closes a structure's loops with bounded effort.
 
     Unknowns are the free coordinates of placing mates. Each step places the frames again, so
     placing mates always hold, and only the mates that close loops are approached.
@@ -168,7 +168,7 @@ class _Loops:
         self._rates: list[np.ndarray] = []
 
     def _length(self) -> float:
-        """Return a typical length of the mechanism [m], 1 if all lengths are zero."""
+        """Return a typical mechanism length [m], 1 if all lengths are zero."""
         placing = [self._structure.placed_by[frame] for frame in self.movers]
         pairs = [self._structure.connectors[mate] for mate in (*self.mates, *placing)]
         lengths = [float(np.linalg.norm(side[:3, 3])) for pair in pairs for side in pair]
@@ -191,7 +191,7 @@ class _Loops:
         s.replace(self.moving)
 
     def residual(self) -> np.ndarray:
-        """Return the misfits of all mates as one vector."""
+        """Return all mates' misfits as one vector."""
         s = self._structure
         values, self._rates = [], []
         for mate in self.mates:
@@ -204,7 +204,7 @@ class _Loops:
 
     def jacobian(self) -> np.ndarray:
         """
-        Return the derivative of the last computed residual, (n, size).
+        Return the derivative for the last computed residual, (n, size).
 
         It is a sparse matrix if there are many coordinates.
         """
@@ -263,7 +263,7 @@ def _changes(
 
 
 def _solved(jacobian: np.ndarray, residual: np.ndarray, damping: float) -> np.ndarray:
-    """Return x = (JᵀJ + damping)⁻¹ Jᵀ residual, using the smaller of the two products of J."""
+    """Return x = (JᵀJ + damping)⁻¹ Jᵀ residual, using the smaller of JᵀJ and JJᵀ."""
     rows, columns = jacobian.shape
     normal = jacobian @ jacobian.T if rows < columns else jacobian.T @ jacobian
     right = residual if rows < columns else jacobian.T @ residual

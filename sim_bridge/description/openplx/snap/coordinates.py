@@ -1,5 +1,5 @@
 """
-Constraints and free directions of a mate, for the relative pose of its connectors.
+A mate's constraints and free directions, for the relative pose of its connectors.
 
 A relative pose is the pose of the second connector in the first, a (4, 4) matrix T. Directions are
 twists (v, w) in the axes of the first connector: velocity of the second connector's origin, and
@@ -64,7 +64,7 @@ def has_explicit(mate: SnapMate) -> bool:
 
 def freedoms(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
     """
-    Return the free directions of a mate at a pose allowed by it, (n, 6) orthonormal twists.
+    Return a mate's free directions at a pose allowed by it, (n, 6) orthonormal twists.
 
     Explicit coordinates leave none free.
     """
@@ -113,10 +113,10 @@ def misses(
     mate: SnapMate, relative: np.ndarray, strict: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """
-    Return the misfit of a relative pose for a mate, with derivatives.
+    Return a relative pose's misfit for a mate, with derivatives.
 
-    strict: whether explicit coordinates count too. Four arrays: misfit of translations (m,) [m];
-    misfit of axes (n,), whose norm is twice the sine of half the angle; and their derivatives with
+    strict: whether explicit coordinates count too. Four arrays: translation misfit (m,) [m];
+    axis misfit (n,), whose norm is twice the sine of half the angle; and their derivatives with
     respect to the relative twist, (m, 6) and (n, 6).
     """
     along, axes = _held(mate, strict)
@@ -158,7 +158,7 @@ def nearest(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
 
 
 def gaps(mate: SnapMate, relative: np.ndarray, strict: bool) -> tuple[float, float]:
-    """Return the misfit of a relative pose for a mate, [m] and [rad]."""
+    """Return a relative pose's misfit for a mate, [m] and [rad]."""
     shift, chords, _, _ = misses(mate, relative, strict)
     half = 0.5 * math.sqrt(float(chords @ chords))
     angle = 2.0 * math.asin(min(1.0, half)) if half == half else math.nan

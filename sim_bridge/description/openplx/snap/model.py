@@ -1,4 +1,4 @@
-"""Input and output of SNAP: frames, mates between them, and the trace of the assembly."""
+"""SNAP's input and output: frames, mates between them, and the assembly trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ('lock', 'hinge', 'prismatic', 'cylindrical', 'planar', 'ball', 'distanc
 
 
 class Why(enum.Enum):
-    """Decision of SNAP in a step."""
+    """SNAP's decision in a step."""
 
     SNAPPED = 'snapped'
     FORCED = 'forced to identity'
@@ -102,7 +102,7 @@ class SnapStep:
 
 
 class Unsatisfied(NamedTuple):
-    """Mate that does not hold: its path, and the misfit of its connectors [m], [rad]."""
+    """Mate that does not hold: its path, and its connectors' misfit [m], [rad]."""
 
     mate: str
     gap: float
@@ -116,10 +116,10 @@ class Unsatisfied(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class SnapResult:
     """
-    Result of the assembly.
+    Assembly result.
 
-    transforms: pose of every frame in its parent, in the order of the frames. steps: trace, in the
-    order of decisions. unsatisfied: enabled mates that do not hold, in order of definition.
+    transforms: every frame's pose in its parent, in frame order. steps: trace, in
+    decision order. unsatisfied: enabled mates that do not hold, in definition order.
     """
 
     transforms: Mapping[str, Pose]

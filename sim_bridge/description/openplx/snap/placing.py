@@ -1,4 +1,4 @@
-"""Placing of frames by mates, one after the other."""
+"""Placing frames by mates, one after the other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Placing:
     """
     Frames placed so far, and waiting mates.
 
-    Mates are used in passes, in order of definition. A mate is queued only when it can be used, so
+    Mates are used in passes, in definition order. A mate is queued only when it can be used, so
     the cost of a pass is proportional to its work.
 
     closed: mates between placed frames that hold. open: mates that do not hold so far. Both are in
@@ -39,7 +39,7 @@ class Placing:
         self.steps: list[SnapStep] = []
         self.closed: list[int] = []
         self.open: list[int] = []
-        # by mate and side: numbers of undefined frames, and of movable frames, in its chain
+        # by mate and side: counts of undefined and of movable frames in its chain
         self._undefined = [
             [sum(structure.transforms[frame] is None for frame in chain) for chain in chains]
             for chains in structure.chains
@@ -49,7 +49,7 @@ class Placing:
         # were moved
         self._free: dict[int, list[int]] = {}
         self._used = [False] * len(structure.mates)
-        # mates of this pass and of the next
+        # mates for this pass and for the next
         self._now: list[int] = []
         self._later = [mate for mate in range(len(self._used)) if self._is_ready(mate)]
         self._current = -1
@@ -126,7 +126,7 @@ class Placing:
         self._define(frame)
 
     def _close(self, mate: int) -> None:
-        """Satisfy a mate between placed frames with their remaining degrees of freedom."""
+        """Satisfy a mate between placed frames with their remaining freedoms."""
         first, second = self._structure.chains[mate]
         movers = [frame for frame in (*first, *second) if frame in self._free]
         mates = [*dict.fromkeys(one for frame in movers for one in self._free[frame]), mate]
@@ -150,7 +150,7 @@ class Placing:
         before = structure.saved(frames)
         moved = closer.close(mates, movers, _STARTS)
         if moved is not None and len(moved) > 1 and closer.freedom(mates, movers):
-            # many poses satisfy the mates: prefer a move of a single frame, the first possible
+            # many poses satisfy the mates: prefer moving a single frame, the first possible
             found = structure.saved(frames)
             structure.restore(before)
             for frame in movers:

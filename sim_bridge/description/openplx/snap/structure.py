@@ -1,4 +1,4 @@
-"""Frames and mates of an assembly by index: chains of transforms, and placing mates."""
+"""Frames and mates in an assembly by index: transform chains, and placing mates."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ State = list[tuple[int, np.ndarray, 'np.ndarray | None']]
 
 
 class SnapError(SimBridgeError):
-    """Invalid frames or mates: a repeated name, an unknown one, a circle of parents."""
+    """Invalid frames or mates: a repeated name, an unknown one, a circle among parents."""
 
 
 class Structure:
     """
-    Frames and enabled mates, in order of definition, by index.
+    Frames and enabled mates, in definition order, by index.
 
-    transforms: (4, 4) poses of the frames in their parents; None while undefined. chains: for both
+    transforms: (4, 4) frame poses in their parents; None while undefined. chains: for both
     sides of each mate, the frames from the connector's frame up to the closest common ancestor,
     without the ancestor. touching: mates with a frame in a chain. relative: for each mate, the
     pose of its second connector in the first, used for placing frames. placed_by: placing mate of
@@ -69,7 +69,7 @@ class Structure:
         self.strict = [True] * len(self.mates)
 
     def step(self, why: Why, mate: int | None, frames: Iterable[int]) -> SnapStep:
-        """Return a step of the trace."""
+        """Return a trace step."""
         paths = tuple(self.frames[frame].path for frame in frames)
         return SnapStep(why, '' if mate is None else self.mates[mate].path, paths)
 
@@ -99,12 +99,12 @@ class Structure:
         return result
 
     def reach(self, mate: int, side: int) -> np.ndarray:
-        """Return the pose of a connector in the closest common ancestor."""
+        """Return a connector's pose in the closest common ancestor."""
         result: np.ndarray = self.product(self.chains[mate][side]) @ self.connectors[mate][side]
         return result
 
     def world(self, mate: int, side: int) -> np.ndarray:
-        """Return the pose of a connector in the world; undefined transforms are identities."""
+        """Return a connector's pose in the world; undefined transforms are identities."""
         result = self.connectors[mate][side]
         frame = self._ends[mate][side]
         while frame != _WORLD:
@@ -114,12 +114,12 @@ class Structure:
         return result
 
     def actual(self, mate: int) -> np.ndarray:
-        """Return the present pose of the second connector in the first."""
+        """Return the second connector's present pose in the first."""
         result: np.ndarray = inverse(self.reach(mate, 0)) @ self.reach(mate, 1)
         return result
 
     def gaps(self, mate: int, strict: bool = True) -> tuple[float, float]:
-        """Return the misfit of a mate's connectors, [m] and [rad]."""
+        """Return a mate's misfit, [m] and [rad]."""
         return coordinates.gaps(self.mates[mate], self.actual(mate), strict)
 
     def has_explicit(self, mate: int) -> bool:
@@ -134,7 +134,7 @@ class Structure:
         return gap <= TOLERANCE * max(1.0, far) < math.inf and angle <= TOLERANCE
 
     def freedoms(self, mate: int) -> np.ndarray:
-        """Return the free directions of a placing mate, (n, 6)."""
+        """Return a placing mate's free directions, (n, 6)."""
         return coordinates.freedoms(self.mates[mate], self.relative[mate])
 
     def place(self, frame: int, mate: int) -> None:
@@ -154,16 +154,16 @@ class Structure:
         self.transforms[frame] = orthonormal(target @ inverse(before))
 
     def replace(self, frames: Iterable[int]) -> None:
-        """Place frames again by their placing mates, after a change of relative poses."""
+        """Place frames again by their placing mates, after changed relative poses."""
         for frame in sorted(frames, key=self.rank.__getitem__):
             self.place(frame, self.placed_by[frame])
 
     def saved(self, frames: Iterable[int]) -> State:
-        """Return the state of placed frames."""
+        """Return the placed frames' state."""
         return [(k, self.relative[self.placed_by[k]], self.transforms[k]) for k in frames]
 
     def restore(self, state: State) -> None:
-        """Restore the state of placed frames."""
+        """Restore the placed frames' state."""
         for frame, relative, transform in state:
             self.relative[self.placed_by[frame]], self.transforms[frame] = relative, transform
 
@@ -231,7 +231,7 @@ def _numbered(frames: Sequence[SnapFrame]) -> dict[str, int]:
 
 
 def _depths(frames: Sequence[SnapFrame], parents: Sequence[int]) -> list[int]:
-    """Return the depth of each frame: the number of its ancestors, including itself."""
+    """Return each frame's depth: the number of its ancestors, including itself."""
     depths = [0] * len(parents)
     for start in range(len(parents)):
         path: list[int] = []

@@ -11,7 +11,7 @@ IDENTITY.flags.writeable = False
 
 
 def matrix(pose: Pose) -> np.ndarray:
-    """Return the (4, 4) matrix of a pose."""
+    """Return a pose's (4, 4) matrix."""
     result: np.ndarray = IDENTITY.copy()
     result[:3, :3] = pose.rotation
     result[:3, 3] = pose.position

@@ -160,7 +160,7 @@ class _Writer:
         self._connectors: dict[str, list[str]] = {'': [], **{name: [] for name in self._names}}
 
     def text(self, apart: Iterable[tuple[str, str]]) -> str:
-        """Return the text of the file; errors are among the findings."""
+        """Return the file's text; errors are among the findings."""
         note_left_out(self._robot, self._findings)
         robot, mates = self._robot, []
         joints: list[JointDescription | ConstraintDescription] = [
@@ -277,7 +277,7 @@ class _Writer:
         )
 
     def _mesh_path(self, geometry: GeometryDescription, link: LinkDescription) -> str:
-        """Return the path of a mesh in OpenPLX notation; '', with a finding, if there is none."""
+        """Return a mesh's path in OpenPLX notation; '', with a finding, if there is none."""
         place = Place('link/collision', link.name, geometry.line)
         if not geometry.path:
             self._findings.warning(
@@ -361,7 +361,7 @@ class _Writer:
     def _mate(
         self, name: str, source: str, kind: str, ends: Iterable[tuple[str, Pose]], lines: list[str]
     ) -> list[str]:
-        """Return the lines of a mate; add its connectors to their bodies."""
+        """Return a mate's lines; add its connectors to their bodies."""
         paths = []
         for link, pose in ends:
             body = self._names.get(link, '')
@@ -390,7 +390,7 @@ class _Writer:
     def _loop_ends(
         self, joint: ConstraintDescription
     ) -> tuple[tuple[str, Pose], tuple[str, Pose]]:
-        """Return the connectors of a loop joint: given, or at zero joint positions."""
+        """Return a loop joint's connectors: given, or at zero joint positions."""
         one, other = (self._poses.get(link, Pose()) for link in (joint.link1, joint.link2))
         between = other.inverse @ one
         along = np.eye(3) if joint.axis is None else axes(joint.axis, joint.normal)
@@ -403,7 +403,7 @@ class _Writer:
     def _acting(
         self, mate: str, name: str, is_linear: bool, limits: JointLimits, dynamics: JointDynamics
     ) -> Iterator[str]:
-        """Yield the lines for the effects along an axis of a mate. name: prefix of their names."""
+        """Yield the lines for the effects along a mate axis. name: prefix of their names."""
         stop, spring, rest, motor = _ALONG[is_linear]
         found = []
         if math.isfinite(limits.lower) or math.isfinite(limits.upper):
