@@ -1,6 +1,7 @@
 """
-Files from elsewhere, read under limits of size, time, memory and rights.
+Reading foreign files with limited size, time, memory and rights.
 
-Imports `foundation`, and no other package. xacro and meshes are read by `reader_process`, whose
-child runs `worker`, `confinement` and one of `xacro_reader` and `mesh_reader`.
+It imports `foundation`, and no other package. `reader_process` reads xacro, meshes and pictures in
+a child process, which runs `worker`, `confinement` and a reader such as `xacro_reader` or
+`mesh_reader`.
 """

@@ -1,8 +1,8 @@
 """
-Reads what a mesh file looks like, inside the confined process: pieces with colours and pictures.
+Reader for the appearance in a mesh file, in the confined process: pieces, colours, pictures.
 
-By trimesh, with Pillow for the pictures. `mesh_reader` reads the surface alone; its import hides
-SciPy, with which trimesh takes twice as long to start.
+It uses trimesh, with Pillow for pictures. `mesh_reader` reads the surface only; its import hides
+SciPy, which doubles trimesh's starting time.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ import trimesh
 
 from sim_bridge.foreign.vertices import merge_vertices
 
-# it gets the content of all files, and all modules are imported before
+# False: all files are passed as content, and all modules are already imported
 MAY_READ = False
 
-_MOST_SIDE = 1024  # pixels of a picture that is passed on
-_UNKNOWN = '0.6 0.6 0.6 1'  # colour of a part whose picture is not there
+_MOST_SIDE = 1024  # [pixels] larger pictures are scaled down
+_UNKNOWN = '0.6 0.6 0.6 1'  # colour for a part with a missing picture
 _GLTF = ('.gltf', '.glb')
-# the modules of formats
+# import the format modules
 Image.init()
 Image.MAX_IMAGE_PIXELS = 1 << 26
-# what is larger is refused, not warned of
+# reject larger pictures instead of warning
 warnings.simplefilter('error', Image.DecompressionBombWarning)
 
 
 def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
-    Return the names of the files beside a mesh file, or the pieces of its surface.
+    Return the names of files referenced by a mesh file, or its surface in pieces.
 
-    request: 'suffix', the format; 'names': whether the names are wanted; else 'files', name and
-    size of each of those, whose contents follow the mesh file's. The answer has 'names', or
-    'pieces' and 'pictures'. A piece has 'vertices', 'triangles' (counts), 'color' (red, green,
-    blue, opacity, sRGB from 0 to 1, None without one), 'is_colored', 'picture' (None, or its
-    number); a picture has 'height', 'width'. Then, for each piece, vertices (n, 3) as 4-byte
-    floats [m], triangles (m, 3) as 4-byte integers, if it is coloured the vertices' colours (n, 4)
-    as bytes, if it has a picture their coordinates (n, 2) on it as 4-byte floats; then pictures
-    (height, width, 4) as bytes.
+    request: 'suffix', the format; 'names': whether names are requested; else 'files', name and
+    size of each referenced file; their contents follow the mesh file's in `data`. The answer has
+    'names', or 'pieces' and 'pictures'. A piece has 'vertices', 'triangles' (counts), 'color'
+    (red, green, blue, opacity, sRGB from 0 to 1, None without colour), 'is_colored', 'picture'
+    (index or None); a picture has 'height', 'width'. The data are, for each piece: vertices (n, 3)
+    as 4-byte floats [m]; triangles (m, 3) as 4-byte integers; if coloured, vertex colours (n, 4)
+    as bytes; if it has a picture, texture coordinates (n, 2) as 4-byte floats. Then follow the
+    pictures (height, width, 4) as bytes.
     """
     suffix = request['suffix']
     if request.get('names'):
@@ -68,7 +68,7 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _names(suffix: str, data: bytes) -> list[str]:
-    """Return what other files a mesh or material file names."""
+    """Return the names of other files in a mesh or material file."""
     if suffix in ('.obj', '.mtl'):
         key = rb'mtllib' if suffix == '.obj' else rb'map_Kd'
         found = re.findall(rb'^\s*' + key + rb'\s+(.+?)\s*$', data, re.MULTILINE | re.IGNORECASE)
@@ -97,7 +97,7 @@ def _names(suffix: str, data: bytes) -> list[str]:
 
 
 class _Beside(trimesh.resolvers.Resolver):
-    """What trimesh gets the files beside a mesh file from."""
+    """Source of referenced files for trimesh."""
 
     def __init__(self, files: dict[str, bytes]):
         self._files = files
@@ -119,7 +119,7 @@ class _Beside(trimesh.resolvers.Resolver):
 
 
 class _Part(NamedTuple):
-    """A mesh where it is in a file's scene, and what it looks like."""
+    """Mesh at its place in the file's scene, with its appearance."""
 
     vertices: np.ndarray
     triangles: np.ndarray
@@ -127,14 +127,14 @@ class _Part(NamedTuple):
 
 
 def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
-    """Return the meshes of a file where they are in its scene."""
+    """Return a file's meshes at their places in its scene."""
     if suffix != '.dae':
         return _loaded(suffix, readable(suffix, data), files)
     plain = _loaded(suffix, plain_dae(data), {})
     try:
-        # unused defects in materials make pycollada drop meshes
+        # defects in unused materials make pycollada drop meshes
         colored = _loaded(suffix, _mended(plain_dae(data, appearance=True)), files)
-    except Exception:  # noqa: BLE001  whatever a broken material raises
+    except Exception:  # noqa: BLE001  broken materials raise many kinds
         return plain
     counts = [sum(len(part.triangles) for part in parts) for parts in (plain, colored)]
     if counts[0] != counts[1]:
@@ -143,7 +143,7 @@ def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
 
 
 def _mended(data: bytes) -> bytes:
-    """Return a DAE file in which no colour refers to a picture that is not there."""
+    """Return a DAE file without references to missing pictures."""
     root = ElementTree.fromstring(data)
     images = {each.get('id') for each in root.iter() if _tag(each) == 'image'}
 
@@ -194,7 +194,7 @@ def _loaded(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
         transform, name = scene.graph[node]
         mesh = scene.geometry[name]
         if isinstance(mesh, trimesh.Trimesh):
-            # `Scene.dump` copies the looks, too, and needs SciPy for colours of triangles
+            # `Scene.dump` also copies the appearance, and needs SciPy for face colours
             bare = trimesh.Trimesh(np.array(mesh.vertices), np.array(mesh.faces), process=False)
             bare.apply_transform(transform)
             found.append(_Part(np.asarray(bare.vertices), np.asarray(bare.faces), mesh.visual))
@@ -202,19 +202,19 @@ def _loaded(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
 
 
 class _Pieces:
-    """The answer, piece by piece."""
+    """Answer, built piece by piece."""
 
     def __init__(self, is_linear: bool):
-        """Begin; is_linear: whether colours of the file are linear instead of sRGB."""
+        """Begin; is_linear: whether the file's colours are linear instead of sRGB."""
         self._is_linear = is_linear
         self._pieces: list[dict[str, Any]] = []
         self._arrays: list[bytes] = []
         self._pictures: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}
-        self._kept: list[Any] = []  # whose numbers must not be another's
+        self._kept: list[Any] = []  # keeps ids unique
 
     def add(self, part: _Part) -> None:
-        """Add a mesh; nothing for one without triangles."""
+        """Add a mesh; does nothing if it has no triangles."""
         vertices, triangles = part.vertices, part.triangles
         if not len(triangles):
             return
@@ -262,7 +262,7 @@ class _Pieces:
             self._arrays.append(places.astype('=f4').tobytes())
 
     def answer(self) -> tuple[dict[str, Any], bytes]:
-        """Return all."""
+        """Return the complete answer."""
         sizes = [{'height': each.shape[0], 'width': each.shape[1]} for each in self._pictures]
         return (
             {'pieces': self._pieces, 'pictures': sizes},
@@ -270,7 +270,7 @@ class _Pieces:
         )
 
     def _picture(self, image: Any) -> int:
-        """Return the number of a picture."""
+        """Return a picture's index."""
         if id(image) not in self._numbers:
             self._kept.append(image)
             self._numbers[id(image)] = len(self._pictures)
@@ -281,9 +281,9 @@ class _Pieces:
 
 
 def _material(material: Any) -> tuple[tuple[float, ...] | None, Any]:
-    """Return colour and picture of a material."""
+    """Return a material's colour and picture."""
     if isinstance(material, trimesh.visual.material.PBRMaterial):
-        # 8 bits, or numbers to 1
+        # baseColorFactor: 8-bit integers, or floats up to 1
         return _seen(_rgba(material.baseColorFactor)), material.baseColorTexture
     if (
         'diffuse' not in (material.kwargs or {})
@@ -304,7 +304,7 @@ def _material(material: Any) -> tuple[tuple[float, ...] | None, Any]:
 
 
 def _seen(color: tuple[float, ...]) -> tuple[float, ...]:
-    """Return an opaque colour for one that cannot be seen: some programs write the opposite."""
+    """Return an opaque colour for an invisible one: some programs write the opposite."""
     return color if color[3] else (*color[:3], 1.0)
 
 
@@ -315,12 +315,12 @@ def _rgba(values: Any) -> tuple[float, ...]:
 
 
 def _srgb(value: float) -> float:
-    """Return the sRGB value of a linear one (IEC 61966-2-1)."""
+    """Return the sRGB value for a linear one (IEC 61966-2-1)."""
     return 12.92 * value if value <= 0.0031308 else 1.055 * value ** (1.0 / 2.4) - 0.055
 
 
 def _warm_up() -> None:
-    """Read a file of each format, which imports what is imported late."""
+    """Read one file per format, which triggers late imports."""
     triangle = trimesh.Trimesh(
         np.eye(3),
         [[0, 1, 2]],

@@ -1,12 +1,12 @@
 """
-What a process gives up, for good, before it reads a foreign file.
+Confinement of a process before it reads a foreign file; it cannot be undone.
 
-On Linux Landlock refuses access to files and the network, and seccomp every system call that
-computing and reading do without: no writing, sockets, programs, threads or signals. Limits of
-resources hold on every POSIX system. The kernel is called through ctypes: of the bindings on PyPI
-those of Landlock are development versions, those of seccomp need a library of the system.
+On Linux, Landlock denies access to files and the network. seccomp denies every system call not
+needed for computing and reading: no writing, sockets, programs, threads or signals. Resource
+limits hold on every POSIX system. The kernel is called through ctypes, because the Landlock
+bindings on PyPI are development versions, and the seccomp bindings need a system library.
 
-Sources: landlock(7), seccomp(2), and the kernel's tables of system calls.
+Sources: landlock(7), seccomp(2), and the kernel's system call tables.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ import resource
 import struct
 import sys
 
-# landlock_create_ruleset, landlock_add_rule, landlock_restrict_self: the same on all processors
+# landlock_create_ruleset, landlock_add_rule, landlock_restrict_self: equal on all processors
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG, _RULE_PATH_BENEATH = 1, 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
-# rights to files, and to TCP ports, that each version of Landlock knows
+# number of file rights known to each Landlock version, and rights to TCP ports
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _TCP_RIGHTS, _SCOPES = 0b11, 0b11
 
 _SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _SECCOMP_FILTER = 38, 22, 2
 _SET_PARENT_DEATH_SIGNAL, _SIGKILL = 1, 9
-# what a kernel without, or a container that forbids, Landlock or seccomp answers
+# errors from a kernel without Landlock or seccomp, or in a container that forbids them
 _NOT_HERE = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EPERM)
 
-# instructions of the filter: load a word, jump if equal, jump if any bit is set, return
+# filter instructions: load a word, jump if equal, jump if any bit is set, return
 _LOAD, _IF_EQUAL, _IF_ANY, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
 _NUMBER, _PROCESSOR, _ARGUMENTS = 0, 4, 16
-# O_TMPFILE contains O_DIRECTORY, with which folders are read
+# O_TMPFILE contains O_DIRECTORY, which is needed for reading folders
 _TEMPORARY = getattr(os, 'O_TMPFILE', 0) & ~getattr(os, 'O_DIRECTORY', 0)
 _WRITING = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _TEMPORARY
 # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
 _FCNTL_COMMANDS = (0, 1, 2, 3, 1030)
 
-# the processor's number in the filter's data, and its numbers of the calls that are let pass
+# processor number in the filter data, and numbers of the permitted system calls
 _X86_64 = (
     0xC000003E,
     {
@@ -179,11 +179,11 @@ _PROCESSORS = {'x86_64': _X86_64, 'aarch64': _AARCH64}
 
 def confine(seconds: int, memory_bytes: int, *, may_read: bool) -> tuple[str, ...]:
     """
-    Give up what reading a file does without; returns which of 'landlock' and 'seccomp' hold.
+    Give up all rights not needed for reading a file; return which of 'landlock', 'seccomp' hold.
 
-    seconds: of the processor, then the system ends the process. memory_bytes: of its address
-    space. may_read: whether files may be opened for reading. The process must have one thread.
-    Raises OSError if the kernel has one of the two and refuses it.
+    seconds: processor time limit; the system then ends the process. memory_bytes: address space
+    limit. may_read: whether files may be opened for reading. The process must have one thread.
+    Raises OSError if the kernel supports one of the two but refuses it.
     """
     _limit(seconds, memory_bytes)
     if sys.platform != 'linux':
@@ -199,17 +199,17 @@ def confine(seconds: int, memory_bytes: int, *, may_read: bool) -> tuple[str, ..
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process when the thread that started it ends, on Linux; parent: its process id."""
+    """End this process when its starting thread ends (Linux only); parent: its process id."""
     if sys.platform == 'linux':
         libc = ctypes.CDLL(None, use_errno=True)
         _checked(libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
         if os.getppid() != parent:
-            # it ended before the signal was asked for
+            # the parent ended before the signal was requested
             os._exit(1)
 
 
 def _limit(seconds: int, memory_bytes: int) -> None:
-    """Set limits of resources; those that the user has set lower stay."""
+    """Set resource limits; lower limits set by the user stay."""
     limits = {
         resource.RLIMIT_AS: memory_bytes,
         resource.RLIMIT_CPU: seconds,
@@ -221,13 +221,13 @@ def _limit(seconds: int, memory_bytes: int) -> None:
     for kind, limit in limits.items():
         _, hard = resource.getrlimit(kind)
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        # at its limit of time a process gets SIGXCPU, which tells why it ended; at the hard one,
-        # SIGKILL
+        # at the soft limit of processor time the process gets SIGXCPU, which shows the cause of
+        # its end; at the hard limit, SIGKILL
         resource.setrlimit(kind, (limit, hard if kind == resource.RLIMIT_CPU else limit))
 
 
 def _forbid_files(libc: ctypes.CDLL, may_read: bool) -> bool:
-    """Refuse all access to files, except reading where that is allowed, and to TCP ports."""
+    """Deny access to files (except permitted reading) and to TCP ports."""
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)
     if version < 1:
         return _is_absent()
@@ -251,7 +251,7 @@ def _forbid_files(libc: ctypes.CDLL, may_read: bool) -> bool:
 
 
 def _forbid_calls(libc: ctypes.CDLL) -> bool:
-    """Refuse all system calls but those of a list, which fail as if they were not permitted."""
+    """Deny all system calls except the listed ones; denied calls fail with EPERM."""
     if platform.machine() not in _PROCESSORS:
         return False
     program = b''.join(_filter(*_PROCESSORS[platform.machine()]))
@@ -266,7 +266,7 @@ def _forbid_calls(libc: ctypes.CDLL) -> bool:
 
 
 def _filter(processor: int, numbers: dict[str, int]) -> list[bytes]:
-    """Return the instructions that decide on a system call."""
+    """Return the filter instructions for a system call."""
     program = [
         _instruction(_LOAD, _PROCESSOR),
         _instruction(_IF_EQUAL, processor, 1, 0),
@@ -281,7 +281,7 @@ def _filter(processor: int, numbers: dict[str, int]) -> list[bytes]:
 
 
 def _decision(name: str) -> list[bytes]:
-    """Return the instructions that decide on the arguments of a call."""
+    """Return the filter instructions for a call's arguments."""
     allow, refuse = _instruction(_RETURN, _ALLOW), _instruction(_RETURN, _REFUSE)
     if name in ('open', 'openat'):
         flags = _argument(1 if name == 'open' else 2)
@@ -298,7 +298,7 @@ def _decision(name: str) -> list[bytes]:
             allow,
         ]
     if name == 'prlimit64':
-        # limits are read, and not set: the pointer to new ones is null
+        # limits may be read but not set: the pointer to new limits must be null
         new = _argument(2)
         return [
             _instruction(_LOAD, new),
@@ -312,7 +312,7 @@ def _decision(name: str) -> list[bytes]:
 
 
 def _argument(index: int) -> int:
-    """Return where the lower half of an argument is in the filter's data, little-endian."""
+    """Return the offset of an argument's lower half in the filter data (little-endian)."""
     return _ARGUMENTS + 8 * index
 
 
@@ -321,14 +321,14 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
 
 
 def _checked(result: int) -> int:
-    """Return the result of a system call; raises OSError if it failed."""
+    """Return a system call's result; raises OSError if it failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
 def _is_absent() -> bool:
-    """Return False if the kernel lacks what was just asked of it; raises OSError otherwise."""
+    """Return False if the kernel lacks the feature just requested; raises OSError otherwise."""
     if ctypes.get_errno() in _NOT_HERE:
         return False
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -1,4 +1,4 @@
-"""Reading files that may be anything: devices that never end, pipes that nobody writes to."""
+"""Reading files of any kind: also endless devices, and pipes without a writer."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import os
 from pathlib import Path
 import stat
 
-# Robots, scenes and parameters of thousands of parts are a few MB; meshes of a million triangles
-# 50 MB.
+# Robots, scenes and parameters with thousands of parts take a few MB; meshes with a million
+# triangles 50 MB.
 TEXT_BYTES = 32 << 20
 DATA_BYTES = 256 << 20
 
-# opening a pipe would wait for its writer
+# without O_NONBLOCK, opening a pipe would wait for its writer
 _FLAGS = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_CLOEXEC', 0)
 
 
@@ -27,7 +27,7 @@ _noted: contextvars.ContextVar[dict[str, str] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def noting_files() -> Iterator[dict[str, str]]:
-    """Provide the SHA-256, by full path, of all files that this thread reads within a block."""
+    """Provide the SHA-256, by full path, of all files read in a block by this thread."""
     noted: dict[str, str] = {}
     token = _noted.set(noted)
     try:
@@ -37,7 +37,7 @@ def noting_files() -> Iterator[dict[str, str]]:
 
 
 def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
-    """Return the content of a file; raises OSError also if it is not regular, or too large."""
+    """Return a file's content; also raises OSError if it is not regular, or too large."""
     with open(os.open(path, _FLAGS), 'rb') as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

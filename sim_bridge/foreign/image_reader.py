@@ -1,4 +1,4 @@
-"""Reads the brightness of a picture inside the confined process, by Pillow."""
+"""Reader for a picture's brightness in the confined process, by Pillow."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from PIL import Image, TiffImagePlugin  # noqa: F401  to be there when it is con
 MAY_READ = False
 
 _FORMATS = ('PNG', 'TIFF', 'BMP', 'JPEG', 'PPM')
-# the modes of 16 bits; of the last, which may be of 32, only those that Pillow makes of 16
+# 16-bit modes; 'I' may also be 32-bit, and counts only in formats that Pillow reads as 16-bit
 _WIDE = ('I;16', 'I;16B', 'I;16L', 'I;16N', 'I')
 _WIDEST = (1 << 16) - 1
 
-# the modules of formats
+# import the format modules
 Image.preinit()
 Image.MAX_IMAGE_PIXELS = 1 << 26
-# what is larger is refused, not warned of
+# reject larger pictures instead of warning
 warnings.simplefilter('error', Image.DecompressionBombWarning)
 
 
 def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
-    Return 'rows', 'columns', and 'white', the greatest brightness that there can be.
+    Return 'rows', 'columns', and 'white', the greatest possible brightness.
 
-    Then the brightness of all pixels, row by row from the top, 4-byte integers.
+    The data are the brightness of all pixels, row by row from the top, as 4-byte integers.
     """
     with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
         if image.mode in _WIDE and (image.mode != 'I' or image.format in ('PNG', 'PPM')):

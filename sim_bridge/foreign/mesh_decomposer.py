@@ -1,8 +1,8 @@
 """
-Finds, inside the confined process, where to cut a mesh into nearly convex parts, by CoACD.
+Decomposition of a mesh into nearly convex parts in the confined process, by CoACD.
 
-CoACD is a C++ library that ends its process where it finds no answer; here it ends this one, and
-what it takes is bounded.
+CoACD is a C++ library that ends its process if it finds no solution; here it ends the confined
+process, and its resources are limited.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy.ctypeslib
 
 MAY_READ = False
 
-# what it prints would break the answers
+# printed text would corrupt the answers
 coacd.set_log_level('off')
-# what wraps open surfaces takes as many threads as it may use processors, and this has one
+# wrapping open surfaces uses one thread per permitted processor; this process may have only one
 if hasattr(os, 'sched_setaffinity'):
     os.sched_setaffinity(0, {random.choice(sorted(os.sched_getaffinity(0)))})
 
 
 def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
-    Return the boxes (k, 2, 3) around the parts that a mesh is cut into, 8-byte floats.
+    Return the bounding boxes (k, 2, 3) of a mesh's convex parts, 8-byte floats.
 
-    request: 'vertices', the number of these, and 'options', arguments of `run_coacd`. data: the
-    vertices (n, 3), 8-byte floats, and triangles (m, 3), 4-byte integers.
+    request: 'vertices', vertex count, and 'options', arguments for `run_coacd`. data: vertices
+    (n, 3) as 8-byte floats, and triangles (m, 3) as 4-byte integers.
     """
     middle = 24 * request['vertices']
     vertices = np.frombuffer(data[:middle]).reshape(-1, 3)

@@ -1,8 +1,8 @@
 """
-Reads a mesh file inside the confined process: STL, OBJ, DAE, PLY, glTF and OFF, by trimesh.
+Mesh file reader in the confined process: STL, OBJ, DAE, PLY, glTF and OFF, by trimesh.
 
-SciPy and Pillow are hidden from trimesh: it takes twice as long to import with them, and needs
-them for what is done to meshes later, and for pictures.
+SciPy and Pillow are hidden from trimesh. They double its import time, and are needed only for
+mesh processing and for pictures.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import trimesh  # noqa: E402
 
 from sim_bridge.foreign.vertices import merge_vertices  # noqa: E402
 
-# it gets the content of the file, and all modules are imported before
+# False: the file is passed as content, and all modules are already imported
 MAY_READ = False
 
 _APPEARANCE_TAGS = frozenset(
     {'library_effects', 'library_images', 'library_materials', 'bind_material'}
 )
-# nodes and what stands in them, in a DAE file; the largest robots have some hundred
+# nodes and their instances in a DAE file; the largest robots have a few hundred
 _MOST_INSTANCES = 20_000
 _STL_HEADER = struct.Struct('<80xI')
 _STL_TRIANGLE_BYTES = 50
@@ -35,17 +35,17 @@ _STL_TRIANGLE_BYTES = 50
 
 def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
-    Return the surface in a file: its numbers of vertices and triangles, then both arrays.
+    Return the surface in a file: vertex and triangle counts, then both arrays.
 
-    request: 'suffix', the format. The arrays are vertices (n, 3), 8-byte floats [m], and triangles
-    (m, 3), 8-byte integers, both in the byte order of the machine.
+    request: 'suffix', the format. The arrays are vertices (n, 3) as 8-byte floats [m], and
+    triangles (m, 3) as 8-byte integers, in the machine's byte order.
     """
     suffix = request['suffix']
     is_dae = suffix == '.dae'
     content = io.BytesIO(plain_dae(data) if is_dae else readable(suffix, data))
     scene = trimesh.load_scene(content, file_type=suffix[1:], process=False, skip_materials=True)
     for part in scene.geometry.values():
-        # what joins the parts joins their pictures too, where they have texture coordinates
+        # joining parts would also join their pictures if they have texture coordinates
         part.visual = trimesh.visual.ColorVisuals()
     surface = (scene.convert_units('meters') if is_dae else scene).to_mesh()
     vertices, triangles = merge_vertices(surface.vertices, surface.faces)
@@ -55,9 +55,9 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def plain_dae(data: bytes, *, appearance: bool = False) -> bytes:
     """
-    Return a DAE file without what pycollada stumbles over, or would never end with.
+    Return a DAE file without elements that make pycollada fail or run endlessly.
 
-    appearance: whether materials stay.
+    appearance: whether materials are kept.
     """
     root = ElementTree.fromstring(data)
     for parent in root.iter():
@@ -65,7 +65,7 @@ def plain_dae(data: bytes, *, appearance: bool = False) -> bytes:
             # defects in materials would make it drop meshes
             if _tag(child) in _APPEARANCE_TAGS and not appearance:
                 parent.remove(child)
-        # it would read nan as 0; of the letters of numbers only nan and inf have an n
+        # pycollada would read nan as 0; in number texts, only nan and inf contain an n
         if _tag(parent) == 'float_array' and 'n' in (parent.text or '').lower():
             raise ValueError('its coordinates are not finite')
     count = _count_instances(root)
@@ -77,7 +77,7 @@ def plain_dae(data: bytes, *, appearance: bool = False) -> bytes:
 
 
 def _count_instances(root: ElementTree.Element) -> int:
-    """Return how often geometries and nodes are placed, nodes inside others counted each time."""
+    """Count placed geometries and nodes; nested nodes count once per use."""
     nodes = {f'#{node.get("id")}': node for node in root.iter() if _tag(node) == 'node'}
     counts: dict[ElementTree.Element, int] = {}
 
@@ -106,7 +106,7 @@ def _tag(element: ElementTree.Element) -> str:
 
 
 def readable(suffix: str, data: bytes) -> bytes:
-    """Return a file as trimesh reads it, its text in UTF-8; raises ValueError for no STL."""
+    """Return a file in trimesh's form, text in UTF-8; raises ValueError if it is no STL."""
     if suffix in ('.ply', '.glb'):
         return data
     if suffix == '.stl' and len(data) >= _STL_HEADER.size:
@@ -122,13 +122,13 @@ def readable(suffix: str, data: bytes) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError:
-        # names and comments of older programs
+        # names and comments from older programs
         return data.decode('latin-1').encode()
     return data
 
 
 def _warm_up() -> None:
-    """Read a file of each format, which imports what is imported late."""
+    """Read one file per format, which triggers late imports."""
     triangle = trimesh.Trimesh(np.eye(3), [[0, 1, 2]], process=False)
     for suffix in ('stl', 'obj', 'ply', 'dae', 'glb', 'off'):
         content: Any = triangle.export(file_type=suffix)

@@ -1,8 +1,8 @@
 """
-Where packages of ROS and Gazebo are, and which files belong to them.
+Locations of ROS and Gazebo packages, and files belonging to them.
 
-They are looked for in the given paths, then where ROS 2 (ament), Gazebo and ROS 1 keep them, then
-in the folders above a file, so that a source checkout works without any of these.
+The search covers the given paths, then the paths used by ROS 2 (ament), Gazebo and ROS 1, then the
+folders above a file. A source checkout therefore works without any installation.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ def find_package(
     package: str, base: Path | None, package_paths: Iterable[str | Path]
 ) -> Path | None:
     """
-    Return the folder of a package; None if it is not found.
+    Return a package's folder; None if it is not found.
 
-    base: the folder of the file that names it. package_paths: folders that hold packages, or are
-    packages themselves.
+    base: folder of the file naming the package. package_paths: folders containing packages, or
+    package folders.
     """
     for folder in package_folders(package, base, package_paths):
         try:
             if folder.is_dir():
                 return folder
         except (OSError, ValueError):
-            # a name that no file system accepts
+            # a name rejected by all file systems
             continue
     return None
 
@@ -45,8 +45,8 @@ def find_package(
 def package_folders(
     package: str, base: Path | None, package_paths: Iterable[str | Path]
 ) -> Iterator[Path]:
-    """Yield where a package may be, in the order of the search; arguments as `find_package`."""
-    # these would lead to folders that are no packages
+    """Yield possible folders of a package in search order; arguments as in `find_package`."""
+    # these names would lead to folders that are not packages
     if package in ('', os.curdir, os.pardir):
         return
     for path in map(Path, package_paths):
@@ -65,23 +65,23 @@ def package_folders(
 
 
 def ament_share(package: str) -> Iterator[Path]:
-    """Yield where the share folder of an installed ROS 2 package may be."""
+    """Yield possible share folders of an installed ROS 2 package."""
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         if prefix:
             yield Path(prefix) / 'share' / package
 
 
 def leads_out(rest: str) -> bool:
-    """Return whether a path inside a package leads out of it by its words."""
+    """Return whether the text of a path inside a package leads out of it."""
     return os.path.isabs(rest) or os.path.normpath(rest).split(os.sep)[0] == os.pardir
 
 
 def is_linked_out(file: Path, folder: Path, package: str) -> bool:
     """
-    Return whether a file in the folder of a package is elsewhere, by a symbolic link.
+    Return whether a file in a package's folder is elsewhere, through a symbolic link.
 
-    An installation may consist of links into the source and build folders of the same package, as
-    of `colcon build --symlink-install`; these do not lead out.
+    An installation may consist of links into the package's own source and build folders, as after
+    `colcon build --symlink-install`; these do not lead out.
     """
     real, root = file.resolve(), folder.resolve()
     return not real.is_relative_to(root) and not any(
@@ -90,7 +90,7 @@ def is_linked_out(file: Path, folder: Path, package: str) -> bool:
 
 
 def _is_of_package(folder: Path, package: str) -> bool:
-    """Return whether a folder is the source or the build folder of a package."""
+    """Return whether a folder is a package's source or build folder."""
     if folder.name == package and (folder.parent / 'COLCON_IGNORE').is_file():
         return True
     try:
@@ -101,7 +101,7 @@ def _is_of_package(folder: Path, package: str) -> bool:
 
 
 def _inside(path: Path, package: str) -> Iterator[Path]:
-    """Yield where a package may be under a search path, itself included."""
+    """Yield possible folders of a package at a search path, including the path itself."""
     yield path / package
     yield path / 'share' / package
     if path.name == package:

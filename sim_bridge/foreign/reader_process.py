@@ -1,9 +1,9 @@
 """
-A process that reads foreign files and can do nothing else.
+Process that reads foreign files and can do nothing else.
 
-Its answers are bytes with two lengths in front: a JSON object and data. Both are bounded, and
-callers check what they hold, since a file may have taken the process over. `sharing` lets several
-files share one process, whose start costs more than a small file.
+Its answers are bytes preceded by two lengths: a JSON object and data. Both are bounded. Callers
+check the content, because a file may have taken over the process. With `sharing`, several files
+share one process; starting it costs more than reading a small file.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from typing import Any
 from sim_bridge.foreign.worker import FRAME
 
 _WORKER = Path(__file__).with_name('worker.py')
-# where this package is, which an editable installation has not among the paths
+# location of this package, which is not in sys.path for editable installations
 _ROOT = os.fspath(Path(__file__).resolve().parents[2])
-# how much longer than its limit of processor time a file may take on a busy machine
+# factor for wall time relative to processor time, for a busy machine
 _PATIENCE = 3.0
 _START_S = 60.0
 _PIECE = 1 << 20
@@ -41,7 +41,7 @@ _shared: ContextVar[dict[tuple[str, Limits], ReaderProcess] | None] = ContextVar
 
 @dataclass(frozen=True)
 class Limits:
-    """What one file may take: seconds of the processor, bytes of memory, bytes of the answer."""
+    """Limits for one file: processor seconds, bytes of memory, bytes in the answer."""
 
     seconds: float
     memory_bytes: int
@@ -49,17 +49,17 @@ class Limits:
 
 
 class ReadingError(Exception):
-    """A foreign file that cannot be read; its text is the reason."""
+    """A foreign file cannot be read; the text is the reason."""
 
 
 def read_apart(
     reader: str, limits: Limits, request: Mapping[str, object], data: bytes = b''
 ) -> tuple[dict[str, Any], bytes]:
     """
-    Return what a reader answers to a request.
+    Return a reader's answer to a request.
 
-    reader: the module that reads. data: the content of the file, where the reader
-    may not open it. Raises ReadingError if the file is refused, or goes beyond a limit.
+    reader: module that reads. data: file content, for readers not allowed to open files. Raises
+    ReadingError if the file is rejected, or exceeds a limit.
     """
     with sharing():
         process = start(reader, limits)
@@ -67,11 +67,11 @@ def read_apart(
 
 
 def start(reader: str, limits: Limits) -> ReaderProcess:
-    """Return the process of a reader in a block of `sharing`, started if it does not run yet."""
+    """Return a reader's process in a `sharing` block, started if it is not running."""
     shared = _shared.get()
     if shared is None:
         raise LookupError('processes are started within a block of `sharing`')
-    # one process has one set of limits
+    # limits are fixed per process
     process = shared.get((reader, limits))
     if process is None or process.is_closed:
         process = shared[reader, limits] = ReaderProcess(reader, limits)
@@ -80,7 +80,7 @@ def start(reader: str, limits: Limits) -> ReaderProcess:
 
 @contextlib.contextmanager
 def sharing() -> Iterator[None]:
-    """Let all files that are read within a block, by this thread, share a process per reader."""
+    """Share one process per reader between all files read in a block by this thread."""
     if _shared.get() is not None:
         yield
         return
@@ -95,23 +95,23 @@ def sharing() -> Iterator[None]:
 
 
 class ReaderProcess:
-    """A running process of one reader; it ends with `close`, or with an answer that is none."""
+    """Running process with one reader; it ends with `close`, or after an invalid answer."""
 
     def __init__(self, reader: str, limits: Limits):
-        # imported here, since most worlds are made without foreign files
+        # late import: most worlds use no foreign files
         import subprocess
 
         self._limits = limits
         self._process = subprocess.Popen(
-            # Without `site`, whose paths it is told, it starts in half the time. In a session of
-            # its own it gets the signals of no terminal.
+            # Without `site` it starts in half the time; it gets the paths by message. In its own
+            # session it gets no terminal's signals.
             [sys.executable, '-I', '-S', os.fspath(_WORKER), reader],
             start_new_session=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            # more threads than one could not be confined
+            # a process with several threads could not be confined
             env={**os.environ, 'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1'},
         )
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -119,7 +119,7 @@ class ReaderProcess:
         self._streams = (stdin, stdout)
         self._input, self._output = stdin.fileno(), stdout.fileno()
         self.is_closed = self._is_ready = False
-        # one that ended at once is told by the first answer
+        # if the process has already ended, the first answer will show it
         with contextlib.suppress(BrokenPipeError):
             stdin.write(
                 _frame(
@@ -134,10 +134,10 @@ class ReaderProcess:
         os.set_blocking(self._input, False)
 
     def read(self, request: Mapping[str, object], data: bytes) -> tuple[dict[str, Any], bytes]:
-        """Return the answer to a request; raises ReadingError if it is none, which ends this."""
+        """Return a request's answer; an invalid one raises ReadingError and ends the process."""
         try:
             if not self._is_ready:
-                # it answers once it has imported its libraries, which is not the file's time
+                # ready once its libraries are imported; this does not count as the file's time
                 fields, _ = self._exchange(b'', _START_S)
                 if fields:
                     raise ReadingError(self._explain_error(fields.get('error')))
@@ -155,12 +155,12 @@ class ReaderProcess:
         return fields, answer
 
     def close(self) -> None:
-        """End the process and what it has forked."""
+        """End the process and its children."""
         if self.is_closed:
             return
         self.is_closed = True
-        # the group is there until its first process is waited for; some systems signal no group of
-        # which all have ended
+        # the process group exists until its leader is waited for; some systems refuse to signal a
+        # group whose processes have all ended
         with contextlib.suppress(PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -168,7 +168,7 @@ class ReaderProcess:
             stream.close()
 
     def _exchange(self, message: bytes, seconds: float) -> tuple[dict[str, Any], bytes]:
-        """Send a message and return the answer, which must come within some seconds."""
+        """Send a message and return the answer, which must arrive within some seconds."""
         deadline = time.monotonic() + seconds
         unsent, received, size = memoryview(message), bytearray(), FRAME.size
         with selectors.DefaultSelector() as selector:
@@ -188,7 +188,7 @@ class ReaderProcess:
                         if len(received) == FRAME.size:
                             size = self._size(received)
                         continue
-                    # a process that ended does not read, which its output tells
+                    # an ended process does not read; its output shows the end
                     with contextlib.suppress(BrokenPipeError):
                         unsent = unsent[os.write(self._input, unsent[:_PIECE]) :]
                     if not unsent:
@@ -204,7 +204,7 @@ class ReaderProcess:
         return fields, bytes(memoryview(received)[end:])
 
     def _size(self, head: bytearray) -> int:
-        """Return how long an answer is; raises ReadingError if it is too long."""
+        """Return the answer's total size; raises ReadingError if it is too large."""
         text_size, data_size = FRAME.unpack(head)
         if text_size > _LONGEST_TEXT:
             raise ReadingError('the process that reads it gave no answer')
@@ -218,13 +218,13 @@ class ReaderProcess:
         return f'it is not done within {self._limits.seconds:g} s'
 
     def _explain_end(self, code: object) -> str:
-        """Return why a child that ended by a signal did."""
+        """Return why a child was ended by a signal."""
         if code == -signal.SIGXCPU:
             return self._too_slow()
         return f'its reader ended with code {str(code)[:20]}; {self._memory()}'
 
     def _explain_error(self, error: object) -> str:
-        """Return the error in a reader as one line."""
+        """Return a reader's error as one line."""
         text = ' '.join(str(error)[:_LONGEST_REASON].split())
         text = ''.join(c if c.isprintable() else '?' for c in text)
         kind, _, reason = text.partition(':')

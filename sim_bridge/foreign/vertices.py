@@ -1,4 +1,4 @@
-"""Surfaces whose corners are shared."""
+"""Triangle surfaces with shared vertices."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 
 def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> Sequence[np.ndarray]:
-    """Return the surface with coincident vertices merged, without the triangles that collapse."""
+    """Return the surface with coincident vertices merged and degenerate triangles removed."""
     if not len(triangles):
         return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
-    # as np.unique(vertices, axis=0), in a third of the time
+    # same as np.unique(vertices, axis=0), in a third of the time
     order = np.lexsort(vertices.T[::-1])
     ordered = vertices[order]
     is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))

@@ -1,9 +1,9 @@
 """
-The process that reads foreign files: `python worker.py MODULE`, started by `reader_process`.
+Process that reads foreign files: `python worker.py MODULE`, started by `reader_process`.
 
-It imports what the reader needs once. Then it reads requests from standard input, and for each
-forks a child, which confines itself, reads one file and writes the answer to standard output. So
-no file has a hand in how the next one is read, and each has all of the limits for itself.
+It imports the reader's libraries once. Then it reads requests from standard input. For each one it
+forks a child, which confines itself, reads one file and writes the answer to standard output. No
+file can therefore influence how the next one is read, and each file has the full limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import struct
 import sys
 from typing import Any, BinaryIO
 
-# lengths of a JSON object and of the bytes that follow it
+# lengths of the JSON object and of the data after it
 FRAME = struct.Struct('<QQ')
 _LONGEST_REASON = 2000
 
@@ -48,25 +48,25 @@ def main() -> None:
     if first is None:
         return
     setup, _ = first
-    # the same modules as in the parent process
+    # use the parent process's import paths
     sys.path[:] = setup['path']
     try:
         confinement = importlib.import_module('sim_bridge.foreign.confinement')
         reader = importlib.import_module(sys.argv[1])
-    except Exception as err:  # noqa: BLE001  the parent process tells it
+    except Exception as err:  # noqa: BLE001  the parent process reports it
         write_frame(answers, {'error': _reason(err)})
         return
     confinement.end_with_parent(setup['parent'])
     own = os.getpid()
-    # what is not touched is not copied for each child
+    # avoids copying untouched memory pages for each child
     gc.freeze()
     write_frame(answers, {})
-    # libraries that print would break the answers
+    # printed text would corrupt the answers
     sys.stdout = sys.stderr = io.StringIO()
     while (request := read_frame(requests)) is not None:
         child = os.fork()
         if child == 0:
-            # neither the requests that follow nor what is left of ours is the child's to flush
+            # the child must not read later requests, nor flush the parent's buffers
             os.close(requests.fileno())
             confinement.end_with_parent(own)
             confine = functools.partial(
@@ -79,7 +79,7 @@ def main() -> None:
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
         if code:
-            # the child may have written half an answer, behind which nothing is understood
+            # the child may have written half an answer; anything after it would be misread
             write_frame(answers, {'ended': code})
             return
 
@@ -97,8 +97,8 @@ def _answer(
         confine()
         write_frame(answers, *reader.read(*request))
         code = 0
-    except BaseException as err:  # noqa: BLE001  whatever a foreign file can raise
-        # frees what fills the memory
+    except BaseException as err:  # noqa: BLE001  foreign files can raise anything
+        # releases the objects that fill the memory
         err.__traceback__ = None
         write_frame(answers, {'error': _reason(err)})
         code = 0

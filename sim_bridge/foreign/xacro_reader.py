@@ -1,10 +1,10 @@
 """
-Expands a xacro document inside the confined process, by the `xacro` package.
+Expansion of a xacro document in the confined process, by the `xacro` package.
 
-A document is a program, of Python expressions among others. xacro looks for forbidden names in the
-outermost expression only; here all of it is searched, for attributes that lead to Python's own
-objects. That is a first fence, for clear messages: what an expression can do is decided by the
-confinement. All that is opened must be a file of sensible size.
+A document is a program with Python expressions. xacro looks for forbidden names only in the
+outermost expression. Here the whole expression is searched for attributes leading to Python's
+internal objects. This is a first barrier, for clear messages; the confinement decides what an
+expression can do. All opened files must be regular and of limited size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
-# which the parser of documents imports when it is first used
+# imported late by the document parser: import it now
 import xml.dom.expatbuilder  # noqa: F401
 
 import xacro
@@ -28,10 +28,10 @@ from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.packages import find_package
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 
-# includes and YAML files may be anywhere
+# includes and YAML files may be in any folder
 MAY_READ = True
 
-# from a generator over its frame to the builtins, and from a class to all others
+# path from a generator through its frame to the builtins, and from a class to all others
 _FORBIDDEN = frozenset(
     {
         'gi_frame',
@@ -49,21 +49,21 @@ _FORBIDDEN = frozenset(
     }
 )
 _YAML_SUFFIXES = ('.yaml', '.yml', '.json')
-# shorter values of variables say nothing
+# shorter environment values are not treated as secrets
 _SHORTEST_SECRET = 4
 _LONGEST_PRINTED = 1 << 16
 
 
 class RefusedError(Exception):
-    """What a document asks for and does not get."""
+    """A request in a document that is refused."""
 
 
 def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
-    Return the document without xacro, and what xacro has printed.
+    Return the expanded document, and xacro's printed output.
 
-    request: 'file', the path of the document or None; 'mappings', its arguments; 'package_paths'.
-    data: the document.
+    request: 'file', document path or None; 'mappings', its arguments; 'package_paths'. data: the
+    document.
     """
     secrets: set[str] = set()
     _guard(request, secrets)
@@ -74,14 +74,14 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
             document = xacro.parse(data.decode(), request['file'])
             xacro.process_doc(document, mappings=request['mappings'])
             text = document.toprettyxml(indent='  ')
-    except Exception as err:  # noqa: BLE001  whatever an expression raises
+    except Exception as err:  # noqa: BLE001  expressions can raise anything
         kind = '' if isinstance(err, RefusedError) else f'{type(err).__name__}: '
         return {'error': f'{kind}{_without(secrets, str(err))}'}, b''
     return {'printed': _without(secrets, printed.getvalue()[:_LONGEST_PRINTED])}, text.encode()
 
 
 def _guard(request: dict[str, Any], secrets: set[str]) -> None:
-    """Put what is checked in the place of what xacro calls; secrets: collects what it reads."""
+    """Replace xacro's functions by checked ones; secrets: receives environment values read."""
     evaluate, evaluate_argument = xacro.safe_eval, substitution_args._eval
     substitute = xacro.eval_extension
 
@@ -97,7 +97,7 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
         try:
             return substitute(text)
         except xacro.XacroException as err:
-            # which it would tell twice
+            # xacro would repeat the reason
             raise err.exc if isinstance(err.exc, RefusedError) else err from None
 
     def noted(read_variable: Callable[..., Any]) -> Callable[..., Any]:
@@ -136,14 +136,14 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
         substitution_args._eval_dict[name] = function
     substitution_args._eval_dirname = folder
     xacro.substitution_args_context['filename'] = request['file']
-    # of the functions in the namespace `python` these two reach what is forbidden by name
+    # these two functions in the namespace `python` give access to forbidden names
     functions = xacro._global_symbols['python']
     dict.pop(functions, 'vars', None)
     dict.__setitem__(functions, 'type', lambda value: type(value))
 
 
 def _check(expression: str) -> None:
-    """Raise RefusedError for an expression with names that lead to Python's own objects."""
+    """Raise RefusedError for an expression with names leading to Python's internal objects."""
     for node in ast.walk(ast.parse(expression.strip(), mode='eval')):
         attribute, variable = getattr(node, 'attr', ''), getattr(node, 'id', '')
         name = attribute or variable
@@ -152,14 +152,14 @@ def _check(expression: str) -> None:
 
 
 def _open(path: str, mode: str = 'r') -> BinaryIO:
-    """Return the content of a file; what reads it tells its encoding."""
+    """Return a file's content; the caller determines the encoding."""
     content = io.BytesIO(read_file(path))
     content.name = path
     return content
 
 
 def _load_yaml(file: Any) -> Any:
-    """Return the content of a YAML file; no error shows any of it."""
+    """Return a YAML file's content; errors do not show any of it."""
     name = os.path.realpath(file.name)
     if not name.endswith(_YAML_SUFFIXES):
         raise RefusedError(f'load_yaml reads {", ".join(_YAML_SUFFIXES)}, not {name!r}')
@@ -170,7 +170,7 @@ def _load_yaml(file: Any) -> Any:
 
 
 def _without(secrets: set[str], text: str) -> str:
-    """Return a text without the values of variables of the environment."""
+    """Return a text without values of environment variables."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, '…')
     return text

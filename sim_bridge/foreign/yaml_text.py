@@ -1,8 +1,8 @@
 """
-YAML text, read in time and memory that its size bounds.
+YAML text, read in time and memory bounded by its size.
 
-Before anything is built, the parser's events are counted: aliases as often as they repeat what
-they stand for. So whoever walks what was built, or prints it, meets no more than was counted.
+The parser's events are counted before anything is built; an alias counts as much as the value it
+repeats. Walking or printing the result therefore meets no more values than were counted.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any
 
 import yaml
 
-# six times a scene of 20 000 objects; read in half a minute
+# six times a scene with 20 000 objects; takes half a minute
 MOST_NODES = 2_000_000
-# what aliases stand for, counted each time
+# values repeated by aliases
 _MOST_REPEATED = 100_000
 _MOST_LEVELS = 100
 _LONGEST_KEY = 1000
 _LONGEST_NUMBER = 400
 _MOST_BITS = 64
 
-# libyaml's parser is ten times as fast as Python's
+# libyaml's parser is ten times faster than Python's
 _FAST: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
 
 class YamlTextError(ValueError):
-    """A text that is no YAML, or more than is read. problem: what is wrong. line: from 1, or 0."""
+    """Invalid or too large YAML text. problem: the defect. line: from 1, or 0 if unknown."""
 
     def __init__(self, problem: str, line: int = 0):
         self.problem, self.line = problem, line
@@ -33,10 +33,10 @@ class YamlTextError(ValueError):
 
 
 class TextLoader(_FAST):  # type: ignore[misc]
-    """Builds plain data; whatever a value is refused for is told with its line."""
+    """Builds plain data; reports every rejected value with its line."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a node; raises YAMLError for a value that is none."""
+        """Return a node's value; raises YAMLError for an invalid value."""
         try:
             value = super().construct_object(node, deep)
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as err:
@@ -62,10 +62,10 @@ class TextLoader(_FAST):  # type: ignore[misc]
 
 def load_yaml(data: bytes | str, loader: Any = TextLoader) -> Any:
     """
-    Return the content of a YAML text: plain data.
+    Return the content of a YAML text as plain data.
 
-    loader: a class that extends `TextLoader`, or one of PyYAML's safe loaders. Raises
-    YamlTextError if the text is no YAML, has no plain data, or holds more than is read.
+    loader: subclass of `TextLoader`, or one of PyYAML's safe loaders. Raises YamlTextError if the
+    text is invalid, contains other than plain data, or is too large.
     """
     try:
         _check_size(data, _FAST if issubclass(loader, _FAST) else loader)
@@ -81,9 +81,9 @@ def load_yaml(data: bytes | str, loader: Any = TextLoader) -> Any:
 
 
 def _check_size(data: bytes | str, loader: Any) -> None:
-    """Raise YamlTextError for a text of too many or too long parts, or too many levels."""
+    """Raise YamlTextError for too many or too long parts, or too many levels."""
     sizes: dict[str, int | None] = {}
-    # of each list and mapping that is open: its anchor, its nodes, and whether a key is next
+    # for each open list and mapping: anchor, node count, and whether a key is next
     levels: list[_Level] = []
     repeated = total = 0
     for event in yaml.parse(data, loader):
@@ -124,7 +124,7 @@ def _check_size(data: bytes | str, loader: Any) -> None:
 
 
 class _Level:
-    """A list or mapping that is being read."""
+    """List or mapping being read."""
 
     __slots__ = ('anchor', 'is_key_next', '_is_mapping', 'nodes')
 
@@ -133,7 +133,7 @@ class _Level:
         self._is_mapping = self.is_key_next = is_mapping
 
     def add(self, size: int) -> None:
-        """Count what is in it."""
+        """Count an item."""
         self.nodes += size
         self.is_key_next = self._is_mapping and not self.is_key_next
 
@@ -143,7 +143,7 @@ def _check_scalar(event: yaml.ScalarEvent, is_key: bool) -> None:
     length = len(event.value)
     if is_key and length > _LONGEST_KEY:
         raise _limit(f'a key of {length} characters; at most {_LONGEST_KEY} are read', event)
-    # what is tried as a number, a date or a truth value takes longer than its length
+    # interpreting numbers, dates and booleans takes more than linear time
     if event.implicit[0] and length > _LONGEST_NUMBER and event.value[0] in '+-.0123456789':
         raise _limit(f'a number of {length} characters; at most {_LONGEST_NUMBER} are read', event)
 

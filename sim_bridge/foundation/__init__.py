@@ -1,5 +1,5 @@
 """
-What every package may use: errors, validation of values, types of arrays, rotations, the version.
+Basics for every package: errors, validation, array types, rotations, the version.
 
-Imports nothing else of this project.
+It imports nothing else from this project.
 """

@@ -1,7 +1,7 @@
 """
-Types of arrays: those that users give, as lists or arrays of any real numbers, and get.
+Array types: input from users (lists or arrays with any real numbers), and output.
 
-Narrower than numpy's ArrayLike, which takes texts and complex numbers too.
+They are narrower than numpy's ArrayLike, which also accepts texts and complex numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 
 class _Real(Protocol):
-    """An array or a scalar of numpy, or what turns into one."""
+    """Numpy array or scalar, or an object convertible to one."""
 
     def __array__(self) -> npt.NDArray[np.floating[Any] | np.integer[Any]]:
         """Return it as an array."""
@@ -23,7 +23,7 @@ class _Real(Protocol):
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Coordinates = Any
-"""A float of what has one coordinate, else a FloatArray; which, type checkers cannot know."""
+"""Float for a single coordinate, else FloatArray; type checkers cannot distinguish the cases."""
 
 Number = float | _Real
 Vector = Sequence[Number] | _Real

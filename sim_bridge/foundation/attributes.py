@@ -1,4 +1,4 @@
-"""Attributes of public classes: those that are declared, and a hint for those that are not."""
+"""Attributes of public classes: declared ones, and hints for undeclared ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sim_bridge.foundation.errors import close_match
 _Value = TypeVar('_Value')
 _Given = TypeVar('_Given', contravariant=True)
 
-# how much two names have to resemble each other, from 0 to 1
+# required similarity between two names, from 0 to 1
 _RESEMBLANCE = 0.75
 
-# Words that newcomers try, and what stands for them; the first of which a class has all counts.
+# Words newcomers try, and their replacements; the first one fully available in a class counts.
 _USUAL_WORDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
     {
         'position': (('p',), ('q',)),
@@ -45,11 +45,10 @@ _USUAL_WORDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType(
 
 def unknown_attribute(thing: object, name: str) -> AttributeError:
     """
-    Return the error for an attribute that an object does not have, for the caller to raise.
+    Return the error for an undeclared attribute, for the caller to raise.
 
-    Its message says what to do instead, or names the attributes that were probably meant. Names
-    with two underscores in front, which Python and other packages look for by themselves, get no
-    hint.
+    The message gives advice, or names the attributes probably meant. Names with two leading
+    underscores, which Python and other packages look up by themselves, get no hint.
     """
     known = () if name.startswith('__') else [each for each in dir(thing) if each[0] != '_']
     advice = _advice(thing, name)
@@ -59,10 +58,10 @@ def unknown_attribute(thing: object, name: str) -> AttributeError:
 
 
 class Settable(property, Generic[_Value, _Given]):
-    """A property that may take other types than it returns, as lists where it returns arrays."""
+    """Property accepting more types than it returns, such as lists for arrays."""
 
     if TYPE_CHECKING:
-        # what `property` does anyway, with the types of the values
+        # behaviour as in `property`, with value types
         @overload  # type: ignore[override]
         def __get__(self, owner: None, kind: type | None = None) -> property: ...
         @overload
@@ -72,14 +71,14 @@ class Settable(property, Generic[_Value, _Given]):
 
 
 class ReadOnly(Settable[_Value, NoReturn]):
-    """A property without a setter, in one line: an attribute of a part, or a function's result."""
+    """Property without setter, in one line: a part's attribute or a function's result."""
 
     def __init__(self, read: str | Callable[[Any], _Value], doc: str):
         """
         Declare the property.
 
-        read: the attribute, by its names from the object on, with dots between them; or a function
-        of the object. doc: the docstring.
+        read: attribute path from the object, separated by dots; or a function taking the object.
+        doc: docstring.
         """
         super().__init__(attrgetter(read) if isinstance(read, str) else read)
         self.__doc__ = doc
@@ -87,14 +86,13 @@ class ReadOnly(Settable[_Value, NoReturn]):
 
 class DeclaredAttributes:
     """
-    A base of classes whose objects take no attributes but the declared ones.
+    Base class for objects that accept declared attributes only.
 
-    Classes declare what they hold in `__slots__`, or as properties. A slot without an underscore
-    in front is set once, by the object itself, and read-only from then on; what users may change
-    are properties with setters. Setting anything else, or reading what is not declared, raises
-    AttributeError with what to do instead (`advice`), or with the attribute that was probably
-    meant. `dir` lists what is for users: no names with an underscore in front, and none of
-    `internal_names`.
+    Classes declare attributes in `__slots__`, or as properties. A slot without leading underscore
+    is set once, by the object itself, and read-only afterwards; user-settable attributes are
+    properties with setters. Setting another attribute, or reading an undeclared one, raises
+    AttributeError with advice (`advice`), or with the attribute probably meant. `dir` lists
+    attributes for users: no leading underscore, and not in `internal_names`.
     """
 
     __slots__ = ('__weakref__',)
@@ -103,9 +101,9 @@ class DeclaredAttributes:
         {'advice', 'fixed_names', 'internal_names'}
     )
     fixed_names: ClassVar[frozenset[str]] = frozenset()
-    """The slots that are set once; found by itself."""
+    """Slots that are set once; determined automatically."""
     advice: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """What to do instead of reading or setting an attribute, by its name."""
+    """Advice for reading or setting an attribute, by its name."""
 
     def __init_subclass__(cls) -> None:
         """Find the slots that are set once."""
@@ -114,16 +112,16 @@ class DeclaredAttributes:
         cls.fixed_names = cls.fixed_names.union(name for name in slots if name[0] != '_')
 
     if not TYPE_CHECKING:
-        # by these, type checkers would take any name for an attribute
+        # hidden from type checkers, which would accept any attribute name
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise AttributeError; Python calls this for what is not found in the usual way."""
+            """Raise AttributeError; Python calls this if the usual lookup fails."""
             if hasattr(type(self), name):
-                # a property that itself raised AttributeError, or an empty slot: say so again
+                # a property raised AttributeError, or a slot is empty: raise that error again
                 object.__getattribute__(self, name)
             raise unknown_attribute(self, name)
 
         def __setattr__(self, name: str, value: object, set_it: Any = object.__setattr__) -> None:
-            """Set a declared attribute; set_it: found once, as this is called often."""
+            """Set a declared attribute; set_it: bound as default, because this is called often."""
             if name in self.fixed_names and _is_filled(self, name):
                 raise _read_only(self, name)
             try:
@@ -137,13 +135,13 @@ class DeclaredAttributes:
                 raise _read_only(self, name) from None
 
     def __delattr__(self, name: str) -> None:
-        """Delete what is not read-only."""
+        """Delete an attribute unless it is read-only."""
         if name in self.fixed_names:
             raise _read_only(self, name)
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        """List the names that are for users."""
+        """List the names for users."""
         return [
             name
             for name in object.__dir__(self)
@@ -152,7 +150,7 @@ class DeclaredAttributes:
 
 
 def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the attributes that were probably meant; none where nothing is close."""
+    """Return the attributes probably meant; none if there is no similar one."""
     names = set(known)
     word = name.removeprefix('joint_')
     singular = f'{word[:-3]}y' if word.endswith('ies') else word.removesuffix('s')
@@ -162,7 +160,7 @@ def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
     close = close_match(name, names, _RESEMBLANCE)
     if close:
         return (close,)
-    # a beginning of one name only, as 'damp' is of 'damping'
+    # prefix of one name only, such as 'damp' for 'damping'
     begun = [each for each in names if len(name) > 2 and each.startswith(name)]
     return tuple(begun) if len(begun) == 1 else ()
 
@@ -177,9 +175,9 @@ def _read_only(thing: object, name: str) -> AttributeError:
 
 
 def _is_filled(thing: object, name: str) -> bool:
-    """Return whether a slot holds anything yet."""
+    """Return whether a slot has a value."""
     try:
-        # not by getattr, which would look for a hint: objects are made often
+        # not getattr, which would compute a hint: objects are created often
         getattr(type(thing), name).__get__(thing)
     except AttributeError:
         return False

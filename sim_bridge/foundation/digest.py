@@ -1,4 +1,4 @@
-"""The SHA-256 of files."""
+"""SHA-256 of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PART_BYTES = 1 << 20
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; '' for what is none or cannot be read."""
+    """Return a file's SHA-256; '' if it is not a regular file or cannot be read."""
     digest = hashlib.sha256()
     try:
         # a device has no end

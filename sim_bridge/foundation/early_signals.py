@@ -1,7 +1,7 @@
 """
 Signals while a process starts.
 
-Importing what a node needs takes a second, in which Python would answer Ctrl-C with a traceback.
+Importing a node's dependencies takes a second; Python would answer Ctrl-C with a traceback then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import sys
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# what a shell adds to the number of a signal for the exit code of a process that it has ended
+# a shell adds this to the signal number to form the exit code of a process ended by a signal
 _OF_SIGNALS = 128
 
 
@@ -19,8 +19,8 @@ def quit_on_signals(code: int | None = None) -> None:
     """
     End the process at once on SIGINT and SIGTERM, until other handlers are installed.
 
-    For the main thread of a process that has nothing to clean up yet. code: exit code; None for
-    that of a process that a signal has ended. A signal that is ignored stays ignored.
+    For the main thread of a process with nothing to clean up yet. code: exit code; None for the
+    code that shells use after a signal. An ignored signal stays ignored.
     """
 
     def handle(number: int, frame: object) -> None:
@@ -33,10 +33,10 @@ def quit_on_signals(code: int | None = None) -> None:
 
 def quit_command_on_signals() -> None:
     """
-    Do so in the command `sim_bridge`.
+    Do the same in the command `sim_bridge`.
 
-    Its verbs that go on until a signal ends them, `node` and `qos --record`, have then ended as
-    they were told to, with 0.
+    The verbs `node` and `qos --record` run until a signal ends them; for these, the exit code is
+    0.
     """
     words = sys.argv[1:]
     is_recorder = words[:1] == ['qos'] and '--record' in (word.split('=')[0] for word in words)
@@ -44,7 +44,7 @@ def quit_command_on_signals() -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Raise KeyboardInterrupt on SIGINT and end on SIGTERM, as Python does by itself."""
+    """Raise KeyboardInterrupt on SIGINT and end on SIGTERM (Python's defaults)."""
     for number, handler in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGTERM, signal.SIG_DFL),

@@ -1,8 +1,8 @@
 """
-Every error `sim_bridge` raises on purpose.
+All errors raised on purpose by `sim_bridge`.
 
-Each class builds its own message from the facts, so that all of them name the thing, the value,
-the place and what would have been accepted. Catch `SimBridgeError` to catch them all.
+Each class builds its message from facts: object, value, place and accepted values. Catch
+`SimBridgeError` to catch them all.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import difflib
 import enum
 import reprlib
 
-# Values and names come from files and messages and may be of any size; long ones are shortened,
-# since a million numbers in a line of the log, once a second, fill a disk.
+# Values and names come from files and messages and may have any size. Long ones are shortened:
+# a million numbers per log line, once a second, would fill a disk.
 _LONGEST_TEXT = 300
 _MOST_ITEMS = 40
 _MOST_NAMES_COMPARED = 1000
@@ -24,7 +24,7 @@ _MOST_BITS = 1000
 
 
 class _Brief(reprlib.Repr):
-    """Shows values of any size, also those that hold the same part many times."""
+    """Representation of values with any size, also with repeated parts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _Brief(reprlib.Repr):
         self._left = _MOST_PARTS
 
     def repr1(self, x: object, level: int) -> str:
-        """Return the text of a part; subclasses are shown as the class that they extend."""
+        """Return a part's text; instances of subclasses are shown like their base class."""
         self._left -= 1
         if self._left < 0:
             return '…'
@@ -45,32 +45,32 @@ class _Brief(reprlib.Repr):
         return super().repr1(x, level)
 
     def repr_int(self, x: int, level: int) -> str:
-        """Return the text of a number, which Python refuses for thousands of digits."""
+        """Return a number's text; Python itself refuses thousands of digits."""
         bits = x.bit_length()
         return super().repr_int(x, level) if bits < _MOST_BITS else f'<integer of {bits} bits>'
 
 
 def brief(value: object) -> str:
-    """Return the `repr` of a value, shortened if it is long, in a time that is bounded."""
+    """Return a value's `repr`, shortened if it is long, in bounded time."""
     return shortened(_Brief().repr(value), _LONGEST_VALUE)
 
 
 def plain(value: object) -> str:
-    """Return a text as it is, and any other value as `brief`."""
+    """Return a text unchanged, and any other value as `brief`."""
     return value if isinstance(value, str) else brief(value)
 
 
 def shortened(text: str, longest: int = _LONGEST_TEXT) -> str:
-    """Return a text, its middle left out if it is longer than `longest` characters."""
+    """Return a text; beyond `longest` characters its middle is omitted."""
     half = longest // 2
     return text if len(text) <= longest else f'{text[:half]} … {text[-half:]}'
 
 
 def close_match(name: object, known: Iterable[str], resemblance: float = 0.6) -> str:
     """
-    Return the known name that was probably meant; '' if there is none, or it takes too long.
+    Return the known name probably meant; '' if there is none, or the search takes too long.
 
-    resemblance: how alike they have to be, from 0 to 1.
+    resemblance: required similarity, from 0 to 1.
     """
     text, candidates = plain(name), list(known)
     if len(text) > _LONGEST_TEXT or len(candidates) > _MOST_NAMES_COMPARED:
@@ -79,7 +79,7 @@ def close_match(name: object, known: Iterable[str], resemblance: float = 0.6) ->
 
 
 class ErrorCode(enum.Enum):
-    """What is wrong, for programs to act on: messages are for people, and may change."""
+    """Error category for programs; messages are for people, and may change."""
 
     NAME_INVALID = 'name_invalid'
     NAME_TAKEN = 'name_taken'
@@ -91,14 +91,14 @@ class ErrorCode(enum.Enum):
 
 
 class SimBridgeError(Exception):
-    """Base of all errors of this package; `code` says what is wrong where programs act on it."""
+    """Base of all errors in this package; `code`: category, for errors handled by programs."""
 
     code: ErrorCode | None = None
 
 
 @contextlib.contextmanager
 def coded(code: ErrorCode) -> Iterator[None]:
-    """Give a code to the errors of this package that are raised within a block without one."""
+    """Give a code to errors from this package raised in a block without one."""
     try:
         yield
     except SimBridgeError as err:
@@ -107,16 +107,16 @@ def coded(code: ErrorCode) -> Iterator[None]:
 
 
 class UnknownNameError(SimBridgeError, KeyError):
-    """A name that does not exist was asked for."""
+    """Unknown name."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str], place: str = ''):
         """
         Build the message.
 
-        kind: what was looked for, in the singular: 'joint', 'link', 'sensor' …
-        name: the name as it was given.
-        known: the names that would have been accepted.
-        place: where it was looked for, such as "robot 'arm'".
+        kind: kind of object, in the singular: 'joint', 'link', 'sensor' …
+        name: given name.
+        known: accepted names.
+        place: context, such as "robot 'arm'".
         """
         self.kind, self.name, self.known = kind, name, list(known)
         where = f' in {shortened(place)}' if place else ''
@@ -137,19 +137,19 @@ class UnknownNameError(SimBridgeError, KeyError):
 
 
 class MalformedMessageError(SimBridgeError):
-    """Bytes that came on a topic are no message of its type."""
+    """Received bytes do not form a message of the topic's type."""
 
     def __init__(self, kind: str, size: int, reason: str):
         """
         Build the message.
 
-        kind: the type that was expected. size: how many bytes came. reason: what is wrong.
+        kind: expected message type. size: number of received bytes. reason: the defect.
         """
         super().__init__(f'{size} bytes that are no {kind}: {reason}')
 
 
 class InvalidValueError(SimBridgeError, ValueError):
-    """A value is of the wrong type, size or range, or is not finite."""
+    """A value has a wrong type, size or range, or is not finite."""
 
     def __init__(
         self,
@@ -163,11 +163,11 @@ class InvalidValueError(SimBridgeError, ValueError):
         """
         Build the message.
 
-        what: the name of the quantity, as the user wrote it.
-        value: the value given.
-        expected: what would have been accepted, with its unit.
-        place: where the value was given, such as "robot 'arm', joint 'elbow'".
-        code: what is wrong, where programs act on it.
+        what: quantity, as named by the user.
+        value: given value.
+        expected: accepted values, with unit.
+        place: context, such as "robot 'arm', joint 'elbow'".
+        code: category, for errors handled by programs.
         """
         self.what, self.value, self.expected, self.code = what, value, expected, code
         where = f' ({shortened(place)})' if place else ''
@@ -178,7 +178,7 @@ class InvalidValueError(SimBridgeError, ValueError):
 
 
 class StateError(SimBridgeError, RuntimeError):
-    """An operation does not fit the present state of the world."""
+    """An operation is impossible in the present state of the world."""
 
 
 class SimulationError(SimBridgeError, RuntimeError):
@@ -186,18 +186,18 @@ class SimulationError(SimBridgeError, RuntimeError):
 
 
 class InfeasibleError(SimBridgeError, ValueError):
-    """A problem has no solution; the message names what is missing."""
+    """A problem has no solution; the message names the reason."""
 
 
 class RecordingError(SimBridgeError, RuntimeError):
-    """A bag cannot be created, or not be written any more."""
+    """A bag cannot be created, or can no longer be written."""
 
     def __init__(self, bag: object, reason: str, messages: int | None = None):
         """
         Build the message.
 
-        bag: the folder. reason: what is wrong. messages: how many are safely in the bag; None if
-        it was never made, or it is unknown.
+        bag: folder. reason: the defect. messages: number safely stored in the bag; None if the bag
+        was never created, or if unknown.
         """
         self.bag, self.reason, self.messages = bag, reason, messages
         kept = '' if messages is None else f'; the bag is readable and holds {messages} messages'
@@ -205,11 +205,11 @@ class RecordingError(SimBridgeError, RuntimeError):
 
 
 class ReplayError(SimBridgeError, RuntimeError):
-    """A bag cannot be replayed: it holds no recording of a simulator, or was made differently."""
+    """A bag cannot be replayed: no simulator recording, or recorded in a different way."""
 
 
 class DamagedBagError(ReplayError):
-    """A bag is not as it was written: cut off, or its bytes have changed."""
+    """A bag differs from the written data: cut off, or with changed bytes."""
 
     def __init__(
         self, file: object, offset: int, problem: str, readable: str, *, is_cut_off: bool = False
@@ -217,9 +217,9 @@ class DamagedBagError(ReplayError):
         """
         Build the message.
 
-        file: of the bag. offset: byte at which the damage begins, or the record that holds it.
-        problem: what is wrong, with the offset. readable: what can still be read.
-        is_cut_off: whether the file only ends too early.
+        file: damaged file. offset: first damaged byte, or the damaged record's offset. problem:
+        the defect, with the offset. readable: parts that are still readable. is_cut_off: whether
+        the file only ends too early.
         """
         self.file, self.offset, self.problem, self.readable = str(file), offset, problem, readable
         self.is_cut_off = is_cut_off
@@ -227,15 +227,15 @@ class DamagedBagError(ReplayError):
 
 
 class MissingPackageError(SimBridgeError, ImportError):
-    """A Python package that is optional is needed and not installed."""
+    """An optional Python package is needed but not installed."""
 
     def __init__(self, what: str, hint: str):
-        """Build the message; what: needs it. hint: how to get it."""
+        """Build the message; what: feature needing the package. hint: how to install it."""
         super().__init__(f'{what} needs a package that this Python does not have: {hint}')
 
 
 def extra_hint(extra: str) -> str:
-    """Return how to install an extra of `make tools`: where pip installs, and in a clone."""
+    """Return how to install an extra of `make tools`: with pip, and in a clone."""
     target = ' '.join(['make tools', *{'film': ['FILM=1'], 'ray': ['RAY=1']}.get(extra, [])])
     return f'pip install "sim_bridge[{extra}]", or in a clone `{target}`'
 
@@ -244,15 +244,15 @@ class InterfaceBuildError(SimBridgeError, RuntimeError):
     """Message packages cannot be generated."""
 
     def __init__(self, reason: str):
-        """Build the message; reason: what is wrong, and what helps."""
+        """Build the message; reason: the defect, and a remedy."""
         super().__init__(f'the message packages cannot be generated: {reason}')
 
 
 class MissingRosError(SimBridgeError, ImportError):
-    """ROS 2 is needed and not installed."""
+    """ROS 2 is needed but not installed."""
 
     def __init__(self, what: str):
-        """Build the message; `what` is the command that needs ROS 2."""
+        """Build the message; `what`: command that needs ROS 2."""
         super().__init__(
             f'{what} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS 2 '
             'installation; or install the wheels on Linux x86_64: in the source folder by '

@@ -1,4 +1,4 @@
-"""Small tables in HTML, as notebooks show objects. Every text is escaped."""
+"""Small HTML tables for displaying objects in notebooks. All texts are escaped."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CELL = 'style="text-align:left"'
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """
-    Return a table below a title; of more than 40 rows it says how many are left out.
+    Return a table below a title; beyond 40 rows, only the number of the others is shown.
 
-    Cells are shown by `cell`. header: a text for each column; () for none.
+    Cells are formatted by `cell`. header: one text per column; () for none.
     """
     shown = list(rows)
     left_out = len(shown) - _MOST_ROWS
@@ -31,12 +31,12 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def cell(value: object) -> str:
-    """Return the text of a value: numbers with four digits, arrays in one line, others short."""
+    """Return a value's text: numbers with four digits, arrays in one line, others shortened."""
     if isinstance(value, np.ndarray):
         items = [cell(float(item)) for item in value.ravel()[:_MOST_ITEMS]]
         return ', '.join(items) + (' …' if value.size > _MOST_ITEMS else '')
     if isinstance(value, float):
-        # no -0 for what is 0 but for rounding
+        # adding 0.0 turns -0 into 0
         return f'{value + 0.0:.4g}' if math.isfinite(value) else str(value).replace('inf', '∞')
     return shortened(str(value))
 

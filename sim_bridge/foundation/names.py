@@ -1,4 +1,4 @@
-"""Names: things by name, names that must differ from those in use, and numbers of things."""
+"""Names: mappings by name, unused names, and counted nouns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _Thing = TypeVar('_Thing')
 
 
 class ByName(dict[str, _Thing]):
-    """Things by name; asking for a name that is not there raises UnknownNameError, a KeyError."""
+    """Objects by name; an unknown name raises UnknownNameError, a KeyError."""
 
     def __init__(self, kind: str, place: str, things: Mapping[str, _Thing] = _NOTHING):
-        """Begin with some things; kind, in the singular, and place: of them, for messages."""
+        """Begin with some objects; kind (singular) and place: used in messages."""
         super().__init__(things)
         self._kind, self._place = kind, place
 
     def __getitem__(self, name: str) -> _Thing:
-        """Return a thing by name; raises InvalidValueError for what is no name."""
+        """Return an object by name; raises InvalidValueError for other keys than texts."""
         if not isinstance(name, str):
             raise InvalidValueError(f'name of a {self._kind}', name, 'a text', self._place)
         return super().__getitem__(name)
@@ -33,12 +33,12 @@ class ByName(dict[str, _Thing]):
 
 
 def bytes_text(size: int) -> str:
-    """Return a number of bytes as kB or MB, with a decimal from 1 MB on."""
+    """Return a number of bytes as kB or MB, with one decimal from 1 MB."""
     return f'{size / 1e6:.1f} MB' if size >= 1_000_000 else f'{size / 1e3:.0f} kB'
 
 
 def counted(number: int, thing: str, things: str = '') -> str:
-    """Return a number and what is counted, '1 link', '2 links'; things: a plural not in s."""
+    """Return a number and a noun: '1 link', '2 links'; things: irregular plural."""
     return f'{number} {thing if number == 1 else things or f"{thing}s"}'
 
 
@@ -46,10 +46,10 @@ def free_name(
     wanted: str, is_taken: Callable[[str], bool], used: MutableMapping[str, int] | None = None
 ) -> str:
     """
-    Return the wanted name if it is free, else the first free of `wanted_2`, `wanted_3` etc.
+    Return the wanted name if it is free, else the first free one of `wanted_2`, `wanted_3` etc.
 
-    used: by wanted name the number that a call used last, where names are many: numbers up to it
-    are not tried again.
+    used: last number used in earlier calls, by wanted name; smaller numbers are not tried again.
+    This matters for many names.
     """
     last = 0 if used is None else used.get(wanted, 0)
     for number in count(last + 1):
@@ -69,9 +69,9 @@ def new_name(
     used: MutableMapping[str, int] | None = None,
 ) -> str:
     """
-    Return a name that a user gave, or if None the default, numbered as by `free_name`.
+    Return a user's name, or the default if it is None, numbered as in `free_name`.
 
-    Raises InvalidValueError for an empty name, and for one that is taken.
+    Raises InvalidValueError for an empty name or a name already taken.
     """
     if name is None:
         return free_name(default, taken.__contains__, used)

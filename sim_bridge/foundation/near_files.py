@@ -1,4 +1,4 @@
-"""Hints at files and folders whose names are like a path of none."""
+"""Hints at files and folders with names similar to a missing path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim_bridge.foundation.errors import close_match
 
 
 def path_meant(path: Path) -> str:
-    """Return '; did you mean …?' with what lies where `path` should and is named alike; or ''."""
+    """Return '; did you mean …?' naming a similar file in the same folder; '' if none."""
     beside: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         beside = [each.name for each in path.parent.iterdir()]

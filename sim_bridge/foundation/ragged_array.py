@@ -1,4 +1,4 @@
-"""Arrays whose rows have different lengths."""
+"""Arrays with rows of different lengths."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 @dataclass(frozen=True, eq=False)
 class RaggedArray:
     """
-    Rows of numbers of different lengths, anywhere in one array.
+    Rows with different lengths, stored anywhere in one array.
 
-    values: (m,) floats. starts, counts: (k,) where in it each row begins, and how many numbers it
-    has.
+    values: (m,) floats. starts, counts: (k,) index of each row's first number, and row length.
     """
 
     values: np.ndarray
@@ -23,7 +22,7 @@ class RaggedArray:
 
     @classmethod
     def of(cls, rows: Sequence[bytes]) -> RaggedArray:
-        """Return the rows held by buffers of floats, such as `array.array('d')`."""
+        """Return the rows stored in float buffers, such as `array.array('d')`."""
         values = np.frombuffer(bytearray(b'').join(rows), float)
         counts = np.fromiter(map(len, rows), np.int64, len(rows))
         return cls(values, np.cumsum(counts) - counts, counts)
@@ -37,6 +36,6 @@ class RaggedArray:
         return row
 
     def table(self, which: np.ndarray, width: int) -> np.ndarray:
-        """Return rows of one width as a matrix; which: (k,) whether a row is among them."""
+        """Return rows with equal width as a matrix; which: (k,) mask selecting these rows."""
         rows: np.ndarray = self.values[self.starts[which].reshape(-1, 1) + np.arange(width)]
         return rows

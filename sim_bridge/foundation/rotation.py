@@ -1,10 +1,10 @@
 """
 Rotations as matrices, angles and quaternions x y z w.
 
-Angles are transforms3d's. Quaternions are not, since robots are put into a world by them: its
-`quat2mat` rounds differently in the last bit, so that runs recorded before would not replay to the
-same bits; its `mat2quat` takes four times as long, for every sample of an IMU; and it has neither
-for many rotations at once.
+Angle conversions use transforms3d. Quaternion conversions do not. transforms3d's `quat2mat` rounds
+differently in the last bit; robots are placed by quaternions, so existing recordings would no
+longer replay to the same bits. Its `mat2quat` takes four times as long, in every IMU sample. It
+also has no version for many rotations at once.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from sim_bridge.foundation.arrays import FloatArray
 
 
 def matrix_from_rpy(rpy: Sequence[float]) -> FloatArray:
-    """Return the (3, 3) rotation Rz(yaw) Ry(pitch) Rx(roll) of angles in rad."""
-    # imported here, since most worlds turn nothing by angles
+    """Return the (3, 3) rotation Rz(yaw) Ry(pitch) Rx(roll) for angles in rad."""
+    # late import: most worlds use no angles
     from transforms3d.euler import euler2mat
 
     rotation: FloatArray = euler2mat(*rpy, 'sxyz')
@@ -27,7 +27,7 @@ def matrix_from_rpy(rpy: Sequence[float]) -> FloatArray:
 
 
 def rpy_from_matrix(rotation: FloatArray) -> FloatArray:
-    """Return the (3,) angles roll, pitch, yaw [rad] from which `matrix_from_rpy` makes it."""
+    """Return the (3,) angles roll, pitch, yaw [rad] that `matrix_from_rpy` converts back."""
     from transforms3d.euler import mat2euler
 
     return np.array(mat2euler(rotation, 'sxyz'))
@@ -42,7 +42,7 @@ def matrix_from_axis_angle(axis: FloatArray, angle: float) -> FloatArray:
 
 
 def matrix_from_quaternion(xyzw: Sequence[float] | FloatArray) -> FloatArray:
-    """Return the (3, 3) rotation of a quaternion x y z w of any length but zero."""
+    """Return the (3, 3) rotation for a quaternion x y z w with any nonzero length."""
     x, y, z, w = np.asarray(xyzw, dtype=float) / math.hypot(*xyzw)
     return np.array(
         [
@@ -55,11 +55,11 @@ def matrix_from_quaternion(xyzw: Sequence[float] | FloatArray) -> FloatArray:
 
 def quaternion_from_matrix(rotation: FloatArray) -> FloatArray:
     """
-    Return the unit quaternion x y z w, w >= 0, of a (3, 3) rotation (Shepperd 1978).
+    Return the unit quaternion x y z w, w >= 0, for a (3, 3) rotation (Shepperd 1978).
 
-    It is nan where the rotation is not finite.
+    It is nan if the rotation is not finite.
     """
-    # plain floats: an IMU comes here with every sample, and numpy is slow with single numbers
+    # plain floats: called for every IMU sample, and numpy is slow with single numbers
     xx, xy, xz, yx, yy, yz, zx, zy, zz = np.asarray(rotation, dtype=float).ravel().tolist()
     # four times the squares of x, y, z and w
     squares = (1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz, 1.0 + xx + yy + zz)
@@ -80,11 +80,11 @@ def quaternion_from_matrix(rotation: FloatArray) -> FloatArray:
 
 
 def quaternions_from_matrices(rotations: FloatArray) -> FloatArray:
-    """Return `quaternion_from_matrix`, (n, 4), of finite rotations (n, 3, 3)."""
+    """Return `quaternion_from_matrix`, (n, 4), for finite rotations (n, 3, 3)."""
     R = np.asarray(rotations, dtype=float)
     diagonal = np.diagonal(R, axis1=1, axis2=2)
     trace = diagonal.sum(axis=1, keepdims=True)
-    # rows of four times the products of x, y, z and w with each of them
+    # four times the products of x, y, z, w (rows) with each of them
     products = np.empty((len(R), 4, 4))
     products[:, :3, :3] = R + R.transpose(0, 2, 1)
     products[:, [0, 1, 2], [0, 1, 2]] = 1.0 + 2.0 * diagonal - trace
@@ -102,9 +102,9 @@ def quaternions_from_matrices(rotations: FloatArray) -> FloatArray:
 
 
 def rotation_vector(rotation: FloatArray) -> FloatArray:
-    """Return the rotation vector, axis times angle [rad], of a (3, 3) rotation."""
+    """Return the rotation vector (axis times angle [rad]) for a (3, 3) rotation."""
     x, y, z, w = quaternion_from_matrix(rotation).tolist()
     sine = math.sqrt(x * x + y * y + z * z)
-    # near 0 the angle is twice the sine of its half, to within rounding
+    # near 0 the angle equals twice the sine of its half, up to rounding
     factor = 2.0 * math.atan2(sine, w) / sine if sine > 1e-9 else 2.0
     return factor * np.array([x, y, z])

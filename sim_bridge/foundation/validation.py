@@ -1,4 +1,4 @@
-"""Checks of values from users, before anything is changed."""
+"""Validation of user values, before anything is changed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 _Kind = TypeVar('_Kind')
 _FLOAT = np.dtype(np.float64)
 
-# of quaternions: far from where squares overflow
+# limit for quaternion components: far from overflow in squares
 _MOST_LENGTH = 1e50
 
-# numpy's kinds of integers, unsigned integers and floats; neither text nor truth values
+# numpy type codes: integers, unsigned integers and floats, but neither text nor booleans
 _REAL = 'iuf'
 
 
 def numbers(what: str, value: object, expected: str, place: str) -> np.ndarray:
     """
-    Return a value as an array of integers or floats of its own type and shape.
+    Return a value as an integer or float array with its own type and shape.
 
-    what, expected, place: for the message of the InvalidValueError that anything else raises.
+    what, expected, place: for the message of InvalidValueError, raised for anything else.
     """
     try:
         array = np.asarray(value)
@@ -38,7 +38,7 @@ def numbers(what: str, value: object, expected: str, place: str) -> np.ndarray:
 
 
 def real_array(what: str, value: object, expected: str, place: str) -> FloatArray:
-    """Return a value as an array of floats, which need not be finite; raises as `numbers`."""
+    """Return a value as a float array, not necessarily finite; raises like `numbers`."""
     return numbers(what, value, expected, place).astype(float)
 
 
@@ -46,9 +46,9 @@ def finite_vector(
     what: str, value: object, size: int, place: str, expected: str = ''
 ) -> FloatArray:
     """
-    Return a value as (size,) finite floats; a single one may come without an array around it.
+    Return a value as (size,) finite floats; size 1 also accepts a plain number.
 
-    what, place, expected: for the message of the InvalidValueError that anything else raises.
+    what, place, expected: for the message of InvalidValueError, raised for anything else.
     """
     if is_floats(value, size):
         return np.array(value)
@@ -62,8 +62,8 @@ def finite_vector(
 
 
 def is_floats(value: object, size: int) -> TypeGuard[FloatArray]:
-    """Return whether a value is an array of (size,) floats, finite as is their sum."""
-    # the usual case, in a fifth of the time of the checks for all others
+    """Return whether a value is a (size,) float array with finite items and a finite sum."""
+    # fast path: a fifth of the time of the full check
     return (
         type(value) is np.ndarray
         and value.dtype is _FLOAT
@@ -88,7 +88,7 @@ def finite_number(
 ) -> float:
     """Return a value as a finite float; else raise InvalidValueError."""
     if type(value) is float and math.isfinite(value):
-        # the usual case, without an array
+        # usual case, without an array
         return value
     return float(finite_vector(what, value, 1, place, expected)[0])
 
@@ -110,7 +110,7 @@ def positive_number(what: str, value: object, expected: str, place: str = '') ->
 
 
 def truth(what: str, value: object, place: str = '', expected: str = 'True or False') -> bool:
-    """Return True or False; raise InvalidValueError for any other type."""
+    """Return True or False; raise InvalidValueError for other types."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidValueError(what, value, expected, place)
     return bool(value)
@@ -122,10 +122,10 @@ def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
 
 
 def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> FloatArray:
-    """Return a quaternion x y z w normalised; raise InvalidValueError if it is invalid."""
+    """Return a normalised quaternion x y z w; raise InvalidValueError if it is invalid."""
     expected = 'a quaternion x y z w of non-zero length, up to 1e50'
     quaternion = finite_vector(what, value, 4, place, expected)
-    # without an overflow
+    # avoids overflow
     norm = (
         math.inf if np.abs(quaternion).max() > _MOST_LENGTH else float(np.linalg.norm(quaternion))
     )
@@ -135,7 +135,7 @@ def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -
 
 
 GivenPose = tuple[Vector, Vector]
-"""A pose as users give it: position [m] and quaternion x y z w."""
+"""Pose given by users: position [m] and quaternion x y z w."""
 
 
 def checked_pose(
@@ -147,7 +147,7 @@ def checked_pose(
 
 
 def one_of(what: str, value: object, known: Iterable[str], place: str = '') -> str:
-    """Return one of some words; raise InvalidValueError for anything else."""
+    """Return a value if it is one of some words; raise InvalidValueError for anything else."""
     words = tuple(known)
     if not isinstance(value, str) or value not in words:
         *others, last = map(repr, words)
@@ -167,7 +167,7 @@ def number_from(
 
 
 def is_series(value: object) -> bool:
-    """Return whether a value has items; an array without dimensions only looks like it."""
+    """Return whether a value has items; a 0-d array has none."""
     return (
         isinstance(value, Iterable)
         and not isinstance(value, (str, bytes))
@@ -176,7 +176,7 @@ def is_series(value: object) -> bool:
 
 
 def name_set(what: str, value: Any, place: str) -> frozenset[str]:
-    """Return names as a set; raise InvalidValueError for anything but texts that are not empty."""
+    """Return names as a set; raise InvalidValueError for anything except nonempty texts."""
     if is_series(value):
         names = tuple(value)
         if all(isinstance(name, str) and name for name in names):
@@ -187,7 +187,7 @@ def name_set(what: str, value: Any, place: str) -> frozenset[str]:
 def instance_of(
     what: str, value: object, kind: type[_Kind], expected: str, place: str = ''
 ) -> _Kind:
-    """Return a value of a class; raise InvalidValueError for anything else."""
+    """Return a value if it is an instance; raise InvalidValueError for anything else."""
     if not isinstance(value, kind):
         raise InvalidValueError(what, value, expected, place)
     return value
@@ -196,7 +196,7 @@ def instance_of(
 def items_of(
     what: str, value: Any, kind: type[Any] | tuple[type[Any], ...], expected: str, place: str = ''
 ) -> tuple[Any, ...]:
-    """Return items of a class or several; raise InvalidValueError for anything else."""
+    """Return items if all are instances; raise InvalidValueError for anything else."""
     if is_series(value):
         items = tuple(value)
         if all(isinstance(item, kind) for item in items):
@@ -206,9 +206,9 @@ def items_of(
 
 def check_keywords(function: Callable[..., Any], given: Mapping[Any, object], place: str) -> None:
     """
-    Check that a method can be called with arguments by name.
+    Check that a method can be called with the given keyword arguments.
 
-    Raises UnknownNameError for one that it does not have, InvalidValueError where one is missing.
+    Raises UnknownNameError for an unknown argument, InvalidValueError for a missing one.
     """
     known = dict(list(inspect.signature(function).parameters.items())[1:])
     for name in given:
@@ -220,7 +220,7 @@ def check_keywords(function: Callable[..., Any], given: Mapping[Any, object], pl
 
 
 def whole_number(what: str, value: object) -> int:
-    """Return an integer of at least 0; raises InvalidValueError for anything else."""
+    """Return an integer >= 0; raises InvalidValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise InvalidValueError(what, value, 'an integer of at least 0')
     return int(value)

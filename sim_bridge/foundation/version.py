@@ -1,4 +1,4 @@
-"""The version of this package, written down in `package.xml` and nowhere else."""
+"""Package version, defined only in `package.xml`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ def find_version(package: Path = Path(__file__).parents[1]) -> str:
     """
     Return the version of the code in the folder `package`.
 
-    In a checkout `package.xml` stands beside the package and is never out of date; an installed
-    package has metadata.
+    In a checkout, `package.xml` is beside the package and always up to date; an installed package
+    has metadata.
     """
     manifest = package.parent / 'package.xml'
     if manifest.is_file():
         return ElementTree.parse(manifest).getroot().findtext('version', '')
-    # imported here, since it takes long and a checkout does without
+    # late import: slow, and not needed in a checkout
     import importlib.metadata
 
     return importlib.metadata.version(package.name)

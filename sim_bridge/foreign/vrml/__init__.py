@@ -1,6 +1,6 @@
 """
-VRML97 (ISO/IEC 14772): its text as nodes, and their geometry as triangles.
+VRML97 (ISO/IEC 14772): text as nodes, and their geometry as triangles.
 
-What the nodes mean is left to who asks: `scene` walks what is drawn, `description.body.humanoid`
-reads robots.
+Callers interpret the nodes: `scene` finds drawn geometry, `description.body.humanoid` reads
+robots.
 """

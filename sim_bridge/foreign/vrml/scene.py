@@ -1,4 +1,4 @@
-"""What is drawn in a VRML97 scene: its geometry, with the frame of each."""
+"""Drawn geometry in a VRML97 scene, with the frame of each."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from sim_bridge.foreign.vrml.triangulation import (
     Surface,
 )
 
-# each use of a node counts
+# drawn nodes, counting each use
 _MOST_DRAWN = 50_000
 
 
 class Frame(NamedTuple):
-    """Where a node is: p = position + linear @ p_node; linear may scale."""
+    """Node frame: p = position + linear @ p_node; linear may include scale."""
 
     linear: np.ndarray
     position: np.ndarray
 
     def inside(self, linear: np.ndarray, position: np.ndarray) -> Frame:
-        """Return a frame that is given in this one."""
+        """Return a frame given relative to this one."""
         return Frame(self.linear @ linear, self.position + self.linear @ position)
 
 
@@ -40,7 +40,7 @@ Color = tuple[float, float, float, float]
 
 
 class Drawn(NamedTuple):
-    """A geometry in its frame. color: red, green, blue, opacity; None without a material."""
+    """Geometry in its frame. color: red, green, blue, opacity; None without a material."""
 
     geometry: Node
     frame: Frame
@@ -48,7 +48,7 @@ class Drawn(NamedTuple):
 
 
 def color_of(shape: Node) -> Color | None:
-    """Return the colour of a Shape's material; None without one, or if it is none."""
+    """Return the colour of a Shape's material; None if it is missing or invalid."""
     try:
         for key in ('appearance', 'material'):
             inner = shape.nodes(key)
@@ -60,14 +60,14 @@ def color_of(shape: Node) -> Color | None:
             1.0 - shape.row('transparency', (0.0,))[0],
         ]
     except VrmlError:
-        # what it looks like is no reason to refuse a file
+        # an invalid appearance is no reason to reject a file
         return None
     red, green, blue, opacity = (min(max(float(each), 0.0), 1.0) for each in shades)
     return red, green, blue, opacity
 
 
 def turn(axis: np.ndarray) -> np.ndarray:
-    """Return the rotation (3, 3) of an axis and an angle (4,) [rad]; none without an axis."""
+    """Return the rotation (3, 3) for axis and angle (4,) [rad]; identity for a zero axis."""
     x, y, z, angle = axis
     length = math.sqrt(x * x + y * y + z * z)
     if length == 0.0:
@@ -79,7 +79,7 @@ def turn(axis: np.ndarray) -> np.ndarray:
 
 
 def frame_of(node: Node) -> Frame:
-    """Return the frame of what is in a Transform, in its parent's."""
+    """Return the frame of a Transform's content, in its parent's frame."""
     scale = node.row('scale', (1.0, 1.0, 1.0))
     center = node.row('center', (0.0, 0.0, 0.0))
     oriented = turn(node.row('scaleOrientation', (0.0, 0.0, 1.0, 0.0)))
@@ -90,7 +90,7 @@ def frame_of(node: Node) -> Frame:
 
 
 def children_of(node: Node) -> list[Node]:
-    """Return what is in a grouping node; of a Switch what it shows, of levels the finest."""
+    """Return a grouping node's children; for Switch the chosen one, for LOD the finest level."""
     if node.kind == 'Switch':
         chosen = int(node.row('whichChoice', (-1.0,))[0])
         choices = node.nodes('choice')
@@ -101,7 +101,7 @@ def children_of(node: Node) -> list[Node]:
 
 
 def drawn_in(nodes: Iterable[Node], frame: Frame = HERE) -> Iterator[Drawn]:
-    """Yield the geometry of nodes; raises VrmlError where they repeat each other without end."""
+    """Yield the nodes' geometry; raises VrmlError if they repeat each other endlessly."""
     count = 0
     stack = [(node, frame) for node in nodes][::-1]
     while stack:
@@ -125,10 +125,10 @@ def drawn_in(nodes: Iterable[Node], frame: Frame = HERE) -> Iterator[Drawn]:
 
 def part_of(nodes: Iterable[Node], name: str) -> tuple[Node, Frame] | None:
     """
-    Return the first node of a name, and the frame of what is in it; None if there is none.
+    Return the first node with a name, and the frame of its content; None if there is none.
 
-    As in Choreonoid, the frame has the rotation and scale of the nodes around it, but its origin
-    is the node's own.
+    As in Choreonoid, the frame contains rotation and scale of the surrounding nodes, but its
+    origin is the node's own.
     """
     stack = [(node, HERE) for node in nodes][::-1]
     count = 0
@@ -150,7 +150,7 @@ def part_of(nodes: Iterable[Node], name: str) -> tuple[Node, Frame] | None:
 
 
 def names_in(nodes: Iterable[Node]) -> list[str]:
-    """List the names of the nodes that can be drawn, each once."""
+    """List the names of drawable nodes, without duplicates."""
     found: dict[str, None] = {}
     stack, seen = list(nodes), set()
     while stack:
@@ -169,7 +169,7 @@ def names_in(nodes: Iterable[Node]) -> list[str]:
 
 
 def surface_of(geometry: Node) -> Surface | None:
-    """Return the triangles of geometry that points make; None for boxes and what is round."""
+    """Return the triangles of point-based geometry; None for boxes and round primitives."""
     try:
         return _surface(geometry)
     except ValueError as err:

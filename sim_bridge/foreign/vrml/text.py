@@ -1,7 +1,7 @@
 """
-VRML97 text as nodes, in time and memory that its size bounds.
+VRML97 text as nodes, parsed in time and memory bounded by its size.
 
-Values need no table of types: they are told apart by how they are written.
+Values need no type table: their notation determines their type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_LEVELS = 60
 
 GROUPS = ('Group', 'Transform', 'Anchor', 'Billboard', 'Collision', 'Switch', 'LOD', 'Inline')
 GEOMETRIES = ('Box', 'Cone', 'Cylinder', 'Sphere', 'IndexedFaceSet', 'Extrusion', 'ElevationGrid')
-# looks, lights, time, sounds, and drawings that have no surface
+# appearance, lights, time, sounds, and drawings without surfaces
 _OTHERS = (
     'Appearance',
     'AudioClip',
@@ -75,7 +75,7 @@ _FIELDS = ('field', 'exposedField')
 
 
 class VrmlError(ValueError):
-    """A text that is no VRML97, or more than is read. problem: what is wrong. line: from 1."""
+    """Invalid or too large VRML97 text. problem: the defect. line: from 1."""
 
     def __init__(self, problem: str, line: int = 0):
         self.problem, self.line = problem, line
@@ -85,11 +85,11 @@ class VrmlError(ValueError):
 @dataclass(eq=False)
 class Node:
     """
-    A node.
+    VRML node.
 
-    kind: of a standard node or a prototype. fields: those given, and the defaults of a prototype;
-    numbers as an array (n,), texts and nodes as a list, True, False, None. name: of its DEF.
-    body: of a prototype, the node that stands for it.
+    kind: standard node type or prototype name. fields: given fields, and prototype defaults;
+    numbers as an array (n,), texts and nodes as a list, True, False, None. name: from DEF. body:
+    for a prototype instance, the node replacing it.
     """
 
     kind: str
@@ -99,7 +99,7 @@ class Node:
     body: Node | None = None
 
     def nodes(self, key: str) -> list[Node]:
-        """Return the nodes of a field; raises VrmlError for anything else."""
+        """Return a field's nodes; raises VrmlError for anything else."""
         value = self.fields.get(key)
         if value is None or (isinstance(value, np.ndarray) and not len(value)):
             return []
@@ -108,7 +108,7 @@ class Node:
         return value
 
     def numbers(self, key: str, width: int, default: Any = None) -> np.ndarray | None:
-        """Return a field as rows (n, width); None where it is absent and has no default."""
+        """Return a field as rows (n, width); None if it is absent and has no default."""
         value = self.fields.get(key)
         if value is None or (isinstance(value, list) and not value):
             return None if default is None else np.reshape(np.asarray(default, float), (-1, width))
@@ -120,7 +120,7 @@ class Node:
         return value.reshape(-1, width)
 
     def row(self, key: str, default: tuple[float, ...]) -> np.ndarray:
-        """Return a field of as many numbers as its default has."""
+        """Return a field with as many numbers as its default."""
         rows = self.numbers(key, len(default), default)
         if rows is None or len(rows) != 1:
             raise VrmlError(f'{self.kind}: {key} must hold {len(default)} numbers', self.line)
@@ -135,7 +135,7 @@ class Node:
         return value
 
     def texts(self, key: str) -> list[str]:
-        """Return the texts of a field."""
+        """Return a field's texts."""
         value = self.fields.get(key)
         if value is None or (isinstance(value, np.ndarray) and not len(value)):
             return []
@@ -145,7 +145,7 @@ class Node:
 
 
 class _Is(NamedTuple):
-    """A field that is one of the prototype around it."""
+    """Field bound to a field of the enclosing prototype (IS)."""
 
     name: str
 
@@ -157,15 +157,15 @@ class _Prototype(NamedTuple):
 
 def read_vrml(data: bytes, read_inline: Callable[[str], list[Node]] | None = None) -> list[Node]:
     """
-    Return the nodes of a text; USE gives the same object again.
+    Return a text's nodes; USE returns the same object again.
 
-    read_inline: returns the nodes of the file that an Inline names; None: an Inline is an error.
-    Raises VrmlError, with the line.
+    read_inline: returns the nodes in the file named by an Inline; None: an Inline is an error.
+    Raises VrmlError with the line.
     """
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        # names and comments of older programs
+        # names and comments from older programs
         text = data.decode('latin-1')
     other = _OTHER_HEADER.match(text)
     if other:
@@ -187,7 +187,7 @@ class _Reader:
         return self._statements('')
 
     def _statements(self, end: str) -> list[Node]:
-        """Return the nodes up to a closing bracket, or to the end of the text for ''."""
+        """Return the nodes up to a closing bracket, or up to the end of the text for ''."""
         nodes = []
         while (word := self._next()) != end:
             if not word:
@@ -197,7 +197,7 @@ class _Reader:
             elif word == 'EXTERNPROTO':
                 raise self._error('EXTERNPROTO is not read: write the prototype into the file')
             elif word == 'ROUTE':
-                # of events
+                # event routes are ignored
                 for _ in range(3):
                     self._next()
             else:
@@ -219,7 +219,7 @@ class _Reader:
         if word == 'DEF':
             name, word = self._next(), self._next()
             if word == '{':
-                # of programs that leave out a name
+                # written by programs that omit the name
                 name, word, self._at = '', name, self._at - 1
         prototype = self._prototypes.get(word)
         if prototype is None and word not in _STANDARD:
@@ -260,7 +260,7 @@ class _Reader:
             node.fields[key] = self._value()
 
     def _value(self) -> Any:
-        """Return the value of a field: how it is written tells what it is."""
+        """Return a field's value; its notation determines its type."""
         word = self._peek()
         if word == '[':
             self._next()
@@ -283,7 +283,7 @@ class _Reader:
         return None if node is None else [node]
 
     def _listed(self) -> Any:
-        """Return what stands up to a ']'."""
+        """Return the list content up to ']'."""
         fast = _NUMBERS.match(self._text, self._at)
         if fast is not None and self._text[fast.end() : fast.end() + 1] == ']':
             self._at = fast.end() + 1
@@ -326,14 +326,14 @@ class _Reader:
             if word in _FIELDS:
                 fields[key] = self._value()
         self._expect('{')
-        # names within are its own
+        # names inside a prototype are local
         names, self._names = self._names, {}
         body = self._statements('}')
         self._names = names
         self._prototypes[name] = _Prototype(fields, body)
 
     def _instance(self, node: Node, fields: Mapping[str, Any], made: dict[int, Node]) -> Node:
-        """Return a node of a prototype's body with the fields of an instance."""
+        """Return a node from a prototype's body with the fields of an instance."""
         if id(node) in made:
             return made[id(node)]
         self._counted()
@@ -385,7 +385,7 @@ class _Reader:
         return word
 
     def _next(self) -> str:
-        """Return the next word, bracket or text in its quotes; '' at the end."""
+        """Return the next word, bracket or quoted text; '' at the end."""
         space = _SPACE.match(self._text, self._at)
         self._at = self._at if space is None else space.end()
         if self._at == len(self._text):

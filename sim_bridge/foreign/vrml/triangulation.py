@@ -1,8 +1,8 @@
 """
-VRML97's geometry of points as triangles: face sets, extrusions, grids of heights.
+Point-based VRML97 geometry as triangles: face sets, extrusions, height grids.
 
-A surface is its vertices (n, 3) [m] and triangles (m, 3), the numbers of the corners of each,
-counter-clockwise from outside. Body files of Choreonoid have the same geometry in YAML.
+A surface has vertices (n, 3) [m] and triangles (m, 3), the vertex indices of each,
+counter-clockwise seen from outside. Choreonoid body files have the same geometry in YAML.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 _LARGEST_GRID = 4_000_000
-# squares of the numbers of corners of faces that are not convex; cut in half a minute
+# limit for the sum of squared corner counts over concave faces; cutting then takes half a minute
 _MOST_CUTS = 2_000_000
 _SMALL = 1e-12
-# a turn, and what rounding adds
+# [rad] a full turn, plus rounding
 _MOST_TURNED = 6.3
 _ROUNDING = 1e-9
 DEFAULT_SECTION = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
@@ -24,7 +24,7 @@ DEFAULT_SPINE = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
 class Surface(NamedTuple):
-    """A surface of triangles."""
+    """Triangle surface."""
 
     vertices: np.ndarray
     triangles: np.ndarray
@@ -32,9 +32,9 @@ class Surface(NamedTuple):
 
 def face_set(points: np.ndarray, indices: np.ndarray, ccw: bool = True) -> Surface:
     """
-    Return the faces of an IndexedFaceSet. points: (n, 3). indices: of corners, -1 after each face.
+    Return the faces of an IndexedFaceSet. points: (n, 3). indices: corners, -1 after each face.
 
-    Faces may be concave, and are flat. Raises ValueError for corners that are not there.
+    Faces are flat and may be concave. Raises ValueError for missing corners.
     """
     indices = np.asarray(indices)
     numbers = indices.astype(np.int64)
@@ -42,7 +42,7 @@ def face_set(points: np.ndarray, indices: np.ndarray, ccw: bool = True) -> Surfa
         (numbers != indices).any() or numbers.min() < -1 or numbers.max() >= len(points)
     ):
         raise ValueError(f'a face has corners that are not among the {len(points)} points')
-    # -1 is also after the last face
+    # -1 also terminates the last face
     ends = np.flatnonzero(np.append(numbers, -1) == -1)
     starts = np.append(0, ends[:-1] + 1)
     rows, cuts = [np.zeros((0, 3), np.int64)], 0
@@ -67,14 +67,14 @@ def _fan(size: int) -> np.ndarray:
 
 
 def _normals(polygons: np.ndarray) -> np.ndarray:
-    """Return Newell's normals (n, 3), not of unit length, of polygons (n, corners, 3)."""
+    """Return Newell's normals (n, 3), unnormalised, for polygons (n, corners, 3)."""
     at = polygons - polygons[:, :1]
     normals: np.ndarray = np.cross(at, np.roll(at, -1, axis=1)).sum(axis=1)
     return normals
 
 
 def _are_convex(polygons: np.ndarray) -> np.ndarray:
-    """Return which of the polygons (n, corners, 3) turn one way, and once."""
+    """Return which polygons (n, corners, 3) turn in one direction, exactly once."""
     sides = np.roll(polygons, -1, axis=1) - polygons
     normals = _normals(polygons)
     lengths = np.linalg.norm(normals, axis=1)
@@ -91,20 +91,20 @@ def _are_convex(polygons: np.ndarray) -> np.ndarray:
 
 
 def triangles_of(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Return the triangles (m, 3) of a flat polygon, which may be concave, by cutting ears."""
+    """Return the triangles (m, 3) of a flat, possibly concave polygon, by cutting ears."""
     polygon = points[corners]
     if _are_convex(polygon[None])[0]:
         fan: np.ndarray = corners[_fan(len(corners))]
         return fan
     normal = _normals(polygon[None])[0]
     drop = int(np.abs(normal).argmax())
-    # in a plane, so that it turns left
+    # project to a plane in which the polygon turns left
     axes = [(drop + 1) % 3, (drop + 2) % 3]
     flat = polygon[:, axes if normal[drop] >= 0.0 else axes[::-1]]
     left, found = list(range(len(corners))), []
     while len(left) > 3:
         count = len(left)
-        # a polygon that crosses itself may have no ear
+        # a self-intersecting polygon may have no ear
         ear = next(
             (
                 k
@@ -120,7 +120,7 @@ def triangles_of(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
 
 
 def _is_ear(flat: np.ndarray, a: int, b: int, c: int, others: Sequence[int]) -> bool:
-    """Return whether the triangle of three corners in turn is within the polygon."""
+    """Return whether the triangle of three successive corners is inside the polygon."""
     if _turn(flat[a], flat[b], flat[c]) <= 0.0:
         return False
     rest = flat[[k for k in others if k not in (a, b, c)]]
@@ -131,13 +131,13 @@ def _is_ear(flat: np.ndarray, a: int, b: int, c: int, others: Sequence[int]) -> 
 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return twice the area of triangles a, b, c in the plane; above 0 if they turn left."""
+    """Return twice the area of plane triangles a, b, c; positive if they turn left."""
     area: np.ndarray = (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0])
     return area
 
 
 def elevation_grid(heights: np.ndarray, spacing: tuple[float, float], ccw: bool = True) -> Surface:
-    """Return a grid of heights along y. heights: (rows along z, columns along x) [m]."""
+    """Return a height grid along y. heights: (rows along z, columns along x) [m]."""
     rows, columns = heights.shape
     if rows * columns > _LARGEST_GRID:
         raise ValueError(f'{rows} × {columns} heights, and at most {_LARGEST_GRID} are read')
@@ -159,11 +159,11 @@ def extrusion(
     ccw: bool = True,
 ) -> Surface:
     """
-    Return a cross section that is moved along a spine.
+    Return a cross section moved along a spine.
 
-    section: (n, 2), x and z. spine: (m, 3). scales: (1 or m, 2), of the section's x and z.
-    turns: (1 or m, 3, 3), rotations of the section. caps: at the first and the last point.
-    Raises ValueError for too few or too many of them.
+    section: (n, 2), x and z. spine: (m, 3). scales: (1 or m, 2), section scales in x and z. turns:
+    (1 or m, 3, 3), section rotations. caps: at the first and the last point. Raises ValueError for
+    a wrong number of any of these.
     """
     if len(spine) < 2 or len(section) < 2:
         raise ValueError('an extrusion has a spine and a cross section of at least 2 points')
@@ -203,14 +203,14 @@ def extrusion(
         found.append(triangles_of(points, outline[-1]))
     triangles = np.concatenate(found)
     if is_closed and (is_ring or all(caps)):
-        # a solid has its faces outside, whichever way round its section is written
+        # orient the faces of a solid outwards, for both directions of its section
         corners = points[triangles]
         ccw = float(np.linalg.det(corners).sum()) >= 0.0
     return Surface(points, triangles if ccw else triangles[:, ::-1])
 
 
 def _spine_frames(spine: np.ndarray, is_ring: bool) -> np.ndarray:
-    """Return the axes (m, 3, 3) of the sections: y along the spine, z as it bends."""
+    """Return the section axes (m, 3, 3): y along the spine, z from its curvature."""
     before, after = np.roll(spine, 1, axis=0), np.roll(spine, -1, axis=0)
     if is_ring:
         before[0], after[-1] = spine[-2], spine[1]
@@ -222,7 +222,7 @@ def _spine_frames(spine: np.ndarray, is_ring: bool) -> np.ndarray:
     lengths = np.linalg.norm(z, axis=1)
     bends = np.flatnonzero(lengths > _SMALL)
     if not len(bends):
-        # straight: y is turned into the spine the shortest way
+        # straight spine: turn y into the spine by the smallest rotation
         return np.array([_shortest_turn(each) for each in y])
     for k in range(len(z)):
         if lengths[k] <= _SMALL:
@@ -235,7 +235,7 @@ def _spine_frames(spine: np.ndarray, is_ring: bool) -> np.ndarray:
 
 
 def _shortest_turn(y: np.ndarray) -> np.ndarray:
-    """Return the rotation about an axis across both that turns the y axis into a unit vector."""
+    """Return the smallest rotation from the y axis to a unit vector."""
     cross = np.array([y[2], 0.0, -y[0]])
     if 1.0 + y[1] < _SMALL:
         return np.diag([1.0, -1.0, -1.0])
