@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
-from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import Signal
 from sim_bridge.foundation.rotation import rpy_from_matrix
-from sim_bridge.robots.link import Link
-
-
-class ConnectorScene(Protocol):
-    """The scene that connectors are of."""
-
-    def link(self, path: str) -> Link:
-        """Return the link of a body."""
-
-    def place(self, pose: Pose) -> Pose:
-        """Return a frame of the scene's world in the world."""
+from sim_bridge.world.owners import OpenPlxScene
 
 
 class _Connector:
     """A connector that moves with a body, or stands in the world of the scene."""
 
-    def __init__(self, scene: ConnectorScene, signal: Signal, number: int):
+    def __init__(self, scene: OpenPlxScene, signal: Signal, number: int):
         frame = signal.frames[number] if number < len(signal.frames) else None
         self._link = scene.link(frame.body) if frame is not None and frame.body else None
         at = None if frame is None else frame.pose
@@ -67,7 +55,7 @@ class _Connector:
 
 
 def motion_of_connector(
-    scene: ConnectorScene, signal: Signal, what: str
+    scene: OpenPlxScene, signal: Signal, what: str
 ) -> Callable[[], np.ndarray]:
     """
     Return the reader of the motion of a connector as an observer on the other one sees it.

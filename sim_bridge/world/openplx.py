@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 import math
@@ -247,25 +247,30 @@ class OpenPlxScene(DeclaredAttributes):
 
 
 class SceneLoader:
-    """Adds scenes to a world, and remembers them. scenes: by name."""
+    """Adds the robots and joints of a scene to a world."""
 
     def __init__(
         self, world: World, simulation: Simulation, registry: RobotRegistry, tree: SpanningTree
     ):
-        """Start without scenes."""
+        """Prepare to add scenes to a world."""
         self._world, self._simulation = world, simulation
         self._registry, self._tree = registry, tree
-        self.scenes: dict[str, OpenPlxScene] = {}
 
-    def add(self, scene: MappedScene, name: str | None, pose: GivenPose) -> OpenPlxScene:
-        """Add a scene, or nothing; as `World.load_openplx`."""
+    def add(
+        self, scene: MappedScene, name: str | None, pose: GivenPose, taken: Container[str]
+    ) -> OpenPlxScene:
+        """
+        Add a scene as a whole, or nothing if it is refused; as `World.load_openplx`.
+
+        taken: names of the world's other scenes.
+        """
         position, orientation = checked_pose(*pose, 'load_openplx')
         at = Pose(position, matrix_from_quaternion(orientation))
-        if name is not None and name in self.scenes:
+        if name is not None and name in taken:
             raise InvalidValueError('name', name, 'that of no other scene of this world')
         own = name or scene.name
         number = 1
-        while own in self.scenes:
+        while own in taken:
             number += 1
             own = f'{name or scene.name}_{number}'
         try:
@@ -275,18 +280,7 @@ class SceneLoader:
             raise
         except SimBridgeError as err:
             raise _refused(scene, own, err) from err
-        self.scenes[own] = OpenPlxScene(self._world, record)
-        return self.scenes[own]
-
-    def forget_gone(self) -> None:
-        """Forget the scenes of which nothing is left in the world: their names are free again."""
-        for scene in list(self.scenes.values()):
-            if scene.record.robots and not scene.robots:
-                del self.scenes[scene.name]
-
-    def restore(self, records: Iterable[SceneRecord]) -> None:
-        """Show scenes again whose robots and joints are there."""
-        self.scenes.update((record.name, OpenPlxScene(self._world, record)) for record in records)
+        return OpenPlxScene(self._world, record)
 
     def _add(self, scene: MappedScene, own: str, name: str | None, at: Pose) -> SceneRecord:
         simulation = self._simulation

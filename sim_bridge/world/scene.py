@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, SceneError
 from sim_bridge.description.scene.fields import field_place, SceneField
@@ -12,57 +12,14 @@ from sim_bridge.description.scene.joints import JointSettings
 from sim_bridge.description.scene.model import SceneDescription, SceneRobot
 from sim_bridge.description.scene.values import Values
 from sim_bridge.foundation.errors import InvalidValueError, plain, SimBridgeError
+from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.simulation.records import Sleep
-from sim_bridge.world.scene_joints import (
-    add_scene_joint,
-    join_groups,
-    JointTarget,
-    part_of,
-    set_joint,
-)
+from sim_bridge.world.scene_joints import add_scene_joint, join_groups, part_of, set_joint
 
 _Added = TypeVar('_Added')
-
-
-class SceneTarget(JointTarget, Protocol):
-    """The object a scene is added to; `World` is one."""
-
-    gravity: Any
-
-    @property
-    def materials(self) -> MaterialTable:
-        """Its materials."""
-
-    @property
-    def load_urdf(self) -> Callable[..., Robot]:
-        """As in `World`."""
-
-    @property
-    def load_openplx(self) -> Callable[..., object]:
-        """As in `World`."""
-
-    @property
-    def add_body(self) -> Callable[..., Robot]:
-        """As in `World`."""
-
-    @property
-    def add_ground(self) -> Callable[..., Robot]:
-        """As in `World`."""
-
-    @property
-    def add_force_field(self) -> Callable[..., str]:
-        """As in `World`."""
-
-    @property
-    def set_contact_material(self) -> Callable[..., None]:
-        """As in `World`."""
-
-    @property
-    def set_group_collision(self) -> Callable[..., None]:
-        """As in `World`."""
 
 
 class Additions:
@@ -101,7 +58,7 @@ class Additions:
 
 
 def add_scene(
-    world: SceneTarget, scene: SceneDescription, start: Callable[[SceneRobot], None] | None = None
+    world: World, scene: SceneDescription, start: Callable[[SceneRobot], None] | None = None
 ) -> None:
     """
     Add a whole scene; raises SceneError, after a part of it was added, if anything is wrong.
@@ -161,7 +118,7 @@ def add_scene(
             world.robots[own.name].disable()
 
 
-def add_scene_field(world: SceneTarget, field: SceneField) -> None:
+def add_scene_field(world: World, field: SceneField) -> None:
     """Add a field of force; raises UnknownNameError for what it is to act on."""
     links = None if field.links is None else [part_of(world.robots, name) for name in field.links]
     world.add_force_field(field.field, field.name, links)
@@ -175,7 +132,7 @@ def _add_material(materials: MaterialTable, material: Material) -> None:
 
 
 def _add_robot(
-    world: SceneTarget,
+    world: World,
     scene: SceneRobot,
     start: Callable[[SceneRobot], None] | None,
     additions: Additions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 import math
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from sim_bridge.description.scene.joints import (
     ANGULAR_MOTOR,
@@ -23,43 +23,15 @@ from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.spec import TYPES
 from sim_bridge.robots.link import Link
+from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
-from sim_bridge.world.joint_groups import JointGroups
 
 _Found = TypeVar('_Found')
 SetAll = Callable[[object, Values], None]
 """Sets attributes of an object, and notes what is refused at its place."""
 
 
-class JointTarget(Protocol):
-    """What joints are added to; `World` is one."""
-
-    joint_groups: JointGroups
-
-    @property
-    def robots(self) -> Mapping[str, Robot]:
-        """Its robots, by name."""
-
-    @property
-    def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
-        """Its joints, by name."""
-
-    @property
-    def add_joint(self) -> Callable[..., Joint | ConstraintJoint]:
-        """As in `World`."""
-
-    @property
-    def add_angular_motor(self) -> Callable[..., ConstraintJoint]:
-        """As in `World`."""
-
-    @property
-    def add_motor(self) -> Callable[..., ConstraintJoint]:
-        """As in `World`."""
-
-
-def add_scene_joint(
-    world: JointTarget, joint: SceneJoint, set_all: SetAll
-) -> Joint | ConstraintJoint:
+def add_scene_joint(world: World, joint: SceneJoint, set_all: SetAll) -> Joint | ConstraintJoint:
     """Add a joint, in no group yet; raises what adding it raises, with the keys of the scene."""
     try:
         added = _added(world, joint)
@@ -86,7 +58,7 @@ def add_scene_joint(
     return added
 
 
-def join_groups(world: JointTarget, joint: SceneJoint) -> None:
+def join_groups(world: World, joint: SceneJoint) -> None:
     """Add a joint that was added to its groups."""
     for name in joint.groups:
         if name not in world.joint_groups:
@@ -117,7 +89,7 @@ def part_of(robots: Mapping[str, Robot], name: str) -> Robot | Link:
     raise UnknownNameError('robot or robot/link', name, robots, 'the world')
 
 
-def _added(world: JointTarget, joint: SceneJoint) -> Joint | ConstraintJoint:
+def _added(world: World, joint: SceneJoint) -> Joint | ConstraintJoint:
     if joint.kind == MOTOR:
         name, number = joint.beside
         beside = _named('beside', name, partial(_joint_of, world))
@@ -162,7 +134,7 @@ def _named(key: str, name: str, find: Callable[[str], _Found]) -> _Found:
         raise InvalidValueError(key, name, f'a name that is known; {err}') from None
 
 
-def _joint_of(world: JointTarget, name: str) -> Joint | ConstraintJoint:
+def _joint_of(world: World, name: str) -> Joint | ConstraintJoint:
     """Return a joint of the world, or of a robot as robot/joint."""
     robot, _, own = name.rpartition('/')
     if name not in world.joints and robot in world.robots:

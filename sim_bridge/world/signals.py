@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
+from sim_bridge.description.openplx.mapping.records import Motor, Signal
 from sim_bridge.description.openplx.mapping.signals import TARGET_DISTANCE
 from sim_bridge.foundation.arrays import Coordinates, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes
@@ -22,33 +22,14 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 from sim_bridge.foundation.rotation import rpy_from_matrix
 from sim_bridge.foundation.validation import finite_number, finite_vector, real_array, truth
 from sim_bridge.robots.joints.axis import Axis
-from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.joints.joint import ConstraintJoint
 from sim_bridge.robots.link import Link
-from sim_bridge.world.connectors import ConnectorScene, motion_of_connector
+from sim_bridge.world.connectors import motion_of_connector
+from sim_bridge.world.owners import OpenPlxScene
 from sim_bridge.world.switches import company_of, ENABLE, is_driven, motor_of, set_gains, Switch
 
 Reading = Coordinates
 _Made = TypeVar('_Made', 'Input', 'Output')
-
-
-class Scene(ConnectorScene, Protocol):
-    """The scene that signals are of: an `OpenPlxScene`."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of it is still in the world."""
-
-    def joint(self, path: str) -> Joint | ConstraintJoint:
-        """Return the joint of a mate."""
-
-    def axis(self, path: str) -> tuple[Axis, float, float]:
-        """Return the axis on which an interaction acts, a sign and an offset."""
-
-    def parts(self, path: str) -> list[Joint | ConstraintJoint]:
-        """Return the joint of a mate, and those of its play."""
-
-    def settings(self, path: str) -> AxisSettings:
-        """Return what the file says of the axis on which an interaction acts."""
 
 
 class Input(DeclaredAttributes):
@@ -61,7 +42,7 @@ class Input(DeclaredAttributes):
 
     __slots__ = ('_place', 'signal', 'size', 'unit', 'write')
 
-    def __init__(self, scene: Scene, signal: Signal):
+    def __init__(self, scene: OpenPlxScene, signal: Signal):
         """Open the input of a scene."""
         self.signal = signal
         self.unit, self.size, prepare = _INPUTS[signal.kind]
@@ -107,7 +88,7 @@ class Output(DeclaredAttributes):
 
     __slots__ = ('_read', 'signal', 'size', 'unit')
 
-    def __init__(self, scene: Scene, signal: Signal):
+    def __init__(self, scene: OpenPlxScene, signal: Signal):
         """Open the output of a scene."""
         self.signal = signal
         self.unit, self.size, prepare = _OUTPUTS[signal.kind]
@@ -144,7 +125,7 @@ class Output(DeclaredAttributes):
         return f'<Output {self.name!r}: {self.signal.kind} [{self.unit}]>'
 
 
-def inputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
+def inputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
     """
     Return the inputs of a scene by name.
 
@@ -160,7 +141,7 @@ def inputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
     )
 
 
-def _acts(scene: Scene, signal: Signal) -> bool:
+def _acts(scene: OpenPlxScene, signal: Signal) -> bool:
     """Return whether an input can do what it is for."""
     if signal.model == 'RigidBody':
         return not _is_held(scene.link(signal.source))
@@ -169,7 +150,7 @@ def _acts(scene: Scene, signal: Signal) -> bool:
     return signal.model != 'Distance' or scene.joint(signal.source).type == 'distance'
 
 
-def outputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
+def outputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
     """Return the outputs of a scene by name, sent or not."""
     return MappingProxyType(
         {
@@ -180,7 +161,7 @@ def outputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Output
 
 
 def _present(
-    scene: Scene, make: Callable[[Scene, Signal], _Made], signals: Iterable[Signal]
+    scene: OpenPlxScene, make: Callable[[OpenPlxScene, Signal], _Made], signals: Iterable[Signal]
 ) -> Iterator[_Made]:
     """Yield the signals, but for those of robots that have left the world."""
     for each in signals:
@@ -196,7 +177,7 @@ def _present(
 _Write = Callable[[np.ndarray], None]
 
 
-def _target_position(scene: Scene, signal: Signal) -> _Write:
+def _target_position(scene: OpenPlxScene, signal: Signal) -> _Write:
     """Set where a spring is at rest."""
     if signal.model == 'Distance':
         joint = scene.joint(signal.source)
@@ -217,7 +198,7 @@ def _target_position(scene: Scene, signal: Signal) -> _Write:
     return rest
 
 
-def _target_velocity(scene: Scene, signal: Signal) -> _Write:
+def _target_velocity(scene: OpenPlxScene, signal: Signal) -> _Write:
     """Set the speed of a motor."""
     axis, sign, _ = scene.axis(signal.source)
     motor = _motor(scene, signal)
@@ -231,12 +212,12 @@ def _target_velocity(scene: Scene, signal: Signal) -> _Write:
     return aim
 
 
-def _company(scene: Scene, signal: Signal) -> tuple[str, ...]:
+def _company(scene: OpenPlxScene, signal: Signal) -> tuple[str, ...]:
     """Return the paths of what acts along the axis as one with a signal's interaction."""
     return company_of(scene.settings(signal.source), signal.model)
 
 
-def _effort(scene: Scene, signal: Signal) -> _Write:
+def _effort(scene: OpenPlxScene, signal: Signal) -> _Write:
     """Set what a torque or force motor gives."""
     axis, sign, _ = scene.axis(signal.source)
     (lower, upper) = next(
@@ -256,7 +237,7 @@ def _effort(scene: Scene, signal: Signal) -> _Write:
     return push
 
 
-def _effort_range(scene: Scene, signal: Signal) -> _Write:
+def _effort_range(scene: OpenPlxScene, signal: Signal) -> _Write:
     """Set the least and the greatest effort of a motor."""
     axis, sign, _ = scene.axis(signal.source)
 
@@ -268,7 +249,7 @@ def _effort_range(scene: Scene, signal: Signal) -> _Write:
     return limit
 
 
-def _base_velocity(scene: Scene, signal: Signal, is_linear: bool) -> _Write:
+def _base_velocity(scene: OpenPlxScene, signal: Signal, is_linear: bool) -> _Write:
     """Set the velocity of a body that nothing holds: of its centre of mass, and angular."""
     link = scene.link(signal.source)
     robot = link.robot
@@ -288,7 +269,7 @@ def _is_held(link: Link) -> bool:
     return link.parent is not None or link.robot.fixed_base
 
 
-def _enabling(scene: Scene, signal: Signal) -> _Write:
+def _enabling(scene: OpenPlxScene, signal: Signal) -> _Write:
     """Enable or disable an interaction."""
     switch = Switch(scene, signal.source, signal.model)
     return lambda value: switch.set(bool(value[0]))
@@ -296,7 +277,7 @@ def _enabling(scene: Scene, signal: Signal) -> _Write:
 
 FLAG = 'true or false'
 
-_INPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Write]]] = {
+_INPUTS: Mapping[str, tuple[str, int, Callable[[OpenPlxScene, Signal], _Write]]] = {
     'AngleInput': ('rad', 1, _target_position),
     'Position1DInput': ('m', 1, _target_position),
     'AngularVelocity1DInput': ('rad/s', 1, _target_velocity),
@@ -334,7 +315,7 @@ class _Number:
         return self.sign * (number - self.offset)
 
 
-def _coordinate(scene: Scene, signal: Signal) -> _Read:
+def _coordinate(scene: OpenPlxScene, signal: Signal) -> _Read:
     """Return where a mate's axis is, or where a spring is to be at rest."""
     if signal.model == 'Distance':
         joint = scene.joint(signal.source)
@@ -346,7 +327,7 @@ def _coordinate(scene: Scene, signal: Signal) -> _Read:
     return _Number(_axis_of_mate(scene, signal), 'q')
 
 
-def _target_distance(scene: Scene, signal: Signal) -> _Read:
+def _target_distance(scene: OpenPlxScene, signal: Signal) -> _Read:
     """Return the distance that a mate keeps."""
     joint = scene.joint(signal.source)
     if not isinstance(joint, ConstraintJoint) or joint.type != 'distance':
@@ -354,7 +335,7 @@ def _target_distance(scene: Scene, signal: Signal) -> _Read:
     return lambda: float(joint.distance)
 
 
-def _speed(scene: Scene, signal: Signal) -> _Read:
+def _speed(scene: OpenPlxScene, signal: Signal) -> _Read:
     """Return how fast a mate's axis moves, or a motor is to turn it."""
     if signal.model not in _WITH_AXES:
         axis, sign, _ = scene.axis(signal.source)
@@ -362,7 +343,7 @@ def _speed(scene: Scene, signal: Signal) -> _Read:
     return _Number(_axis_of_mate(scene, signal), 'dq')
 
 
-def _effort_given(scene: Scene, signal: Signal) -> _Read:
+def _effort_given(scene: OpenPlxScene, signal: Signal) -> _Read:
     """Return the effort of a motor, a spring, a stop or a distance mate along its axis."""
     if signal.model == 'Distance':
         return _pressure(scene, signal)
@@ -378,7 +359,7 @@ def _effort_given(scene: Scene, signal: Signal) -> _Read:
     return lambda: sign * axis.u
 
 
-def _pressure(scene: Scene, signal: Signal) -> _Read:
+def _pressure(scene: OpenPlxScene, signal: Signal) -> _Read:
     """Return the force with which a distance mate presses its connectors apart."""
     joint = scene.joint(signal.source)
 
@@ -390,7 +371,7 @@ def _pressure(scene: Scene, signal: Signal) -> _Read:
     return press
 
 
-def _range(scene: Scene, signal: Signal) -> _Read:
+def _range(scene: OpenPlxScene, signal: Signal) -> _Read:
     axis, sign, _ = scene.axis(signal.source)
 
     def limits() -> np.ndarray:
@@ -400,7 +381,7 @@ def _range(scene: Scene, signal: Signal) -> _Read:
     return limits
 
 
-def _reaction(scene: Scene, signal: Signal, number: int) -> _Read:
+def _reaction(scene: OpenPlxScene, signal: Signal, number: int) -> _Read:
     """Return the force or torque of a mate on the body of its first connector, world axes."""
     joint, *play = scene.parts(signal.source)
     body = signal.frames[0].body
@@ -409,12 +390,14 @@ def _reaction(scene: Scene, signal: Signal, number: int) -> _Read:
     return lambda: sign * sum((part.reaction[number] for part in play), joint.reaction[number])
 
 
-def _of_body(scene: Scene, signal: Signal, read: Callable[[Link], np.ndarray]) -> _Read:
+def _of_body(scene: OpenPlxScene, signal: Signal, read: Callable[[Link], np.ndarray]) -> _Read:
     link = scene.link(signal.source)
     return lambda: read(link)
 
 
-def _motion(what: str, of_body: Callable[[Link], np.ndarray]) -> Callable[[Scene, Signal], _Read]:
+def _motion(
+    what: str, of_body: Callable[[Link], np.ndarray]
+) -> Callable[[OpenPlxScene, Signal], _Read]:
     """Return the reader of what both bodies and connectors have."""
     return lambda scene, signal: (
         motion_of_connector(scene, signal, what)
@@ -427,7 +410,7 @@ def _center_velocity(link: Link) -> np.ndarray:
     return link.v + np.cross(link.w, link.wc - link.p)
 
 
-_OUTPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Read]]] = {
+_OUTPUTS: Mapping[str, tuple[str, int, Callable[[OpenPlxScene, Signal], _Read]]] = {
     'AngleOutput': ('rad', 1, _coordinate),
     'Position1DOutput': ('m', 1, _coordinate),
     TARGET_DISTANCE: ('m', 1, lambda scene, signal: _target_distance(scene, signal)),
@@ -457,14 +440,14 @@ _OUTPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Read]]] = {
 _WITH_AXES = ('Hinge', 'Prismatic', 'Cylindrical')
 
 
-def _axis_of_mate(scene: Scene, signal: Signal) -> Axis:
+def _axis_of_mate(scene: OpenPlxScene, signal: Signal) -> Axis:
     """Return the axis of a mate that turns or slides, as the signal wants it."""
     is_linear = signal.kind.startswith(('Position', 'Linear'))
     axes = scene.joint(signal.source).axes
     return next(axis for axis in axes if axis.is_linear == is_linear)
 
 
-def _motor(scene: Scene, signal: Signal) -> Motor | None:
+def _motor(scene: OpenPlxScene, signal: Signal) -> Motor | None:
     """Return the servo that stands for the source, if one does."""
     return motor_of(scene.settings(signal.source), signal.source)
 

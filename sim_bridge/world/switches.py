@@ -8,34 +8,21 @@ enabled is told by the arrays of the world, as all that signals change.
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.world.owners import OpenPlxScene
 
 ENABLE = 'EnableInteractionInput'
 MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
 
 
-class SwitchedScene(Protocol):
-    """The scene whose interactions are enabled."""
-
-    def parts(self, path: str) -> list[Joint | ConstraintJoint]:
-        """Return the joint of a mate, and those of its play."""
-
-    def axis(self, path: str) -> tuple[Axis, float, float]:
-        """Return the axis on which an interaction acts, a sign and an offset."""
-
-    def settings(self, path: str) -> AxisSettings:
-        """Return what the file says of the axis on which an interaction acts."""
-
-
 class Switch:
     """Whether an interaction is enabled: a mate, or what acts along an axis."""
 
-    def __init__(self, scene: SwitchedScene, source: str, model: str):
+    def __init__(self, scene: OpenPlxScene, source: str, model: str):
         """Find an interaction by its path and its model without namespace."""
         self._source, self._model = source, model
         self._joints = scene.parts(source) if model in MATES else []

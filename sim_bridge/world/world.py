@@ -18,8 +18,6 @@ from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.force_fields import ForceField
 from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunction, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
-from sim_bridge.description.openplx.load import load_openplx
-from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.model import SceneDescription
 from sim_bridge.description.scene.scene import read_scene
@@ -64,7 +62,8 @@ from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.force_fields import WorldFields
 from sim_bridge.world.joint_groups import JointGroups
 from sim_bridge.world.joints import WorldJoints
-from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
+from sim_bridge.world.openplx_scenes import OpenPlxScenes
+from sim_bridge.world.owners import MappedScene, OpenPlxScene
 from sim_bridge.world.queries import Distance, GeometryQueries, OverlapContact
 from sim_bridge.world.rays import RayHit, RayHits, RayQueries
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
@@ -226,7 +225,7 @@ class World(DeclaredAttributes):
         """Robots and bodies by name, in the order in which they were added."""
         self.joint_groups = JointGroups(self.tree)
         """Named groups of joints, which are enabled, disabled and removed together."""
-        self.loader = SceneLoader(self, simulation, self.registry, self.tree)
+        self.loader = OpenPlxScenes(self, simulation, self.registry, self.tree)
         self.openplx: Mapping[str, OpenPlxScene] = MappingProxyType(self.loader.scenes)
         """The OpenPLX scenes by name, in the order in which they were loaded."""
         self.materials: MaterialTable = simulation.materials
@@ -574,12 +573,7 @@ class World(DeclaredAttributes):
         with every defect found and its line, and InvalidValueError for a pose that is none.
         """
         bundle_paths = items_of('bundle_paths', bundle_paths, (str, Path), 'folders')
-        scene = (
-            path_or_text
-            if isinstance(path_or_text, MappedScene)
-            else load_openplx(path_or_text, model, bundle_paths=bundle_paths)
-        )
-        return self.loader.add(scene, name, (position, orientation))
+        return self.loader.load(path_or_text, model, name, (position, orientation), bundle_paths)
 
     def remove(self, robot: Robot | str) -> None:
         """

@@ -34,7 +34,8 @@ from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.contact_events import ListenerRecord, WorldListeners
 from sim_bridge.world.joint_groups import JointGroups
-from sim_bridge.world.openplx import SceneLoader, SceneRecord
+from sim_bridge.world.openplx_scenes import OpenPlxScenes
+from sim_bridge.world.owners import SceneRecord
 from sim_bridge.world.robot_registry import RobotRegistry
 from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import HookedSteps, HookRecord
@@ -97,7 +98,7 @@ class WorldParts(NamedTuple):
     simulation: Simulation
     tree: SpanningTree
     registry: RobotRegistry
-    loader: SceneLoader
+    loader: OpenPlxScenes
     joint_groups: JointGroups
     hooks: HookedSteps
     listeners: WorldListeners

@@ -28,7 +28,7 @@ class SceneBody:
     name: str
     shapes: tuple[Placed, ...]
     namespace: str
-    arguments: Mapping[str, object]
+    arguments: Mapping[str, Any]
     link: Values
     own: Values
     line: int = 0
@@ -48,7 +48,7 @@ class SceneRobot:
     name: str
     urdf: str
     namespace: str
-    arguments: Mapping[str, object]
+    arguments: Mapping[str, Any]
     own: Values
     links: Mapping[str, Values]
     joints: Mapping[str, JointSettings]
@@ -85,7 +85,7 @@ class SceneDescription:
     apart: tuple[tuple[str, str], ...] = ()
     bodies: tuple[SceneBody, ...] = ()
     robots: tuple[SceneRobot, ...] = ()
-    ground: Mapping[str, object] | None = None
+    ground: Mapping[str, Any] | None = None
     openplx: tuple[SceneOpenPlx, ...] = ()
     force_fields: tuple[SceneField, ...] = ()
     joints: tuple[SceneJoint, ...] = ()

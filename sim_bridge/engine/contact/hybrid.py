@@ -11,9 +11,10 @@ AGX.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.contact.gauss_seidel import sweep, update_contact, update_sliding
 from sim_bridge.engine.contact.islands import affordable_sweeps
+from sim_bridge.engine.contact.solver_calls import share_impulses, solve_by_newton
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_materials import DIRECT, DIRECT_AND_ITERATIVE, ITERATIVE, SPLIT
@@ -63,7 +64,7 @@ def hybrid(table, island):
         newtons += solve_directly(table, island, _DIRECTLY | _TWICE)
         free_friction(table, island)
     if newtons > 0:
-        call_stage(options.share, table, island)
+        share_impulses(options, table, island)
     effort = solution.effort
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
     return 1
@@ -109,7 +110,7 @@ def solve_directly(table, island, types):
             block[Block.NN] = 0.0
         elif own == SPLIT:
             laws.rows[contact] = 1
-    newtons = call_stage(world.options(table).newton, table, island)
+    newtons = solve_by_newton(world.options(table), table, island)
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         rows.block[contact, Block.NN] = direct.hidden[contact]

@@ -12,12 +12,11 @@ leaves velocities unchanged (split impulses; the position projection of Gear, Gu
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.gauss_seidel import linear_velocities
 from sim_bridge.engine.contact.islands import affordable_sweeps
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.respond import add_push
-from sim_bridge.engine.contact.solve import normals_alone
+from sim_bridge.engine.contact.solver_calls import solve_normals
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_materials import ITERATIVE
@@ -117,7 +116,7 @@ def solve_shifts(table, island):
         impulse[Row.NORMAL] = solution.shift[contact]
         block[Block.NN] -= aside[_OF_SOFTNESS]
         laws.softness[contact, Row.NORMAL] = 0.0
-    call_stage(world.options(table).newton, table, normals_alone(island))
+    solve_normals(world.options(table), table, island)
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         aside = solution.aside[contact]

@@ -2,8 +2,7 @@
 
 import math
 
-from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.stage import call_stage
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.budget import (
     affordable_work,
     is_placed_at_rest,
@@ -17,6 +16,12 @@ from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.law_rows import push_elements
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.contact.solver_calls import (
+    share_impulses,
+    solve_by_newton,
+    solve_by_pair_types,
+    solve_normals,
+)
 from sim_bridge.engine.contact.warm_start import estimate_new_pairs
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
@@ -161,71 +166,109 @@ def solve_contacts(table):
 @kernel
 def solve_island(table, island, is_new):
     """Solve one island; is_new: some impulses are estimates."""
+    options, solution = world.options(table), world.solution(table)
+    residual, effort = world.islands(table).residual, solution.effort
+    residual[island, NATURAL] = math.nan
+    if options.hybrid != 0 and solve_by_pair_types(options, table, island) != 0:
+        return
+    has_elements = world.law_rows(table).size[ELEMENTS] > 0
+    # motors couple friction and normals too much for separate solutions
+    if options.solver == DIRECT or options.solver == SPLIT and has_elements:
+        sweeps, newtons = solve_directly(table, island, has_elements)
+    elif options.solver == SPLIT:
+        sweeps, newtons = solve_split(table, island)
+    else:
+        sweeps, newtons = solve_iteratively(table, island)
+    if options.solver != ITERATIVE and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
+        share_impulses(options, table, island)
+        residual[island, NATURAL] = math.nan
+    effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
+
+
+@kernel
+def enough_change(options):
+    """Return the change of a velocity in a sweep that leaves a residual below the tolerance."""
+    return 0.5 * options.contact_tolerance
+
+
+@subroutine
+def solve_directly(table, island, has_elements):
+    """
+    Sweep an island while sweeps converge, then take Newton steps.
+
+    has_elements: joint laws are among the rows. Returns the numbers of sweeps and Newton steps.
+    """
+    options, laws, islands = world.options(table), world.laws(table), world.islands(table)
+    state, rows, solution = world.state(table), world.rows(table), world.solution(table)
+    size, newtons = island_rows(laws, islands, island), 0
+    a_newton = newton_work(islands, rows, island)
+    from_rest = is_placed_at_rest(state, islands, rows, solution, island)
+    affordable = affordable_work(options, size, has_elements, from_rest, a_newton)
+    is_settling = a_newton <= _SETTLED_BY_NEWTON and settles(
+        state, world.contacts(table), islands, rows, options.time_step, island
+    )
+    enough = enough_change(options)
+    sweeps, is_solved = sweep_while_worthwhile(
+        laws, islands, rows, solution, island, size, enough, affordable, is_settling
+    )
+    if not is_solved:
+        newtons = solve_by_newton(options, table, island)
+    return sweeps, newtons
+
+
+@subroutine
+def solve_split(table, island):
+    """
+    Solve an island's normal impulses by Newton steps and its friction by sweeps, in turns.
+
+    Returns the numbers of sweeps and Newton steps.
+    """
     options, laws, islands = world.options(table), world.laws(table), world.islands(table)
     rows, solution = world.rows(table), world.solution(table)
-    islands.residual[island, NATURAL] = math.nan
-    if options.hybrid != 0 and call_stage(options.hybrid, table, island) != 0:
-        return
-    # a change of so much in a sweep leaves a residual below the tolerance
-    enough = 0.5 * options.contact_tolerance
-    size = island_rows(laws, islands, island)
-    sweeps, newtons, has_elements = 0, 0, world.law_rows(table).size[ELEMENTS] > 0
-    # motors couple friction and normals too much to be solved apart
-    if options.solver == DIRECT or options.solver == SPLIT and has_elements:
-        a_newton = newton_work(islands, rows, island)
-        from_rest = is_placed_at_rest(world.state(table), islands, rows, solution, island)
-        sweeps, is_solved = sweep_while_worthwhile(
-            laws,
-            islands,
-            rows,
-            solution,
-            island,
-            size,
-            enough,
-            affordable_work(options, size, has_elements, from_rest, a_newton),
-            a_newton <= _SETTLED_BY_NEWTON
-            and settles(
-                world.state(table), world.contacts(table), islands, rows, options.time_step, island
-            ),
-        )
-        if not is_solved:
-            newtons = call_stage(options.newton, table, island)
-    elif options.solver == SPLIT:
-        # what rests has the impulses of the last step
-        change, before = 0.0, _INFINITY
-        is_solved = (
-            island_residual(laws, islands, rows, solution, island)[0]
-            <= _CLOSE * options.contact_tolerance
-        )
-        while not is_solved and sweeps < options.max_sweeps:
-            newtons += call_stage(options.newton, table, normals_alone(island))
-            change = 0.0
-            for _ in range(_FRICTION_SWEEPS):
-                change = max(change, sweep_friction(laws, islands, rows, solution, island))
-                sweeps += 1
-            if change <= enough or change > _SLOW * before:
-                break
-            before = change
-        if change > enough:
-            # friction and normals drive each other up, or hardly settle: solve them together
-            newtons += call_stage(options.newton, table, island)
-    else:
-        most, change = affordable_sweeps(islands, island, options.max_sweeps), _INFINITY
-        while sweeps < most and change > enough:
-            change = sweep(laws, islands, rows, solution, island)
+    enough, sweeps, newtons = enough_change(options), 0, 0
+    change, before = 0.0, _INFINITY
+    # bodies at rest have the impulses of the last step
+    is_solved = (
+        island_residual(laws, islands, rows, solution, island)[0]
+        <= _CLOSE * options.contact_tolerance
+    )
+    while not is_solved and sweeps < options.max_sweeps:
+        newtons += solve_normals(options, table, island)
+        change = 0.0
+        for _ in range(_FRICTION_SWEEPS):
+            change = max(change, sweep_friction(laws, islands, rows, solution, island))
             sweeps += 1
-        if size <= options.newton_rows:
-            wanted = options.contact_tolerance
-            if greatest_velocity(world.state(table), islands, rows, island) < _MOVING:
-                # heavy bodies on light ones have to stay
-                wanted *= _CLOSE
-            if not island_residual(laws, islands, rows, solution, island)[0] <= wanted:
-                newtons = call_stage(options.newton, table, island)
-    if options.solver != ITERATIVE and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
-        call_stage(options.share, table, island)
-        islands.residual[island, NATURAL] = math.nan
-    effort = solution.effort
-    effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
+        if change <= enough or change > _SLOW * before:
+            break
+        before = change
+    if change > enough:
+        # friction and normals drive each other up, or hardly settle: solve them together
+        newtons += solve_by_newton(options, table, island)
+    return sweeps, newtons
+
+
+@subroutine
+def solve_iteratively(table, island):
+    """
+    Sweep an island; complete small islands by Newton steps.
+
+    Returns the numbers of sweeps and Newton steps.
+    """
+    options, laws, islands = world.options(table), world.laws(table), world.islands(table)
+    rows, solution = world.rows(table), world.solution(table)
+    enough, sweeps, newtons = enough_change(options), 0, 0
+    most, change = affordable_sweeps(islands, island, options.max_sweeps), _INFINITY
+    while sweeps < most and change > enough:
+        change = sweep(laws, islands, rows, solution, island)
+        sweeps += 1
+    if island_rows(laws, islands, island) <= options.newton_rows:
+        wanted = options.contact_tolerance
+        if greatest_velocity(world.state(table), islands, rows, island) < _MOVING:
+            # heavy bodies on light ones have to stay
+            wanted *= _CLOSE
+        if not island_residual(laws, islands, rows, solution, island)[0] <= wanted:
+            newtons = solve_by_newton(options, table, island)
+    return sweeps, newtons
 
 
 @kernel
@@ -238,18 +281,6 @@ def greatest_velocity(state, islands, rows, island):
             if rows.support[entry] < state.v.shape[0]:
                 greatest = max(greatest, abs(state.v[rows.support[entry]]))
     return greatest
-
-
-@kernel
-def normals_alone(island):
-    """Return the phase of the stage options.newton that solves an island without friction."""
-    return -1 - island
-
-
-@kernel
-def island_of_phase(phase):
-    """Return the island of a phase of the stage options.newton, and whether it is frictionless."""
-    return (phase, False) if phase >= 0 else (-1 - phase, True)
 
 
 @kernel

@@ -33,7 +33,8 @@ from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows
 from sim_bridge.engine.contact.sleep import fall_asleep, set_kinds, wake_tied, wake_touched
-from sim_bridge.engine.contact.solve import island_of_phase, set_biases, solve_contacts
+from sim_bridge.engine.contact.solve import set_biases, solve_contacts
+from sim_bridge.engine.contact.solver_calls import island_of_phase
 from sim_bridge.engine.contact.velocity_newton import order_coordinates
 from sim_bridge.engine.contact.warm_start import reuse_impulses
 from sim_bridge.engine.data import world_table as world

@@ -24,6 +24,7 @@ from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import (
     Bound,
+    COMPLIANCE_ROW,
     IN_ORDER,
     OF_CONTACT,
     OF_ROW,
@@ -345,12 +346,13 @@ def store_linearization(direct, contact, width):
     """Store a contact's K and k."""
     for i in range(width):
         for j in range(width + 1):
-            direct.linearized[contact, 7 * i + j] = direct.local[i, width + j]
+            direct.linearized[contact, COMPLIANCE_ROW * i + j] = direct.local[i, width + j]
 
 
 @kernel
 def add_linear_rows(rows, direct, contact, is_symmetric):
     """As `add_any_rows`, for a contact with the three linear rows."""
+    # items 7 i + j of `own` are K, items 7 i + 3 are k: see COMPLIANCE_ROW
     own, linear, right = direct.linearized[contact], rows.linear, direct.search[0]
     first, end = rows.first[contact], rows.first[contact + 1]
     for column in range(first, end):
@@ -384,14 +386,14 @@ def add_any_rows(rows, direct, contact, at, end):
         for i in range(width):
             total = 0.0
             for j in range(width):
-                total += kept[contact, 7 * i + j] * value_of(
+                total += kept[contact, COMPLIANCE_ROW * i + j] * value_of(
                     rows, column, direct.unknown[at + j, OF_ROW]
                 )
             local[i, 0] = total
         total = 0.0
         for i in range(width):
             own = value_of(rows, column, direct.unknown[at + i, OF_ROW])
-            total += own * kept[contact, 7 * i + width]
+            total += own * kept[contact, COMPLIANCE_ROW * i + width]
         right[c] += total
         for line in range(rows.first[contact], rows.first[contact + 1]):
             r = direct.place[rows.support[line]]
@@ -497,7 +499,7 @@ def find_changes(rows, direct, contact, at, end):
         for i in range(width):
             local[i, 0] += change * value_of(rows, entry, direct.unknown[at + i, OF_ROW])
     for i in range(width):
-        total = kept[contact, 7 * i + width]
+        total = kept[contact, COMPLIANCE_ROW * i + width]
         for j in range(width):
-            total -= kept[contact, 7 * i + j] * local[j, 0]
+            total -= kept[contact, COMPLIANCE_ROW * i + j] * local[j, 0]
         direct.right[at + i] = total

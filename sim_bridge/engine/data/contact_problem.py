@@ -61,6 +61,7 @@ KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
 NO_LAW = -1  # of a contact that only reports, or is an element of a joint
 
+COMPLIANCE_ROW = 7  # items of one row in Direct.linearized: up to six of K, then one of k
 KEPT_LAW_SIZE = 10  # of Rows.kept_law
 
 # entries of LawRows.size
@@ -279,8 +280,8 @@ class Direct(NamedTuple):
     diagonal: Annotated[FloatVector, Dims('whitened', unit='1')]
     local: Annotated[FloatMatrix, Dims(6, 13, unit='SI')]
     """The linearized laws of one contact."""
-    linearized: Annotated[FloatMatrix, Dims('bounds', 42, unit='SI')]
-    """What its impulses change by, per velocity and by themselves: 7 columns for each row."""
+    linearized: Annotated[FloatMatrix, Dims('bounds', 6 * COMPLIANCE_ROW, unit='SI')]
+    """Linearized laws of each contact: impulse change = k - K velocity; see COMPLIANCE_ROW."""
 
 
 class LawRows(NamedTuple):

@@ -13,12 +13,10 @@ from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.keep_wrenches import move_to_bodies
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import AT_INSTANT, START
 from sim_bridge.engine.data.inertia import mul_rigid
-from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.fields import push_at
 from sim_bridge.engine.dynamics.kinematics import add_up_forces, place, spread_accelerations
@@ -41,6 +39,11 @@ from sim_bridge.engine.pipeline.laws_at_instant import (
     set_current_efforts,
     set_current_laws,
     update_current_active_set,
+)
+from sim_bridge.engine.pipeline.phase_calls import (
+    build_current_loops,
+    obey_current_loops,
+    read_loop_reactions,
 )
 from sim_bridge.engine.pipeline.smooth import may_be_smooth
 
@@ -96,7 +99,7 @@ def observe(table: Table, site_body: IntVector, site_frame: FloatMatrix, site_ou
     find_accelerations(model, world.options(table), state, ws, table)
     keep_accelerations(table)
     if world.options(table).loops != 0:
-        call_stage(world.options(table).loops, table, LoopPhase.REACT_PRESENT)
+        read_loop_reactions(world.options(table), table)
     accelerate_bodies(model, ws)
     accumulate_reactions(model, ws, world.loop_work(table).wrench)
     if model.medium.shape[0] > 0:
@@ -132,11 +135,11 @@ def find_accelerations(model, options, state, ws, table):
     for pivots in range(_MAX_PIVOTS):
         factorize_trees(model, ws, h, True)
         if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.BUILD_PRESENT)
+            build_current_loops(options, table)
         set_current_efforts(ws)
         accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, ws.ddq)
         if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.OBEY_PRESENT)
+            obey_current_loops(options, table)
         changed = update_current_active_set(model, ws, 2 * pivots > _MAX_PIVOTS)
         if changed == 0:
             break

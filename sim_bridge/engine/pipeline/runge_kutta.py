@@ -13,7 +13,6 @@ from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.sleep import set_kinds
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
@@ -27,6 +26,7 @@ from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.pull import push_bodies
 from sim_bridge.engine.dynamics.set_joint_laws import explicit_effort, position_of
 from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
+from sim_bridge.engine.pipeline.phase_calls import detect_contacts
 from sim_bridge.engine.pipeline.smooth import may_be_smooth
 from sim_bridge.engine.pipeline.step import (
     FASTEST,
@@ -74,7 +74,7 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
             has_user_contacts = (
                 options.user_contacts != 0 and world.user_contacts(table).size[COUNT] > 0
             )
-            if has_user_contacts or call_stage(options.detect, table, 0) != 0:
+            if has_user_contacts or detect_contacts(options, table) != 0:
                 return done
         for stage in range(STAGES):
             combine(state.q, ws.q_slopes, tableau, stage, h, ws.q)

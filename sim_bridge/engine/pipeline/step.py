@@ -15,7 +15,6 @@ from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
-from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MomentumPhase, UserContactPhase
 from sim_bridge.engine.data.state import BY_SERVO, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
@@ -47,6 +46,29 @@ from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 from sim_bridge.engine.dynamics.target_course import advance_course
 from sim_bridge.engine.math.spatial import FORCE, TORQUE
 from sim_bridge.engine.math.vec3 import add, load3, load_v
+from sim_bridge.engine.pipeline.phase_calls import (
+    add_up_momentum,
+    add_user_contacts,
+    build_contacts,
+    build_loops,
+    close_joint_laws,
+    close_loops,
+    detect_contacts,
+    follow_shift,
+    keep_contacts,
+    keep_loops,
+    obey_loops,
+    obey_loops_after_contacts,
+    open_joint_laws,
+    prepare_contacts,
+    prepare_loops,
+    project_contact_positions,
+    rebuild_loops,
+    restore_momentum,
+    solve_contacts,
+    start_momentum,
+    switch_axes,
+)
 
 # what `step` returns first
 DONE = 0
@@ -93,7 +115,7 @@ def step(table: Table, n: int):
     for done in range(n):
         limit_efforts(model.limits, state.u)
         if options.momentum != 0:
-            call_stage(options.momentum, table, MomentumPhase.START)
+            start_momentum(options, table)
         is_at_rest = state.contact_size[0] > 0 and rests(options, state.v)
         if is_at_rest:
             ws.q[:] = state.q
@@ -125,7 +147,7 @@ def step(table: Table, n: int):
             ws,
         )
         if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.PREPARE)
+            prepare_loops(options, table)
         guess_active_set(model, state, ws)
         pivots = choose_velocities(model, options, state, ws, table, touching)
         is_violent = h * greatest_difference(state.v, ws.v_next) > _FARTHEST
@@ -142,9 +164,9 @@ def step(table: Table, n: int):
         most_pivots = max(most_pivots, pivots)
         commit(model, options, state, ws)
         if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.KEEP)
+            keep_loops(options, table)
         if options.contact != 0:
-            call_stage(options.contact, table, ContactPhase.KEEP)
+            keep_contacts(options, table)
         elif options.detect != 0:
             forget_contacts_of_awake(model, state)
         elif state.contact_size[0] > 0:
@@ -162,15 +184,15 @@ def find_contacts(options, table):
     """
     if options.detect == 0:
         return 0
-    found = call_stage(options.detect, table, 0)
+    found = detect_contacts(options, table)
     if options.user_contacts != 0 and found >= 0:
-        found = call_stage(options.user_contacts, table, UserContactPhase.ADD)
+        found = add_user_contacts(options, table)
     if found > 0 and options.contact == 0:
         return ABSENT
     listening = world.listening(table)
     if found >= 0 and listening.call[STAGE] != 0:
         found = call_stage(listening.call[STAGE], table, 0)
-    if found > 0 and call_stage(options.contact, table, ContactPhase.PREPARE) < 0:
+    if found > 0 and prepare_contacts(options, table) < 0:
         return FAILED
     return found
 
@@ -233,7 +255,7 @@ def choose_velocities(model, options, state, ws, table, touching):
         if options.loops != 0 and (changed == 0 or how != FIRST):
             work = world.loop_work(table)
             work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = slack, how, changed
-            changed += call_stage(options.loops, table, LoopPhase.SWITCH)
+            changed += switch_axes(options, table)
         if changed == 0 and touching > 0:
             changed = release_weakest(state, ws, world.response(table).blocked)
         if changed == 0 or pivots > options.max_pivots + _RELEASES:
@@ -251,9 +273,9 @@ def find_velocities(model, options, state, ws, table, touching):
     """Compute the velocities at the end of the step for the present joint modes."""
     factorize_trees(model, ws, options.time_step, False)
     if options.loops != 0:
-        call_stage(options.loops, table, LoopPhase.BUILD)
+        build_loops(options, table)
     if touching > 0:
-        call_stage(options.contact, table, ContactPhase.BUILD)
+        build_contacts(options, table)
     advance_velocities(model, options, state, ws, table, touching)
 
 
@@ -267,16 +289,16 @@ def solve_with_contacts(model, options, state, ws, table, touching):
     the step and the modes; returns whether these pivots have ended.
     """
     for _ in range(options.max_pivots):
-        call_stage(options.contact, table, ContactPhase.OPEN_LAWS)
+        open_joint_laws(options, table)
         find_velocities(model, options, state, ws, table, touching)
         changed = 0
         if options.loops != 0:
             work = world.loop_work(table)
             work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = VELOCITY_SLACK, ALL, 0
-            changed = call_stage(options.loops, table, LoopPhase.SWITCH)
-        call_stage(options.contact, table, ContactPhase.CLOSE_LAWS)
+            changed = switch_axes(options, table)
+        close_joint_laws(options, table)
         if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.REBUILD)
+            rebuild_loops(options, table)
         if changed == 0:
             return True
     return False
@@ -304,17 +326,17 @@ def advance_velocities(model, options, state, ws, table, touching):
         to_origin_acceleration(ws.kind, model.v_index, ws.v, ws.ddq)
         rest_sleepers(options, ws)
         if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.OBEY)
+            obey_loops(options, table)
             rest_sleepers(options, ws)
         if touching > 0:
             if turn == 0 or h * greatest_difference(ws.ddq, ws.ddq_smooth) > MIDDLE_SLACK:
                 for joint in range(ws.v.shape[0]):
                     ws.ddq_smooth[joint] = ws.ddq[joint]
                     ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
-                call_stage(options.contact, table, ContactPhase.SOLVE)
+                solve_contacts(options, table)
             add_response(world.response(table), ws)
             if options.loops != 0:
-                call_stage(options.loops, table, LoopPhase.OBEY_MORE)
+                obey_loops_after_contacts(options, table)
             else:
                 obey_mimic(model, state.v, 1.0 / h, ws, ws.ddq)
             rest_sleepers(options, ws)
@@ -375,19 +397,19 @@ def advance_positions(model, options, state, ws, table, touching, is_at_rest):
     """
     h, is_open = options.time_step, False
     if options.momentum != 0:
-        call_stage(options.momentum, table, MomentumPhase.ADD_UP)
-    if touching > 0 and call_stage(options.contact, table, ContactPhase.PROJECT_POSITIONS) > 0:
+        add_up_momentum(options, table)
+    if touching > 0 and project_contact_positions(options, table) > 0:
         if options.loops != 0:
-            call_stage(options.loops, table, LoopPhase.FOLLOW_SHIFT)
+            follow_shift(options, table)
         drift(model, model.kind, ws.q, world.response(table).v_drift, 0.5 * h, ws.q)
     elif not (is_at_rest and rests(options, ws.v_next)):
         drift(model, model.kind, ws.q, ws.v_next, 0.5 * h, ws.q)
     keep_within_stops(model, state.q, ws.q)
     follow(model, ws.q)
     if options.loops != 0:
-        is_open = call_stage(options.loops, table, LoopPhase.CLOSE) > 0
+        is_open = close_loops(options, table) > 0
     if options.momentum != 0:
-        call_stage(options.momentum, table, MomentumPhase.END)
+        restore_momentum(options, table)
     pushed, tied = world.response(table).pushed, world.loop_work(table).tied
     for body in range(model.kind.shape[0]):
         is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0

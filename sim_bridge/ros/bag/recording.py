@@ -260,7 +260,7 @@ class Recording(Journal):
     def flush(self) -> None:
         """Record the inputs since the last step, while no step is taken."""
         for interface in self._simulator.interfaces:
-            interface.commands.flush()
+            interface.commands.queue.flush()
 
     def statuses(self) -> list[JournalStatus]:
         """Return the progress of the recording."""
@@ -298,7 +298,7 @@ class Recording(Journal):
                 else:
                     self._command_outlets[each.topic].publish(bytes(each.data))
 
-        interface.commands.record_to(record)
+        interface.commands.queue.record_to(record)
 
     def _record_events(self) -> None:
         """Record commands refused and deadlines missed, if there are any."""
@@ -316,7 +316,7 @@ class Recording(Journal):
                         REFUSED: {
                             'robot': name,
                             'count': count,
-                            'reason': shortened(commands.refusal),
+                            'reason': shortened(commands.queue.refusal),
                         }
                     },
                 )

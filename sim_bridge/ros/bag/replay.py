@@ -282,7 +282,7 @@ class _Player:
                 if values['axis'] not in commands.axes:
                     raise UnknownNameError('axis', values['axis'], commands.axes, 'the replay')
                 one_of('control', values['control'], CONTROLS, f'axis {values["axis"]!r}')
-                commands.set_control(**values)
+                commands.queue.set_control(**values)
             elif kind == SENDERS_LEFT:
                 self._robots[values['robot']].commands.lose_senders()
             elif kind in (FOLLOW, CANCEL):

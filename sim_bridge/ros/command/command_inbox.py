@@ -251,13 +251,13 @@ class CommandInbox:
             self._refuse(name, err)
 
     def _take_joint_state(self, data: bytes, source: Message) -> None:
-        if self._commands.accept_repeat(data, source):
+        if self._commands.queue.accept_repeat(data, source):
             return
         command = self._reader.read(data)
         if self._hardware.is_from(command):
             self._take_parts(command, source)
             return
-        self._commands.accept_named(
+        self._commands.queue.accept_named(
             command.names,
             command.position,
             command.velocity,
@@ -265,7 +265,7 @@ class CommandInbox:
             command.time_ns,
             source,
         )
-        self._commands.learn(data, self._reader, command.names)
+        self._commands.queue.learn(data, self._reader, command.names)
 
     def _take_from_hardware(self, data: bytes, source: Message) -> None:
         self._take_parts(self._hardware_reader.read(data), source)
@@ -273,10 +273,10 @@ class CommandInbox:
     def _take_parts(self, command: JointValues, source: Message) -> None:
         """Take what a message of topic-based hardware commands, if any controller does."""
         if parts := self._hardware.parts(command):
-            self._commands.accept_fitting(parts, command.time_ns, source)
+            self._commands.queue.accept_fitting(parts, command.time_ns, source)
 
     def _take_array(self, data: bytes, source: Message) -> None:
-        self._commands.accept_ordered(deserialize(data, Float64MultiArray).data, source)
+        self._commands.queue.accept_ordered(deserialize(data, Float64MultiArray).data, source)
 
     def _accept_twists(self, drive: CommandedDrive, is_stamped: bool, names: list[str]) -> None:
         """Take twists for a drive, on the topics named and on its own."""
@@ -300,7 +300,7 @@ class CommandInbox:
         self._complain(topic, err)
 
     def _complain(self, topic: str, err: Exception) -> None:
-        count, self._commands.refusal = self._commands.counts.rejected, f'{topic}: {err}'
+        count, self._commands.queue.refusal = self._commands.counts.rejected, f'{topic}: {err}'
         self._logger.warning(
             f'command on {topic} rejected ({count} so far): {err}', **once_in(1.0)
         )

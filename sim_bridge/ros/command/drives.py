@@ -80,7 +80,7 @@ class CommandedDrive:
             self._commands.counts.rejected += 1
             raise
         x, y, yaw_rate = twist
-        self._commands.submit(lambda: self._obey(x, y, yaw_rate), source)
+        self._commands.queue.submit(lambda: self._obey(x, y, yaw_rate), source)
         self._commands.timing.arrived(stamp_ns)
         self._commands.counts.accepted += 1
 
@@ -150,7 +150,7 @@ class CommandedDrive:
 
     def _obey(self, x: float, y: float, yaw_rate: float) -> None:
         """Start to obey a twist; on the physics thread."""
-        now_ns, is_first = self._commands.time_ns, not self.is_active or self.is_timed_out
+        now_ns, is_first = self._commands.queue.time_ns, not self.is_active or self.is_timed_out
         if not self.is_active:
             self.drive.start()
         self._commands.timing.applied(now_ns, None if is_first else self._commanded_ns)

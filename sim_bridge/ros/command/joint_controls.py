@@ -229,7 +229,7 @@ class JointControls:
             now = [values[name] for name in names]
             if now != [self._values[name] for name in names]:
                 control, p, d = now
-                commands.set_control(axis, control, float(p), float(d))
+                commands.queue.set_control(axis, control, float(p), float(d))
         self._values.update(values)
 
 

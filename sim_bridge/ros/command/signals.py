@@ -57,7 +57,7 @@ class CommandedSignal:
         except SimBridgeError:
             self._commands.counts.rejected += 1
             raise
-        self._commands.submit(lambda: self._write(value), source, dropped=_drop)
+        self._commands.queue.submit(lambda: self._write(value), source, dropped=_drop)
         self._commands.timing.arrived(0)
         self._commands.counts.accepted += 1
 

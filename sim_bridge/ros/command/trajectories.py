@@ -181,7 +181,7 @@ class Trajectories:
             self._orders[order.number] = order
             self.counts[STARTED] += 1
 
-        self._commands.submit(start, source or self._note(FOLLOW, **to_values(order)))
+        self._commands.queue.submit(start, source or self._note(FOLLOW, **to_values(order)))
         self._commands.counts.accepted += 1
         return order
 
@@ -193,7 +193,7 @@ class Trajectories:
             if order is not None and order.run is not None:
                 self._follower.cancel(order.run)
 
-        self._commands.submit(stop, self._note(CANCEL, number=number))
+        self._commands.queue.submit(stop, self._note(CANCEL, number=number))
 
     def feed(self, kind: str, values: Mapping[str, Any]) -> None:
         """Take an input that was recorded in another run of the same simulation."""

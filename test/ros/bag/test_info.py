@@ -34,7 +34,7 @@ def bag(tmp_path_factory) -> Path:
     take(serialize_message(JointState(name=['nobody'], effort=[1.0])))
     take(b'nothing')
     missed[0] = 7
-    interface.commands.set_control('elbow', 'servo', 20.0, 1.0)
+    interface.commands.queue.set_control('elbow', 'servo', 20.0, 1.0)
     for _ in range(200):
         run.simulator.tick()
     run.simulator.reset(clock=False)

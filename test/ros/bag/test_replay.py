@@ -49,7 +49,7 @@ def record(bag: Path, steps: int = 200, **parameters: object) -> str:
             take(efforts(0.1 * step, -0.05 * step))
             take(efforts(0.1 * step, 0.2))
         if step == 50:
-            interface.commands.set_control('elbow', 'servo', 20.0, 1.0)
+            interface.commands.queue.set_control('elbow', 'servo', 20.0, 1.0)
         if step == 90:
             # never in force
             take(efforts(7.0, 7.0))
@@ -103,7 +103,7 @@ def test_a_replay_of_servos_gives_the_same_bits(tmp_path):
     (interface,) = simulator.interfaces
     between = {
         0: lambda: [
-            interface.commands.set_control(name, 'servo', 50.0, 2.0)
+            interface.commands.queue.set_control(name, 'servo', 50.0, 2.0)
             for name in ('shoulder', 'elbow')
         ],
         43: lambda: saved.update(a=simulator.save()),

@@ -38,8 +38,8 @@ def make(robot, **options) -> commands.RobotCommands:
 def test_efforts_are_taken_by_name_and_by_order(robot):
     """Write what was commanded, and leave the joints that were not named."""
     taken = make(robot)
-    taken.accept_ordered([1, 2, 3, 4, 5, 6, 7])
-    taken.accept_named(['joint_6', 'joint_2'], effort=[60 / 2, 20.0])
+    taken.queue.accept_ordered([1, 2, 3, 4, 5, 6, 7])
+    taken.queue.accept_named(['joint_6', 'joint_2'], effort=[60 / 2, 20.0])
     taken.apply(0)
     assert robot.u.tolist() == [1, 20, 3, 4, 5, 30, 7]
     assert taken.counts.accepted == 2
@@ -48,7 +48,7 @@ def test_efforts_are_taken_by_name_and_by_order(robot):
 def test_the_order_is_the_one_given(robot):
     """Take a list for the joints that were chosen, in their order."""
     taken = commands.RobotCommands(robot, ['joint_3', 'joint_1'])
-    taken.accept_ordered([3.0, 1.0])
+    taken.queue.accept_ordered([3.0, 1.0])
     taken.apply(0)
     assert robot.u.tolist() == [1, 0, 3, 0, 0, 0, 0]
     assert taken.joint_names == ['joint_3', 'joint_1']
@@ -58,9 +58,9 @@ def test_efforts_are_clamped_to_the_limits_and_counted(robot):
     """Count messages that asked too much, not those at the limit."""
     taken = make(robot)
     limits = robot.effort_limits
-    taken.accept_ordered(limits)
+    taken.queue.accept_ordered(limits)
     assert taken.counts.clamped == 0
-    taken.accept_ordered(-10 * limits)
+    taken.queue.accept_ordered(-10 * limits)
     taken.apply(0)
     assert taken.counts.clamped == 1
     assert robot.u.tolist() == (-limits).tolist()
@@ -81,10 +81,10 @@ def test_efforts_are_clamped_to_the_limits_and_counted(robot):
 def test_a_bad_command_changes_nothing_and_is_counted(robot, names, efforts, said):
     """Refuse the whole of it, saying why, and neither apply nor remember any part."""
     taken = make(robot)
-    taken.accept_ordered([7.0] * 7)
+    taken.queue.accept_ordered([7.0] * 7)
     taken.apply(0)
     with pytest.raises((UnknownNameError, InvalidValueError), match=said):
-        taken.accept_named(names, effort=efforts)
+        taken.queue.accept_named(names, effort=efforts)
     taken.apply(MS)
     assert robot.u.tolist() == [7.0] * 7
     assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
@@ -97,7 +97,7 @@ def test_a_list_of_the_wrong_size_is_refused_with_the_joints(robot):
     with pytest.raises(
         InvalidValueError, match='7 values, one effort for each of joint_1, joint_2'
     ):
-        taken.accept_ordered([1.0] * 6)
+        taken.queue.accept_ordered([1.0] * 6)
     assert taken.counts.rejected == 1
 
 
@@ -112,11 +112,11 @@ def test_the_robot_is_held_until_the_first_command(robot):
     taken = make(robot)
     assert robot.hold
     with pytest.raises(InvalidValueError):
-        taken.accept_ordered([1.0])
+        taken.queue.accept_ordered([1.0])
     taken.apply(0)
     assert robot.hold
     assert taken.is_waiting
-    taken.accept_ordered([0.0] * 7)
+    taken.queue.accept_ordered([0.0] * 7)
     assert robot.hold, 'only the physics thread may free it'
     taken.apply(0)
     assert not robot.hold
@@ -134,11 +134,11 @@ def test_the_robot_is_free_at_once_if_so_chosen(robot):
 def test_commands_of_before_a_restart_are_forgotten(robot):
     """Apply nothing that came before the restart."""
     taken = make(robot)
-    taken.accept_ordered([5.0] * 7)
+    taken.queue.accept_ordered([5.0] * 7)
     taken.restart(0)
     taken.apply(0)
     assert robot.u.tolist() == [0.0] * 7
-    taken.accept_named(['joint_1'], effort=[1.0])
+    taken.queue.accept_named(['joint_1'], effort=[1.0])
     taken.apply(0)
     assert robot.u.tolist() == [1.0] + [0.0] * 6
 
@@ -151,7 +151,7 @@ def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
     taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
     taken.apply(100 * MS)
     assert not taken.is_timed_out, 'a command that never came is not late'
-    taken.accept_ordered([5.0] * 7)
+    taken.queue.accept_ordered([5.0] * 7)
     taken.apply(100 * MS)
     taken.apply(109 * MS)
     assert not taken.is_timed_out
@@ -162,7 +162,7 @@ def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
         assert robot.u.tolist() == [effort] * 7
         assert bool(robot.hold) == held
     assert taken.counts.timeouts == 1
-    taken.accept_named(['joint_2'], effort=[2.0])
+    taken.queue.accept_named(['joint_2'], effort=[2.0])
     taken.apply(151 * MS)
     assert not taken.is_timed_out
     assert not robot.hold
@@ -173,7 +173,7 @@ def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
 def test_no_timeout_if_so_chosen(robot):
     """Keep the last command for ever at a timeout of 0."""
     taken = make(robot, timeout_ns=0, timeout_policy='zero')
-    taken.accept_ordered([5.0] * 7)
+    taken.queue.accept_ordered([5.0] * 7)
     taken.apply(0)
     taken.apply(10**15)
     assert robot.u.tolist() == [5.0] * 7
@@ -188,7 +188,7 @@ def test_a_command_is_never_seen_in_part(robot):
         value = 0.0
         while not is_over.is_set():
             value = (value + 1.0) % 30.0
-            taken.accept_ordered([value] * 7)
+            taken.queue.accept_ordered([value] * 7)
 
     thread = threading.Thread(target=command)
     thread.start()
@@ -209,7 +209,7 @@ def test_efforts_are_clamped_to_either_limit(robot):
     taken = make(robot)
     expected = []
     for effort in (-20.0, 9.0, 20.0, -31.0, 20.0, -20.0):
-        taken.accept_ordered([effort, *[0.0] * len(rest)])
+        taken.queue.accept_ordered([effort, *[0.0] * len(rest)])
         taken.apply(0)
         expected.append((robot.u[0], taken.counts.clamped))
     assert expected == [(-20.0, 0), (9.0, 0), (10.0, 1), (-30.0, 2), (10.0, 3), (-20.0, 3)]
@@ -221,8 +221,8 @@ def test_an_infinite_effort_is_refused_where_there_is_no_limit(repository):
     assert free.effort_limits.tolist() == [np.inf]
     taken = make(free)
     with pytest.raises(InvalidValueError, match='finite'):
-        taken.accept_ordered([float('inf')])
-    taken.accept_ordered([-1.7e308])
+        taken.queue.accept_ordered([float('inf')])
+    taken.queue.accept_ordered([-1.7e308])
     taken.apply(0)
     assert free.u.tolist() == [-1.7e308]
     assert taken.counts.clamped == 0
@@ -248,15 +248,15 @@ def targets(robot, *joints: str) -> list[tuple[float, float]]:
 def test_each_joint_takes_what_its_control_goes_for(driven):
     """Take positions and velocities for motors, and efforts for all, in one message or several."""
     robot, taken = driven
-    taken.accept_named(['joint_3', 'joint_4'], [0.5, -1.0], [0.1, 0.2], [3.0, 4.0])
-    taken.accept_named(['joint_2'], velocity=[0.7])
-    taken.accept_named(['joint_1', 'joint_2'], effort=[1.0, 2.0])
+    taken.queue.accept_named(['joint_3', 'joint_4'], [0.5, -1.0], [0.1, 0.2], [3.0, 4.0])
+    taken.queue.accept_named(['joint_2'], velocity=[0.7])
+    taken.queue.accept_named(['joint_1', 'joint_2'], effort=[1.0, 2.0])
     taken.apply(0)
     assert targets(robot, 'joint_3', 'joint_4') == [(0.5, 0.1), (-1.0, 0.2)]
     assert robot.joint('joint_2').target_velocity == 0.7
     assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
     # a position alone is one to rest at; what is not named goes on as it did
-    taken.accept_named(['joint_3'], [0.25])
+    taken.queue.accept_named(['joint_3'], [0.25])
     taken.apply(MS)
     assert targets(robot, 'joint_3', 'joint_4') == [(0.25, 0.0), (-1.0, 0.2)]
     assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
@@ -268,9 +268,9 @@ def test_every_command_counts_however_little_it_changes(driven):
     position = 0.3
     for step in range(1, 6):
         position += 1e-9 if step < 4 else 0.0
-        taken.accept_named(['joint_4'], [position], [0.0], [1e-7 * step])
-        taken.accept_named(['joint_1'], effort=[1e-7 * step])
-        taken.accept_named(['joint_2'], velocity=[1e-8 * step])
+        taken.queue.accept_named(['joint_4'], [position], [0.0], [1e-7 * step])
+        taken.queue.accept_named(['joint_1'], effort=[1e-7 * step])
+        taken.queue.accept_named(['joint_2'], velocity=[1e-8 * step])
         taken.apply(step * MS)
         assert targets(robot, 'joint_4') == [(position, 0.0)]
         assert robot.joint('joint_2').target_velocity == 1e-8 * step
@@ -281,7 +281,7 @@ def test_lists_may_hold_what_each_control_is_named_after(driven):
     """Take what ros2_control's topic-based hardware sends for joints of several interfaces."""
     robot, taken = driven
     names = ['joint_4', 'joint_1', 'joint_2', 'joint_3']
-    taken.accept_named(names, [0.4, 0.3], [0.2], [0.1])
+    taken.queue.accept_named(names, [0.4, 0.3], [0.2], [0.1])
     taken.apply(0)
     assert targets(robot, 'joint_4', 'joint_3') == [(0.4, 0.0), (0.3, 0.0)]
     assert robot.joint('joint_2').target_velocity == 0.2
@@ -309,11 +309,11 @@ def test_lists_may_hold_what_each_control_is_named_after(driven):
 def test_what_a_joint_does_not_take_is_refused_whole(driven, names, lists, said):
     """Say why and what would help, count it, and change nothing."""
     robot, taken = driven
-    taken.accept_named(['joint_3'], [0.3])
+    taken.queue.accept_named(['joint_3'], [0.3])
     taken.apply(0)
     before = targets(robot, 'joint_3', 'joint_4'), robot.u.tolist()
     with pytest.raises((StateError, InvalidValueError), match=said):
-        taken.accept_named(names, **lists)
+        taken.queue.accept_named(names, **lists)
     taken.apply(MS)
     assert (targets(robot, 'joint_3', 'joint_4'), robot.u.tolist()) == before
     assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
@@ -324,19 +324,19 @@ def test_what_comes_again_is_checked_again(robot):
     taken = make(robot)
     names = ['joint_1', 'joint_2']
     for _ in range(3):
-        taken.accept_named(names, effort=[1.0, 2.0])
-    taken.accept_named(names, effort=[1.0, 1e6])
+        taken.queue.accept_named(names, effort=[1.0, 2.0])
+    taken.queue.accept_named(names, effort=[1.0, 1e6])
     assert taken.counts.clamped == 1
     for values in ([1.0, np.nan], [np.inf, 1.0], [1.0]):
         with pytest.raises(InvalidValueError):
-            taken.accept_named(names, effort=values)
+            taken.queue.accept_named(names, effort=values)
     for name in names:
-        taken.set_control(name, 'velocity', 100.0, 10.0)
+        taken.queue.set_control(name, 'velocity', 100.0, 10.0)
     for _ in range(3):
-        taken.accept_named(names, velocity=[0.1, 0.1])
-    taken.set_control('joint_2', 'effort', 100.0, 10.0)
+        taken.queue.accept_named(names, velocity=[0.1, 0.1])
+    taken.queue.set_control('joint_2', 'effort', 100.0, 10.0)
     with pytest.raises(StateError, match="joint 'joint_2'"):
-        taken.accept_named(names, velocity=[0.1, 0.1])
+        taken.queue.accept_named(names, velocity=[0.1, 0.1])
     taken.apply(0)
     assert robot.u[:2].tolist() == [1.0, robot.joint('joint_2').effort_limit]
 
@@ -345,22 +345,22 @@ def test_a_control_changes_without_a_jerk(robot):
     """Begin at the present position, at rest; forget targets of before, but not efforts."""
     taken = make(robot)
     robot.joint('joint_2').q = 0.8
-    taken.accept_named(['joint_2'], effort=[5.0])
-    taken.set_control('joint_2', 'servo', 100.0, 10.0)
+    taken.queue.accept_named(['joint_2'], effort=[5.0])
+    taken.queue.set_control('joint_2', 'servo', 100.0, 10.0)
     with pytest.raises(StateError, match="joint 'joint_1'"):
-        taken.accept_named(['joint_1', 'joint_2'], [0.0, 0.0])
+        taken.queue.accept_named(['joint_1', 'joint_2'], [0.0, 0.0])
     taken.apply(0)
     joint = robot.joint('joint_2')
     assert (joint.control, joint.kp, joint.kd) == ('servo', 100.0, 10.0)
     assert targets(robot, 'joint_2') == [(0.8, 0.0)]
     assert robot.u[1] == 5.0
-    taken.accept_named(['joint_2'], [1.2])
-    taken.set_control('joint_2', 'velocity', 100.0, 10.0)
-    taken.accept_named(['joint_2'], velocity=[0.3])
+    taken.queue.accept_named(['joint_2'], [1.2])
+    taken.queue.set_control('joint_2', 'velocity', 100.0, 10.0)
+    taken.queue.accept_named(['joint_2'], velocity=[0.3])
     taken.apply(MS)
     assert targets(robot, 'joint_2') == [(0.8, 0.3)]
     # new gains alone leave the target where it was
-    taken.set_control('joint_2', 'velocity', 50.0, 5.0)
+    taken.queue.set_control('joint_2', 'velocity', 50.0, 5.0)
     taken.apply(2 * MS)
     assert targets(robot, 'joint_2') == [(0.8, 0.3)]
     assert joint.kp == 50.0
@@ -372,13 +372,13 @@ def test_controls_may_change_while_commands_come(robot, impatient_threads):
 
     def change() -> None:
         for number in range(2000):
-            taken.set_control('joint_1', ('velocity', 'effort')[number % 2], 0.0, 0.0)
+            taken.queue.set_control('joint_1', ('velocity', 'effort')[number % 2], 0.0, 0.0)
         is_over.set()
 
     changing = threading.Thread(target=change)
     changing.start()
     while not is_over.is_set():
-        taken.accept_named(['joint_1'], effort=[1.0])
+        taken.queue.accept_named(['joint_1'], effort=[1.0])
         taken.apply(0)
     changing.join()
     assert taken.counts.rejected == 0
@@ -390,14 +390,14 @@ def test_motors_stop_where_they_are_when_commands_cease(robot, policy):
     robot.joint('joint_2').control = 'velocity'
     robot.joint('joint_3').control = 'position'
     taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
-    taken.accept_named(['joint_2', 'joint_3'], [1.5], [0.4])
+    taken.queue.accept_named(['joint_2', 'joint_3'], [1.5], [0.4])
     taken.apply(0)
     robot.world.step(10)
     taken.apply(10 * MS)
     goes_on = policy == 'last'
     assert robot.joint('joint_2').target_velocity == (0.4 if goes_on else 0.0)
     assert robot.joint('joint_3').target_position == (1.5 if goes_on else robot.joint('joint_3').q)
-    taken.accept_named(['joint_1'], effort=[1.0])
+    taken.queue.accept_named(['joint_1'], effort=[1.0])
     taken.apply(11 * MS)
     assert robot.joint('joint_2').target_velocity == (0.4 if goes_on else 0.0)
     taken.restart(0)
@@ -409,16 +409,16 @@ def test_crawlers_take_velocities_and_nothing_else(repository):
     """Run at the speeds commanded by name, and stop when commands cease."""
     vehicle = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf')
     taken = commands.RobotCommands(vehicle, [], timeout_ns=10 * MS, timeout_policy='zero')
-    taken.accept_named(['right_track_joint', 'left_track_joint'], velocity=[0.4, 0.3])
+    taken.queue.accept_named(['right_track_joint', 'left_track_joint'], velocity=[0.4, 0.3])
     taken.apply(0)
     assert [crawler.speed for crawler in vehicle.crawlers] == [0.3, 0.4]
-    taken.accept_named(['right_track_joint'], velocity=[-0.1])
+    taken.queue.accept_named(['right_track_joint'], velocity=[-0.1])
     taken.apply(MS)
     assert [crawler.speed for crawler in vehicle.crawlers] == [0.3, -0.1]
     with pytest.raises(StateError, match="crawler 'left_track_joint': it takes a velocity"):
-        taken.accept_named(['left_track_joint'], effort=[1.0])
+        taken.queue.accept_named(['left_track_joint'], effort=[1.0])
     with pytest.raises(UnknownNameError, match="Did you mean 'left_track_joint'"):
-        taken.accept_named(['left_track'], velocity=[1.0])
+        taken.queue.accept_named(['left_track'], velocity=[1.0])
     taken.apply(11 * MS)
     assert [crawler.speed for crawler in vehicle.crawlers] == [0.0, 0.0]
 
@@ -431,25 +431,25 @@ def test_crawlers_take_velocities_and_nothing_else(repository):
 def test_what_answers_a_state_of_before_a_reset_is_dropped(robot, before, after):
     """Wait for the first command after a reset, though one of before it comes later."""
     taken = make(robot, timeout_ns=500 * MS)
-    taken.accept_named(['joint_2'], effort=[5.0], stamp_ns=before - 5 * MS)
+    taken.queue.accept_named(['joint_2'], effort=[5.0], stamp_ns=before - 5 * MS)
     taken.apply(before - MS)
     taken.shift(after - before)
     taken.restart(after)
     for late in (before, before - 3 * MS):
-        taken.accept_named(['joint_2'], effort=[7.0], stamp_ns=late)
+        taken.queue.accept_named(['joint_2'], effort=[7.0], stamp_ns=late)
     taken.apply(after)
     assert taken.is_waiting
     assert robot.hold
     assert taken.counts.outdated == 2
     # answers to what came since, those without a stamp, and those by another clock
     for time, stamp in ((after + MS, after + MS), (after + 2 * MS, 0), (after + 3 * MS, 10**18)):
-        taken.accept_named(['joint_2'], effort=[float(time % 7)], stamp_ns=stamp)
+        taken.queue.accept_named(['joint_2'], effort=[float(time % 7)], stamp_ns=stamp)
         taken.apply(time)
         assert robot.u[1] == float(time % 7)
     assert taken.counts.outdated == 2
     # a second later nothing of before can come any more
     taken.apply(after + 1001 * MS)
-    taken.accept_named(['joint_2'], effort=[3.0], stamp_ns=before)
+    taken.queue.accept_named(['joint_2'], effort=[3.0], stamp_ns=before)
     assert taken.counts.outdated == 2
 
 
@@ -459,16 +459,16 @@ def test_commands_end_with_their_senders(robot):
     taken.lose_senders()
     taken.apply(0)
     assert taken.is_waiting
-    taken.accept_ordered([1.0] * 7)
+    taken.queue.accept_ordered([1.0] * 7)
     taken.lose_senders()
     taken.apply(MS)
     assert taken.is_timed_out
     assert robot.hold
     assert not robot.u.any()
-    taken.accept_ordered([1.0] * 7)
+    taken.queue.accept_ordered([1.0] * 7)
     taken.apply(2 * MS)
     taken.lose_senders()
-    taken.accept_ordered([2.0] * 7)
+    taken.queue.accept_ordered([2.0] * 7)
     taken.apply(3 * MS)
     assert not robot.hold
     assert robot.u.tolist() == [2.0] * 7
@@ -480,7 +480,7 @@ def test_commands_end_with_their_senders(robot):
 def test_commands_without_a_timeout_outlive_their_senders(robot):
     """Keep the last command where the timeout is never."""
     taken = make(robot)
-    taken.accept_ordered([1.0] * 7)
+    taken.queue.accept_ordered([1.0] * 7)
     taken.lose_senders()
     taken.apply(0)
     taken.apply(MS)

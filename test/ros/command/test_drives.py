@@ -203,7 +203,7 @@ def test_other_commands_take_the_wheels_and_give_them_back():
     made.tick()
     # its limits start at 0.15 m/s and 0.1 / 0.32 rad/s to the right
     assert speeds(made) == pytest.approx([2.0, 1.0], abs=0.1)
-    interface.commands.set_control('left_wheel_joint', 'effort', 0.0, 0.0)
+    interface.commands.queue.set_control('left_wheel_joint', 'effort', 0.0, 0.0)
     made.tick()
     assert not interface.drives[0].is_active
     send(interface, 'cmd_vel', twist(0.3))

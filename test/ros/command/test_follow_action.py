@@ -279,7 +279,7 @@ def test_goals_are_followed_and_their_ends_are_told(follow_action):
     start(5, 0.0)
     run(2)
     assert ends[4] == ('abort', -1, 'another trajectory came')
-    made.interfaces[0].commands.accept_named(['elbow'], effort=[0.0])
+    made.interfaces[0].commands.queue.accept_named(['elbow'], effort=[0.0])
     run(2)
     assert ends[5] == ('abort', -1, 'something else commanded its joints')
 

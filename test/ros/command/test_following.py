@@ -180,7 +180,7 @@ def test_commands_that_cease_leave_trajectories_alone():
     """Hold what lost its commands by its motor while another joint is followed."""
     made = simulator(robot='double_pendulum', initial_positions=[0.5, 0.0], command_timeout=0.05)
     (interface,) = made.interfaces
-    interface.commands.accept_named(['shoulder'], effort=[3.0])
+    interface.commands.queue.accept_named(['shoulder'], effort=[3.0])
     made.tick()
     interface.trajectories.follow(
         interface.trajectories.read(
@@ -205,7 +205,7 @@ def test_late_and_missed_commands_are_counted():
     for step in range(1, 13):
         if step in (2, 4, 10, 12):
             age = 3_000_000 if step > 4 else 1_000_000
-            commands.accept_named(['elbow'], effort=[0.1], stamp_ns=step * 1_000_000 - age)
+            commands.queue.accept_named(['elbow'], effort=[0.1], stamp_ns=step * 1_000_000 - age)
         made.world.step()
         commands.apply(step * 1_000_000)
     assert (commands.counts.late, commands.counts.missed) == (2, 2)

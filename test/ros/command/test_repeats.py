@@ -32,17 +32,17 @@ class Taker:
     def take(self, message: JointState) -> str:
         """Take a command; give what is wrong with it."""
         data = serialize_message(message)
-        if self.can_repeat and self.commands.accept_repeat(data):
+        if self.can_repeat and self.commands.queue.accept_repeat(data):
             self.repeated += 1
             return ''
         try:
             read = self.reader.read(data)
-            self.commands.accept_named(
+            self.commands.queue.accept_named(
                 read.names, read.position, read.velocity, read.effort, read.time_ns
             )
         except sb.SimBridgeError as err:
             return str(err)
-        self.commands.learn(data, self.reader, read.names)
+        self.commands.queue.learn(data, self.reader, read.names)
         return ''
 
     def found(self) -> list[list[float]]:
@@ -136,6 +136,6 @@ def test_a_changed_control_is_noticed():
     for k in range(3):
         taker.take(stamped(k + 1, name=NAMES, effort=[0.1, 0.2, 0.3]))
     assert taker.repeated == 1
-    taker.commands.set_control('joint_1', 'position', 1.0, 0.0)
+    taker.commands.queue.set_control('joint_1', 'position', 1.0, 0.0)
     taker.take(stamped(4, name=NAMES, effort=[0.1, 0.2, 0.3]))
     assert taker.repeated == 1

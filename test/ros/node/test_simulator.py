@@ -133,7 +133,7 @@ def test_equal_seeds_give_equal_worlds(make_simulator):
     def run(seed: int) -> str:
         simulator = make_simulator(robot='pendulum', seed=seed, sensors={'imu': noisy})
         for step in range(100):
-            simulator.interfaces[0].commands.accept_ordered([0.1 * (step % 7)])
+            simulator.interfaces[0].commands.queue.accept_ordered([0.1 * (step % 7)])
             simulator.tick()
         return simulator.world.state_hash()
 
@@ -263,7 +263,7 @@ def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulato
         published.clear()
         start = simulator.time_ns
         for _ in range(steps):
-            simulator.interfaces[0].commands.accept_ordered([0.2])
+            simulator.interfaces[0].commands.queue.accept_ordered([0.2])
             simulator.tick()
         return [(topic, time - start) for topic, time in published]
 
@@ -306,7 +306,7 @@ def test_snapshots_keep_the_age_of_commands(make_simulator):
     """Time out as many steps after a restore as after the save."""
     simulator = make_simulator(robot='pendulum', command_timeout=0.05)
     commands = simulator.interfaces[0].commands
-    commands.accept_ordered([0.2])
+    commands.queue.accept_ordered([0.2])
     for _ in range(20):
         simulator.tick()
     snapshot = simulator.save()
@@ -320,7 +320,7 @@ def test_snapshots_keep_the_age_of_commands(make_simulator):
 
     first = steps_to_timeout()
     assert 0 < first < 50
-    commands.accept_ordered([0.9])
+    commands.queue.accept_ordered([0.9])
     simulator.restore(snapshot, clock=False)
     assert steps_to_timeout() == first
     simulator.restore(snapshot, clock=True)

@@ -17,14 +17,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 DEFECTIVE = """
 import sys
 from sim_bridge.ros.command.command_inbox import CommandInbox
-from sim_bridge.ros.command.commands import RobotCommands
+from sim_bridge.ros.command.command_queue import CommandQueue
 from sim_bridge.ros.node.main import main
 from sim_bridge.ros.session.simulator import Simulator
 
 def fail(*given):
     raise TypeError('a defect')
 
-Simulator.save = RobotCommands.set_control = RobotCommands.set_efforts = fail
+Simulator.save = CommandQueue.set_control = fail
 sys.exit(main([
     'sim_bridge', '--ros-args', '-p', 'robot:=pendulum', '-p', 'diagnostics_rate:=20.0']))
 """

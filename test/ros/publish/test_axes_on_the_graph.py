@@ -123,12 +123,12 @@ def test_each_axis_takes_commands_by_its_control(moving):
     """Let motors of loops and of a planar joint keep velocities, go to places and push."""
     world = moving.world
     taken = RobotCommands(moving, [], timeout_ns=500 * MS, timeout_policy='zero')
-    taken.set_control('on_hinge2/axis2', 'velocity', 0.0, 0.0)
-    taken.set_control('on_slider', 'position', 0.0, 0.0)
-    taken.set_control('glide/theta', 'velocity', 0.0, 0.0)
-    taken.accept_named(['on_hinge2/axis2', 'glide/theta'], velocity=[0.7, -0.4])
-    taken.accept_named(['on_slider'], position=[0.125])
-    taken.accept_named(['on_hinge', 'glide/x'], effort=[0.25, 2.0])
+    taken.queue.set_control('on_hinge2/axis2', 'velocity', 0.0, 0.0)
+    taken.queue.set_control('on_slider', 'position', 0.0, 0.0)
+    taken.queue.set_control('glide/theta', 'velocity', 0.0, 0.0)
+    taken.queue.accept_named(['on_hinge2/axis2', 'glide/theta'], velocity=[0.7, -0.4])
+    taken.queue.accept_named(['on_slider'], position=[0.125])
+    taken.queue.accept_named(['on_hinge', 'glide/x'], effort=[0.25, 2.0])
     taken.apply(0)
     world.step(5)
     q, dq, u = (dict(zip(NAMES, row, strict=True)) for row in states_of(moving))
@@ -139,7 +139,7 @@ def test_each_axis_takes_commands_by_its_control(moving):
     assert (u['on_hinge'], u['glide/x']) == (0.25, 2.0)
     assert u['on_hinge2/axis2'] != 0.0, 'what the motor gives'
     with pytest.raises(StateError, match='Set parameter control.on_hinge to velocity'):
-        taken.accept_named(['on_hinge'], velocity=[1.0])
+        taken.queue.accept_named(['on_hinge'], velocity=[1.0])
     # motors keep their places once commands cease
     taken.apply(500 * MS)
     world.step(5)
@@ -152,12 +152,12 @@ def test_velocities_keep_to_the_limits_and_are_counted(repository):
     """Clamp what goes beyond the velocity limit, 30 rad/s; loops have theirs, or none."""
     robot = sb.World().load_urdf(repository / 'urdf' / 'four_bar.urdf')
     taken = RobotCommands(robot, [])
-    taken.set_control('crank_joint', 'velocity', 0.0, 0.0)
-    taken.set_control('coupler_rocker', 'velocity', 0.0, 0.0)
+    taken.queue.set_control('crank_joint', 'velocity', 0.0, 0.0)
+    taken.queue.set_control('coupler_rocker', 'velocity', 0.0, 0.0)
     taken.apply(0)
-    taken.accept_named(['crank_joint', 'coupler_rocker'], velocity=[-30.0, 50.0])
+    taken.queue.accept_named(['crank_joint', 'coupler_rocker'], velocity=[-30.0, 50.0])
     assert taken.counts.clamped == 0
-    taken.accept_named(['crank_joint'], velocity=[-31.0])
+    taken.queue.accept_named(['crank_joint'], velocity=[-31.0])
     taken.apply(MS)
     assert robot.joint('crank_joint').target_velocity == -30.0
     assert robot.joint('coupler_rocker').axes[0].target_velocity == 50.0
