@@ -92,3 +92,5 @@ def test_type_checkers_know_the_public_names(repository):
     imports = [each for each in tree.body if isinstance(each, ast.ImportFrom)]
     listed = [[(each.name, each.asname) for each in node.names] for node in imports]
     assert listed == [[(name, name)] for name in sb.__all__]
+    old = {ast.unparse(each) for each in tree.body if isinstance(each, ast.Assign)}
+    assert old == {f'{name} = {new}' for name, new in sb._RENAMED.items()}

@@ -216,7 +216,7 @@ def shapes(watch):
             world.step()
 
 
-def surfaces(watch):
+def contact_materials(watch):
     """Set shapes on meshes and height fields, slow ones and one that is fast."""
     vertices, triangles = lumpy_ball(5, 8)
     heights = 0.03 * np.random.default_rng(3).normal(size=(12, 12))
@@ -721,7 +721,7 @@ def solve_types(watch):
         world.step()
 
 
-def made(watch):
+def user_contacts(watch):
     """Push a block, a ball and a cylinder by contacts with laws of their own."""
     world = sb.World()
     ground, block, ball = world.add_ground(), add_block(world), add_ball(world, at=(1.0, 0.0))
@@ -775,7 +775,7 @@ SCENARIOS = [
     tracked_vehicle,
     boxes,
     shapes,
-    surfaces,
+    contact_materials,
     hollow_shapes,
     lines,
     distances,
@@ -798,6 +798,6 @@ SCENARIOS = [
     laws,
     directions,
     solve_types,
-    made,
+    user_contacts,
     late,
 ]

@@ -41,7 +41,7 @@ class MouseDrag:
 
             self._drag = Drag(self._world)
         self._drag.pull(self._world.robots[robot].link(link), point, target)
-        self._look()
+        self._update_busy()
 
     def push(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
         """
@@ -62,7 +62,7 @@ class MouseDrag:
         """Let go of what is in hand."""
         if self._drag is not None:
             self._drag.drop()
-        self._look()
+        self._update_busy()
 
     def end(self) -> None:
         """Let go, and push nothing more."""
@@ -76,9 +76,9 @@ class MouseDrag:
             self._drag.push()
         if self._pushes:
             self._pushes.apply()
-        self._look()
+        self._update_busy()
 
-    def _look(self) -> None:
+    def _update_busy(self) -> None:
         self.is_busy = bool(self._pushes) or (
             self._drag is not None and self._drag.link is not None
         )
