@@ -42,8 +42,8 @@ OFF = 1e-9
 @kernel
 def measure(
     geometry,  # model
-    a,
-    b,
+    a,  # state (read)
+    b,  # state (read)
     pose,  # state (read)
     scratch_inout,
 ):
@@ -65,9 +65,9 @@ def measure(
 @kernel
 def measure_surface(
     geometry,  # model
-    other,
-    surface,
-    pose,
+    other,  # state (read)
+    surface,  # state (read)
+    pose,  # state (read)
     pose_s,  # state (read)
     scratch_inout,
 ):
@@ -86,9 +86,9 @@ def measure_surface(
 @subroutine
 def measure_convex(
     geometry,  # model
-    convex,
-    surface,
-    pose,
+    convex,  # state (read)
+    surface,  # state (read)
+    pose,  # state (read)
     pose_s,  # state (read)
     scratch_inout,
 ):
@@ -152,9 +152,9 @@ def is_below(geometry, field, pose, point):
 @subroutine
 def measure_meshes(
     geometry,  # model
-    mesh,
-    surface,
-    pose,
+    mesh,  # state (read)
+    surface,  # state (read)
+    pose,  # state (read)
     pose_s,  # state (read)
     scratch_inout,
 ):

@@ -29,11 +29,11 @@ def pair_key(body, other):
 
 @kernel
 def may_collide(
-    body,
-    shape,
-    flags,
-    group,
-    mask,
+    body,  # model
+    shape,  # model
+    flags,  # model
+    group,  # model
+    mask,  # model
     excluded,  # model
     a,
     b,

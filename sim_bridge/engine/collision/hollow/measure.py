@@ -26,8 +26,8 @@ _FLUSH = 1e-9
 @kernel
 def measure_any(
     geometry,  # model
-    a,
-    b,
+    a,  # state (read)
+    b,  # state (read)
     pose,  # state (read)
     scratch_inout,
 ):
