@@ -83,10 +83,27 @@ from sim_bridge.simulation.late_stages import compiled_stages
 from sim_bridge.simulation.ray_search import RaySearch
 
 _NEWTON_ROWS = 150  # of an island of robots and some objects, not of a pile
-_SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
-_TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
-_TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
 _NO_CONTACT_MATERIALS = make(ContactMaterials, {'materials': 0, 'laws': 0})
+
+
+class SolverSettings(NamedTuple):
+    """
+    Limits of a contact solver.
+
+    sweeps: largest number of sweeps. touching: gap below which geometries touch [m]. tolerance:
+    natural-map residual of a solution [m/s].
+    """
+
+    sweeps: int
+    touching: float
+    tolerance: float
+
+
+_SOLVER_SETTINGS = {
+    DIRECT: SolverSettings(sweeps=300, touching=1e-9, tolerance=1e-9),
+    ITERATIVE: SolverSettings(sweeps=50, touching=1e-6, tolerance=1e-6),
+    SPLIT: SolverSettings(sweeps=50, touching=1e-8, tolerance=1e-6),
+}
 
 
 class Observer(NamedTuple):
@@ -134,15 +151,16 @@ def make_options(
     takes. budget: multiplications that an island of contacts may take in a step; None: what only
     jammed bodies would exceed.
     """
+    settings = _SOLVER_SETTINGS[solver]
     return Options(
         time_step=time_step,
         is_smooth=int(is_smooth),
         velocity_passes=2,
         max_pivots=100,
         solver=solver,
-        touching=_TOUCHING[solver],
-        contact_tolerance=_TOLERANCE[solver],
-        max_sweeps=iterations or _SWEEPS[solver],
+        touching=settings.touching,
+        contact_tolerance=settings.tolerance,
+        max_sweeps=iterations or settings.sweeps,
         newton_rows=0 if iterations else _NEWTON_ROWS,
         step_budget=budget or MOST_WORK,
         contact_margin=margin,
