@@ -1,4 +1,4 @@
-"""The command `sim_bridge`: its verbs, what it passes on, what it says when in trouble."""
+"""Command `sim_bridge`: verbs, forwarded arguments, error messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLE = str(Path(__file__).resolve().parents[2] / 'config' / 'world_table.yaml')
 
 
 def parse_run(*arguments: str) -> argparse.Namespace:
-    """Parse the arguments of `sim_bridge run` as the command does."""
+    """Parse the arguments of `sim_bridge run` like the command."""
     parser = argparse.ArgumentParser()
     run_verb.add_parser(parser.add_subparsers())
     args = parser.parse_args(['run', *arguments])
@@ -54,7 +54,7 @@ def test_version_alone(repository, capsys):
 
 @pytest.mark.parametrize('verb', cli.VERBS)
 def test_help_fits_and_has_examples(verb, capsys, monkeypatch):
-    """End the help of all but the simplest verbs with examples, in lines that fit."""
+    """End all but the simplest verbs' help with examples, in lines that fit."""
     monkeypatch.setenv('COLUMNS', '100')
     with pytest.raises(SystemExit):
         main([verb, '--help'])
@@ -65,7 +65,7 @@ def test_help_fits_and_has_examples(verb, capsys, monkeypatch):
 
 
 def test_version_is_that_of_package_xml(repository):
-    """Print the version that stands in package.xml."""
+    """Print the version from package.xml."""
     manifest = ElementTree.parse(repository / 'package.xml')
     output = subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'version'], capture_output=True, text=True, check=True
@@ -94,7 +94,7 @@ def test_wrong_usage_ends_with_2(arguments, capsys):
 
 
 def test_node_gets_its_ros_arguments(monkeypatch):
-    """Pass on to the node what follows the verb or a bare `--`, and its exit code back."""
+    """Forward arguments after the verb or a bare `--` to the node, and return its exit code."""
     seen = []
     monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 7)
     arguments = ['--ros-args', '-p', 'robot:=pendulum', '-r', '__ns:=/left']
@@ -105,7 +105,7 @@ def test_node_gets_its_ros_arguments(monkeypatch):
 
 @pytest.mark.parametrize('arguments', [['--ros-args', '-p'], ['--', 'pendulum']])
 def test_node_refuses_other_arguments(arguments, capsys):
-    """Name the arguments that ROS would drop in silence or stumble over."""
+    """Name arguments that ROS would drop silently or fail on."""
     assert main(['node', *arguments]) == cli.USAGE_ERROR
     error = capsys.readouterr().err
     assert error.startswith('sim_bridge node: ')
@@ -116,7 +116,7 @@ def test_node_refuses_other_arguments(arguments, capsys):
     'arguments', [['run'], ['node'], ['record', '-o', 'x', '--duration', '1'], ['replay', 'x']]
 )
 def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
-    """Say all three ways to get ROS 2 where rclpy is missing."""
+    """Name all three ways to get ROS 2 if rclpy is missing."""
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, 'find_spec', lambda name: None if name == 'rclpy' else find_spec(name)
@@ -143,10 +143,10 @@ def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
 def test_missing_libraries_are_told_before_anything_is_read(
     arguments, missing, hint, monkeypatch, capsys, tmp_path
 ):
-    """Say what to install, of a bag that cannot even be read."""
+    """Name the package to install, before reading even an unreadable bag."""
     (tmp_path / 'none.mcap').write_bytes(b'no bag')
     find_spec = importlib.util.find_spec
-    # what draws may be missing here, too
+    # drawing packages may be missing here, too
     monkeypatch.setattr(
         importlib.util,
         'find_spec',
@@ -160,7 +160,7 @@ def test_missing_libraries_are_told_before_anything_is_read(
 
 
 def test_run_passes_options_to_the_simulator():
-    """Make parameters of the options given and of no others; forward the rest last."""
+    """Turn given options, and no others, into parameters; forward the rest last."""
     args = parse_run('arm.urdf', '--rate', '500', '--real-time-factor', '0', '--paused')
     args.forwarded = ['-p', 'seed:=3']
     command = run_verb.build_commands(args)['simulator']
@@ -189,7 +189,7 @@ def test_run_passes_options_to_the_simulator():
     ('what', 'given'), [('arm', ['robot:=arm']), (TABLE, [f'world:={TABLE}'])]
 )
 def test_view_runs_without_a_controller(what, given, monkeypatch):
-    """Take a robot or a scene, and leave commands to the page."""
+    """Take a robot or a scene; commands come from the page."""
     args = build_parser(['view']).parse_args(['view', what, '--no-browser'])
     args.forwarded = []
     monkeypatch.setattr(run_verb, 'run', run_verb.build_commands)
@@ -223,7 +223,7 @@ def test_a_browser_opens_on_a_terminal_with_a_display(is_terminal, display, open
 
 
 def test_a_project_is_the_world_and_gives_its_parameters(repository):
-    """Take the rate and the solver of a project before those that the user gives."""
+    """Let the user's settings override a project's rate and solver."""
     project = str(Path(repository, 'config', 'yard', 'yard.cnoid'))
     commands = run_verb.build_commands(parse_run(project, '--rate', '100'))
     given = commands['simulator']
@@ -246,7 +246,7 @@ def test_a_project_is_the_world_and_gives_its_parameters(repository):
 
 
 def test_a_scene_of_the_gallery_has_parameters_and_controllers(repository):
-    """Give both nodes the parameters beside the scene; start no controller where it says none."""
+    """Give both nodes the parameters beside the scene; start no controller if it has none."""
     gallery = repository / 'gallery'
     commands = run_verb.build_commands(parse_run('gallery/grasp'))
     given = commands['simulator']
@@ -281,7 +281,7 @@ def test_gallery_lists_what_ships(capsys):
 
 
 def test_check_shows_a_scene_of_the_gallery(capsys):
-    """Take it by its name."""
+    """Accept its name."""
     assert main(['check', 'gallery/conveyor']) == 0
     output = capsys.readouterr().out
     assert output.startswith('Three parcels ride')
@@ -304,11 +304,11 @@ def test_check_shows_a_scene_of_the_gallery(capsys):
     ],
 )
 def test_what_is_typed_must_exist(verb, arguments, said, capsys):
-    """Refuse robots and parameters that there are not, in the same words for all verbs."""
+    """Refuse unknown robots and parameters with the same message in all verbs."""
     try:
         code = main([*([verb] if isinstance(verb, str) else verb), *arguments])
     except SystemExit as err:
-        # of arguments that name nothing
+        # for unknown names
         code = err.code
     assert code == cli.USAGE_ERROR
     text = capsys.readouterr().err
@@ -317,7 +317,7 @@ def test_what_is_typed_must_exist(verb, arguments, said, capsys):
 
 
 def test_a_misspelt_bag_is_told_with_what_is_there(tmp_path, monkeypatch, capsys):
-    """Say that it does not exist, and which one was probably meant, in all verbs for bags."""
+    """Report that it does not exist, with the likely one, in all verbs for bags."""
     (tmp_path / 'swing').mkdir()
     (tmp_path / 'swing' / 'metadata.yaml').write_text('')
     monkeypatch.chdir(tmp_path)
@@ -345,7 +345,7 @@ def test_ros_arguments_must_exist(arguments, capsys):
 
 
 def test_parameters_of_others_are_left_to_ros(monkeypatch):
-    """Pass on what rclpy declares, members of blocks, and what another node is given."""
+    """Forward parameters declared by rclpy, members of blocks, and other nodes' parameters."""
     seen = []
     monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 0)
     arguments = [
@@ -364,7 +364,7 @@ def test_parameters_of_others_are_left_to_ros(monkeypatch):
 
 
 def test_node_takes_what_run_takes(monkeypatch, repository):
-    """Make ROS arguments of a robot and options, with the parameters beside the robot."""
+    """Turn a robot and options into ROS arguments, with the parameters beside the robot."""
     seen = []
     monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 0)
     assert (
@@ -414,7 +414,7 @@ def test_node_takes_what_run_takes(monkeypatch, repository):
 
 @pytest.mark.parametrize('verb', ['check', 'replay', 'version'])
 def test_arguments_after_dashes_are_not_lost(verb, capsys):
-    """Refuse them where nothing would get them."""
+    """Refuse them if no process would receive them."""
     with pytest.raises(SystemExit) as ending:
         main([verb, *(['arm'] if verb != 'version' else []), '--', 'more'])
     assert ending.value.code == cli.USAGE_ERROR
@@ -422,7 +422,7 @@ def test_arguments_after_dashes_are_not_lost(verb, capsys):
 
 
 def test_output_that_nobody_reads():
-    """End in silence where the output is closed, as after `| head`."""
+    """End silently if the output is closed, as after `| head`."""
     reader, writer = os.pipe()
     os.close(reader)
     process = subprocess.run(
@@ -457,7 +457,7 @@ iyz="0"/></inertial></link>
 
 
 def run_apart(*arguments: str) -> str:
-    """Run the command in a process of its own, far from any package; return what it prints."""
+    """Run the command in a separate process, far from any package; return its output."""
     environment = {
         name: value for name, value in os.environ.items() if name != 'AMENT_PREFIX_PATH'
     }
@@ -473,7 +473,7 @@ def run_apart(*arguments: str) -> str:
 
 
 def test_packages_are_found_without_ros_in_every_verb(tmp_path):
-    """Load package:// with $(find) and $(dirname) by --package-path, and what lies beside it."""
+    """Load package:// with $(find) and $(dirname) by --package-path, and files beside it."""
     for name, text in PACKAGE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -505,7 +505,7 @@ def test_packages_are_found_without_ros_in_every_verb(tmp_path):
         '-p',
         'xacro_args:=["tip:=end"]',
     ]
-    # what the node makes of these
+    # parameters as read by the node
     parameters = dict(map(parameter_in, given[3::2]))
     world = load_world(
         SimulatorParameters(
@@ -546,7 +546,7 @@ def test_controllers_of_run_exist(controller):
     ],
 )
 def test_run_chooses_the_controller_that_the_robot_is_for(robot, controller):
-    """Take the one whose parameters lie beside the robot, unless the user says another."""
+    """Take the one with parameters beside the robot, unless the user names another."""
     command = run_verb.build_commands(parse_run(robot))['controller']
     assert command[2] == f'sim_bridge.control.{controller}_controller'
     commands = run_verb.build_commands(parse_run(robot, '--controller', 'computed_torque'))
@@ -559,7 +559,7 @@ def test_run_without_controller():
 
 
 def test_discovery_is_local_unless_the_user_decided():
-    """Keep to this machine by default, and keep hands off whatever the user has set."""
+    """Limit discovery to this machine by default, but respect the user's settings."""
     assert discovery_defaults({}) == {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
     assert discovery_defaults({'ROS_STATIC_PEERS': '10.0.0.2'}) == {}
     assert discovery_defaults({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}) == {}
@@ -577,7 +577,7 @@ sys.exit(run('stranger', refuse))
 
 @pytest.mark.parametrize('given', [None, 'SUBNET'])
 def test_every_node_keeps_to_this_machine(start_process, ros_environment, given):
-    """Limit discovery in the process of a node itself, however it was started."""
+    """Limit discovery in each node's process, however it is started."""
     environment = dict(ros_environment)
     del environment['ROS_AUTOMATIC_DISCOVERY_RANGE']
     if given is not None:
@@ -587,7 +587,7 @@ def test_every_node_keeps_to_this_machine(start_process, ros_environment, given)
 
 
 def test_status_tells_what_is_known():
-    """Leave out of the status what has not been seen yet, and add what is not as it should be."""
+    """Omit unknown facts from the status, and add anomalies."""
     progress = Progress(time_s=1.25, topic_count=4)
     assert run_verb.describe(progress) == 'simulator | 1.2 s simulated | 4 topics'
     progress = Progress(
@@ -607,7 +607,7 @@ def test_status_tells_what_is_known():
 
 
 class Terminal:
-    """A stream that says it is a terminal and remembers what is written."""
+    """A terminal stream that remembers the written text."""
 
     def __init__(self):
         self.text = ''

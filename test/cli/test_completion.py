@@ -1,4 +1,4 @@
-"""What shells complete: the script is run by bash as bash runs it for a user."""
+"""Shell completion: bash runs the script like for a user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from sim_bridge.cli.completers import SHELLS
 from sim_bridge.cli.main import main, VERBS
 
-# what readline does before and after it calls the function of a command
+# readline's actions before and after calling a command's completion function
 ASK = """
 eval "$2"
 COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9 COMP_KEY=9
@@ -27,7 +27,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture(scope='module')
 def script():
-    """Return what `sim_bridge completion bash` prints."""
+    """Return the output of `sim_bridge completion bash`."""
     return subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'completion', 'bash'],
         text=True,
@@ -38,7 +38,7 @@ def script():
 
 @pytest.fixture
 def ask(tmp_path, script):
-    """Return a function that gives what bash offers for a line, in a folder with some files."""
+    """Return a function giving bash's completions for a line, in a folder with some files."""
     command = tmp_path / 'bin' / 'sim_bridge'
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m sim_bridge "$@"\n')
@@ -87,7 +87,7 @@ def ask(tmp_path, script):
     ],
 )
 def test_bash_completes(ask, line, expected):
-    """Offer verbs, options, choices, robots, files of the right kind, and names of parameters."""
+    """Offer verbs, options, choices, robots, files of the right kind, and parameter names."""
     assert ask(line) == expected
 
 
@@ -96,7 +96,7 @@ def test_bash_completes(ask, line, expected):
     [('bash', 'complete '), ('zsh', '#compdef sim_bridge'), ('fish', 'complete --command')],
 )
 def test_every_shell_has_its_script(shell, word, capsys):
-    """Print what registers the command with each shell."""
+    """Print the registration of the command for each shell."""
     assert main(['completion', shell]) == 0
     script = capsys.readouterr().out
     assert word in script

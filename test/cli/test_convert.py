@@ -1,4 +1,4 @@
-"""`sim_bridge convert`: what it writes, and what it refuses to write over."""
+"""`sim_bridge convert`: written files, and refusal to overwrite."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_robot_is_written_once(tmp_path, capsys):
     ],
 )
 def test_nothing_is_written_of_what_is_wrong(tmp_path, monkeypatch, capsys, words, code, what):
-    """Wrong names, robots with errors or without a counterpart."""
+    """Refuse wrong names, and robots with errors or without a counterpart."""
     monkeypatch.chdir(tmp_path)
     for name, kind, child in (('planar', 'planar', 'b'), ('wrong', 'fixed', 'nothing')):
         (tmp_path / f'{name}.urdf').write_text(

@@ -1,4 +1,4 @@
-"""Signals while a process starts: each instant is the import of a module, or a call."""
+"""Signals while a process starts: each instant is a module import or a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import pytest
 from ros_graph import PATIENCE_S
 
-# runs a module as `python -m` does, and sends itself a signal when it begins to import another
+# runs a module like `python -m`, and sends itself a signal when it begins to import another one
 PROGRAM = """
 import os, runpy, signal, sys
 module, instant, number, *arguments = sys.argv[1:]
@@ -21,7 +21,7 @@ sys.argv = ['-m', *arguments]
 runpy.run_module(module, run_name='__main__', alter_sys=True)
 """
 
-# does so when the world is loaded, or once it is ready, and loses the exception of the first
+# sends it when the world is loaded, or once it is ready, and swallows the first exception
 LOADING = """
 import os, signal, sys, time
 from sim_bridge.ros.node.main import main
@@ -38,7 +38,7 @@ loading.message_units = load
 sys.exit(main(['sim_bridge', '--ros-args', '-p', 'robot:=pendulum']))
 """
 
-# does so when the physics thread has begun
+# sends it when the physics thread has begun
 STARTED = """
 import os, signal, sys, threading
 from sim_bridge.ros.node.main import main
@@ -72,7 +72,7 @@ RECORDER = ('sim_bridge', ('qos', '--record', 'bag', '--namespace', 'nowhere'))
     ],
 )
 def test_a_start_is_ended_without_a_word(start_process, program, instant, code, number, tmp_path):
-    """End at once; a node and a recorder as they were told to, a verb as a shell expects."""
+    """End at once: a node and a recorder with exit code 0, a verb with a shell's code."""
     module, arguments = program
     (tmp_path / 'ros2').touch(0o755)
     process = start_process(
@@ -90,7 +90,7 @@ def test_a_start_is_ended_without_a_word(start_process, program, instant, code, 
 
 
 def test_loading_is_ended_though_an_exception_is_lost(start_process):
-    """Interrupt again what has swallowed the interruption."""
+    """Interrupt again if a callee has swallowed the interruption."""
     process = start_process('-c', LOADING)
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert 'Traceback' not in output
@@ -98,7 +98,7 @@ def test_loading_is_ended_though_an_exception_is_lost(start_process):
 
 
 def test_a_node_that_has_just_started_ends_its_physics(start_process):
-    """Stop the physics thread before the topics that it publishes on are destroyed."""
+    """Stop the physics thread before its topics are destroyed."""
     process = start_process('-c', STARTED)
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert (output, process.returncode) == ('MainThread\n', 0)

@@ -1,4 +1,4 @@
-"""What the launch file starts, and what it refuses before it starts anything."""
+"""Processes started by the launch file, and arguments refused before any start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEFAULTS = {each.name: each.default for each in ARGUMENTS}
 
 @pytest.fixture
 def packages(tmp_path, monkeypatch):
-    """Return a function that makes ROS packages known, and no others."""
+    """Return a function that makes only the given ROS packages known."""
     index = tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages'
     index.mkdir(parents=True)
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
@@ -26,7 +26,7 @@ def planned(**chosen: str):
 
 
 def values_of(process) -> dict:
-    """Return the parameters that are no files."""
+    """Return the parameters given as values, not files."""
     return {
         name: value
         for each in process.parameters
@@ -36,7 +36,7 @@ def values_of(process) -> dict:
 
 
 def test_a_scene_of_the_gallery_is_launched_by_its_name(repository):
-    """Give the nodes its parameters; leave robots alone that have no controller."""
+    """Give the nodes its parameters; start no controller for robots without one."""
     processes, _ = planned(world='gallery/grasp')
     file = str(repository / 'gallery' / 'grasp.params.yaml')
     assert processes['sim_bridge'].parameters[-2] == file
@@ -45,7 +45,7 @@ def test_a_scene_of_the_gallery_is_launched_by_its_name(repository):
 
 
 def test_a_simulator_and_a_controller_are_started_by_default():
-    """Run both as modules, the simulator first, with the file of all parameters."""
+    """Run both as modules, the simulator first, with the default parameter file."""
     processes, remarks = planned()
     assert list(processes) == ['sim_bridge', 'pd_controller']
     assert processes['sim_bridge'].arguments == ['sim_bridge', 'node']
@@ -59,7 +59,7 @@ def test_a_simulator_and_a_controller_are_started_by_default():
     [('rviz', 'rviz2'), ('robot_state_publisher', 'robot_state_publisher')],
 )
 def test_packages_are_looked_up_first(packages, argument, package):
-    """Refuse before anything runs what `launch` would find missing when all the others run."""
+    """Refuse missing packages before anything runs; `launch` would find out only later."""
     with pytest.raises(InvalidValueError, match=f'{argument}.*{package} to be installed'):
         planned(**{argument: 'true'})
     packages(package)
@@ -67,7 +67,7 @@ def test_packages_are_looked_up_first(packages, argument, package):
 
 
 def test_frames_are_published_once_and_in_time(packages, tmp_path):
-    """Let robot_state_publisher have the rate of /tf, and the node's own frames make way."""
+    """Give robot_state_publisher the rate of /tf, and disable the node's own frames."""
     packages('robot_state_publisher')
     file = tmp_path / 'mine.yaml'
     file.write_text(
@@ -88,7 +88,7 @@ def test_frames_are_published_once_and_in_time(packages, tmp_path):
 
 
 def test_the_prefix_of_frames_is_the_namespace_unless_given(tmp_path):
-    """Take the argument, else the parameter file's, else the namespace."""
+    """Use the argument, else the parameter file's prefix, else the namespace."""
     file = tmp_path / 'mine.yaml'
     file.write_text('/**:\n  ros__parameters:\n    frame_prefix: lab/\n')
     for chosen, expected in (
@@ -101,7 +101,7 @@ def test_the_prefix_of_frames_is_the_namespace_unless_given(tmp_path):
 
 
 def test_robots_of_packages_are_found(packages, tmp_path, repository):
-    """Take package:// as a robot, with folders of packages for all processes that read it."""
+    """Accept package:// as a robot, with package folders for all processes reading it."""
     packages('robot_state_publisher')
     folder = tmp_path / 'src' / 'bot' / 'urdf'
     folder.mkdir(parents=True)
@@ -123,7 +123,7 @@ def test_robots_of_packages_are_found(packages, tmp_path, repository):
 
 
 def test_robots_of_openplx_scenes_have_a_state_publisher(packages, tmp_path, repository):
-    """With a URDF of its own for each, in the namespace that the node gives it; no controller."""
+    """Give each its own URDF, in the namespace from the node; no controller."""
     packages('robot_state_publisher')
     processes, _ = planned(robot='excavator', robot_state_publisher='true')
     assert list(processes) == ['sim_bridge', 'robot_state_publisher']
@@ -153,7 +153,7 @@ def test_rosbag2_records_with_the_qos_of_the_graph(packages, tmp_path):
 
 
 def test_what_cannot_be_started_is_refused(tmp_path):
-    """Name robots that are unknown, numbers that are none, files that hold no parameters."""
+    """Name unknown robots, invalid numbers, and files without parameters."""
     with pytest.raises(UnknownNameError, match="'amr'.*Did you mean 'arm'"):
         planned(robot='amr')
     with pytest.raises(InvalidValueError, match="'real_time_factor' = 'fast': expected a number"):
@@ -171,6 +171,6 @@ def test_what_cannot_be_started_is_refused(tmp_path):
 
 
 def test_arguments_that_launch_ignores_are_remarked():
-    """Tell of a name that resembles an argument, and of no other: it may be another file's."""
+    """Report a name similar to an argument, and no other: it may be another file's."""
     remarks = plan(DEFAULTS, ['frame_prefx', 'rate', 'arm_count']).remarks
     assert remarks == ["launch argument 'frame_prefx' is ignored. Did you mean 'frame_prefix'?"]

@@ -47,7 +47,7 @@ def scene(tmp_path):
 
 
 def test_check_lists_the_inputs_that_a_world_has(capsys):
-    """Neither velocities of bodies that joints hold, nor whether joints of a tree are enabled."""
+    """Omit velocities of bodies held by joints, and enabling of tree joints."""
     path = Path(__file__).parents[2] / 'urdf' / 'excavator.openplx'
     assert main(['check', str(path), '--json']) == 0
     shown = json.loads(capsys.readouterr().out)['openplx']['inputs']
@@ -55,7 +55,7 @@ def test_check_lists_the_inputs_that_a_world_has(capsys):
 
 
 def test_a_model_that_the_file_lacks_is_refused_with_those_that_it_has(scene, capsys):
-    """Name the models of the file."""
+    """Name the models in the file."""
     assert main(['check', str(scene), '--model', 'Nope']) != 0
     assert "no model 'Nope'; it has 'Bob, Swing, Empty'" in ''.join(capsys.readouterr())
 
@@ -83,7 +83,7 @@ def test_check_shows_poses_and_what_snap_did(capsys):
 
 
 def test_check_reports_what_is_wrong(scene, capsys):
-    """An unknown model, and a defect with its line, give the exit code of defects."""
+    """Return the defect exit code for an unknown model, and for a defect with its line."""
     assert main(['check', str(scene), '--model', 'Swign']) == 1
     assert "'Swing'" in capsys.readouterr().out
     scene.write_text(PENDULUM.replace('radius: 0.1', 'radius: "big"'), encoding='utf-8')
@@ -92,13 +92,13 @@ def test_check_reports_what_is_wrong(scene, capsys):
 
 
 def test_no_controller_is_started_for_a_scene_with_motors_of_its_own(scene):
-    """A robot of a file is controlled, an OpenPLX scene is not."""
+    """Start controllers for robots from other files, but not for an OpenPLX scene."""
     assert list(robots_of('', str(scene))) == []
     assert list(robots_of('', 'arm')) == [('', 'arm', 'pd')]
 
 
 def test_a_scene_is_recorded_and_replayed_to_the_bit(scene, tmp_path):
-    """The bag has the joint under its name, and a replay reads the same file again."""
+    """Record the joint under its name; read the same file again for a replay."""
     bag = tmp_path / 'bag'
 
     def run(*words: str) -> str:

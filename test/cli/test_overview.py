@@ -1,4 +1,4 @@
-"""What `sim_bridge check` shows of robots, scenes and parameter files where all is well."""
+"""Output of `sim_bridge check` for correct robots, scenes and parameter files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.cli.overview_text import MOST, WIDTH
 
 
 def inertial(mass: float, xyz: str = '0 0 0') -> str:
-    """Return an inertial element, a ball of radius 0.1 m."""
+    """Return an inertial element for a ball with radius 0.1 m."""
     i = 0.004 * mass
     return (
         f'<inertial><origin xyz="{xyz}"/><mass value="{mass}"/><inertia ixx="{i}" iyy="{i}" '
@@ -50,7 +50,7 @@ ROBOT = f"""<robot name="cart">
 </ros2_control>
 </robot>"""
 
-# four corners of a tetrahedron, and a point within, which its hull has not
+# the corners of a tetrahedron, and an inner point that is not on its hull
 BLOCK = """solid block
 {}endsolid block
 """
@@ -59,7 +59,7 @@ CORNERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 @pytest.fixture
 def cart(tmp_path):
-    """Write the robot and its mesh; return the path of the robot."""
+    """Write the robot and its mesh; return the robot's path."""
     facets = ''
     for left_out in range(4):
         corners = [corner for k, corner in enumerate(CORNERS) if k != left_out]
@@ -75,19 +75,19 @@ def cart(tmp_path):
 
 
 def as_json(capsys, *arguments: object) -> dict:
-    """Return what `check --json` prints of a file without errors."""
+    """Return the output of `check --json` for a file without errors."""
     assert main(['check', *map(str, arguments), '--json']) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def as_text(capsys, *arguments: object) -> str:
-    """Return what `check` prints of a file without errors."""
+    """Return the output of `check` for a file without errors."""
     assert main(['check', *map(str, arguments)]) == 0
     return capsys.readouterr().out
 
 
 def test_a_robot_as_json(cart, capsys):
-    """Give programs every figure of a robot whose figures are known."""
+    """Give programs all known figures of a robot."""
     report = as_json(capsys, cart)
     robot = report['robot']
     assert (report['kind'], robot['name'], robot['base'], robot['root']) == (
@@ -162,7 +162,7 @@ def test_shapes_are_counted_as_people_count(capsys):
 
 
 def test_a_robot_as_text(cart, capsys):
-    """Show people the same."""
+    """Show people the same data."""
     lines = [line.strip() for line in as_text(capsys, cart).splitlines()]
     for expected in (
         "robot 'cart': free base, 4 links, 3 joints",
@@ -194,13 +194,13 @@ def test_a_robot_as_text(cart, capsys):
     ],
 )
 def test_degrees_of_freedom(robot, freedoms, capsys):
-    """Count the velocities that a robot has, loops and the base among what counts."""
+    """Count a robot's velocities, including its base and loops."""
     assert as_json(capsys, robot)['robot']['degrees_of_freedom']['total'] == freedoms
     assert all(len(line) <= WIDTH for line in as_text(capsys, robot).splitlines()[:-1])
 
 
 def test_drives_and_tracks(capsys):
-    """Name the wheels that a drive turns, and the tracks."""
+    """Name the wheels turned by a drive, and the tracks."""
     (drive,) = as_json(capsys, 'rover')['robot']['drives']
     assert drive['kind'] == 'differential'
     assert [wheel['joint'] for wheel in drive['wheels']] == [
@@ -211,7 +211,7 @@ def test_drives_and_tracks(capsys):
 
 
 def test_long_robots_are_abridged(tmp_path, capsys):
-    """Show some lines and count the others, all on demand; deep trees stay within the width."""
+    """Show some lines and count the others, or show all; keep deep trees within the width."""
     count = MOST + 20
     links = ''.join(f'<link name="l{k}">{inertial(1.0)}</link>' for k in range(count))
     joints = ''.join(
@@ -224,7 +224,7 @@ def test_long_robots_are_abridged(tmp_path, capsys):
     short, whole = as_text(capsys, path), as_text(capsys, path, '--all')
     assert f'… and {count - MOST} more; --all shows them' in short
     assert f'-> l{count - 1}, 1 kg' not in short
-    # wrapped lines are joined again
+    # joins wrapped lines
     assert f'-> l{count - 1}, 1 kg' in ' '.join(whole.split())
     assert '--all' not in whole
     shown = [line for line in whole.splitlines() if not line.startswith(str(path))]
@@ -232,7 +232,7 @@ def test_long_robots_are_abridged(tmp_path, capsys):
 
 
 def test_a_mesh_that_cannot_be_read_is_a_warning(cart, capsys):
-    """Say so, as loading it with missing_meshes=warning does, and show the rest."""
+    """Report it like loading with missing_meshes=warning, and show the rest."""
     (cart.parent / 'block.stl').write_bytes(b'none')
     report = as_json(capsys, cart)
     assert 'mesh-unreadable' in [finding['code'] for finding in report['findings']]
@@ -240,7 +240,7 @@ def test_a_mesh_that_cannot_be_read_is_a_warning(cart, capsys):
 
 
 def test_defects_hide_what_was_read(cart, capsys):
-    """Show the report alone where a robot cannot be simulated."""
+    """Show only the report if a robot cannot be simulated."""
     cart.write_text(ROBOT.replace('type="prismatic"', 'type="sliding"'))
     assert main(['check', str(cart)]) == 1
     assert 'degrees of freedom' not in capsys.readouterr().out
@@ -249,7 +249,7 @@ def test_defects_hide_what_was_read(cart, capsys):
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A terminal stream."""
 
     def isatty(self) -> bool:
         return True
@@ -260,7 +260,7 @@ class Terminal(io.StringIO):
     [({}, True), ({'NO_COLOR': '1'}, False), ({'TERM': 'dumb'}, False)],
 )
 def test_colours_on_terminals_only(variables, is_coloured, cart, monkeypatch, capsys):
-    """Mark headings and warnings on a terminal, unless the environment says otherwise."""
+    """Mark headings and warnings on a terminal, unless the environment disables colours."""
     monkeypatch.delenv('NO_COLOR', raising=False)
     monkeypatch.setenv('TERM', 'xterm')
     for name, value in variables.items():
@@ -290,7 +290,7 @@ world:
 
 
 def test_a_scene_shows_its_fields_of_force(tmp_path, capsys):
-    """Name each field, its type and what it acts on."""
+    """Name each field, its type and its links."""
     path = tmp_path / 'scene.yaml'
     path.write_text(
         'world:\n  force_fields:\n    gale: {type: drag, linear: 0.5, links: [ground]}\n'
@@ -303,7 +303,7 @@ def test_a_scene_shows_its_fields_of_force(tmp_path, capsys):
 
 
 def test_a_scene_shows_its_joints_and_settings(repository, capsys):
-    """Name each joint, its type and what it ties, and how the world is run."""
+    """Name each joint, its type and its bodies, and the settings of the world."""
     path = repository / 'config/world_joints.yaml'
     scene = as_json(capsys, path)['scene']
     joints = {each.pop('name'): each for each in scene['joints']}
@@ -360,7 +360,7 @@ def test_a_scene(cart, capsys):
     ],
 )
 def test_a_scene_that_a_world_refuses(old, new, said, cart, capsys):
-    """Find what shows only where the scene is built."""
+    """Find errors that only a world build reveals."""
     path = cart.with_name('scene.yaml')
     path.write_text(SCENE.replace(old, new))
     assert main(['check', str(path)]) == 1
@@ -381,7 +381,7 @@ PARAMETERS = """\
 
 
 def test_parameters(tmp_path, capsys):
-    """Show who takes what, and name unknown parameters and values that are refused, by line."""
+    """Show the nodes taking the parameters; name unknown names and rejected values, by line."""
     path = tmp_path / 'my.yaml'
     path.write_text(PARAMETERS)
     report = as_json(capsys, path)
@@ -411,7 +411,7 @@ def test_parameters(tmp_path, capsys):
 
 
 def test_shipped_files_are_sound(repository, capsys):
-    """Find nothing wrong with the parameters and scenes that ship."""
+    """Find no errors in shipped parameters and scenes."""
     shipped = [*repository.glob('urdf/*.yaml'), *repository.glob('config/*.yaml')]
     assert shipped
     for path in shipped:
@@ -420,7 +420,7 @@ def test_shipped_files_are_sound(repository, capsys):
 
 
 def test_other_yaml_is_told_apart(tmp_path, capsys):
-    """Say which keys a file that is no scene and no parameter file should have."""
+    """Name the keys expected in a scene or parameter file."""
     path = tmp_path / 'loops.yaml'
     path.write_text('joints: []\n')
     assert main(['check', str(path)]) == 1

@@ -1,4 +1,4 @@
-"""`sim_bridge qos`: overrides of all topics of a running simulator, and the recorder with them."""
+"""`sim_bridge qos`: overrides for all topics of a running simulator, and the recorder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ POLICIES = {
     'avoid_ros_namespace_conventions',
 }
 
-# tells how it was called, and what is in the file of overrides
+# prints its arguments, and the content of the override file
 ROS2 = """#!/usr/bin/env python3
 import json, sys, yaml
 words = sys.argv[1:]
@@ -44,7 +44,7 @@ print(json.dumps([words, sorted(yaml.safe_load(open(words[words.index('-a') + 4]
 
 
 def test_every_topic_gets_a_profile_that_fits(graph, start_node, start_process, tmp_path):
-    """Subscribe with the profiles: to /clock, to what is latched, to what is best effort."""
+    """Subscribe with the profiles: to /clock, to latched and to best-effort topics."""
     node = start_node('-r', '__ns:=/left', robot='arm', sensor_qos='sensor_data')
     file = tmp_path / 'qos.yaml'
     process = start_process('-m', 'sim_bridge', 'qos', '-o', file, '--namespace', 'left')
@@ -81,7 +81,7 @@ def test_every_topic_gets_a_profile_that_fits(graph, start_node, start_process, 
 
 
 def test_it_becomes_the_recorder(graph, start_node, start_process, tmp_path):
-    """Run `ros2 bag record` for all topics with the overrides; refuse a bag that exists."""
+    """Run `ros2 bag record` for all topics with the overrides; refuse an existing bag."""
     command = tmp_path / 'ros2'
     command.write_text(ROS2)
     command.chmod(0o755)

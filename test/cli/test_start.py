@@ -1,4 +1,4 @@
-"""What a start imports: nothing that it does without."""
+"""Imports at a start: only necessary modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# what takes long to import, and is needed for meshes, scenes, xacro files or compiling alone
+# slow imports, needed only for meshes, scenes, xacro files or compilation
 RARE = ('importlib.metadata', 'scipy', 'subprocess', 'tempfile', 'trimesh', 'xacro')
 
 LIBRARY = 'from sim_bridge import World'
@@ -16,7 +16,7 @@ CONTROLLER = 'import sim_bridge.control.computed_torque_controller'
 
 
 def imported(code: str) -> set[str]:
-    """Run code in a process of its own; list the modules it has then."""
+    """Run code in a separate process; list the modules loaded then."""
     script = f'{code}\nimport sys\nprint(*sys.modules)'
     return set(
         subprocess.run(
@@ -26,14 +26,14 @@ def imported(code: str) -> set[str]:
 
 
 def test_a_world_needs_neither_ros_nor_what_reads_files():
-    """Import the library without ROS, YAML, the compiler's LLVM and the readers of files."""
+    """Import the library without ROS, YAML, LLVM and file readers."""
     others = ('llvmlite', 'lxml', 'numba', 'rclpy', 'urdf_parser_py', 'yaml')
     assert imported(LIBRARY).isdisjoint({*RARE, *others})
 
 
 @pytest.mark.parametrize('code', [NODE, CONTROLLER])
 def test_a_node_imports_no_more_than_it_needs(code):
-    """Start a node without what rclpy does without, too."""
+    """Start a node without modules that rclpy does not need either."""
     taken_along = imported('import rclpy.executors, rclpy.node')
     rare = {*RARE, 'lxml', 'numba', 'rclpy.action'} - taken_along
     assert imported(code).isdisjoint(rare)

@@ -1,4 +1,4 @@
-"""What the command line shows while something runs, on terminals and in logs."""
+"""Command line display during work, on terminals and in logs."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from sim_bridge.cli.watch import Progress
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A terminal stream."""
 
     def isatty(self) -> bool:
-        """Return that it is one."""
+        """Return True."""
         return True
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    """Show bars without waiting for a second, on a terminal of known size."""
+    """Show bars without the delay of a second, on a terminal of known size."""
     monkeypatch.setattr(progress, '_QUIET_S', 0.0)
     for name, value in (('COLUMNS', '100'), ('LINES', '30'), ('TERM', 'xterm')):
         monkeypatch.setenv(name, value)
 
 
 def test_a_screen_stays_in_its_place():
-    """Erase all lines of the status before the next one, and before a line above it."""
+    """Erase all status lines before the next one, and before a line above it."""
     terminal = Terminal()
     console = Console(terminal)
     console.status('one\ntwo\nthree')
@@ -40,7 +40,7 @@ def test_a_screen_stays_in_its_place():
 
 
 def test_a_screen_tells_clock_pace_and_warnings():
-    """Show a fact a line, warnings last, in words of one line each."""
+    """Show one fact per line, warnings last, each in one line."""
     text = screen(
         Progress(
             robots=('arm',),
@@ -72,7 +72,7 @@ def test_a_screen_tells_clock_pace_and_warnings():
 
 
 def test_a_screen_tells_the_rates_of_topics_with_listeners():
-    """Show topics in a fixed order, so many and no more, and how many nobody listens to."""
+    """Show a limited number of topics in fixed order, and the number of silent ones."""
     rates = {f'/arm/imu_{k}/gyro': f'{100 + k}.0 Hz' for k in reversed(range(10))}
     rates |= {
         '/arm/joint_states': '999.0 Hz',
@@ -93,19 +93,19 @@ def test_a_screen_tells_the_rates_of_topics_with_listeners():
 
 
 def test_work_is_a_bar_on_a_terminal_and_lines_elsewhere():
-    """Show how much is done of how much; leave nothing of the bar behind."""
+    """Show the amount done and the total; leave nothing of the bar behind."""
     terminal, log = Terminal(), io.StringIO()
     for stream in (terminal, log):
         with Work(Console(stream), 'replayed', 8.0) as work:
             work(2.0, '3.0 x real time')
     assert log.getvalue() == '2.0 of 8.0 s replayed | 3.0 x real time\n'
     assert '2.0 of 8.0 s replayed' in terminal.getvalue() and '━' in terminal.getvalue()
-    # the last thing is to erase the bar, and show the cursor again
+    # the last output erases the bar and shows the cursor again
     assert '\x1b[2K' in terminal.getvalue().rpartition('replayed')[2]
 
 
 def test_quick_work_shows_nothing(monkeypatch):
-    """Stay quiet for a second."""
+    """Show nothing for a second."""
     monkeypatch.setattr(progress, '_QUIET_S', 60.0)
     log = io.StringIO()
     with Work(Console(log), 'replayed', None) as work:

@@ -1,9 +1,8 @@
 """
-`sim_bridge run` as its user meets it: real processes, real signals, real messages.
+`sim_bridge run` from the user's view: real processes, real signals, real messages.
 
-What the supervisor must do whatever its children are is tested with stand-ins, started through
-`supervise`, which takes any commands; the last tests start the simulator and a controller
-themselves.
+Duties of the supervisor towards any child are tested with stand-ins, started through `supervise`,
+which takes any commands. The last tests start the simulator and a controller.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ import pytest
 
 from sim_bridge.ros.process.domain_lock import domain_lock
 
-# How long to wait for something that is bound to come, compilation included; no test waits this
-# long unless it fails.
+# Waiting time for certain events, including compilation; no test waits this long unless it
+# fails.
 PATIENCE_S = 280.0
 
-# Publishes joint_states, without the thousand lines that a simulator needs to have something to
-# say in them.
+# Publishes joint_states, without the thousand lines of a simulator.
 SIMULATOR = """
 import rclpy, time
 from rclpy.signals import SignalHandlerOptions
@@ -95,7 +93,7 @@ import subprocess
 signal.pause()
 """
 
-# with less patience for a message than is usual, and a given one for each signal to end
+# with less patience than usual for a message, and a given patience for each signal
 SUPERVISE = """
 import sys
 from sim_bridge.cli import run, supervisor
@@ -114,12 +112,12 @@ sys.exit(supervise(commands, '', float(duration), console, is_commanded=bool(awa
 """
 
 FOREVER = 'inf'
-# however long a busy machine keeps a child from its end
+# long enough for a child to end on a busy machine
 PATIENT = '60 60 60'
 
 
 class Output:
-    """Lines of a child process, read as they come."""
+    """Lines from a child process, read as they arrive."""
 
     def __init__(self, process):
         self.process = process
@@ -133,14 +131,14 @@ class Output:
         self._queue.put(None)
 
     def wait_for_all(self, *texts: str) -> None:
-        """Read on until each of `texts` is in a line; processes write in any order."""
+        """Read until each of `texts` is in a line; processes write in any order."""
         missing = set(texts)
         while missing:
             line = self.wait_for('')
             missing = {text for text in missing if text not in line}
 
     def wait_for(self, *texts: str) -> str:
-        """Read on to the line that contains all of `texts`."""
+        """Read up to the line containing all of `texts`."""
         for line in iter(lambda: self._queue.get(timeout=PATIENCE_S), None):
             self.lines.append(line)
             if all(text in line for text in texts):
@@ -148,14 +146,14 @@ class Output:
         raise AssertionError('\n'.join([f'no line with {texts} among:', *self.lines]))
 
     def finish(self) -> int:
-        """Read all there is and give the exit code."""
+        """Read the rest and return the exit code."""
         self.lines += iter(lambda: self._queue.get(timeout=PATIENCE_S), None)
         return self.process.wait(timeout=PATIENCE_S)
 
 
 @pytest.fixture
 def supervise(start_process):
-    """Return a function that supervises scripts as `sim_bridge run` does its nodes."""
+    """Return a function that supervises scripts like `sim_bridge run` its nodes."""
 
     def start(*scripts: str, duration: str = FOREVER, patience: str = PATIENT) -> Output:
         return Output(start_process('-c', SUPERVISE, duration, patience, *scripts))
@@ -165,7 +163,7 @@ def supervise(start_process):
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_all_cleanly(supervise, number):
-    """Say what was received, let both children clean up, and end with 0."""
+    """Report the received signal, let both children clean up, and end with 0."""
     output = supervise(SIMULATOR, WAITING)
     output.wait_for_all('waiting', 'running: the first message came')
     output.process.send_signal(number)
@@ -176,7 +174,7 @@ def test_a_signal_ends_all_cleanly(supervise, number):
 
 
 def test_signals_in_a_row_do_no_harm(supervise):
-    """Clean up to the end though Ctrl-C is pressed again and again."""
+    """Complete the cleanup although Ctrl-C is pressed repeatedly."""
     output = supervise(SIMULATOR, WAITING)
     output.wait_for_all('waiting', 'running: the first message came')
     for _ in range(5):
@@ -187,7 +185,7 @@ def test_signals_in_a_row_do_no_harm(supervise):
 
 
 def test_one_that_dies_takes_the_other_along(supervise):
-    """Pass on the last words of a child that dies, say how it ended, and end like it."""
+    """Forward the last output of a dying child, report its end, and return its exit code."""
     output = supervise(WAITING, DYING)
     assert output.finish() == 3
     last_words = output.lines.index('[controller] the last words')
@@ -197,7 +195,7 @@ def test_one_that_dies_takes_the_other_along(supervise):
 
 
 def test_a_killed_child_is_told_by_its_signal(supervise):
-    """Name the signal that ended a child, and end with 128 plus its number, as a shell does."""
+    """Name the signal that ended a child, and end with 128 plus its number, like a shell."""
     suicidal = 'import os, signal; os.kill(os.getpid(), signal.SIGSEGV)'
     output = supervise(WAITING, suicidal)
     assert output.finish() == 128 + signal.SIGSEGV
@@ -205,7 +203,7 @@ def test_a_killed_child_is_told_by_its_signal(supervise):
 
 
 def test_a_child_deaf_to_sigint_gets_sigterm(supervise):
-    """Go on to SIGTERM, and say so, where SIGINT is of no avail."""
+    """Send SIGTERM, and report it, if SIGINT has no effect."""
     output = supervise(WAITING, STUBBORN, patience='1.5 60 60')
     output.wait_for('deaf to SIGINT')
     output.process.send_signal(signal.SIGINT)
@@ -214,7 +212,7 @@ def test_a_child_deaf_to_sigint_gets_sigterm(supervise):
 
 
 def test_failure_while_ending_is_reported(supervise):
-    """Report a child that ends badly though it was told to end, and end with 1."""
+    """Report a child that fails while ending on request, and end with 1."""
     clumsy = WAITING + '    raise SystemExit(5)'
     output = supervise(SIMULATOR, clumsy)
     output.wait_for_all('waiting', 'running: the first message came')
@@ -224,7 +222,7 @@ def test_failure_while_ending_is_reported(supervise):
 
 
 def test_it_runs_only_when_messages_arrive(supervise):
-    """Say that it runs, and count the duration, from the first message on, not before."""
+    """Report running, and count the duration, from the first message."""
     output = supervise(SILENT, WAITING, duration='0')
     output.wait_for('waiting')
     output.process.send_signal(signal.SIGTERM)
@@ -234,7 +232,7 @@ def test_it_runs_only_when_messages_arrive(supervise):
 
 
 def test_it_says_what_it_waits_for(supervise):
-    """Tell how long there has been no message."""
+    """Report how long no message has arrived."""
     output = supervise(SILENT, WAITING)
     output.wait_for('no message after ')
     output.process.send_signal(signal.SIGTERM)
@@ -249,10 +247,10 @@ def test_it_ends_when_the_duration_is_over(supervise):
 
 
 def test_the_duration_counts_from_the_first_command(supervise):
-    """Do not end before the controller has done anything."""
+    """Do not end before the controller has commanded."""
     output = supervise(SIMULATOR, COMMANDING, duration='0 commanded')
     assert output.finish() == 0
-    # lines of two processes may come in any order; a controller ended at once would write none
+    # lines from two processes come in any order; a controller ended at once would write none
     assert {'[controller] commanding', '0 s are over; ending simulator and controller'} <= set(
         output.lines
     )
@@ -294,7 +292,7 @@ def test_simulator_and_controller_run_and_end(start_process, controller):
 
 
 def test_paused_simulator_counts_as_running(start_process):
-    """Take /clock, which a paused simulator publishes too, for the sign that it runs."""
+    """Count /clock, also published by a paused simulator, as a sign of running."""
     options = ('--paused', '--namespace', 'left', '--controller', 'none')
     output = Output(start_process('-m', 'sim_bridge', 'run', 'pendulum', *options))
     output.wait_for('running: the first message came')
@@ -304,7 +302,7 @@ def test_paused_simulator_counts_as_running(start_process):
 
 
 def test_a_second_run_on_the_same_domain_is_refused(start_process):
-    """Name the robot and process of the first, which goes on; another namespace is another run."""
+    """Name robot and process of the first run, which continues; allow another namespace."""
     first = Output(start_process('-m', 'sim_bridge', 'run', 'pendulum', '--controller', 'none'))
     first.wait_for('running: the first message came')
     second = Output(start_process('-m', 'sim_bridge', 'run', 'arm'))
@@ -314,13 +312,13 @@ def test_a_second_run_on_the_same_domain_is_refused(start_process):
     assert 'end it, or set another domain for this one, as ROS_DOMAIN_ID=' in line
     first.process.kill()
     first.process.wait(timeout=PATIENCE_S)
-    # nobody cleaned up
+    # the lock is free again without cleanup
     with domain_lock('arm', '', os.environ), domain_lock('arm', '/left', os.environ):
         pass
 
 
 def test_a_failing_start_touches_no_other_simulation(start_process, tmp_path):
-    """Beside another simulator: neither its status nor a controller that gets connected to it."""
+    """Show neither another simulator's status, nor connect a controller to it."""
     node = Output(start_process('-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum'))
     node.wait_for('ready: ')
     (tmp_path / 'broken.urdf').write_text('<robot name="broken"><link name="a"/>')
@@ -333,14 +331,14 @@ def test_a_failing_start_touches_no_other_simulation(start_process, tmp_path):
 
 
 def test_unknown_robot_ends_with_the_nodes_message(start_process):
-    """Show what the simulator says about a robot that does not exist, and end as it did."""
+    """Show the simulator's message about an unknown robot, and return its exit code."""
     output = Output(start_process('-m', 'sim_bridge', 'run', 'arn'))
     assert output.finish() == 2
     assert any("unknown robot 'arn'" in line and "'arm'" in line for line in output.lines)
 
 
 def test_killed_it_leaves_no_orphans(start_process):
-    """End simulator and controller though SIGKILL lets nobody tell them to."""
+    """End simulator and controller although SIGKILL prevents a cleanup."""
     output = Output(start_process('-m', 'sim_bridge', 'run', 'pendulum'))
     output.wait_for('running: the first message came')
     pid = output.process.pid

@@ -1,4 +1,4 @@
-"""What `sim_bridge run` learns of a simulator from its topics."""
+"""Facts about a simulator, as observed by `sim_bridge run` on topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def test_commands_on_any_topic_and_rates_are_seen():
-    """Tell a robot that drives by twists from one that waits; take the rates of topics."""
+    """Distinguish a robot driven by twists from a waiting one; read topic rates."""
     with Graph() as graph, Watch('') as watch:
         publisher = graph.advertise(DiagnosticArray, '/diagnostics')
 

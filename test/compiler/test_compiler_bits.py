@@ -1,4 +1,4 @@
-"""The bits of a simulation: decided by the source, not by processor or optimisation."""
+"""Simulation bits depend on the source alone, not on processor or optimisation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.engine.pipeline.step import step
 
 STEPS = 50
 
-# names of processors, features and levels of optimisation; the first has no fused multiply-add
+# processor name, features and optimisation level; the first has no fused multiply-add
 TARGETS = {
     'no multiply-add': (('x86-64', ''), 1),
     'a common processor': (('x86-64-v3', ''), 1),
@@ -25,7 +25,7 @@ TARGETS = {
 
 @pytest.fixture(scope='module')
 def handle():
-    """Return what steps two robots that swing freely, one of them on a free base."""
+    """Return a handle that steps two freely swinging robots, one on a free base."""
     world = sb.World()
     for number, robot in enumerate(('urdf/arm.urdf', 'urdf/quadruped.urdf')):
         robot = world.load_urdf(
@@ -53,7 +53,7 @@ def copy_of(handle):
 
 
 def state_after(handle, run):
-    """Return the bytes of all arrays after steps of a copy; run: takes the address of a block."""
+    """Return the bytes of all arrays after steps of a copy; run: takes a block's address."""
     own = copy_of(handle)
     block = (ctypes.c_int64 * 8)(own.table.ctypes.data, STEPS)
     run(ctypes.addressof(block))
@@ -65,7 +65,7 @@ def state_after(handle, run):
 
 @pytest.mark.parametrize('target', TARGETS)
 def test_every_processor_and_level_gives_the_same_bits(handle, target):
-    """Step to the same arrays, to the last bit, as the code that is made for this machine."""
+    """Step to the same arrays, to the last bit, as code compiled for this machine."""
     processor, level = TARGETS[target]
     code = llvm.compile_text(step.unit.emit().llvm, processor, level)
     address = llvm.load(code, 'unit', f'step for {target}')

@@ -1,4 +1,4 @@
-"""Building units: what is reported, what fails, what is compiled when."""
+"""Building units: progress, failures, and time of compilation."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sim_bridge.compiler.unit import Text, Unit
 
 @pytest.fixture
 def no_folder(monkeypatch):
-    """Keep nothing but in memory, without a warning."""
+    """Keep objects in memory only, without a warning."""
     monkeypatch.setattr(objects, 'folder', lambda: None)
     monkeypatch.setattr(objects, 'warn_unless_kept', lambda: None)
 
 
 def units_of(*sources: str) -> list[Unit]:
-    """Return units of programs that take a float."""
+    """Return units of programs taking a float."""
     return [Unit(program(source), (FLOAT,)) for source in sources]
 
 
 def test_progress_is_reported_until_all_is_done(no_folder):
-    """Report each unit by name, how many there are, and at last that nothing is left."""
+    """Report each unit by name, the total, and finally that nothing is left."""
     units = units_of('def one(x):\n    return x', 'def two(x):\n    return -x')
     seen = []
     with build.listening(seen.append):
@@ -37,7 +37,7 @@ def test_progress_is_reported_until_all_is_done(no_folder):
 
 
 def test_nothing_is_reported_where_nothing_is_compiled(no_folder):
-    """Say nothing of what is there."""
+    """Report nothing if all units exist."""
     units = units_of('def there(x):\n    return x + 2.0')
     build.build(units)
     seen = []
@@ -48,7 +48,7 @@ def test_nothing_is_reported_where_nothing_is_compiled(no_folder):
 
 
 def test_wrong_kernel_is_an_error_of_the_build(no_folder):
-    """Raise KernelError, and compile afterwards what is right."""
+    """Raise KernelError, and compile correct kernels afterwards."""
     right, wrong = units_of('def right(x):\n    return x', 'def wrong(x):\n    return x ** 2')
     with pytest.raises(KernelError, match='wrong'):
         build.build([right, wrong])
@@ -57,7 +57,7 @@ def test_wrong_kernel_is_an_error_of_the_build(no_folder):
 
 
 def test_text_that_llvm_refuses_is_an_error_of_the_build(no_folder, monkeypatch):
-    """Raise RuntimeError with what LLVM says, in this process and from a worker."""
+    """Raise RuntimeError with LLVM's message, in this process and from a worker."""
     units = units_of('def one(x):\n    return 2.0 * x', 'def two(x):\n    return 3.0 * x')
     monkeypatch.setattr(Unit, 'emit', lambda self: Text('define nonsense', '{}'))
     for wanted in (units[:1], units):
@@ -66,7 +66,7 @@ def test_text_that_llvm_refuses_is_an_error_of_the_build(no_folder, monkeypatch)
     assert build.missing(units) == units
 
 
-# what a worker does: end before it reads, be killed at work, be killed in the middle of an answer
+# worker behaviour: end before reading, be killed at work, be killed in the middle of an answer
 ENDS = {
     'before': 'raise SystemExit(7)',
     'at work': 'import os, signal, sys; sys.stdin.buffer.read(8); os.kill(os.getpid(), '
@@ -78,7 +78,7 @@ ENDS = {
 
 @pytest.mark.parametrize('worker', ENDS.values(), ids=ENDS)
 def test_what_a_worker_leaves_is_compiled_here(no_folder, monkeypatch, worker):
-    """Build all, though the processes that were to do it are ended from outside."""
+    """Build all units although the workers are ended from outside."""
     monkeypatch.setattr(build, '_WORKER', worker)
     sources = 'def one(x):\n    return 4.0 * x', 'def two(x):\n    return x / 3.0'
     units = units_of(*sources, 'def three(x):\n    return x - 1.5')
@@ -88,7 +88,7 @@ def test_what_a_worker_leaves_is_compiled_here(no_folder, monkeypatch, worker):
 
 
 def test_worker_that_crashes_is_an_error_of_the_build(no_folder, monkeypatch):
-    """Name the signal, and do not try here what would end this process too."""
+    """Name the signal, and do not compile here a text that would crash this process, too."""
     monkeypatch.setattr(build, '_WORKER', 'import os; os.abort()')
     with pytest.raises(RuntimeError, match='SIGABRT'):
         build.build(units_of('def one(x):\n    return 5.0 * x', 'def two(x):\n    return x / 5.0'))
@@ -102,7 +102,7 @@ def test_worker_that_crashes_is_an_error_of_the_build(no_folder, monkeypatch):
     ],
 )
 def test_process_apart_that_fails_is_warned_of(tmp_path, monkeypatch, program, said):
-    """Say how it ended and what it said last, and leave the units to whoever needs them."""
+    """Report its end and its last message, and compile the units when they are needed."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
     monkeypatch.setattr(build, '_APART', program)
     units = units_of('def apart(x):\n    return x + 7.0')
@@ -112,7 +112,7 @@ def test_process_apart_that_fails_is_warned_of(tmp_path, monkeypatch, program, s
 
 
 def test_process_apart_that_cannot_start_is_warned_of(tmp_path, monkeypatch):
-    """Say so likewise."""
+    """Give the same warning."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
     monkeypatch.setattr(build.sys, 'executable', str(tmp_path / 'nowhere'))
     with pytest.warns(RuntimeWarning, match='cannot be started'):
@@ -120,7 +120,7 @@ def test_process_apart_that_cannot_start_is_warned_of(tmp_path, monkeypatch):
 
 
 def test_entries_are_compiled_when_they_are_first_called(no_folder, monkeypatch):
-    """Compile at the first call, and once."""
+    """Compile once, at the first call."""
     texts, compile_text = [], llvm.compile_text
 
     def compile_and_count(text):

@@ -1,4 +1,4 @@
-"""What kernels cannot do: the error says where it stands, and what to write instead."""
+"""Code outside the subset: the error names its place and a replacement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_bridge.compiler.kinds import Array, FLOAT, INT, kind_of_argument
 from sim_bridge.compiler.module import Module
 from sim_bridge.compiler.stage import Stage
 
-# stands in a source where the error is expected
+# marks the expected place of the error in a source
 MARK = '«'
 
 
@@ -33,7 +33,7 @@ class Body(NamedTuple):
 
 
 class Color(Enum):
-    """An enum whose members are no integers."""
+    """An enum without integer members."""
 
     RED = 'red'
 
@@ -68,7 +68,7 @@ ARGUMENTS = {
 
 
 def error_of(source: str, **names) -> KernelError:
-    """Return the error of the kernel that a text defines last, whose parameters have kinds."""
+    """Return the error of the last kernel in a text; names: kinds of its parameters."""
     made = program(source, **{**GLOBALS, **names})
     arguments = [
         ARGUMENTS[name]
@@ -79,7 +79,7 @@ def error_of(source: str, **names) -> KernelError:
     return caught.value
 
 
-# a statement of `def f(…)`, with the mark before the place of the error, and the advice
+# a statement in `def f(…)`, with a mark before the error's place, and the advice
 REFUSED = [
     # expressions
     ('x = «[1.0, 2.0]', 'kernels have no List expressions'),
@@ -236,7 +236,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(('statement', 'advice'), REFUSED, ids=[each for each, _ in REFUSED])
 def test_what_is_outside_the_subset_is_refused(statement, advice):
-    """Name file, line, column and kernel, and say what is wrong and what to write."""
+    """Name file, line, column and kernel; state the error and a replacement."""
     parameters = list(ARGUMENTS)
     marked = f'def refused({", ".join(parameters)}):\n    """Say."""\n    {statement}\n'
     before = marked[: marked.index(MARK)]
@@ -277,7 +277,7 @@ def wrong_expression(x):
     ('name', 'place'), [('wrong', (4, 11)), ('wrong_too', (10, 8)), ('wrong_expression', (16, 11))]
 )
 def test_error_is_told_where_it_stands(name, place):
-    """Name the kernel that is wrong, not the one that calls it."""
+    """Name the wrong kernel, not its caller."""
     error = error_of(f'{HELPERS}def f(x):\n    return {name}(x)')
     assert (error.kernel, error.line, error.column) == (name, *place)
 
@@ -309,7 +309,7 @@ def test_error_is_told_where_it_stands(name, place):
     ],
 )
 def test_wrong_kernels_are_refused(source, advice):
-    """Refuse other parameters than plain ones, wrong counts, ways without return, recursion."""
+    """Refuse parameters other than plain ones, wrong counts, paths without return, recursion."""
     marked = '@kernel\ndef g(x):\n    return x\n' + source
     before = marked[: marked.index(MARK)]
     error = error_of(marked.replace(MARK, ''))
@@ -320,7 +320,7 @@ def test_wrong_kernels_are_refused(source, advice):
 
 @pytest.mark.parametrize('statement', ['y = {}', 'if {} > 0.0: y = x', 'a[0] = {}'])
 def test_expressions_that_are_too_long_are_refused(statement):
-    """Name the line of an expression of thousands of terms, and say to split it."""
+    """Name the line of an expression with thousands of terms, and advise to split it."""
     terms = ' + '.join(['x'] * 2000)
     error = error_of(
         'def f(x, a):\n    y = x\n    for _ in range(3):\n'
@@ -332,7 +332,7 @@ def test_expressions_that_are_too_long_are_refused(statement):
 
 
 def test_long_expression_within_a_kernel_that_is_a_part_of_one_is_refused():
-    """Name the statement that it is a part of."""
+    """Name the statement containing it."""
     terms = ' + '.join(['x'] * 2000)
     error = error_of(f'@kernel\ndef g(x):\n    return {terms}\n\ndef f(x):\n    return g(x)')
     assert (error.line, error.kernel) == (6, 'f')
@@ -340,7 +340,7 @@ def test_long_expression_within_a_kernel_that_is_a_part_of_one_is_refused():
 
 
 def test_error_names_a_file_as_seen_from_here(tmp_path, monkeypatch):
-    """Give a path that an editor opens from where the user is."""
+    """Give a path that an editor opens from the user's working directory."""
     path = tmp_path / 'kernels.py'
     path.write_text(
         'from sim_bridge.compiler.kernel import kernel\n\n\n@kernel\ndef f(x):\n'
@@ -354,7 +354,7 @@ def test_error_names_a_file_as_seen_from_here(tmp_path, monkeypatch):
 
 
 def test_function_without_a_source_is_no_kernel():
-    """Say which function has no text that could be compiled."""
+    """Name the function without source text."""
     found = {}
     exec('def f(x):\n    return x', found)
     with pytest.raises(OSError, match="no source of function 'f' in <string>, line 1"):
@@ -362,7 +362,7 @@ def test_function_without_a_source_is_no_kernel():
 
 
 def test_stage_returns_an_integer():
-    """Refuse a stage that returns something else."""
+    """Refuse a stage with another result type."""
     stage = Stage(program('def f(table, phase):\n    return 1.5').function)
     with pytest.raises(KernelError, match='returns float: a stage returns an integer'):
         Module().export_stage('f', stage)
@@ -405,7 +405,7 @@ def test_entry_refuses_arguments_of_other_kinds(arguments, message):
 
 
 def test_entry_refuses_a_float_for_an_integer():
-    """Take an integer for a float, but not the other way."""
+    """Accept an integer for a float, but not the reverse."""
     takes = Compiled(program('def f(x, n):\n    return x'), (FLOAT, INT))
     assert len(takes.words_of((1, True), [])) == 2
     with pytest.raises(TypeError, match="argument 'n' must be int, not float"):

@@ -1,4 +1,4 @@
-"""Every kernel of the package, compiled and in CPython, on what it is given in simulations."""
+"""All kernels of the package, compiled and in CPython, on arguments from simulations."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import Kind
 from sim_bridge.compiler.reference import Reference
 
-# perturbed are calls that consist of fewer calls of kernels
+# only calls consisting of fewer kernel calls than this are perturbed
 SMALL = 60
-# random factors of all floats: near 1, and far from it
+# spreads of the random factors for all floats: near 1, and far from it
 SPREADS = (1e-6, 0.3, 3.0)
 
 Machines = dict[tuple[Kernel, tuple[Kind, ...]], Machine]
 
 
 def recorded() -> Recorder:
-    """Return what all scenarios record."""
+    """Return the records of all scenarios."""
     made = Recorder()
     with pytest.MonkeyPatch.context() as patch, made.attached(patch):
         for scenario in ALL_SCENARIOS:
@@ -32,7 +32,7 @@ def recorded() -> Recorder:
 
 
 def machines_of(recorder: Recorder) -> Machines:
-    """Return each kernel as machine code of its own, by the kinds of arguments it was given."""
+    """Return each kernel as separate machine code, by the kinds of its arguments."""
     wanted = list(
         dict.fromkeys(
             (kernel, record.kinds)
@@ -44,21 +44,21 @@ def machines_of(recorder: Recorder) -> Machines:
 
 
 def given_to(recorder: Recorder) -> Iterator[tuple[str, Kernel, Record]]:
-    """List all records by the names of their kernels."""
+    """List all records with their kernels' names."""
     for name, kernel in all_kernels().items():
         for record in recorder.records.get(kernel, ()):
             yield name, kernel, record
 
 
 def outcome(machine: Machine, arguments: tuple, result: object, after: tuple) -> Iterable[str]:
-    """Run machine code on arguments; name what is not as expected."""
+    """Run machine code on arguments; name unexpected results."""
     found = machine(*arguments)
     yield from differences(found, result, 'result')
     yield from differences(arguments, after, 'argument')
 
 
 def wrong_alone(recorder: Recorder, machines: Machines) -> list[str]:
-    """Name what a kernel alone does otherwise than in CPython."""
+    """Name results of single kernels that differ from CPython."""
     wrong = []
     for name, kernel, record in given_to(recorder):
         arguments = Copier().copy(record.before)
@@ -73,9 +73,9 @@ def wrong_alone(recorder: Recorder, machines: Machines) -> list[str]:
 
 def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str], set[str]]:
     """
-    Name what a small kernel does otherwise for floats that are scaled by random factors.
+    Name results of small kernels that differ from CPython for randomly scaled floats.
 
-    Gives the names of the kernels that were tried, too.
+    Also returns the names of the tried kernels.
     """
     wrong, rng, reference = [], np.random.default_rng(5), Reference()
     tried = set()
@@ -85,7 +85,7 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
         for spread in SPREADS:
 
             def scaled(values, spread=spread):
-                # arrays that are only written hold what the memory held before
+                # output arrays hold previous memory content
                 with np.errstate(over='ignore'):
                     return values * np.exp(rng.normal(0.0, spread, values.shape))
 
@@ -94,7 +94,7 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
             try:
                 result = reference(kernel)(*theirs)
             except IndexError:
-                # of numbers that are no longer within bounds nothing is demanded
+                # once indices are out of bounds, no result is required
                 continue
             tried.add(name)
             wrong += [
@@ -104,13 +104,13 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
     return wrong, tried
 
 
-# a minute where nothing else is at work
+# takes a minute on an idle machine
 @pytest.mark.timeout(1200)
 def test_every_kernel_does_what_it_does_in_cpython():
     """
-    Give the same results and arrays, to the bit, as whole units and alone, for other numbers too.
+    Compare results and arrays bit by bit: whole units, single kernels, and scaled numbers.
 
-    Scenarios reach all kernels. One test, since recording them takes longer than all the rest.
+    The scenarios reach all kernels. It is one test, because recording takes longer than the rest.
     """
     recorder = recorded()
     assert not [name for name, kernel in all_kernels().items() if not recorder.records.get(kernel)]

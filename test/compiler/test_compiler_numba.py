@@ -1,4 +1,4 @@
-"""Numba as a second oracle: kernels compiled by it give the same numbers, to rounding."""
+"""Numba as a second oracle: equal numbers up to rounding."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from sim_bridge.compiler.kinds import Array, is_number, Kind, Tuple
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
-# calls that consist of fewer calls of kernels
+# only calls consisting of fewer kernel calls than this are compared
 SMALL = 40
-# relative to the greatest number in sight; Numba rounds every product
+# relative to the greatest number involved; Numba rounds every product
 TOLERANCE = 1e-12
 
 
 class Translator:
-    """Kernels as Numba compiles them."""
+    """Kernels compiled by Numba."""
 
     def __init__(self) -> None:
-        """Begin without any."""
-        # of the extra `bench`, and slow to import
+        """Begin without kernels."""
+        # part of the extra `bench`, and slow to import
         import numba
 
         self._numba = numba
         self._made: dict[Kernel, Any] = {}
 
     def __call__(self, kernel: Kernel) -> Any:
-        """Return what Numba compiles at its first call."""
+        """Return a function that Numba compiles at its first call."""
         if kernel not in self._made:
             names = {
                 name: self(value) if isinstance(value, Kernel) else value
@@ -48,7 +48,7 @@ class Translator:
 
 
 def is_known(kind: Kind) -> bool:
-    """Return whether Numba can be given a value of a kind: no part, no table."""
+    """Return whether Numba supports values of a kind: no parts, no tables."""
     return (
         is_number(kind)
         or isinstance(kind, Array)
@@ -71,7 +71,7 @@ def joined(*values: Any) -> np.ndarray:
 
 
 def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
-    """List kernels that Numba can be asked for, and calls of theirs that are alike."""
+    """List kernels supported by Numba, with calls of equal argument kinds."""
     for name, kernel in all_kernels().items():
         alike = [
             record
@@ -84,7 +84,7 @@ def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
 
 
 def test_kernels_give_what_numba_makes_of_them():
-    """Give the same results and arrays to 1e-12, but for what makes more of rounding."""
+    """Give the same results and arrays to 1e-12, except where rounding is amplified."""
     translate, recorder = Translator(), Recorder()
     with pytest.MonkeyPatch.context() as patch, recorder.attached(patch):
         for scenario in ALL_SCENARIOS:
@@ -112,8 +112,8 @@ def test_kernels_give_what_numba_makes_of_them():
         *wrong,
         sep='\n',
     )
-    # numba takes no tables, which most of the others have
+    # most other kernels take tables, unsupported by Numba
     assert kernels > 0.35 * len(all_kernels())
     assert count > 1000
-    # a banded system that is nearly singular
+    # a nearly singular banded system amplifies rounding
     assert len(wrong) <= 3, '\n'.join(wrong)

@@ -1,4 +1,4 @@
-"""Compiled units by content: made once, shared by all, never stale, never in the way."""
+"""Compiled units by content: compiled once, shared by all, never stale, never blocking."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def open_and_read(table: Table):
 """,
 }
 
-# prints one line of JSON: what was compiled, the keys and texts of all units, and what one gives
+# prints one line of JSON: the compiled units, keys and texts of all units, and one result
 PROBE = """
 import hashlib, json, sys
 from sim_bridge.compiler import build, objects
@@ -124,13 +124,13 @@ class Checkout:
             (folder / name).write_text(text)
 
     def edit(self, file: str, old: str, new: str) -> None:
-        """Put one text in the place of another in a file."""
+        """Replace a text in a file."""
         text = (self.folder / file).read_text()
         assert old in text
         (self.folder / file).write_text(text.replace(old, new))
 
     def start(self, *arguments: str, **variables: str) -> subprocess.Popen:
-        """Start a process that builds all units, and uses some."""
+        """Start a process that builds all units and uses some."""
         environment = {
             **os.environ,
             'PYTHONPATH': str(self.folder),
@@ -149,16 +149,16 @@ class Checkout:
         )
 
     def run(self, **variables: str) -> dict:
-        """Return what such a process prints."""
+        """Return the output of such a process."""
         return outcome_of(self.start(**variables))
 
     def objects(self) -> list[Path]:
-        """List what is in the cache."""
+        """List the objects in the cache."""
         return sorted(self.cache.glob('*.object'))
 
 
 def outcome_of(process: subprocess.Popen, given: str = '\n') -> dict:
-    """Wait for a process; return what it prints, and what it warns of."""
+    """Wait for a process; return its output and its warnings."""
     output, errors = process.communicate(given, timeout=120)
     assert process.returncode == 0, errors
     return {**json.loads(output.splitlines()[-1]), 'errors': errors}
@@ -166,13 +166,13 @@ def outcome_of(process: subprocess.Popen, given: str = '\n') -> dict:
 
 @pytest.fixture
 def checkout(tmp_path):
-    """Return a checkout of its own, whose cache is empty."""
+    """Return a separate checkout with an empty cache."""
     return Checkout(tmp_path / 'one', tmp_path / 'cache')
 
 
 @pytest.fixture(scope='module')
 def finished(tmp_path_factory):
-    """Return a checkout with all units compiled, and what its process printed; read-only."""
+    """Return a read-only checkout with all units compiled, and its process's output."""
     folder = tmp_path_factory.mktemp('finished')
     made = Checkout(folder / 'one', folder / 'cache')
     return made, made.run()
@@ -182,7 +182,7 @@ def finished(tmp_path_factory):
 
 
 def test_first_process_compiles_and_the_second_does_not(finished):
-    """Compile all units once, each kept in a file; load them in the next process."""
+    """Compile all units once, each into a file; load them in the next process."""
     checkout, first = finished
     assert (first['compiled'], first['result']) == (UNITS, RESULT)
     second = checkout.run()
@@ -191,14 +191,14 @@ def test_first_process_compiles_and_the_second_does_not(finished):
 
 
 def test_another_checkout_shares_the_objects(finished, tmp_path):
-    """Compile nothing where the same sources stand in another folder."""
+    """Compile nothing if the same sources are in another folder."""
     checkout, first = finished
     other = Checkout(tmp_path / 'elsewhere', checkout.cache).run()
     assert (other['compiled'], other['keys']) == ([], first['keys'])
 
 
 def test_order_of_sets_does_not_matter(finished):
-    """Write the same text in every process, whatever seed its hashes have."""
+    """Write the same text in every process, independent of the hash seed."""
     checkout, first = finished
     texts = {checkout.run(PYTHONHASHSEED=seed)['texts'] for seed in ('1', '2')}
     assert texts == {first['texts']}
@@ -235,10 +235,10 @@ def test_order_of_sets_does_not_matter(finished):
 def test_edit_changes_the_keys_of_the_units_it_concerns(
     finished, checkout, file, old, new, changed
 ):
-    """Tell what uses the edited kernel, constant, enum, layout or compiler, and no more."""
+    """Change only keys of units using the edited kernel, constant, enum, layout or compiler."""
     checkout.edit(file, old, new)
     if changed is None:
-        # of a file with kernels the text counts, comments and all
+        # for a file with kernels, the whole text counts, including comments
         changed = ['scale']
     output, _ = checkout.start('keys').communicate(timeout=60)
     before = finished[1]['keys']
@@ -248,7 +248,7 @@ def test_edit_changes_the_keys_of_the_units_it_concerns(
 
 
 def test_edit_shows_in_the_result(finished, checkout):
-    """Run what the source says now, and what it said before once it says so again."""
+    """Run the present source; after the edit is undone, run the previous object again."""
     shutil.copytree(finished[0].cache, checkout.cache)
     checkout.edit('helpers.py', 'SCALE = 2.0', 'SCALE = 3.0')
     edited = checkout.run()
@@ -259,7 +259,7 @@ def test_edit_shows_in_the_result(finished, checkout):
 
 
 def test_programs_of_one_name_have_keys_of_their_own():
-    """Tell kernels without a file apart by their text."""
+    """Distinguish kernels without a file by their text."""
     keys = {
         Unit(program(f'def f(x):\n    return x + {number}'), (FLOAT,)).key for number in (1, 2)
     }
@@ -267,7 +267,7 @@ def test_programs_of_one_name_have_keys_of_their_own():
 
 
 def test_key_tells_processors_apart(monkeypatch):
-    """Compile anew on a processor that knows other instructions."""
+    """Compile again on a processor with other instructions."""
     one, other = (Unit(program('def f(x):\n    return x'), (FLOAT,)) for _ in range(2))
     first = one.key
     monkeypatch.setattr(llvm, 'machine_name', lambda: 'another processor')
@@ -290,7 +290,7 @@ def test_key_tells_processors_apart(monkeypatch):
     ids=['truncated', 'empty', 'one bit', 'other beginning', 'too long'],
 )
 def test_damaged_object_is_compiled_anew(finished, checkout, damage):
-    """Take what is damaged for missing, and put a good one in its place."""
+    """Treat a damaged object as missing, and replace it."""
     shutil.copytree(finished[0].cache, checkout.cache)
     path = checkout.cache / f'{finished[1]["keys"]["scale"]}.object'
     good = path.read_bytes()
@@ -301,13 +301,13 @@ def test_damaged_object_is_compiled_anew(finished, checkout, damage):
 
 
 def test_objects_are_not_half_written(finished):
-    """Leave nothing but whole objects and locks."""
+    """Leave only complete objects and locks."""
     assert {path.suffix for path in finished[0].cache.iterdir()} <= {'.object', '.lock'}
 
 
 @pytest.mark.parametrize('level', ['1', '2'])
 def test_optimizing_python_shares_the_cache(finished, level):
-    """Find under -O and -OO, which drop assertions and docstrings, what was compiled without."""
+    """Find objects under -O and -OO, which drop assertions and docstrings, too."""
     found = finished[0].run(PYTHONOPTIMIZE=level)
     assert (found['compiled'], found['result']) == ([], RESULT)
     assert found['texts'] == finished[1]['texts']
@@ -317,7 +317,7 @@ def test_optimizing_python_shares_the_cache(finished, level):
 
 
 def test_folder_that_cannot_be_made_warns_and_goes_on(checkout):
-    """Compile in every process where nothing can be kept, and say how to change that."""
+    """Compile in every process if nothing can be kept, and name a remedy."""
     checkout.cache.write_text('no folder')
     for _ in range(2):
         found = checkout.run()
@@ -326,7 +326,7 @@ def test_folder_that_cannot_be_made_warns_and_goes_on(checkout):
         assert objects.VARIABLE in found['errors']
 
 
-# what a user without the right to write sees, root included
+# view of a user without write permission, also when run as root
 READ_ONLY = """
 import os
 access = os.access
@@ -335,7 +335,7 @@ os.access = lambda path, mode, **how: mode != os.W_OK and access(path, mode, **h
 
 
 def test_prepared_folder_that_cannot_be_written(finished, checkout):
-    """Take what is there without a word; warn once, naming the folder, if something is not."""
+    """Load existing objects silently; if one is missing, warn once, naming the folder."""
     shutil.copytree(finished[0].cache, checkout.cache)
     (checkout.folder / 'sitecustomize.py').write_text(READ_ONLY)
     found = checkout.run()
@@ -349,7 +349,7 @@ def test_prepared_folder_that_cannot_be_written(finished, checkout):
 
 
 def test_folder_that_is_lost_warns_and_goes_on(tmp_path, monkeypatch):
-    """Use an object that could not be written."""
+    """Use an object although it could not be written."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path / 'lost')
     made = objects.Object(b'code', '"int"')
     with pytest.warns(RuntimeWarning, match='a compiled kernel cannot be kept'):
@@ -358,7 +358,7 @@ def test_folder_that_is_lost_warns_and_goes_on(tmp_path, monkeypatch):
 
 
 def test_folder_that_everybody_can_write_is_not_used_unless_it_is_named(tmp_path, monkeypatch):
-    """Run no machine code that another user could have written, where nobody asked for it."""
+    """Run no machine code writable by other users, unless the user names the folder."""
     monkeypatch.delenv(objects.VARIABLE, raising=False)
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     usual = objects.folder.__wrapped__()
@@ -371,7 +371,7 @@ def test_folder_that_everybody_can_write_is_not_used_unless_it_is_named(tmp_path
 
 
 def test_objects_are_found_where_nothing_can_be_written(tmp_path, monkeypatch):
-    """Read from a folder that was prepared, as in a container image."""
+    """Read from a prepared folder, as in a container image."""
     monkeypatch.setenv(objects.VARIABLE, str(tmp_path))
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
     monkeypatch.setattr(objects, '_memory', {})
@@ -384,7 +384,7 @@ def test_objects_are_found_where_nothing_can_be_written(tmp_path, monkeypatch):
 
 
 def test_folder_is_the_users_cache_unless_it_is_named(tmp_path, monkeypatch):
-    """Keep objects where the environment says, else in the user's cache."""
+    """Keep objects in the folder from the environment, else in the user's cache."""
     monkeypatch.delenv(objects.VARIABLE, raising=False)
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'xdg'))
     assert objects.folder.__wrapped__() == tmp_path / 'xdg' / 'sim_bridge' / 'kernels'
@@ -393,7 +393,7 @@ def test_folder_is_the_users_cache_unless_it_is_named(tmp_path, monkeypatch):
 
 
 def test_what_nobody_uses_is_deleted_after_a_month(tmp_path, monkeypatch):
-    """Delete objects that are old, keep those that were used."""
+    """Delete old objects, keep recently used ones."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
     monkeypatch.setattr(objects, 'readable', lambda: (tmp_path,))
     monkeypatch.setattr(objects, '_memory', {})
@@ -409,7 +409,7 @@ def test_what_nobody_uses_is_deleted_after_a_month(tmp_path, monkeypatch):
     assert objects.find(used).code == b'code'
     objects._prune.__wrapped__()
     assert sorted(path.name for path in tmp_path.iterdir()) == [f'{used}.object', 'notes.txt']
-    # it counts from the last use, which the file tells
+    # the age counts from the last use, recorded as modification time
     assert (tmp_path / f'{used}.object').stat().st_mtime > path.stat().st_mtime - 24 * 3600
 
 
@@ -417,7 +417,7 @@ def test_what_nobody_uses_is_deleted_after_a_month(tmp_path, monkeypatch):
 
 
 def test_processes_that_start_at_once_compile_each_unit_once(checkout):
-    """Share the work: what one compiles, the others wait for."""
+    """Share the work: each process waits for units compiled by another."""
     processes = [checkout.start('ready') for _ in range(4)]
     for each in processes:
         assert each.stdout.readline() == 'ready\n'
@@ -430,7 +430,7 @@ def test_processes_that_start_at_once_compile_each_unit_once(checkout):
 
 
 def test_process_waits_for_what_another_compiles(finished, checkout, monkeypatch):
-    """Compile nothing that another process, which holds the lock, has finished meanwhile."""
+    """Compile nothing if another process, holding the lock, has finished it meanwhile."""
     checkout.cache.mkdir()
     monkeypatch.setattr(objects, 'folder', lambda: checkout.cache)
     with contextlib.ExitStack() as locks:
@@ -447,7 +447,7 @@ def test_process_waits_for_what_another_compiles(finished, checkout, monkeypatch
 
 
 def test_only_one_is_alone(tmp_path, monkeypatch):
-    """Tell all but the first that they are not, until the first is done."""
+    """Give the lock to the first process, and to others only after it."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
     with objects.alone('key', wait=False) as first, objects.alone('key', wait=False) as second:
         assert (first, second) == (True, False)
@@ -456,7 +456,7 @@ def test_only_one_is_alone(tmp_path, monkeypatch):
 
 
 def test_killed_process_leaves_no_lock(checkout):
-    """Compile at once what a process that was killed had begun."""
+    """Compile at once the unit begun by a killed process."""
     process = checkout.start('stop')
     assert process.stdout.readline() == 'compiling\n'
     process.kill()

@@ -1,4 +1,4 @@
-"""Programs of the subset that hypothesis makes up: compiled they do what they do in CPython."""
+"""Random programs in the subset, by hypothesis: equal results compiled and in CPython."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INTEGERS = [
     '(SEVEN // 2)',
 ]
 GLOBALS = {'HALF': 0.5, 'SEVEN': 7}
-# the extents of what programs read and write: a[5], k[5] and b[3, 4]
+# extents of the arrays: a[5], k[5] and b[3, 4]
 PARAMETERS = 'x, y, n, m, p, a, b, k'
 
 ONE_FLOAT = [
@@ -49,7 +49,7 @@ ONE_FLOAT = [
 
 
 class Writer:
-    """Writes a program by chance; depths keep it short."""
+    """Writes a random program; depths keep it short."""
 
     def __init__(self, chance):
         """Begin with the names of a program's parameters."""
@@ -62,7 +62,7 @@ class Writer:
         return self.chance.choice(choices)
 
     def item(self, depth):
-        """Write an item of an array of floats."""
+        """Write an item of a float array."""
         if self.one_of([True, False]):
             return self.one_of(['a[0]', 'a[-1]', f'a[{self.integer(depth)} % 5]'])
         return self.one_of(
@@ -74,7 +74,7 @@ class Writer:
         )
 
     def float(self, depth):
-        """Write an expression that is a float."""
+        """Write a float expression."""
         if depth <= 0:
             leaves = [
                 *self.floats,
@@ -154,13 +154,13 @@ class Writer:
         return a
 
     def variable_integer(self, depth):
-        """Write one that is no literal: those are computed at once, and must fit 64 bits."""
+        """Write a non-literal integer: literals are folded, and would have to fit into 64 bits."""
         if depth <= 0:
             return self.one_of(self.integers)
         return self.integer(depth, is_variable=True)
 
     def integer(self, depth, is_variable=False):
-        """Write an expression that is an integer."""
+        """Write an integer expression."""
         if depth <= 0:
             return self.one_of(self.integers if is_variable else [*self.integers, *INTEGERS])
         a, b = self.variable_integer(depth - 1), self.integer(depth - 1)
@@ -201,7 +201,7 @@ class Writer:
         return a
 
     def bool(self, depth):
-        """Write an expression that is a bool."""
+        """Write a bool expression."""
         if depth <= 0:
             return self.one_of(self.bools)
         compare = ['==', '!=', '<', '<=', '>', '>=']
@@ -346,7 +346,7 @@ class Writer:
 
 
 def write_program(chance):
-    """Write kernels that call one another; the last takes PARAMETERS."""
+    """Write kernels calling one another; the last one takes PARAMETERS."""
     parts, callers = [], []
     for number in range(chance.randint(0, 3)):
         writer = Writer(chance)
@@ -407,7 +407,7 @@ def inputs(draw):
 
 @pytest.mark.parametrize('count', [40, pytest.param(1000, marks=pytest.mark.long)])
 def test_programs_do_what_they_do_in_cpython(count):
-    """Give the same results and the same arrays, to the bit."""
+    """Give the same results and arrays, to the bit."""
     settings(
         max_examples=count,
         derandomize=True,
@@ -424,7 +424,7 @@ def test_programs_do_what_they_do_in_cpython(count):
 @given(seed=st.integers(0, 2**32), arguments=st.lists(inputs(), min_size=2, max_size=2))
 def check_program(seed, arguments):
     """Run one program on arguments, compiled and in CPython."""
-    # hypothesis would take a hundred times as long to choose every word of a program
+    # hypothesis would take a hundred times as long to choose every word itself
     source = write_program(random.Random(seed))
     note(source)
     kernel = program(source, **GLOBALS)

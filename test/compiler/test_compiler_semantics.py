@@ -1,4 +1,4 @@
-"""What kernels mean: each row of the table of docs/kernels.md, compiled and in CPython."""
+"""Kernel semantics: each row of the table in docs/kernels.md, compiled and in CPython."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INTEGERS = [0, 1, -1, 2, -7, 8, 63, 64, 10**9, 2**53 + 1, MOST, LEAST, LEAST + 1
 
 
 def wrapped(number: int) -> int:
-    """Return what 64 bits hold of a number."""
+    """Return a number wrapped to 64 bits."""
     return (number + 2**63) % 2**64 - 2**63
 
 
@@ -52,7 +52,7 @@ def nearest(exact: Fraction) -> float:
 
 
 def in_numpy(operation, a, b) -> float:
-    """Apply an operation to two floats as IEEE 754 has it."""
+    """Apply an operation to two floats following IEEE 754."""
     with np.errstate(all='ignore'):
         return float(operation(np.float64(a), np.float64(b)))
 
@@ -91,7 +91,7 @@ def test_integer_beside_a_float_becomes_one(operator, operation, flipped):
     ('operator', 'operation'), [('+', int.__add__), ('-', int.__sub__), ('*', int.__mul__)]
 )
 def test_integers_wrap_at_64_bits(operator, operation):
-    """Keep the lowest 64 bits of what Python gives."""
+    """Keep the lowest 64 bits of Python's result."""
     kernel = program(f'def f(m, n):\n    return m {operator} n')
     machine = compiled(kernel, 1, 1)
     for m, n in product(INTEGERS, INTEGERS):
@@ -99,13 +99,13 @@ def test_integers_wrap_at_64_bits(operator, operation):
 
 
 def test_sign_and_size_of_an_integer_wrap():
-    """Negate and abs() the least integer into itself."""
+    """Map the least integer to itself by negation and abs()."""
     for n in INTEGERS:
         assert agreed('def f(n):\n    return -n, abs(n)', n) == (wrapped(-n), wrapped(abs(n)))
 
 
 def test_sign_of_the_least_integer_that_the_compiler_knows_wraps_too():
-    """Negate a number that a kernel names as one that it is given."""
+    """Negate a literal like a variable."""
     assert agreed('def f(n):\n    return n * -least', 1, least=LEAST) == LEAST
 
 
@@ -116,12 +116,12 @@ def test_sign_and_size_of_a_float():
             bits(-x),
             bits(abs(x)),
         )
-    # nan has no sign that could be relied on
+    # the sign of nan is unspecified
     assert math.isnan(agreed('def f(x):\n    return -x', math.nan))
 
 
 def test_quotient_of_integers_is_a_float():
-    """Convert both to floats before: 1 / 2 is 0.5, and 0 / 0 is nan."""
+    """Convert both to floats first: 1 / 2 is 0.5, and 0 / 0 is nan."""
     kernel = program('def f(m, n):\n    return m / n')
     machine = compiled(kernel, 1, 1)
     for m, n in product(INTEGERS, INTEGERS):
@@ -130,7 +130,7 @@ def test_quotient_of_integers_is_a_float():
 
 
 def test_integers_divide_towards_minus_infinity():
-    """Give Python's quotient and rest, the rest with the divisor's sign; by 0 both are 0."""
+    """Give Python's quotient and remainder, with the divisor's sign; by 0 both are 0."""
     kernel = program('def f(m, n):\n    return m // n, m % n')
     machine = compiled(kernel, 1, 1)
     for m, n in product(INTEGERS, INTEGERS):
@@ -149,7 +149,7 @@ def test_division_by_a_literal_is_the_same_division(n):
 
 
 def test_shifts_count_modulo_64():
-    """Shift by the lowest six bits of the count; to the right the sign fills up."""
+    """Shift by the lowest six bits of the count; right shifts extend the sign."""
     kernel = program('def f(m, n):\n    return m << n, m >> n')
     machine = compiled(kernel, 1, 1)
     for m, n in product(INTEGERS, INTEGERS):
@@ -172,7 +172,7 @@ def test_bits_of_integers():
 
 
 def test_bits_are_joined_in_place():
-    """Augment by & | ^ << >> as by + -."""
+    """Support augmented & | ^ << >> like + -."""
     source = (
         'def f(a, n):\n    n |= 8\n    n &= 13\n    n ^= 1\n    n <<= 2\n    n >>= 1\n'
         '    a[0] |= n\n    a[1] ^= n\n    return n'
@@ -190,7 +190,7 @@ def test_bool_becomes_a_number_where_one_is_wanted():
 
 
 def test_constants_are_folded_like_python():
-    """Compute with literals as Python does."""
+    """Compute with literals like Python."""
     source = (
         'def f():\n    return 7 // -2, 7 % -2, 1 << 40, -8 >> 1, 6 * 7 - 2, 5 & 3, 5 | 3, 5 ^ 3'
     )
@@ -202,7 +202,7 @@ def test_constants_are_folded_like_python():
 
 
 def test_int_rounds_towards_zero_and_saturates():
-    """Give the nearest integer there is to what does not fit, and 0 to nan."""
+    """Clip values out of range to the nearest integer, and turn nan into 0."""
     kernel = program('def f(x):\n    return int(x)')
     machine = compiled(kernel, 1.0)
     for x in [*FLOATS, 2.9, -2.9, 0.999, -0.999, math.nextafter(2.0**63, 0.0), 1e19, -1e19]:
@@ -216,7 +216,7 @@ def test_int_rounds_towards_zero_and_saturates():
 
 
 def test_floor_and_ceil_are_integers_and_saturate():
-    """Round down and up; an integer is converted to a float before."""
+    """Round down and up; an integer is converted to a float first."""
     kernel = program('def f(x):\n    return math.floor(x), math.ceil(x)')
     machine = compiled(kernel, 1.0)
     for x in [*(each for each in FLOATS if math.isfinite(each)), 2.5, -2.5, 0.5, -0.5]:
@@ -245,7 +245,7 @@ def test_integer_is_rounded_to_the_nearest_float():
 
 
 def test_array_of_floats_takes_integers_and_bools():
-    """Convert what is written into an array of floats; bools into one of integers."""
+    """Convert values written into a float array; bools into an integer array."""
     a, b = np.zeros(3), np.zeros(2, np.int64)
     agreed(
         'def f(a, b, n, p):\n    a[0] = n\n    a[1] = p\n    a[2] += n\n    b[0] = p\n'
@@ -276,14 +276,14 @@ def once(*terms) -> float:
         ('c + a * b', once((A, B), (C,))),
         ('a * b - c', once((A, B), (-C,))),
         ('c - a * b', once((-A, B), (C,))),
-        # of two products the right one is fused, the left one is rounded
+        # the right one of two products is fused, the left one is rounded
         ('a * b + c * d', once((C, D), (A * B,))),
         ('a * b - c * d', once((-C, D), (A * B,))),
         ('a * b * c + d', once((A * B, C), (D,))),
         ('a * b + c + d', once((A, B), (C,)) + D),
         ('(a * b) + c', once((A, B), (C,))),
         ('a * (b + c) + d', once((A, B + C), (D,))),
-        # what is no operand of the sum itself is rounded
+        # a product that is no direct operand of the sum is rounded
         ('-(a * b) + c', -(A * B) + C),
         ('float(a * b) + c', A * B + C),
         ('(a * b if a > 0.0 else b) + c', A * B + C),
@@ -291,20 +291,20 @@ def once(*terms) -> float:
         ('min((a * b, a * b)) + c', A * B + C),
         ('abs(a * b) + c', A * B + C),
         ('(a * b, c)[0] + c', once((A, B), (C,))),
-        # of integers nothing is rounded
+        # integers are not rounded
         ('3 * 4 + c', 12 + C),
         ('a * 3 + c', once((A, 3), (C,))),
         ('a / b + c', A / B + C),
     ],
 )
 def test_product_in_a_sum_is_not_rounded(expression, expected):
-    """Round a sum with a product once; see that the numbers tell the difference."""
+    """Round a sum with a product once; the numbers reveal a second rounding."""
     source = f'def f(a, b, c, d):\n    return {expression}'
     assert bits(agreed(source, A, B, C, D)) == bits(expected)
 
 
 def test_numbers_of_these_tests_tell_the_difference():
-    """Give another sum where the product is rounded before."""
+    """Give another sum if the product is rounded first."""
     assert once((A, B), (C,)) != A * B + C
     assert once((C, D), (A * B,)) != once((A, B), (C * D,)) != A * B + C * D
 
@@ -331,7 +331,7 @@ def test_numbers_of_these_tests_tell_the_difference():
     ],
 )
 def test_rounding_ends_with_the_expression(source, fuses):
-    """Fuse within one expression, of which kernels that only return one are a part."""
+    """Fuse within one expression; kernels with only a return are part of it."""
     library = ModuleType('library')
     library.times = program('def times(a, b):\n    "Multiply."\n    return a * b')
     helpers = (
@@ -352,7 +352,7 @@ def test_rounding_ends_with_the_expression(source, fuses):
 
 
 def test_a_subroutine_called_last_leaves_nothing_of_its_result_behind():
-    """Return tuples of all sizes, of which callers use one item, again and again."""
+    """Return tuples of all sizes, used by callers in part, again and again."""
     for size in range(1, 10):
         items = ', '.join(f'{number}.0 * x' for number in range(size))
         whole = ' + '.join(f't[{number}]' for number in range(size))
@@ -387,7 +387,7 @@ def test_sum_with_a_product_is_exact_to_half_an_ulp():
 
 @pytest.mark.parametrize('operator', ['==', '!=', '<', '<=', '>', '>='])
 def test_comparisons(operator):
-    """Compare like Python; an integer beside a float as the nearest float."""
+    """Compare like Python; an integer beside a float is converted to the nearest float."""
     compare = eval(f'lambda a, b: a {operator} b')
     for values, others in [(FLOATS, FLOATS), (INTEGERS, INTEGERS), (INTEGERS, FLOATS)]:
         kernel = program(f'def f(a, b):\n    return a {operator} b')
@@ -398,7 +398,7 @@ def test_comparisons(operator):
 
 
 def test_integer_beside_a_float_is_compared_as_a_float():
-    """Differ from Python where an integer is no float: 2**53 + 1 equals 2.0**53."""
+    """Differ from Python for integers without exact float: 2**53 + 1 equals 2.0**53."""
     assert agreed('def f(n, x):\n    return n == x, n > x', 2**53 + 1, 2.0**53) == (True, False)
     assert agreed('def f(n, x):\n    return min(x, n), max(n, x)', 2**53 + 1, 2.0**53) == (
         2.0**53,
@@ -407,7 +407,7 @@ def test_integer_beside_a_float_is_compared_as_a_float():
 
 
 def test_tuples_are_equal_by_items():
-    """Compare by == and !=, where nan equals nothing, not even itself."""
+    """Compare by == and !=; nan equals nothing, not even itself."""
     source = (
         'def f(a, b):\n    return (a, 1) == (b, 1), (a, 1) != (b, 1), (a, (b, a)) == (a, (b, b))'
     )
@@ -441,7 +441,7 @@ LOG = (
     ],
 )
 def test_operands_are_computed_from_left_to_right(expression, expected, order):
-    """Compute like Python in order, and no more than it takes."""
+    """Compute in Python's order, and only necessary operands."""
     log = np.zeros(9, np.int64)
     assert agreed(f'{LOG}def f(log):\n    return {expression}', log) == expected
     assert log[1 : 1 + log[0]].tolist() == order
@@ -461,14 +461,14 @@ def test_operands_are_computed_from_left_to_right(expression, expected, order):
     ],
 )
 def test_statements_compute_in_order(statement, order):
-    """Compute a value before the place that takes it; augment a place that is found before."""
+    """Compute a value before its target's indices; locate an augmented target before the value."""
     log = np.zeros(9, np.int64)
     agreed(f'{LOG}def f(log, a):\n    {statement}', log, np.zeros(3, np.int64))
     assert log[1 : 1 + log[0]].tolist() == order
 
 
 def test_augmented_item_is_read_before_the_value_is_computed():
-    """Add to what stood there before the call that changes it."""
+    """Add to the item read before the call that changes it."""
     source = (
         '@kernel\ndef spoil(a):\n    a[0] = 100\n    return 1\ndef f(a):\n    a[0] += spoil(a)'
     )
@@ -478,7 +478,7 @@ def test_augmented_item_is_read_before_the_value_is_computed():
 
 
 def test_conditions_are_bools_or_integers():
-    """Take an integer other than 0 for true in if, while, not and conditional expressions."""
+    """Treat nonzero integers as true in if, while, not and conditional expressions."""
     source = (
         'def f(n, p):\n    k = 0\n    while n:\n        n -= 1\n        k += 1\n'
         '    if p and k:\n        k += 10\n    return k, not n, not p, 1 if k and p else 2'

@@ -1,4 +1,4 @@
-"""What functions, statements, arrays and parts mean: rows of the table of docs/kernels.md."""
+"""Functions, statements, arrays and parts: rows of the table in docs/kernels.md."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ INTEGERS = [0, 1, -1, 2, -7, 8, 63, 64, 10**9, 2**53 + 1, MOST, LEAST, LEAST + 1
 
 
 def test_min_and_max_keep_the_first_unless_a_later_one_is_beyond():
-    """Order as Python's: nan stays where it is first and is passed over later, so are zeros."""
+    """Order like Python: an initial nan is kept, a later one is skipped, as with zeros."""
     kernel = program(
         'def f(x, y, z):\n    return min(x, y), max(x, y), min((x, y, z)), max(x, y, z)'
     )
@@ -62,7 +62,7 @@ def test_min_and_max_keep_the_first_unless_a_later_one_is_beyond():
 
 
 def test_min_and_max_of_several_kinds():
-    """Give floats where one of them is, integers otherwise, of bools too."""
+    """Return floats if one argument is a float, integers otherwise, also for bools."""
     assert agreed('def f(n, x):\n    return min(n, x), max(n, x, 7)', 2, 2.5) == (2.0, 7.0)
     assert agreed('def f(m, n):\n    return min(m, n), max(m, n)', MOST, LEAST) == (LEAST, MOST)
     assert agreed('def f(p, q):\n    return min(p, q), max(p, q, 0)', True, False) == (0, 1)
@@ -72,7 +72,7 @@ def test_min_and_max_of_several_kinds():
     'name', ['sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'exp', 'log', 'sqrt', 'fabs']
 )
 def test_mathematics_is_that_of_the_c_library(name):
-    """Give the C library's bits, nan and infinities where Python raises."""
+    """Give the C library's bits, with nan and infinities where Python raises."""
     library = ctypes.CDLL('libm.so.6')
     in_c = getattr(library, name)
     in_c.restype, in_c.argtypes = ctypes.c_double, (ctypes.c_double,)
@@ -116,7 +116,7 @@ def test_mathematics_of_two_numbers_is_that_of_the_c_library(name):
     ],
 )
 def test_calls_of_the_c_library_are_not_replaced(expression):
-    """Call what the source calls, whatever LLVM takes for the same."""
+    """Call the function in the source, even if LLVM knows an equivalent."""
     kernel = program(f'def f(x):\n    return {expression}')
     machine = compiled(kernel, 1.0)
     for x in np.random.default_rng(3).uniform(0.01, 20.0, 400).tolist():
@@ -125,7 +125,7 @@ def test_calls_of_the_c_library_are_not_replaced(expression):
 
 
 def test_calls_with_constants_are_those_of_the_c_library():
-    """Give the same bits where LLVM computes them while it compiles."""
+    """Give the same bits if LLVM computes them at compile time."""
     names = ['sin', 'cos', 'tan', 'exp', 'atan', 'log', 'sqrt']
     calls = [f'math.{name}({x!r})' for name in names for x in (0.3, 1.7, 2.2, 3.9, 11.3)]
     calls += [f'math.pow({x!r}, {y!r})' for x in (0.3, 2.2) for y in (1.7, 3.9)]
@@ -146,7 +146,7 @@ def test_isfinite_and_isnan():
 
 
 def test_variable_that_nothing_has_set_is_zero():
-    """Read zeros, where Python raises: on a way that sets nothing, behind an empty loop."""
+    """Read zeros where Python raises: on a path without assignment, behind an empty loop."""
     source = (
         'def f(p):\n    if p:\n        x, n, q, t = 1.5, 2, True, (3.0, 4)\n'
         '    for i in range(0):\n        pass\n    return x, n, q, t, i'
@@ -160,13 +160,13 @@ def test_variable_that_nothing_has_set_is_zero():
 
 
 def test_variables_of_a_loop_outlive_it():
-    """Keep what the last turn has set."""
+    """Keep the value from the last iteration."""
     source = 'def f(n):\n    for i in range(n):\n        last = 2 * i\n    return i, last'
     assert agreed(source, 5) == (4, 8)
 
 
 def test_parameters_may_be_set():
-    """Change a parameter, and nothing of the caller's."""
+    """Change a parameter without changing the caller's value."""
     source = (
         '@kernel\ndef less(n, t):\n    n -= 1\n    t = (0.0, t[0])\n    return n, t[1]\n'
         'def f(n, t):\n    m, x = less(n, t)\n    return m, x, n, t'
@@ -175,7 +175,7 @@ def test_parameters_may_be_set():
 
 
 def test_underscore_takes_anything():
-    """Set `_` to values of any kind, one after the other."""
+    """Assign values of any kind to `_`, one after the other."""
     source = (
         'def f(x):\n    _ = 1\n    _ = 2.5\n    _, y, _ = (1.0, 2), x, True\n'
         '    for _ in range(3):\n        y += 1.0\n    return y'
@@ -184,7 +184,7 @@ def test_underscore_takes_anything():
 
 
 def test_swapping_reads_before_it_writes():
-    """Compute all of the right side first, for variables and for items."""
+    """Compute the whole right side first, for variables and for items."""
     array = np.array([1.0, 2.0])
     assert agreed(
         'def f(x, y, a):\n    x, y = y, x\n    a[0], a[1] = a[1], a[0]\n    return x, y',
@@ -209,7 +209,7 @@ def test_swapping_reads_before_it_writes():
     ],
 )
 def test_range_counts_like_python(bounds):
-    """Go up and down by a literal step; changing the variable changes no turn."""
+    """Count up and down by a literal step; changing the variable does not affect the loop."""
     source = (
         f'def f(n, log):\n    k = 0\n    for i in range{bounds}:\n        log[k] = i\n'
         '        k += 1\n        i = 99\n    return k'
@@ -225,7 +225,7 @@ def test_range_counts_like_python(bounds):
 
 
 def test_bounds_of_a_range_are_computed_once():
-    """Keep the number of turns whatever the body does to the bound."""
+    """Keep the iteration count even if the body changes the bound."""
     source = (
         'def f(n):\n    k = 0\n    for _ in range(n):\n        n = 0\n        k += 1\n    return k'
     )
@@ -233,7 +233,7 @@ def test_bounds_of_a_range_are_computed_once():
 
 
 def test_break_and_continue_belong_to_the_inner_loop():
-    """Leave, or go on with, the loop around the statement only."""
+    """Leave, or continue, only the loop around the statement."""
     source = (
         'def f(n):\n    k = 0\n    for i in range(n):\n        if i == 1:\n'
         '            continue\n        for j in (10, 20, 30):\n            if j == 20:\n'
@@ -250,7 +250,7 @@ def test_break_and_continue_belong_to_the_inner_loop():
 
 
 def test_endless_loop_ends_by_a_return():
-    """Return out of `while True`; nothing behind it is compiled."""
+    """Return from `while True`; nothing behind it is compiled."""
     source = (
         'def f(n):\n    while True:\n        n += 3\n        if n > 20:\n            return n\n'
     )
@@ -258,7 +258,7 @@ def test_endless_loop_ends_by_a_return():
 
 
 def test_loop_goes_over_a_tuple():
-    """Take its items in turn, numbered by enumerate if wanted."""
+    """Take its items in order, optionally numbered by enumerate."""
     source = (
         'def f(x, t):\n    k = 0.0\n    for y in (x, 2.0 * x, 0.5):\n        k += y\n'
         '    for n, (p, q) in enumerate(t):\n        k += n * p + q\n    return k'
@@ -267,7 +267,7 @@ def test_loop_goes_over_a_tuple():
 
 
 def test_return_ends_a_kernel_on_every_way():
-    """Return from branches and loops; None where nothing is returned."""
+    """Return from branches and loops; None if nothing is returned."""
     source = (
         'def f(n):\n    if n < 0:\n        return -1\n    else:\n'
         '        for i in range(n):\n            if i * i > n:\n'
@@ -279,7 +279,7 @@ def test_return_ends_a_kernel_on_every_way():
 
 
 def test_kernels_call_kernels():
-    """Give and take tuples, rows and parts of one another, inlined or called."""
+    """Pass and return tuples, rows and parts, inlined or called."""
     source = (
         '@kernel\ndef add(a, b):\n    return a[0] + b[0], a[1] + b[1]\n'
         '@subroutine\ndef scale(a, row, by):\n    row[0] = a[0] * by\n'
@@ -294,7 +294,7 @@ def test_kernels_call_kernels():
 
 
 def test_one_kernel_serves_arguments_of_several_kinds():
-    """Compile a kernel anew for integers, floats and tuples."""
+    """Compile a kernel separately for integers, floats and tuples."""
     source = (
         '@kernel\ndef twice(x):\n    y = x + x\n    return y\n'
         'def f(n, x):\n    return twice(n), twice(x), twice((n, x)), twice(n < x)'
@@ -306,7 +306,7 @@ def test_one_kernel_serves_arguments_of_several_kinds():
 
 
 def test_tuples_are_joined_taken_apart_and_indexed():
-    """Join by +, unpack, index by literals, from the end too, and by variables."""
+    """Join by +, unpack, index by literals (also from the end) and by variables."""
     source = (
         'def f(t, i):\n    (a, b), c = t\n    u = (a, b) + (2.5,)\n'
         '    return u, t[0][1], t[-1], u[-2], u[i], len(u), (u[i], c)[1]'
@@ -325,7 +325,7 @@ def test_conditional_expression_gives_tuples():
 
 
 def test_literal_indices_count_from_the_end():
-    """Count from the end by a literal or a constant of the module, on every axis."""
+    """Count from the end by a literal or a module constant, on every axis."""
     source = (
         'def f(a, m):\n    m[-1, -2] = a[-1]\n    m[0][LAST] = a[-3]\n    return a[LAST], m[-2, 1]'
     )
@@ -335,7 +335,7 @@ def test_literal_indices_count_from_the_end():
 
 
 def test_negative_variable_is_no_index():
-    """Refuse in the reference what compiled code, which looks at no sign, would misread."""
+    """Refuse it in the reference interpreter; compiled code does not test the sign."""
     kernel = program('def f(a, i):\n    return a[i]')
     with pytest.raises(IndexError, match='-1'):
         Reference()(kernel)(np.zeros(3), -1)
@@ -346,7 +346,7 @@ def test_negative_variable_is_no_index():
     [':', 'i:', ':j', 'i:j', '1:', ':-1', '-2:', '-9:', ':-9', '9:', ':9', '3:1', '-3:-1', 'i:-1'],
 )
 def test_bounds_are_clipped(bounds):
-    """Clip like Python; a negative variable is 0, for only a literal counts from the end."""
+    """Clip like Python; a negative variable becomes 0: only literals count from the end."""
     source = (
         f'def f(a, b, i, j):\n    part = a[{bounds}]\n    for k in range(len(part)):\n'
         f'        part[k] += 100\n    b[{bounds}] = 7\n    return len(part)'
@@ -366,7 +366,7 @@ def test_bounds_are_clipped(bounds):
 
 
 def test_ranges_are_copied_as_if_at_once():
-    """Copy between overlapping ranges, and between rows and blocks of several dimensions."""
+    """Copy between overlapping ranges, and between rows and multi-dimensional blocks."""
     array, cube = np.arange(8.0), np.arange(24.0).reshape(2, 3, 4)
     agreed(
         'def f(a, c):\n    a[2:7] = a[0:5]\n    c[1, 1:, :] = c[0, :2]\n    c[0, 0] = c[1, 2]',
@@ -381,7 +381,7 @@ def test_ranges_are_copied_as_if_at_once():
 
 
 def test_ranges_are_filled_with_a_number():
-    """Set all items of an array, a row or a range, converting the number."""
+    """Set all items of an array, row or range, converting the number."""
     array, matrix, integers = np.ones(4), np.ones((3, 2)), np.ones(3, np.int64)
     agreed(
         'def f(a, m, k):\n    a[:] = 2\n    m[1] = 0.5\n    m[2:, :] = True\n    k[:0] = 9\n'
@@ -396,7 +396,7 @@ def test_ranges_are_filled_with_a_number():
 
 
 def test_arrays_know_their_extents():
-    """Give shape, size, ndim and len(), of rows and of ranges too."""
+    """Give shape, size, ndim and len(), also for rows and ranges."""
     source = (
         'def f(c, n):\n    row = c[1, n:]\n    return c.shape, c.size, c.ndim, len(c), '
         'row.shape, row.size, row.ndim, c.shape[-1], c[0, 0, 1:].shape[0]'
@@ -405,7 +405,7 @@ def test_arrays_know_their_extents():
 
 
 def test_rows_are_views():
-    """Write through a row into its array, and set a variable to another row."""
+    """Write through a row into its array, and assign another row to a variable."""
     source = 'def f(m):\n    row = m[0]\n    row[1] = 5.0\n    row = m[1]\n    row[0] = 6.0'
     matrix = np.zeros((2, 2))
     agreed(source, matrix)
@@ -413,7 +413,7 @@ def test_rows_are_views():
 
 
 def test_arrays_may_overlap():
-    """Read what was written through another name of the same array."""
+    """Read values written through another name of the same array."""
     kernel = program('def f(a, b):\n    a[0] = 1.0\n    b[0] = 2.0\n    return a[0]')
     array = np.zeros(3)
     assert compiled(kernel, array, array)(array, array) == 2.0
@@ -424,14 +424,14 @@ def test_arrays_may_overlap():
 
 
 class Kind(IntEnum):
-    """An enum of a module of kernels."""
+    """An enum in a kernel module."""
 
     FIRST = 3
     SECOND = 5
 
 
 def test_constants_and_enums_of_a_module_are_literals():
-    """Read numbers, bools, tuples and enums of the module, of other modules and of math."""
+    """Read numbers, bools, tuples and enums from this module, other modules and math."""
     library = ModuleType('library')
     library.FACTOR, library.Kind = 2.5, Kind
     source = (
@@ -469,10 +469,10 @@ class Joint(NamedTuple):
 
 
 class World:
-    """What holds a table."""
+    """Object with a table."""
 
     def __init__(self):
-        """Make parts whose values are all unlike."""
+        """Make parts with distinct values."""
         self.parts = (
             Body(1.5, np.arange(6.0).reshape(2, 3), np.array([7, -8]), -3),
             Joint(np.array([0.25, 0.5])),
@@ -481,7 +481,7 @@ class World:
 
 
 def test_fields_of_parts_are_read_from_a_table():
-    """Open parts of a table, hand them to other kernels and change their arrays in place."""
+    """Open parts of a table, pass them to other kernels and change their arrays in place."""
     open_body, open_joint = openers_of((Body, Joint))
     source = (
         '@subroutine\ndef touch(body, joint):\n    body.flags[1] += body.number\n'
@@ -498,7 +498,7 @@ def test_fields_of_parts_are_read_from_a_table():
 
 
 def test_part_is_an_argument_of_its_own():
-    """Take a NamedTuple of arrays and numbers without a table."""
+    """Accept a NamedTuple of arrays and numbers without a table."""
     body = World().parts[0]
     assert (
         agreed(
@@ -512,7 +512,7 @@ def test_part_is_an_argument_of_its_own():
 
 
 def test_stage_is_called_by_its_address(monkeypatch):
-    """Run a unit of its own by an integer; in the reference, the kernel it is made of."""
+    """Run a separate unit given by an integer; in the reference, run its kernel."""
     monkeypatch.setattr(objects, 'folder', lambda: None)
     monkeypatch.setattr(objects, 'warn_unless_kept', lambda: None)
     open_body, _ = openers_of((Body, Joint))
@@ -533,7 +533,7 @@ def test_stage_is_called_by_its_address(monkeypatch):
 
 
 def test_kernel_called_from_python_runs_as_python():
-    """Run the function itself, with its doubles rounded one by one."""
+    """Run the function itself, rounding each operation."""
     kernel = program('def f(a, b, c):\n    """Say."""\n    return a * b + c')
     a, b, c = 1.0 + 2**-30, 1.0 - 2**-29, -1.0 + 2**-40
     assert kernel(a, b, c) == a * b + c

@@ -1,4 +1,4 @@
-"""Functions that take numpy's arrays in machine code: what they take, and what they hand on."""
+"""Functions taking numpy arrays in machine code: accepted and forwarded arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X, Y = np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0])
 
 @entry
 def multiply(x: FloatMatrix, y: FloatMatrix, product_out: FloatCube):
-    """Write the products of the items; return False where the first is negative."""
+    """Write the products of the items; return False if the first is negative."""
     if x[0, 0] < 0.0:
         return False
     for i in range(x.shape[1]):
@@ -42,7 +42,7 @@ def add_items(x: FloatMatrix, sum_out: FloatMatrix):
 
 
 class Products:
-    """`multiply` as a direct function, of (3,) or the default, and (2,)."""
+    """`multiply` as a direct function for (3,), with a default, and (2,)."""
 
     def __init__(self):
         self.thread, self.handed_on = 0, []
@@ -59,7 +59,7 @@ class Products:
         self.run = self.direct.run
 
     def hand_on(self, *arguments):
-        """Take what the function does not."""
+        """Accept arguments refused by the direct function."""
         self.handed_on.append(arguments)
         if len(arguments) > 3:
             raise TypeError('too many')
@@ -85,7 +85,7 @@ def sums():
 
 
 def test_results_are_new_arrays_or_those_given(products):
-    """Return arrays of their own, that with `out` itself, and floats."""
+    """Return new arrays, `out` itself if given, and floats."""
     first, second = products.run(None, X, Y), products.run(None, 2.0 * X, Y)
     np.testing.assert_array_equal(first, np.outer(X, Y))
     np.testing.assert_array_equal(second, 2.0 * np.outer(X, Y))
@@ -113,7 +113,7 @@ def test_results_are_new_arrays_or_those_given(products):
     ids=['part', 'unpickled', 'read-only', 'row'],
 )
 def test_arrays_of_floats_are_taken(products, x):
-    """Take all that lie one after another, and may be read."""
+    """Accept all contiguous readable arrays."""
     np.testing.assert_array_equal(products.run(None, x, Y), np.outer(x, Y))
     assert not products.handed_on
 
@@ -147,7 +147,7 @@ _UNALIGNED = np.frombuffer(b'x' + X.tobytes(), np.uint8)[1:].view(np.float64)
     ids=str,
 )
 def test_anything_else_is_handed_on(products, x):
-    """Give the fallback the very arguments, without a trace in counts of references."""
+    """Give the fallback the identical arguments; reference counts stay unchanged."""
     out = np.zeros((3, 2))
     before = sys.getrefcount(x), sys.getrefcount(out), sys.getrefcount(np.dtype(float))
     for _ in range(3):
@@ -161,7 +161,7 @@ def test_anything_else_is_handed_on(products, x):
 
 
 def test_wrong_results_and_counts_are_handed_on(products):
-    """Take no result that overlaps an input, nor one that cannot be written, nor other counts."""
+    """Refuse results overlapping an input, read-only results, and wrong argument counts."""
     both = np.zeros(8)
     locked = np.zeros((3, 2))
     locked.flags.writeable = False
@@ -186,7 +186,7 @@ def test_wrong_results_and_counts_are_handed_on(products):
 
 
 def test_a_closed_guard_hands_on(products):
-    """Run nothing while the attribute is not 0."""
+    """Do not run while the attribute is not 0."""
     products.thread = threading.get_ident()
     assert products.run(None, X, Y) == 'handed on'
     products.thread = 0
@@ -194,7 +194,7 @@ def test_a_closed_guard_hands_on(products):
 
 
 def test_counts_of_references_stay(products):
-    """Neither leak nor free results, inputs and the type of their items."""
+    """Neither leak nor free results, inputs and their item type."""
     out = np.zeros((3, 2))
     things = (X, Y, out, None, np.dtype(float), products, 0)
     before = [sys.getrefcount(thing) for thing in things]
@@ -210,7 +210,7 @@ def test_counts_of_references_stay(products):
 
 
 def test_a_function_goes_with_its_owner():
-    """Leave nothing behind, though function and fallback refer to each other."""
+    """Leave nothing behind, although function and fallback refer to each other."""
     products = Products()
     gone = weakref.ref(products)
     del products
@@ -219,7 +219,7 @@ def test_a_function_goes_with_its_owner():
 
 
 def test_the_fallback_alone_serves_other_pythons(monkeypatch):
-    """Be the fallback where objects are laid out otherwise, as without the interpreter's lock."""
+    """Use the fallback if the object layout differs, as in free-threaded builds."""
     monkeypatch.setattr(direct, '_HEAD_SIZE', 32)
     direct.is_possible.cache_clear()
     try:

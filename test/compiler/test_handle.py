@@ -1,4 +1,4 @@
-"""The one argument of the kernels: every field of every NamedTuple arrives in its place."""
+"""Single argument of the kernels: every field of every NamedTuple arrives at its place."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ OPTIONS = Options(
 
 
 class Fields:
-    """NamedTuples of arrays of which no two have a shape or a value in common."""
+    """NamedTuples whose arrays all differ in shape and values."""
 
     def __init__(self):
         self.extents = count(2)
         self.value = 1
 
     def fill(self, part):
-        """Return one with such arrays, of the annotated kinds."""
+        """Return an instance with distinct arrays, of the annotated kinds."""
         return part(*map(self.array, fields_of(part).values()))
 
     def array(self, layout):
-        """Return an array of the layout."""
+        """Return an array with the layout."""
         shape = [next(self.extents) for _ in range(layout.dimensions)]
         first = self.value
         self.value += int(np.prod(shape))
@@ -52,14 +52,14 @@ class Fields:
 
 @pytest.fixture
 def parts():
-    """Return one of each part, which can be told apart everywhere; the Options are OPTIONS."""
+    """Return one instance of each part, with distinct content; the Options are OPTIONS."""
     fields = Fields()
     return [OPTIONS if kind is Options else fields.fill(kind) for kind in handle.PARTS]
 
 
 @kernel
 def unpack_1(array, at, values_out, shape_out):
-    """Write an array's shape after its length, and its values in a row; give the row's end."""
+    """Write an array's length and shape, then its values; return the end of the row."""
     shape_out[0], shape_out[1] = array.ndim, array.shape[0]
     for i in range(array.shape[0]):
         values_out[at + i] = array[i]
@@ -77,7 +77,7 @@ def unpack_2(array, at, values_out, shape_out):
 
 @kernel
 def unpack_3(array, at, values_out, shape_out):
-    """Do the same for an array of three dimensions."""
+    """Do the same for an array with three dimensions."""
     for i in range(array.shape[0]):
         at = unpack_2(array[i], at, values_out, shape_out)
     shape_out[0] = array.ndim
@@ -100,7 +100,7 @@ def make_unpacker(part, opener):
 
 @entry
 def unpack_options(table, values_out):
-    """Write some of the Options, halved to tell whole numbers from others."""
+    """Write some Options, halved to distinguish integers from floats."""
     options = world.options(table)
     values_out[0], values_out[1] = options.time_step / 2, options.contact_margin / 2
     values_out[2], values_out[3] = options.velocity_passes // 2, options.detect // 2
@@ -123,7 +123,7 @@ def overwrite(table):
     ],
 )
 def test_every_array_arrives_in_its_place(parts, kind, opener):
-    """Read back all values and shapes of all fields, in the order of the fields."""
+    """Read back all values and shapes of all fields, in field order."""
     part = parts[handle.PARTS.index(kind)]
     values = np.full(sum(array.size for array in part), np.nan)
     shapes = np.zeros((len(part), 4), np.int64)
@@ -133,7 +133,7 @@ def test_every_array_arrives_in_its_place(parts, kind, opener):
 
 
 def test_options_arrive_as_numbers_of_their_types(parts):
-    """Read back floats as floats and integers as integers, negative ones too."""
+    """Read back floats as floats and integers as integers, including negative ones."""
     values = np.zeros(4)
     unpack_options(Handle(*parts), values)
     np.testing.assert_array_equal(
@@ -148,7 +148,7 @@ def test_options_arrive_as_numbers_of_their_types(parts):
 
 
 def test_arrays_are_used_in_place(parts):
-    """See in Python what a kernel writes."""
+    """See a kernel's writes in Python."""
     state, place = parts[handle.PARTS.index(State)], handle.PARTS.index(Workspace)
     parts[place] = parts[place]._replace(response=np.zeros((2, 3, 4)))
     overwrite(Handle(*parts))
@@ -158,12 +158,12 @@ def test_arrays_are_used_in_place(parts):
 
 
 def test_table_has_a_row_for_every_field(parts):
-    """Hold neither more nor less than the parts."""
+    """Hold exactly the rows of the parts."""
     assert len(Handle(*parts).table) == sum(len(kind._fields) for kind in handle.PARTS)
 
 
 def test_other_parts_are_refused(parts):
-    """Say which parts a handle is made of."""
+    """Name the parts required by a handle."""
     with pytest.raises(TypeError, match='a handle is made of'):
         Handle(*parts[::-1])
 
@@ -174,7 +174,7 @@ def test_other_parts_are_refused(parts):
     ids=['dimensions', 'dtype', 'strides'],
 )
 def test_array_of_another_kind_is_refused(parts, wrong):
-    """Name the field whose array the compiled code would misread."""
+    """Name the field whose array compiled code would misread."""
     place = handle.PARTS.index(State)
     parts[place] = parts[place]._replace(wrench=wrong)
     with pytest.raises(TypeError, match=r'State\.wrench must be .* float64 array of 2 dimensions'):
@@ -182,7 +182,7 @@ def test_array_of_another_kind_is_refused(parts, wrong):
 
 
 def test_field_without_a_layout_is_refused():
-    """Refuse to guess what an annotation leaves open."""
+    """Refuse an annotation without a layout."""
 
     class Vague(NamedTuple):
         known: FloatVector

@@ -1,4 +1,4 @@
-"""The contract of kernels: a signature says what is read and what is written, and it is true."""
+"""Kernel contract: the signature states truthfully which arguments are read and written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sim_bridge
 
 PACKAGE = Path(sim_bridge.__file__).parent
 
-# parameters that carry many arrays: what a kernel may write into, and what never changes
+# parameters containing many arrays: those a kernel may write, and those that never change
 MUTABLE = {
     'state',
     'ws',
@@ -33,7 +33,7 @@ MUTABLE = {
 }
 CONSTANT = {'model', 'options', 'contact_materials', 'loops'}
 
-# where kernels are, and their compiler
+# locations of kernels and of their compiler
 _OF_KERNELS = (
     'sim_bridge.engine.',
     'sim_bridge.compiler.',
@@ -44,16 +44,16 @@ _OF_KERNELS = (
     'sim_bridge.sensors.step_and_sample.',
 )
 
-# what makes a function a kernel
+# decorators that make a function a kernel
 MARKS = {'kernel', 'subroutine', 'entry'}
 
-# the groups of a long signature, in their order; what is written follows without a comment
+# groups in a long signature, in order; written parameters follow without a comment
 GROUPS = ['model', 'state (read)', 'scratch', '']
 
 
 @dataclass
 class Kernel:
-    """A kernel's source; groups: the comment behind the line of each parameter."""
+    """A kernel's source; groups: comment behind each parameter's line."""
 
     file: str
     node: ast.FunctionDef
@@ -65,7 +65,7 @@ class Kernel:
         return self.node.name
 
     def may_write(self, parameter: str) -> bool:
-        """Return whether the signature announces that a parameter is written."""
+        """Return whether the signature permits writing a parameter."""
         return (
             parameter.endswith(('_out', '_inout'))
             or parameter in MUTABLE
@@ -92,7 +92,7 @@ def kernels_of(source: str, file: str) -> list[Kernel]:
 
 
 def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Take `a, b = x, y` apart."""
+    """Split `a, b = x, y`."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         for one, its_value in zip(target.elts, value.elts, strict=True):
             yield from pairs(one, its_value)
@@ -104,14 +104,14 @@ def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.exp
 
 
 def root(node: ast.expr, views: dict[str, str]) -> str:
-    """Return the name that an array, an element or a view of it belongs to, '' if none."""
+    """Return the name of the array behind an element or view, '' if there is none."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return views.get(node.id, node.id) if isinstance(node, ast.Name) else ''
 
 
 def written_names(kernel: Kernel, kernels: dict[str, Kernel]) -> Iterator[tuple[str, int]]:
-    """List what a kernel writes, itself or by the kernels it calls, with line numbers."""
+    """List names written by a kernel or its called kernels, with line numbers."""
     statements = sorted(
         (
             node
@@ -138,7 +138,7 @@ def written_names(kernel: Kernel, kernels: dict[str, Kernel]) -> Iterator[tuple[
 
 
 def faults(kernels: list[Kernel]) -> Iterator[str]:
-    """Yield where kernels break the contract."""
+    """Yield breaches of the contract."""
     by_name = {kernel.name: kernel for kernel in kernels}
     for kernel in kernels:
         place = f'{kernel.file}: {kernel.name}'
@@ -156,7 +156,7 @@ def faults(kernels: list[Kernel]) -> Iterator[str]:
 
 
 def faults_of_signature(kernel: Kernel) -> Iterator[str]:
-    """Yield what is wrong with the groups of a long signature."""
+    """Yield errors in the groups of a long signature."""
     groups = list(kernel.groups.values())
     if not any(groups):
         return
@@ -174,7 +174,7 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
 
 @cache
 def all_kernels() -> list[Kernel]:
-    """Find all kernels, those of the engine and of the sensors."""
+    """Find all kernels of the engine and the sensors."""
     return [
         kernel
         for path in sorted(PACKAGE.rglob('*.py'))
@@ -183,20 +183,20 @@ def all_kernels() -> list[Kernel]:
 
 
 def test_every_kernel_keeps_the_contract():
-    """Write what the signature says, all of it and nothing else; have a docstring."""
+    """Write exactly the arguments announced by the signature; have a docstring."""
     kernels = all_kernels()
     assert len(kernels) > 60
     assert not list(faults(kernels))
 
 
 def test_kernels_have_names_of_their_own():
-    """Give no two kernels one name, or the contract could not be followed through calls."""
+    """Give each kernel a unique name, so that calls can be followed."""
     names = [kernel.name for kernel in all_kernels()]
     assert len(set(names)) == len(names)
 
 
 def test_files_of_kernels_import_mathematics_only():
-    """Import in a file of kernels `math`, the compiler and files of kernels."""
+    """Import only `math`, the compiler and kernel files in a kernel file."""
     wrong = []
     for name in sorted({kernel.file for kernel in all_kernels()}):
         for node in ast.walk(ast.parse((PACKAGE / name).read_text())):
@@ -242,7 +242,7 @@ def test_files_of_kernels_import_mathematics_only():
     ],
 )
 def test_breach_of_the_contract_is_found(source, expected):
-    """Find each kind of breach in a kernel that commits it."""
+    """Find each kind of breach in a kernel committing it."""
     store = '@kernel\ndef store(x, array_out):\n    "Store."\n    array_out[0] = x\n'
     kernels = kernels_of('@kernel\n' + source, 'bad.py')
     assert list(faults(kernels + kernels_of(store, 'good.py'))) == [f'bad.py: {expected}']

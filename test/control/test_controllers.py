@@ -1,4 +1,4 @@
-"""The controller nodes: in processes with the simulator, and answering single states."""
+"""Controller nodes: in processes with the simulator, and answering single states."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ pytest_plugins = ['node_fixtures']
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# also what was said before the listener was discovered
+# includes messages logged before the listener was discovered
 LATCHED_LOGS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 POSE = [0.3, 0.9, 0.2, -1.2, 0.1, 0.8, 0.0]
 CONTROLLERS = ['pd', 'computed_torque']
-# as fast as the controller answers: on a busy machine that falls behind nothing
+# as fast as the controller answers, so that nothing lags on a busy machine
 IN_STEP = {'lockstep': ['joint_commands'], 'real_time_factor': 0.0, 'rate': 500.0}
 
 
 @pytest.fixture
 def start_controller(start_process):
-    """Return a function that starts controller node: `start_controller('pd', amplitude=[0.1])`."""
+    """Return a starter for controller nodes: `start_controller('pd', amplitude=[0.1])`."""
 
     def start(name: str, **parameters: object):
         given = [item for key, value in parameters.items() for item in ('-p', f'{key}:={value}')]
@@ -40,7 +40,7 @@ def start_controller(start_process):
 
 
 def seconds(state: JointState) -> float:
-    """Return the stamp of a joint state [s]."""
+    """Return a joint state's stamp [s]."""
     return nanoseconds(state.header.stamp) * 1e-9
 
 
@@ -53,7 +53,7 @@ def wait_until(graph, states: list[JointState], time_s: float) -> None:
 def test_the_arm_is_held_against_gravity(
     graph, start_node, start_controller, controller, tolerance
 ):
-    """Hold an outstretched arm where it was found, by efforts, for a while."""
+    """Hold an outstretched arm at its initial pose, by efforts, for a while."""
     simulator = start_node(initial_positions=POSE, diagnostics_rate=10.0, **IN_STEP)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -70,7 +70,7 @@ def test_the_arm_is_held_against_gravity(
     assert told['joints held'] == 'False', 'held by efforts, not by the lock'
     assert np.abs(held - POSE).max() < tolerance
     assert np.abs(states[-1].velocity).max() < 0.05, 'at rest'
-    # of the order of what gravity demands of the shoulder
+    # the order of magnitude that gravity requires at the shoulder
     assert 20.0 < abs(states[-1].effort[1]) < 200.0
     for process in (node, simulator):
         code, output = end(process)
@@ -99,7 +99,7 @@ def test_computed_torque_follows_a_sinusoid(graph, start_node, start_controller)
 
 
 def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_controller):
-    """Go to the pose given with the gains given; after ~/reset go there once more."""
+    """Go to the given pose with the given gains; after ~/reset go there again."""
     start_node(robot='pendulum', initial_positions=[0.0], **IN_STEP, **keeping('/joint_states'))
     states = graph.listen_to_all(JointState, '/joint_states')
     start_controller('pd', positions='[0.8]', ramp_time=0.5, stiffness='[500.0]', damping='[40.0]')
@@ -116,7 +116,7 @@ def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_contro
     assert graph.call(Trigger, '/sim_bridge/reset', Trigger.Request()).success
 
     def start() -> int | None:
-        # the ramp is as fast as the machine: the state at hand may be one behind it
+        # the ramp is as fast as the machine: the latest state may be one behind
         return next(
             (
                 number
@@ -136,7 +136,7 @@ def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_contro
 
 @pytest.fixture
 def robot_alone(graph, repository):
-    """Return a publisher of a robot's states, without a simulator, and the commands it gets."""
+    """Return a publisher of a robot's states, without a simulator, and the answers."""
     description = graph.node.create_publisher(String, '/robot_description', LATCHED)
     description.publish(String(data=(repository / 'urdf' / 'double_pendulum.urdf').read_text()))
     states = graph.node.create_publisher(JointState, '/joint_states', 10)
@@ -154,7 +154,7 @@ def joint_state(time_ns: int, position: list[float], **fields: object) -> JointS
 
 
 def is_said(text: str, logs: list[Log]) -> bool:
-    """Return whether a node has logged it."""
+    """Return whether a node has logged a text."""
     return any(text in log.msg for log in logs)
 
 
@@ -162,7 +162,7 @@ def is_said(text: str, logs: list[Log]) -> bool:
 def test_every_state_has_one_answer_with_its_stamp(
     graph, start_controller, robot_alone, controller
 ):
-    """Answer states and nothing else; begin anew after a gap, so that no old reference pulls."""
+    """Answer only states; restart after a gap, so that no old reference pulls."""
     states, commands = robot_alone
     start_controller(controller)
 
@@ -185,8 +185,8 @@ def test_every_state_has_one_answer_with_its_stamp(
         'hanging down needs none'
     )
 
-    # ten seconds later, elsewhere, standing still: only gravity needs an answer, and only of the
-    # one who knows it
+    # ten seconds later, at another pose, at rest: only gravity needs an answer, and only from a
+    # law that compensates it
     states.publish(joint_state(10_000_000_000, [0.5, 0.0]))
     graph.wait(lambda: nanoseconds(commands[-1].header.stamp) == 10_000_000_000, 'its answer')
     shoulder = commands[-1].effort[0]
@@ -194,7 +194,7 @@ def test_every_state_has_one_answer_with_its_stamp(
 
 
 def test_what_is_pushed_away_is_led_back(graph, start_controller, robot_alone):
-    """Go back to the pose of the start from where a push or a gap between states has led."""
+    """Return to the initial pose after a push, or after a gap between states."""
     states, commands = robot_alone
     start_controller('pd', ramp_time=0.5)
 
@@ -209,7 +209,7 @@ def test_what_is_pushed_away_is_led_back(graph, start_controller, robot_alone):
         'a first answer',
         also=lambda: states.publish(joint_state(1_000_000, [0.0, 0.0])),
     )
-    # thrown, so that velocities of 10 ms do not tell how far it went
+    # thrown, so that velocities over 10 ms do not explain the distance
     assert answer(11, [0.1, 0.0], [18.0, 0.0]) < 0.0
     assert answer(31, [0.3, 0.0], [0.0, 0.0]) < 0.0
     # no state for longer than max_state_gap: no jump, but then back
@@ -220,7 +220,7 @@ def test_what_is_pushed_away_is_led_back(graph, start_controller, robot_alone):
 
 
 def test_states_that_lack_joints_or_values_have_no_answer(graph, start_controller, robot_alone):
-    """Say what is missing, command nothing, and work as soon as it is there."""
+    """Name the missing item, command nothing, and work once it is there."""
     states, commands = robot_alone
     logs = graph.listen(Log, '/rosout', LATCHED_LOGS)
     process = start_controller('pd')
@@ -251,7 +251,7 @@ def test_states_that_lack_joints_or_values_have_no_answer(graph, start_controlle
 def test_what_does_not_fit_the_robot_is_refused(
     graph, start_controller, robot_alone, parameters, said
 ):
-    """Name the parameter that does not fit, command nothing, and end when told to."""
+    """Name the unsuitable parameter, command nothing, and end on request."""
     states, commands = robot_alone
     logs = graph.listen(Log, '/rosout', LATCHED_LOGS)
     process = start_controller('pd', **parameters)

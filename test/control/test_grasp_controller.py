@@ -1,4 +1,4 @@
-"""The controller of docs/grasp_over_topics.md: it lifts a box by a running node's topics."""
+"""Controller in docs/grasp_over_topics.md: lifts a box through a running node's topics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOX, G = 0.3, 9.81  # kg, m/s^2
 
 @pytest.fixture
 def controller(repository, tmp_path):
-    """Return the file with the program of the document."""
+    """Return the file with the document's program."""
     text = (repository / 'docs' / 'grasp_over_topics.md').read_text()
     (code,) = re.findall(r'```python\n(.*?)```', text, re.DOTALL)
     (tmp_path / 'grasp_controller.py').write_text(code)
@@ -31,7 +31,7 @@ def controller(repository, tmp_path):
 
 
 def test_a_box_is_lifted_over_topics(graph, start_node, start_process, repository, controller):
-    """Grasp with friction: the box does not slip, and the sensors of the tips bear its weight."""
+    """Grasp with friction: the box does not slip, and the tip sensors bear its weight."""
     config = repository / 'config'
     topics = {digit: f'/{digit}_tip/wrench' for digit in DIGITS}
     node = start_node(
@@ -51,7 +51,7 @@ def test_a_box_is_lifted_over_topics(graph, start_node, start_process, repositor
     program = start_process(controller, cwd=repository)
     graph.wait(lambda: objects and height(objects[-1]) > 0.035 + LIFTED - 5e-4, 'a lifted box')
     up = nanoseconds(objects[-1].header.stamp)
-    # half a second more, in which all comes to rest
+    # another half second for coming to rest
     graph.wait(
         lambda: (
             min(nanoseconds(each[-1].header.stamp) for each in (*wrenches.values(), objects))
@@ -92,16 +92,16 @@ def test_a_box_is_lifted_over_topics(graph, start_node, start_process, repositor
 
 
 def pose(hand, state):
-    """Set a hand's joints to those of a message."""
+    """Set a hand's joints to a message's positions."""
     hand.q = [state.position[state.name.index(name)] for name in hand.joint_names]
 
 
 def place(message):
-    """Return the position of the box [m]."""
+    """Return the box position [m]."""
     p = message.transforms[message.joint_names.index('object')].translation
     return np.array((p.x, p.y, p.z))
 
 
 def height(message):
-    """Return the height of the box [m]."""
+    """Return the box height [m]."""
     return place(message)[2]

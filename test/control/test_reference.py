@@ -1,4 +1,4 @@
-"""What controllers follow: continuous, with true derivatives, where it should be."""
+"""Controller references: continuous, with correct derivatives and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drives of robots on the ground: real contact beside closed forms."""
+"""Robot drives on the ground: real contact compared with closed forms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEFT, RIGHT = ['front_left', 'rear_left'], ['front_right', 'rear_right']
 
 
 class Ground:
-    """A vehicle with a drive, on the ground of a world of its own."""
+    """A vehicle with a drive, on the ground in its own world."""
 
     def __init__(self, text, drive=None, height=RADIUS, step=STEP, **world):
         self.world = sb.World(time_step=step, **world)
@@ -42,11 +42,11 @@ class Ground:
         self.step = step
 
     def go(self, twist, time, force=None):
-        """Drive at a twist for a time [s]; force: that pulls the chassis all the time [N]."""
+        """Drive at a twist for a time [s]; force: constant pull on the chassis [N]."""
         self.drive.command(*twist)
         for _ in range(round(time / self.step)):
             if force is not None:
-                # on the ground, where it turns nothing over
+                # applied at ground level, so that it causes no tipping moment
                 root = self.robot.root_link
                 self.robot.link('chassis').add_force(force, [root.p[0], root.p[1], 0.0])
             self.drive.advance(self.step)
@@ -55,13 +55,13 @@ class Ground:
 
     @property
     def twist(self):
-        """The true twist of the root link in its own axes: forward, left, yaw rate."""
+        """The true root link twist in its own axes: forward, left, yaw rate."""
         root = self.robot.root_link
         return (*(root.R.T @ root.v)[:2], root.w[2])
 
     @property
     def pose(self):
-        """The true x, y and yaw of the root link."""
+        """The true root link x, y and yaw."""
         root = self.robot.root_link
         return np.array([*root.p[:2], math.atan2(root.R[1, 0], root.R[0, 0])])
 
@@ -76,7 +76,7 @@ def rover():
 
 
 def square(ground, **pace):
-    """Drive a square by the odometry of the wheels, answered at 100 Hz."""
+    """Drive a square by wheel odometry, answered at 100 Hz."""
     course = SquareCourse(1.0, 1, Pace(0.5, 1.0, 0.4, 1.5))
     path = []
     for _ in range(4000):
@@ -91,11 +91,11 @@ def square(ground, **pace):
 
 def test_the_rover_drives_a_square(rover):
     """
-    Close it, in truth, within what its wheels cannot know.
+    Close it, in truth, within the error that wheels cannot observe.
 
-    A wheel rolls anywhere on its line of contact, 5 mm long, so that the distance of the wheels,
-    and with it every angle, is uncertain by 5 mm in 320 mm: over a lap 0.098 rad, and at the end
-    of four sides of 1 m no more than the sum of their errors.
+    A wheel's contact is a line 5 mm long; the rolling point is anywhere on it. The wheel distance,
+    and with it every angle, is therefore uncertain by 5 mm in 320 mm: 0.098 rad over a lap. After
+    four sides of 1 m the error is at most the sum of their errors.
     """
     path = square(rover)
     share = 0.005 / 0.32
@@ -103,21 +103,21 @@ def test_the_rover_drives_a_square(rover):
     off = math.remainder(path[-1, 2] - path[-1, 5], 2.0 * math.pi)
     assert turned == pytest.approx(2.0 * math.pi, rel=0.02)
     assert abs(off) <= share * turned
-    # each side is turned by the errors of the corners before it; steering it costs a little more
+    # each side is rotated by the errors at previous corners; steering adds a little
     bound = 1.0 * sum(k * share * 0.5 * math.pi for k in (1, 2, 3)) + 0.01
     assert np.hypot(*(path[-1, :2] - path[0, :2])) <= bound
-    # by the wheels it closes to what the course asks for
+    # by wheel odometry, the course closes within its tolerance
     assert np.hypot(*path[-1, 3:5]) <= 0.01
-    # it was a square: all four corners were reached
+    # all four corners of the square were reached
     for corner in ((1.0, 0.0), (1.0, 1.0), (0.0, 1.0)):
         assert np.hypot(*(path[:, :2] - corner).T).min() <= bound
-    # straight on, wheels and truth agree to what the contact gives
+    # on a straight, wheels and truth agree up to contact slip
     straight = path[path[:, 3] < 0.9][:50]
     np.testing.assert_allclose(straight[:, 0], straight[:, 3], atol=1e-5)
 
 
 def test_wheels_on_points_tell_the_truth():
-    """Reckon, on wheels that touch the ground in points and never slip, the pose there is."""
+    """Compute the true pose from wheels with point contacts and no slip."""
     ground = Ground(
         car(),
         {
@@ -138,7 +138,7 @@ def test_wheels_on_points_tell_the_truth():
     assert yaw_rate == pytest.approx(0.4, rel=1e-3)
     assert v == pytest.approx(0.5, rel=1e-3)
 
-    # the drive's frame is the middle of the rear axle, 0.2 m behind base_link
+    # the drive frame is in the middle of the rear axle, 0.2 m behind base_link
     def axle(pose):
         return np.array(
             [pose[0] - 0.2 * math.cos(pose[2]), pose[1] - 0.2 * math.sin(pose[2]), pose[2]]
@@ -148,10 +148,10 @@ def test_wheels_on_points_tell_the_truth():
     reckoned = math.hypot(
         ground.drive.odometry.pose.x - then.x, ground.drive.odometry.pose.y - then.y
     )
-    # the chord of an arc of 1.2 rad with the radius v / ω
+    # the chord of an arc of 1.2 rad with radius v / ω
     assert moved == pytest.approx(2.0 * 1.25 * math.sin(0.6), rel=2e-3)
     assert reckoned == pytest.approx(moved, rel=2e-3)
-    # and what is told is the pose of base_link, which moves aside in a curve
+    # the reported pose is base_link's, which moves sideways in a curve
     np.testing.assert_allclose(ground.drive.pose, ground.pose, atol=3e-3)
     np.testing.assert_allclose(ground.drive.reckoned_twist, ground.twist, atol=1e-3)
     assert ground.twist[1] == pytest.approx(0.2 * 0.4, rel=1e-2)
@@ -162,11 +162,11 @@ def test_wheels_on_points_tell_the_truth():
 @pytest.mark.parametrize('friction', [0.4, 1.0])
 def test_skid_steering_turns_by_the_closed_form(friction):
     """
-    Turn slower than the wheels say, by b² / (a² + b²), whatever the friction.
+    Turn slower than the wheels indicate, by b² / (a² + b²), for any friction.
 
-    Wheels at (±a, ±b) at the speed v, on a vehicle that turns at ω, slide by (ω b - v, ω a). All
-    carry the same, and without a moment in all b (v - ω b) = a (ω a). The multiplier of the
-    separation makes up for it.
+    Wheels at (±a, ±b) with speed v, on a vehicle turning at ω, slide by (ω b - v, ω a). All carry
+    the same load; without a total moment, b (v - ω b) = a (ω a). The separation multiplier
+    compensates for it.
     """
     a, b = 0.15, 0.2
     share = b * b / (a * a + b * b)
@@ -182,10 +182,10 @@ def test_skid_steering_turns_by_the_closed_form(friction):
 @pytest.mark.parametrize('force', [-12.0, 7.0])
 def test_slip_is_that_of_the_closed_form(force):
     """
-    Fall behind by slip · F / 4 where a force F is shared by four wheels.
+    Fall behind by slip · F / 4 if four wheels share a force F.
 
-    The slip of a contact is a velocity per force (ODE's slip1). The wheels turn at the commanded
-    speed, each with the torque r F / 4, and the vehicle moves with them but for the slip.
+    Contact slip is a velocity per force (ODE's slip1). The wheels turn at the commanded speed,
+    each with torque r F / 4, and the vehicle moves with them minus the slip.
     """
     slip = 0.01
     ground = Ground(skid_steered(), differential())
@@ -201,7 +201,7 @@ def test_slip_is_that_of_the_closed_form(force):
 
 
 def test_motors_give_no_more_than_their_limit():
-    """Accelerate with the force of the limits, a = 4 τ / (r (m + 4 I / r²)), until there."""
+    """Accelerate with the limit force, a = 4 τ / (r (m + 4 I / r²)), up to the target."""
     torque = 0.3
     text = skid_steered().replace('effort="20.0"', f'effort="{torque}"')
     ground = Ground(text, differential())
@@ -211,7 +211,7 @@ def test_motors_give_no_more_than_their_limit():
 
 
 def test_speed_limits_of_joints_slow_the_whole_twist():
-    """Keep to the path where a wheel cannot turn as fast as the twist asks."""
+    """Keep to the path if a wheel cannot turn as fast as the twist requires."""
     ground = Ground(path_of('rover'))
     ground.drive = Drive(
         ground.robot,
@@ -255,7 +255,7 @@ def mecanum(radius):
 
 
 def rollers(kind):
-    """Return a vehicle with rollers, and the parameters of its drive."""
+    """Return a vehicle with rollers, and its drive's parameters."""
     if kind == 'mecanum':
         parts = ''.join(
             roller_wheel(name, x, y, 0.0, roller) for name, (x, y, roller) in MECANUM.items()
@@ -284,9 +284,9 @@ def rollers(kind):
 @pytest.mark.parametrize('kind', ['mecanum', 'omni'])
 def test_wheels_with_rollers_drive_in_all_directions(kind):
     """
-    Move ahead, aside and about on wheels whose rollers are real: rings of balls that turn.
+    Move forwards, sideways and in rotation on wheels with real rollers: rings of turning balls.
 
-    Their height changes by 3 % while they roll, and so does what a turn of them moves.
+    Their height varies by 3 % while rolling, and with it the distance per turn.
     """
     text, parameters = rollers(kind)
     limits = {'max_acceleration': 2.0}
@@ -308,17 +308,17 @@ def test_wheels_with_rollers_drive_in_all_directions(kind):
 @pytest.mark.parametrize('frame', ['base_link', 'chassis'])
 def test_friction_stands_in_for_the_rollers_of_mecanum_wheels(frame):
     """
-    Drive in all directions on balls that slide freely where rollers would roll.
+    Drive in all directions on balls that slide freely in the rolling direction of rollers.
 
     The direction is fixed in the chassis, which turns, not in the wheels. Nothing is lost then:
-    wheels that neither slip nor lift move the vehicle as their kinematics say.
+    wheels without slip and lift move the vehicle according to their kinematics.
     """
     text = vehicle(
         ''.join(wheel(name, x, y) for name, (x, y, _) in MECANUM.items()),
         ''.join(mecanum_friction(name, roller, frame) for name, (_, _, roller) in MECANUM.items()),
     )
     if frame == 'chassis':
-        # a frame that is turned in the base
+        # rotate the drive frame in the base
         text = text.replace(
             '<child link="chassis"/>', '<child link="chassis"/><origin rpy="0 0 0.5"/>'
         )
@@ -339,7 +339,7 @@ def test_friction_stands_in_for_the_rollers_of_mecanum_wheels(frame):
 
 
 def test_a_snapshot_continues_to_the_bit(rover):
-    """Repeat the motion and what is reckoned from a saved state, in the middle of a curve."""
+    """Repeat motion and odometry from a saved state in the middle of a curve."""
     rover.go((0.6, 0.0, 0.8), 0.4)
     world, drive = rover.world.save(), rover.drive.save()
     results = []
@@ -352,7 +352,7 @@ def test_a_snapshot_continues_to_the_bit(rover):
 
 
 def test_a_drive_takes_over_at_the_speed_there_is(rover):
-    """Start its limits from the twist of the wheels that something else has driven."""
+    """Start its limiters from the twist of wheels driven by something else."""
     for name in ('left_wheel_joint', 'right_wheel_joint'):
         rover.robot.joint(name).target_velocity = 4.0
     rover.world.step(1000)
@@ -361,7 +361,7 @@ def test_a_drive_takes_over_at_the_speed_there_is(rover):
 
 
 def test_what_cannot_drive_is_refused():
-    """Name the joint, or the value, and what would do."""
+    """Name the joint or value, and accepted ones."""
     ground = Ground(skid_steered(), differential())
     for wrong in ((math.nan, 0.0, 0.0), (0.0, math.inf, 0.0)):
         with pytest.raises(InvalidValueError, match="drive 'base'"):
@@ -372,7 +372,7 @@ def test_what_cannot_drive_is_refused():
 
 
 def test_open_loop_reckons_what_is_commanded():
-    """Not know that the motors are too weak."""
+    """Ignore that the motors are too weak."""
     text = skid_steered().replace('effort="20.0"', 'effort="0.05"')
     ground = Ground(text, differential(open_loop=True))
     ground.go((1.0, 0.0, 0.0), 0.5)
@@ -384,7 +384,7 @@ def test_open_loop_reckons_what_is_commanded():
 
 
 def test_gazebos_car_drives_all_its_wheels():
-    """Tell by the links which wheels are steered."""
+    """Determine steered wheels from the links."""
     tags = ''.join(
         f'<{tag}>{text}</{tag}>'
         for tag, text in (
@@ -418,7 +418,7 @@ def test_gazebos_car_drives_all_its_wheels():
 
 @pytest.mark.parametrize('forward', [0.1, 0.0])
 def test_rollers_turn_the_vehicle_about_its_base(forward):
-    """Turn about base_link where the wheels are off it, and tell its pose."""
+    """Turn about base_link with wheels off its centre, and report its pose."""
     text, parameters = rollers('omni')
     # wheels 0.1 m ahead of the base
     text = text.replace(
@@ -442,9 +442,10 @@ def test_rollers_turn_the_vehicle_about_its_base(forward):
 @pytest.mark.parametrize('solver', ['direct', 'split', 'iterative'])
 def test_rollers_jammed_against_the_chassis_stall_the_motors(solver):
     """
-    Stop wheels whose rollers run into their own chassis, at the limits of their motors.
+    Stop wheels whose rollers hit their own chassis, at the motor limits.
 
-    The chassis pushes each roller through its axis: only locked motors hold it, which yield.
+    The chassis pushes each roller through its axis: only the locked motors hold it, and they
+    yield.
     """
     names = {'fl': (0.2, 0.16), 'fr': (0.2, -0.16), 'rr': (-0.2, -0.16), 'rl': (-0.2, 0.16)}
     world = sb.World(solver=solver)

@@ -1,4 +1,4 @@
-"""Kinematics of drives beside closed forms, rigid-body geometry and integrated motions."""
+"""Drive kinematics compared with closed forms, rigid-body geometry and integrated motion."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ NONE = np.zeros(0)
 
 
 def test_wheels_on_two_sides_follow_the_textbook():
-    """Turn at (v ± ω s / 2) / r, whatever their number, each side with its radius."""
+    """Turn at (v ± ω s / 2) / r, for any number of wheels, each side with its radius."""
     wheels = FixedWheels(differential(['a', 'b'], ['c', 'd', 'e'], 0.4, 0.1, 0.11))
     speeds, _ = wheels.motion((0.5, 0.2, 1.5))
     twist = wheels.possible((0.5, 0.2, 1.5))
     left, right = (0.5 - 1.5 * 0.2) / 0.1, (0.5 + 1.5 * 0.2) / 0.11
     np.testing.assert_allclose(speeds, [left, left, right, right, right], rtol=1e-13)
-    # what two sides cannot do is left out
+    # lateral motion is impossible with two sides, and omitted
     np.testing.assert_allclose(twist, (0.5, 0.0, 1.5), atol=1e-15)
 
 
 def test_more_wheels_than_freedoms_give_the_twist_of_least_squares():
-    """Mean out what the wheels of a side tell differently."""
+    """Average differing wheels on one side."""
     wheels = FixedWheels(differential(['a', 'b'], ['c', 'd'], 0.4, 0.1, 0.1))
     twist = wheels.twist(np.array([1.0, 3.0, 5.0, 9.0]), NONE)
     left, right = 0.1 * 2.0, 0.1 * 7.0
@@ -42,7 +42,7 @@ def test_more_wheels_than_freedoms_give_the_twist_of_least_squares():
 
 @pytest.mark.parametrize('twist', TWISTS)
 def test_mecanum_wheels_follow_the_textbook(twist):
-    """Turn at (x ∓ y ∓ (l + w) ω) / r, as mecanum_drive_controller does, and back."""
+    """Turn at (x ∓ y ∓ (l + w) ω) / r, like mecanum_drive_controller, and back."""
     length, width, r = 0.5, 0.4, 0.08
     wheels = FixedWheels(mecanum(['fl', 'fr', 'rr', 'rl'], length, width, r))
     x, y, yaw_rate = twist
@@ -55,7 +55,7 @@ def test_mecanum_wheels_follow_the_textbook(twist):
 
 @pytest.mark.parametrize('twist', TWISTS)
 def test_a_drive_with_its_frame_elsewhere_moves_that_frame(twist):
-    """Give the wheels the speeds of the twist of the same body, seen from their middle."""
+    """Give the wheels the speeds for the same body's twist at their middle."""
     at_x, at_y, turned = 0.1, -0.2, 0.4
     names = ['fl', 'fr', 'rr', 'rl']
     there = FixedWheels(mecanum(names, 0.5, 0.4, 0.08, (at_x, at_y, turned)))
@@ -71,7 +71,7 @@ def test_a_drive_with_its_frame_elsewhere_moves_that_frame(twist):
 @pytest.mark.parametrize('count', [3, 4, 5])
 @pytest.mark.parametrize('twist', TWISTS)
 def test_omni_wheels_follow_the_controller_they_are_named_after(twist, count):
-    """Turn at (sin(a) x - cos(a) y - R ω) / r, and tell the twist back."""
+    """Turn at (sin(a) x - cos(a) y - R ω) / r, and recover the twist."""
     offset, distance, r = 0.3, 0.25, 0.05
     wheels = FixedWheels(omni([f'w{k}' for k in range(count)], distance, offset, r))
     angles = offset + 2.0 * np.pi * np.arange(count) / count
@@ -83,13 +83,13 @@ def test_omni_wheels_follow_the_controller_they_are_named_after(twist, count):
 
 
 def test_rollers_along_the_driven_direction_are_refused():
-    """Say which wheel could not drive."""
+    """Name the wheel that could not drive."""
     with pytest.raises(InvalidValueError, match="wheel 'a'"):
         FixedWheels([WheelDescription('a', (0.0, 0.1), 0.1, 0.0, 0.0)])
 
 
 def test_tracks_get_the_speeds_of_wheels_in_their_places(repository):
-    """Let the tracks differ by so much more in a curve; straight on nothing changes."""
+    """Increase the track speed difference in a curve; leave straight motion unchanged."""
     vehicle = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf')
     speeds = kinematics_of(tracked_drive(vehicle, 2.0)).motion((0.3, 0.0, 0.5)).speeds
     np.testing.assert_allclose(speeds, [0.3 - 0.22, 0.3 + 0.22], atol=1e-14)
@@ -108,7 +108,7 @@ def car(limit: float = 10.0, driven: str = 'fixed') -> SteeredWheels:
 @pytest.mark.parametrize('v', [0.8, -0.8])
 @pytest.mark.parametrize('yaw_rate', [0.0, 0.9, -0.9])
 def test_all_axles_of_a_car_meet_in_one_point(v, yaw_rate, driven):
-    """Move every wheel along its own plane, at its own speed: a rigid body that does not slip."""
+    """Move every wheel in its own plane, at its own speed: a rigid body without slip."""
     motion = car(driven=driven).motion((v, 0.0, yaw_rate))
     for y, angle in zip((0.18, -0.18), motion.angles, strict=True):
         velocity = np.array([v - yaw_rate * y, yaw_rate * 0.5])
@@ -122,7 +122,7 @@ def test_all_axles_of_a_car_meet_in_one_point(v, yaw_rate, driven):
         velocity = np.array([v - yaw_rate * y, yaw_rate * x])
         assert 0.1 * speed == pytest.approx(along @ velocity, abs=1e-14)
     back = car(driven=driven).twist(motion.speeds, motion.angles)
-    # where wheels are outside their kingpins, these are two rigid bodies, alike to 1 %
+    # with wheels outside their kingpins there are two rigid bodies, equal within 1 %
     tolerance = 1e-2 if driven == 'steered' else 1e-12
     np.testing.assert_allclose(back, (v, 0.0, yaw_rate), rtol=tolerance, atol=1e-12)
 
@@ -139,19 +139,19 @@ def test_the_limit_of_the_steering_widens_the_curve():
         assert possible == pytest.approx((0.5, 0.0, sign * 0.5 * curvature))
         back = kinematics.twist(motion.speeds, motion.angles)
         np.testing.assert_allclose(back, possible, atol=1e-12)
-    # backwards the steering is that of the same curve
+    # backwards, the steering is that of the same curve
     np.testing.assert_allclose(
         kinematics.motion((-0.5, 0.0, 50.0)).angles, kinematics.motion((0.5, 0.0, -50.0)).angles
     )
 
 
 def test_a_car_cannot_turn_on_the_spot_and_a_tricycle_can():
-    """Stand with the steering at its limit, or turn about the middle of the rear axle."""
+    """Stand with the steering at its limit, or turn about the rear axle's middle."""
     motion = car(0.6).motion((0.0, 0.0, 1.0))
     assert max(motion.angles) == pytest.approx(0.6)
     assert not motion.speeds.any()
     assert car(0.6).possible((0.0, 0.0, 1.0)) == (0.0, 0.0, 0.0)
-    # while it stands without a command, its steering stays
+    # standing without a command, it keeps its steering
     assert car(0.6).motion((0.0, 0.0, 0.0)).angles is None
     wheels = (WheelDescription('front', (0.5, 0.0), 0.1, steering='fork'),)
     tricycle = DriveDescription(
@@ -170,7 +170,7 @@ def test_a_car_cannot_turn_on_the_spot_and_a_tricycle_can():
     [(0.7, 0.2, 1.9), (-0.4, 0.1, -1e-4), (0.3, -0.2, 1e-9), (0.5, 0.0, 0.0), (0.2, 0.0, 40.0)],
 )
 def test_arcs_are_exact(twist):
-    """End where an integration of the moving frame ends, in one step or in many."""
+    """Agree with an integration of the moving frame, in one step or in many."""
     start = PlanarPose(0.3, -0.2, 0.8)
     x, y, yaw_rate = twist
 
@@ -190,7 +190,7 @@ def test_arcs_are_exact(twist):
 
 
 def test_the_twist_of_odometry_is_the_mean_of_its_window():
-    """Average the latest steps by what was moved in their time."""
+    """Average the latest steps by displacement over time."""
     odometry = Odometry(window=2)
     for twist, elapsed in (((9.0, 0.0, 0.0), 1.0), ((1.0, 0.0, 0.0), 0.1), ((4.0, 0.0, 0.0), 0.2)):
         odometry.advance(twist, elapsed)

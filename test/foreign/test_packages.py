@@ -1,4 +1,4 @@
-"""Which files belong to a package: none that an absolute path or a link leads to."""
+"""Files belonging to a package: none behind an absolute path or a link leading out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sim_bridge.description.resources import explain_unresolved
 
 @pytest.fixture
 def package(tmp_path):
-    """Return the folder of a package `bot` beside a file that is not in it."""
+    """Return the folder of a package `bot`, with a file outside beside it."""
     folder = tmp_path / 'share' / 'bot'
     folder.mkdir(parents=True)
     (tmp_path / 'secret.stl').write_text('solid')
@@ -27,7 +27,7 @@ def package(tmp_path):
     ],
 )
 def test_paths_that_lead_out_are_refused(package, tmp_path, uri):
-    """Refuse a path that is absolute inside the package, or goes up."""
+    """Refuse a path that is absolute inside the package, or leads upwards."""
     uri = uri.format(tmp_path)
     assert resolve_uri(uri, package_paths=[package]) is None
     assert "leads out of package 'bot'" in explain_unresolved(uri, package_paths=[package])
@@ -35,7 +35,7 @@ def test_paths_that_lead_out_are_refused(package, tmp_path, uri):
 
 @pytest.mark.parametrize('target', ['../../secret.stl', '{0}/secret.stl'])
 def test_links_that_lead_out_are_refused(package, tmp_path, target):
-    """Refuse a link to what belongs to no package, in a linked folder too."""
+    """Refuse a link to files of no package, also in a linked folder."""
     (package / 'a.stl').symlink_to(target.format(tmp_path))
     (package / 'meshes').symlink_to(tmp_path)
     for uri in ('package://bot/a.stl', 'package://bot/meshes/secret.stl'):
@@ -46,7 +46,7 @@ def test_links_that_lead_out_are_refused(package, tmp_path, target):
 
 
 def test_links_into_the_same_package_are_followed(package, tmp_path):
-    """Follow the links of an installation to the source and build folders of the package."""
+    """Follow an installation's links to the package's source and build folders."""
     source, build = tmp_path / 'src' / 'any_name', tmp_path / 'build' / 'bot'
     for folder in (source, build):
         folder.mkdir(parents=True)

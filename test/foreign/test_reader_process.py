@@ -1,4 +1,4 @@
-"""What a process that reads foreign files may do, take and answer where it is hostile."""
+"""Permitted actions, resources and answers of a hostile reader process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, sharing
 
 LIMITS = Limits(seconds=20.0, memory_bytes=1 << 28, answer_bytes=1 << 20)
-# Python has errors of its own for threads and limits that the system refuses
+# Python raises its own errors if the system refuses threads and limits
 REFUSED = 'PermissionError|BlockingIOError|RuntimeError|ValueError'
 
 
@@ -27,7 +27,7 @@ def do(action: str, path: Path | str = '', data: bytes = b'', limits: Limits = L
 
 @pytest.fixture
 def file(tmp_path) -> Path:
-    """Return a file that must stay as it is."""
+    """Return a file that must stay unchanged."""
     path = tmp_path / 'file'
     path.write_text('kept')
     path.chmod(0o600)
@@ -35,7 +35,7 @@ def file(tmp_path) -> Path:
 
 
 def test_data_go_there_and_back():
-    """Hand a file of several pieces over, and get the answer whole."""
+    """Send a file in several pieces, and get the complete answer."""
     data = os.urandom(1 << 20)
     assert do('count', data=data) == ({'count': 1}, data)
 
@@ -61,7 +61,7 @@ def test_data_go_there_and_back():
     ],
 )
 def test_a_hostile_reader_can_only_compute(file, action):
-    """Refuse writing, sockets, programs, threads, signals; leave every file as it was."""
+    """Refuse writing, sockets, programs, threads, signals; leave every file unchanged."""
     with pytest.raises(ReadingError, match=REFUSED):
         do(action, file)
     assert [path.name for path in file.parent.iterdir()] == ['file']
@@ -69,7 +69,7 @@ def test_a_hostile_reader_can_only_compute(file, action):
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-# one of the two kept, and what it must refuse by itself
+# keeps one of the two barriers, with the actions it must refuse alone
 SCRIPT = """
 import os, sys
 sys.path[:] = {path!r}
@@ -124,7 +124,7 @@ for action in ({actions}):
     ],
 )
 def test_each_fence_holds_alone(file, without, kept, may_read, actions):
-    """Refuse by Landlock what seccomp would refuse too, and the other way round."""
+    """Refuse with Landlock alone actions that seccomp also refuses, and vice versa."""
     assert platform.machine() in ('x86_64', 'aarch64')
     script = SCRIPT.format(
         path=sys.path,
@@ -140,7 +140,7 @@ def test_each_fence_holds_alone(file, without, kept, may_read, actions):
 
 
 def test_a_reader_of_bytes_opens_no_file(file):
-    """Let a reader read files where it says so, and refuse it to the one of meshes."""
+    """Permit file access only to readers declaring it, and refuse it to the mesh reader."""
     assert do('read', file) == ({}, b'kept')
     script = SCRIPT.format(
         path=sys.path, without='_none', may_read=False, actions=f'lambda: open({str(file)!r}), '
@@ -166,7 +166,7 @@ def test_a_reader_of_bytes_opens_no_file(file):
     ],
 )
 def test_what_does_not_end_or_answer_is_ended(action, said):
-    """End what computes, waits or allocates for ever; take no answer that is none."""
+    """End endless computing, waiting or allocating; accept no invalid answer."""
     seconds = {'sleep': 0.1, 'loop': 1.0, 'no end': 1.0}.get(action, LIMITS.seconds)
     limits = replace(LIMITS, seconds=seconds)
     with pytest.raises(ReadingError, match=said):
@@ -174,14 +174,14 @@ def test_what_does_not_end_or_answer_is_ended(action, said):
 
 
 def test_nothing_of_an_answer_is_run(capfd):
-    """Hand over bytes as bytes: a pickle that would run a program stays one."""
+    """Pass bytes unchanged: a pickle that would run a program is not loaded."""
     fields, data = do('pickle')
     assert (fields, b'echo trap' in data) == ({}, True)
     assert capfd.readouterr() == ('', '')
 
 
 def test_reasons_are_one_short_line():
-    """Show an error without what a terminal would obey, and not all of its megabytes."""
+    """Show an error without terminal control characters, and shortened."""
     with pytest.raises(ReadingError) as caught:
         do('terminal')
     assert str(caught.value).isprintable()
@@ -189,7 +189,7 @@ def test_reasons_are_one_short_line():
 
 
 def test_files_share_a_process_and_nothing_else():
-    """Start one process for several files; let no file change how the next is read."""
+    """Start one process for several files; no file affects how the next one is read."""
     with sharing(), sharing():
         assert [do('count')[0] for _ in range(3)] == [{'count': 1}] * 3
         with pytest.raises(ReadingError):
@@ -211,7 +211,7 @@ def test_processes_end_with_their_block():
 
 
 def test_readers_end_with_a_killed_process():
-    """End the process and the child that waits in it when who started them is killed."""
+    """End the process and its waiting child when their starter is killed."""
     code = (
         f'import sys; sys.path[:] = {sys.path!r}\n'
         'from test_reader_process import do, LIMITS, replace\n'
@@ -235,6 +235,6 @@ def test_readers_end_with_a_killed_process():
 
 
 def test_a_reader_that_is_not_there_is_told():
-    """Say what its import said."""
+    """Report the import error."""
     with pytest.raises(ReadingError, match="No module named 'no_such_reader'"):
         read_apart('no_such_reader', LIMITS, {})

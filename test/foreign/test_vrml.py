@@ -1,4 +1,4 @@
-"""VRML97 text as nodes, and its geometry as triangles, against closed forms."""
+"""VRML97 text as nodes, and its geometry as triangles, compared with closed forms."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from sim_bridge.foreign.vrml.triangulation import (
 
 HEADER = b'#VRML V2.0 utf8\n'
 ONE, UPRIGHT = np.ones((1, 2)), np.eye(3)[None]
-# an L, counter-clockwise from +y: x to the right, z downwards
+# an L, counter-clockwise seen from +y: x to the right, z downwards
 ELL = np.array([(0, 0), (0, 2), (1, 2), (1, 1), (3, 1), (3, 0), (0, 0)], float)
 
 
 def read(text):
-    """Return the nodes of a text."""
+    """Return the nodes in a text."""
     return read_vrml(HEADER + text.encode())
 
 
 def volume(surface):
-    """Return the signed volume of a closed surface, above 0 where its faces are outside."""
+    """Return the signed volume of a closed surface, positive if its faces point outwards."""
     return float(np.linalg.det(surface.vertices[surface.triangles]).sum()) / 6.0
 
 
 def area(surface):
-    """Return the area of a surface."""
+    """Return a surface's area."""
     a, b, c = np.moveaxis(surface.vertices[surface.triangles], 1, 0)
     return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()) / 2.0
 
@@ -56,7 +56,7 @@ def test_values_are_told_apart_by_how_they_are_written():
 
 
 def test_prototypes_stand_for_their_bodies():
-    """Fill in fields that are given and defaults, also of prototypes within prototypes."""
+    """Fill in given fields and defaults, also in nested prototypes."""
     nodes = read("""
         PROTO Ball [ field SFFloat size 1 field SFVec3f at 0 0 0 eventIn SFTime go ]
         { Transform { translation IS at children Shape { geometry Sphere { radius IS size } } } }
@@ -71,7 +71,7 @@ def test_prototypes_stand_for_their_bodies():
 
 
 def test_frames_are_those_of_the_standard():
-    """Place by translation, centre, rotation, and a scale in axes of its own."""
+    """Place by translation, centre, rotation, and a scale in given axes."""
     [drawn] = drawn_in(
         read("""Transform { translation 1 0 0 center 0 1 0
         rotation 0 0 1 1.5707963268 scale 2 1 1 scaleOrientation 0 0 1 0.5
@@ -87,7 +87,7 @@ def test_frames_are_those_of_the_standard():
 
 
 def test_parts_are_found_by_name_without_their_place():
-    """Keep rotation and scale of what is around a part, not its place, as Choreonoid does."""
+    """Keep rotation and scale of the surroundings, but not their position, as in Choreonoid."""
     nodes = read("""DEF OUT Transform { translation 9 9 9 rotation 0 0 1 1.5707963268
         children DEF IN Transform { translation 1 0 0 scale 2 2 2
         children Shape { geometry Box { } } } }""")
@@ -104,22 +104,22 @@ def test_parts_are_found_by_name_without_their_place():
     [
         (DEFAULT_SECTION, DEFAULT_SPINE, ONE, 4.0),
         (ELL, DEFAULT_SPINE, ONE, 4.0),
-        # the other way round, and downwards: its faces are outside too
+        # reversed section, downward spine: its faces point outwards, too
         (ELL[::-1], -2 * DEFAULT_SPINE, ONE, 8.0),
         # a truncated pyramid: h (a + b + sqrt(a b)) / 3
         (DEFAULT_SECTION, 3 * DEFAULT_SPINE, np.array([(1, 1), (0.5, 0.5)]), 7.0),
-        # a straight spine aslant
+        # an oblique straight spine
         (0.5 * DEFAULT_SECTION, np.array([(0, 0, 0), (3, 4, 0)]), ONE, 5.0),
     ],
 )
 def test_extrusions_have_the_volume_of_prisms(section, spine, scales, expected):
-    """Extrude convex and concave sections, both ways round, scaled and aslant."""
+    """Extrude convex and concave sections, in both directions, scaled and oblique."""
     solid = extrusion(section, spine, scales, UPRIGHT)
     assert volume(solid) == pytest.approx(expected, rel=1e-12)
 
 
 def test_an_extrusion_bends_with_its_spine():
-    """Close a ring of a square section: Pappus's volume, times that of a polygon."""
+    """Close a ring with a square section: Pappus's volume, times that of a polygon."""
     angles = np.linspace(0, 2 * math.pi, 65)
     spine = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1) * 2.0
     spine[-1] = spine[0]
@@ -136,7 +136,7 @@ def test_an_extrusion_bends_with_its_spine():
 
 
 def test_faces_are_cut_into_triangles():
-    """Cut a concave face into ears, a convex one into a fan, and leave out what has no area."""
+    """Cut a concave face by ears, a convex one into a fan, and omit degenerate faces."""
     points = np.array([(x, 0, z) for x, z in ELL[:-1]])
     face = face_set(points, np.array([0, 1, 2, 3, 4, 5, -1]))
     assert len(face.triangles) == 4
@@ -152,7 +152,7 @@ def test_faces_are_cut_into_triangles():
 
 
 def test_grids_face_upwards():
-    """Make a grid of heights whose triangles face along y, and a node of it."""
+    """Make a height grid with triangles facing along y, and a node for it."""
     heights = np.array([[0, 1, 0], [0, 2, 0]], float)
     grid = elevation_grid(heights, (2.0, 3.0))
     a, b, c = np.moveaxis(grid.vertices[grid.triangles], 1, 0)
@@ -183,7 +183,7 @@ def test_grids_face_upwards():
     ],
 )
 def test_defects_are_told_with_their_line(text, line, problem):
-    """Say what is wrong where."""
+    """Report the error with its line."""
     with pytest.raises(VrmlError, match=problem) as caught:
         [drawn.geometry.row('radius', (1.0,)) for drawn in drawn_in(read(text))]
     assert caught.value.line == line
@@ -192,7 +192,7 @@ def test_defects_are_told_with_their_line(text, line, problem):
 
 
 def test_what_repeats_itself_is_bounded(monkeypatch):
-    """Refuse nodes that stand for more nodes than are read, at once."""
+    """Refuse nodes that expand to too many nodes, at once."""
     monkeypatch.setattr('sim_bridge.foreign.vrml.text.MOST_NODES', 1000)
     monkeypatch.setattr('sim_bridge.foreign.vrml.scene._MOST_DRAWN', 1000)
     levels = 'DEF A0 Shape { geometry Box { } } ' + ''.join(

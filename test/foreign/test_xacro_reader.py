@@ -1,4 +1,4 @@
-"""xacro files that run code, tell secrets or look for packages."""
+"""xacro files that run code, reveal secrets or look for packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sim_bridge.description import check_description, load_description
 
 XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{}<link name="l"/></robot>'
 
-# from an expression to all classes of Python: each passed xacro's own filter of names
+# expressions leading to all Python classes: each one passes xacro's own name filter
 REACHING = [
     '${[c for c in [().__class__.__base__]][0]}',
     '${(lambda: ().__class__)()}',
@@ -22,7 +22,7 @@ REACHING = [
 
 
 def said(content: str, source=None, **options: object) -> str:
-    """Return why a xacro is refused."""
+    """Return the reason for refusing a xacro text."""
     report = check_description(source or XACRO.format(content), **options)
     assert [finding.code for finding in report.errors] == ['xacro'], report.to_text()
     return report.errors[0].message
@@ -30,18 +30,18 @@ def said(content: str, source=None, **options: object) -> str:
 
 @pytest.mark.parametrize('expression', REACHING)
 def test_expressions_reach_no_object_of_python(expression):
-    """Refuse what leads from a value to Python's classes, frames and functions."""
+    """Refuse paths from a value to Python's classes, frames and functions."""
     assert 'cannot be expanded' in said(f'<link name="{expression}"/>')
 
 
 @pytest.mark.parametrize('expression', REACHING[:2])
 def test_nested_expressions_are_searched(expression):
-    """Name what is refused inside a comprehension and a function without a name."""
+    """Name the refused part inside a comprehension and a lambda."""
     assert "invalid name '__" in said(f'<link name="{expression}"/>')
 
 
 def test_expressions_of_robots_still_work():
-    """Allow what robots write: formats, comprehensions, dictionaries, names with underscores."""
+    """Permit formats, comprehensions, dictionaries, names with underscores."""
     content = (
         '<xacro:property name="d" value="${dict(f_max=2, _x=3)}"/>'
         '<xacro:property name="n" value="${[a * 2 for a in range(4) if a]}"/>'
@@ -54,7 +54,7 @@ def test_expressions_of_robots_still_work():
 
 
 def test_the_environment_is_not_told(monkeypatch):
-    """Leave values of variables out of errors and warnings."""
+    """Omit environment values from errors and warnings."""
     monkeypatch.setenv('SOME_KEY', 'hunter2secret')
     content = (
         '<xacro:property name="a" value="${xacro.warning(\'have $(optenv SOME_KEY)\')}"/>'
@@ -66,7 +66,7 @@ def test_the_environment_is_not_told(monkeypatch):
 
 
 def test_files_are_not_told(tmp_path):
-    """Read YAML files only, and quote nothing of what is none."""
+    """Read YAML files only, and quote nothing from other files."""
     (tmp_path / 'secrets').write_text('a: hunter2secret')
     (tmp_path / 'link.yaml').symlink_to(tmp_path / 'secrets')
     (tmp_path / 'broken.yaml').write_text('a: 1\nhunter2secret: [1, "')
@@ -95,7 +95,7 @@ def test_yaml_of_robots_is_read(tmp_path):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Return a package `bot` whose robot includes a part of it and one of `parts`."""
+    """Return a package `bot` whose robot includes files from itself and from `parts`."""
     monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
     for name, folder in (('bot', 'one'), ('parts', 'two')):
         (tmp_path / folder / name / 'urdf').mkdir(parents=True)
@@ -119,7 +119,7 @@ def package(tmp_path, monkeypatch):
 
 
 def test_packages_are_found_without_ros(package, tmp_path):
-    """Find a package by a package path, and the folder of the file that asks for it."""
+    """Find a package by a package path, and the folder of the requesting file."""
     description = load_description(package, package_paths=[tmp_path / 'two'])
     assert set(description.links) == {'l', 'near', 'far', 'deep'}
     message = said('', source=package)
@@ -127,5 +127,5 @@ def test_packages_are_found_without_ros(package, tmp_path):
 
 
 def test_a_text_has_no_folder():
-    """Say that a text comes from no file."""
+    """Report that a text has no file."""
     assert 'comes from no file' in said('<link name="$(dirname)"/>')

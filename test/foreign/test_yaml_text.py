@@ -1,4 +1,4 @@
-"""YAML texts that are small and make much, or whose values are none."""
+"""YAML texts that are small but expand greatly, or contain invalid values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
 
 
 def aliases(levels: int) -> str:
-    """Return a text of lists in lists: ten times as many values with each level."""
+    """Return a text with nested lists: ten times as many values with each level."""
     lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
     lines += [f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 10)}]' for k in range(1, levels)]
     return '\n'.join([*lines, f'world: *a{levels - 1}'])
@@ -41,7 +41,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(('text', 'said'), REFUSED, ids=[str(text)[:30] for text, _ in REFUSED])
 def test_what_is_no_plain_data_is_refused(tmp_path, text, said):
-    """Refuse it in a scene and in a parameter file, by its line, in few words."""
+    """Refuse it in a scene and in a parameter file, with its line, briefly."""
     file = tmp_path / 'file.yaml'
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(DescriptionError, match=said) as caught:
@@ -53,13 +53,13 @@ def test_what_is_no_plain_data_is_refused(tmp_path, text, said):
 
 
 def test_lines_are_told():
-    """Name the line of a value that is none."""
+    """Name the line of an invalid value."""
     with pytest.raises(YamlTextError, match=r'^line 3: '):
         load_yaml('a: 1\nb:\n  c: 2020-99-01\n')
 
 
 def test_a_few_aliases_are_read():
-    """Read aliases and merges as robots have them."""
+    """Read aliases and merges as used for robots."""
     assert load_yaml('a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]') == {
         'a': {'x': 1},
         'b': {'x': 1, 'y': 2},
@@ -68,7 +68,7 @@ def test_a_few_aliases_are_read():
 
 
 def test_errors_show_little_of_what_repeats():
-    """Show the beginning of a value that holds the same list a thousand times."""
+    """Show the beginning of a value that contains the same list a thousand times."""
     with pytest.raises(DescriptionError) as caught:
         sb.World().load_scene({'world': {'gravity': load_yaml(aliases(4))['world']}})
     assert len(str(caught.value)) < 1000
@@ -76,14 +76,14 @@ def test_errors_show_little_of_what_repeats():
 
 @pytest.mark.parametrize('text', ['2020-99-01', '{[1]: 2}', '9' * 5000, '!!int x'])
 def test_arguments_of_programs_are_refused_alike(text):
-    """Refuse a parameter of the command line by its name."""
+    """Refuse a command line parameter by its name."""
     with pytest.raises(InvalidValueError, match='NAME:=VALUE'):
         parameter_in(f'rate:={text}')
 
 
 @pytest.mark.parametrize('inertia', ['[1, [], 2]', '[[], [], []]', '[]', '[[1, 2], [3]]'])
 def test_arrays_that_are_none_are_refused(inertia):
-    """Refuse lists that are no rows of equal length."""
+    """Refuse lists with rows of unequal length."""
     body = {'box': [1, 1, 1], 'mass': 1, 'inertia': load_yaml(inertia)}
     with pytest.raises(DescriptionError, match='must be a list of numbers'):
         sb.World().load_scene({'world': {'objects': {'a': body}}})

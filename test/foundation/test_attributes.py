@@ -1,4 +1,4 @@
-"""Attributes that a class does not declare are refused with a hint."""
+"""Undeclared attributes are refused with a hint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sim_bridge.foundation.attributes import DeclaredAttributes, unknown_attribu
 
 
 class Spring(DeclaredAttributes):
-    """Something with slots, properties and an internal name."""
+    """Class with slots, properties and an internal name."""
 
     __slots__ = ('_damping', '_rest', 'place')
 
@@ -24,7 +24,7 @@ class Spring(DeclaredAttributes):
 
     @property
     def damping(self):
-        """Read what may be set."""
+        """Return a settable value."""
         return self._damping
 
     @damping.setter
@@ -33,7 +33,7 @@ class Spring(DeclaredAttributes):
 
     @property
     def m(self):
-        """Read what newcomers call mass."""
+        """Return the value called mass by newcomers."""
         return 1.0
 
     @property
@@ -48,7 +48,7 @@ class Spring(DeclaredAttributes):
 
     @property
     def rest(self):
-        """Read what may not be there."""
+        """Return a slot that may be empty."""
         return self._rest
 
     @property
@@ -64,7 +64,7 @@ class Spring(DeclaredAttributes):
     'attempt', [lambda spring: spring.dampin, lambda spring: setattr(spring, 'dampin', 1.0)]
 )
 def test_a_close_name_is_suggested(attempt):
-    """Name the attribute that was probably meant, when reading and when setting."""
+    """Name the attribute probably meant, when reading and when setting."""
     with pytest.raises(AttributeError) as caught:
         attempt(Spring())
     assert str(caught.value) == "Spring has no attribute 'dampin'; did you mean 'damping'?"
@@ -83,7 +83,7 @@ def test_a_close_name_is_suggested(attempt):
     ],
 )
 def test_usual_words_are_known(name, hint):
-    """Suggest what stands for a usual word where the class has it; nothing that is far off."""
+    """Suggest the class's equivalent of a usual word, but no dissimilar name."""
     assert str(unknown_attribute(Spring(), name)) == f'Spring has no attribute {name!r}{hint}'
 
 
@@ -96,7 +96,7 @@ def test_usual_words_are_known(name, hint):
     ],
 )
 def test_facts_are_read_only(name, message):
-    """Refuse to set slots for users after the object has, properties without setter, methods."""
+    """Refuse to set filled public slots, properties without setter, and methods."""
     spring = Spring()
     before = getattr(spring, name)
     with pytest.raises(AttributeError) as caught:
@@ -108,7 +108,7 @@ def test_facts_are_read_only(name, message):
 
 
 def test_what_has_a_setter_is_set():
-    """Set properties as often as one likes, and pass on what their setters raise."""
+    """Set properties repeatedly, and pass on errors from their setters."""
     spring = Spring()
     for value in (1.0, 2.0):
         spring.damping = value
@@ -118,7 +118,7 @@ def test_what_has_a_setter_is_set():
 
 
 def test_other_names_are_refused_without_a_hint():
-    """Refuse what resembles nothing, and what Python looks for by itself."""
+    """Refuse dissimilar names, and names looked up by Python itself."""
     assert str(unknown_attribute(Spring(), 'q')) == "Spring has no attribute 'q'"
     assert not hasattr(Spring(), '__array__')
     with pytest.raises(AttributeError, match='has no attribute'):
@@ -128,7 +128,7 @@ def test_other_names_are_refused_without_a_hint():
 
 
 def test_errors_inside_properties_stay_what_they_are():
-    """Tell of the attribute that is missing, not of the property that needs it."""
+    """Name the missing attribute, not the property that needs it."""
     with pytest.raises(AttributeError, match="'float' object has no attribute 'unit'"):
         _ = Spring().wrong
     with pytest.raises(AttributeError, match='_rest'):
@@ -136,7 +136,7 @@ def test_errors_inside_properties_stay_what_they_are():
 
 
 def test_dir_lists_what_is_for_users():
-    """List slots and properties, and nothing internal."""
+    """List public slots and properties, and nothing internal."""
     assert sorted(dir(Spring())) == ['damping', 'lower', 'm', 'place', 'rest', 'upper', 'wrong']
 
 

@@ -1,4 +1,4 @@
-"""Texts of values in errors: bounded whatever the value is."""
+"""Value texts in errors: bounded for any value."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sim_bridge.foundation.errors import brief, InvalidValueError, plain, Unknow
 
 
 class Mapping(dict):
-    """A class of mappings that is not dict."""
+    """A mapping class other than dict."""
 
 
 def nested(levels: int) -> list:
-    """Return lists of the same list ten times: 10**levels texts."""
+    """Return nested lists, each with ten times the same list: 10**levels texts."""
     value: list = ['x'] * 10
     for _ in range(levels):
         value = [value] * 10
@@ -22,7 +22,7 @@ def nested(levels: int) -> list:
 
 
 def looped() -> list:
-    """Return a list that holds itself."""
+    """Return a list containing itself."""
     value: list = []
     value.append(value)
     return value
@@ -58,13 +58,13 @@ def test_values_are_shown_in_short(value):
 
 @pytest.mark.parametrize('value', [1, 1.5, True, None, 'text', [1, 'a'], {'a': (1, 2)}])
 def test_small_values_are_shown_as_python_does(value):
-    """Show what is short as its repr, and a text as it is."""
+    """Show short values as their repr, and texts unchanged."""
     assert brief(value) == repr(value)
     assert plain(value) == str(value)
 
 
 def test_all_parts_of_an_error_are_shortened():
-    """Shorten names, places and what is expected, too."""
+    """Shorten names, places and expected values, too."""
     long = 'x' * 10**7
     assert len(str(InvalidValueError(long, 1, long, long))) < 5000
     assert len(str(UnknownNameError('joint', long, [long] * 100, long))) < 20_000

@@ -1,4 +1,4 @@
-"""Rotations, against transforms3d, whose quaternions begin with w."""
+"""Rotations compared with transforms3d, whose quaternions begin with w."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ TURNS = [matrix_from_quaternion(xyzw) for xyzw in QUATERNIONS]
 
 
 def about(axis: int, angle: float) -> np.ndarray:
-    """Return the rotation about an axis of the frame."""
+    """Return the rotation about a frame axis."""
     return matrix_from_axis_angle(np.eye(3)[axis], angle)
 
 
 def test_roll_pitch_yaw_turn_about_fixed_axes_in_this_order():
-    """Compare with the product of the three turns, of which the roll comes first."""
+    """Compare with the product of three rotations, roll first."""
     turns = about(2, 0.5) @ about(1, -1.2) @ about(0, 0.3)
     np.testing.assert_allclose(matrix_from_rpy((0.3, -1.2, 0.5)), turns, atol=1e-15)
 
 
 @pytest.mark.parametrize('scale', [1e-9, 1.0, 1e9])
 def test_quaternions_of_any_length_are_rotations(scale):
-    """Compare with transforms3d, which wants them of length 1."""
+    """Compare with transforms3d, which requires length 1."""
     for xyzw in QUATERNIONS:
         x, y, z, w = xyzw / np.linalg.norm(xyzw)
         np.testing.assert_allclose(
@@ -50,7 +50,7 @@ def test_rotations_are_quaternions():
 
 
 def test_rotation_vectors_are_axis_times_angle():
-    """Turn about the vector by its length, which gives the rotation again."""
+    """Rotate about the vector by its length, which gives the original rotation."""
     for turn in (*TURNS, np.eye(3), about(2, 1e-12)):
         vector = rotation_vector(turn)
         angle = np.linalg.norm(vector)

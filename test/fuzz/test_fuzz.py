@@ -1,4 +1,4 @@
-"""Damaged and hostile inputs of every kind work or are refused in words; nothing is left."""
+"""Damaged and hostile inputs of every kind are read or refused with a message; nothing is left."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 @pytest.mark.parametrize('name', KINDS)
 def test_damaged_inputs_are_read_or_refused(name, tmp_path, monkeypatch, ros_environment):
-    """Read some inputs of a kind, the same ones each time; `make fuzz` reads others."""
+    """Read some inputs of a kind, equal in each run; `make fuzz` reads others."""
     kind = KINDS[name]
     outcomes = set()
     monkeypatch.chdir(tmp_path)
@@ -33,7 +33,7 @@ def test_damaged_inputs_are_read_or_refused(name, tmp_path, monkeypatch, ros_env
     def read(case: bytes) -> None:
         outcomes.add(judge(kind.run, case, tmp_path))
 
-    # what is imported, compiled and kept for good
+    # imports, compilation and caches that stay afterwards
     judge(kind.run, kind.make(Random(0)), tmp_path)
     with nothing_left(kind.keeps), sharing():
         read()

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: what its checkers demand, and that they are the worlds they say."""
+"""Gymnasium environments: required interface, and agreement with their worlds."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sim_bridge.gym.tasks.pendulum import Pendulum
 
 DOCS = Path(__file__).resolve().parents[2] / 'docs'
 
-# that states have no bounds is true of robots
+# unbounded states are intended for robots
 pytestmark = pytest.mark.filterwarnings('ignore:.*Box observation space .* value is')
 
 
 @pytest.mark.parametrize('name', TASKS)
 def test_gymnasiums_checker_passes(name):
-    """Make an environment by its name, and let Gymnasium check it."""
+    """Make an environment by its name, and run Gymnasium's checker."""
     env = gymnasium.make(f'sim_bridge/{name}')
     assert env.spec.max_episode_steps == round(TASKS[name].duration / TASKS[name].period)
     check_env(env.unwrapped)
@@ -31,7 +31,7 @@ def test_gymnasiums_checker_passes(name):
 
 @pytest.mark.parametrize('name', TASKS)
 def test_one_of_many_is_as_one_alone(name):
-    """Give a vector of one environment what one alone gives, to the bit; repeat for a seed."""
+    """Equal a single environment with a vector of one, to the bit; repeat for a seed."""
 
     def played(seed):
         env = gymnasium.make(f'sim_bridge/{name}')
@@ -57,7 +57,7 @@ def test_one_of_many_is_as_one_alone(name):
 
 @pytest.mark.parametrize('name', TASKS)
 def test_vectors_have_the_spaces_that_they_say(name):
-    """Observe all environments in the space, each other than the next."""
+    """Observe all environments within the space, with distinct observations."""
     envs = gymnasium.make_vec(f'sim_bridge/{name}', num_envs=5)
     seen, _ = envs.reset(seed=1)
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_vectors_have_the_spaces_that_they_say(name):
 
 
 def test_observations_and_rewards_are_those_of_the_world():
-    """Compare the pendulum's with its world's, after steps in closed form: energy by work."""
+    """Compare the pendulum's with its world's, after steps with closed form: energy by work."""
     env = gymnasium.make('sim_bridge/Pendulum-v1').unwrapped
     env.reset(seed=1)
     before = env.world()
@@ -79,14 +79,14 @@ def test_observations_and_rewards_are_those_of_the_world():
     assert seen == pytest.approx([math.cos(angle), math.sin(angle), robot.dq[0]], abs=1e-6)
     assert reward == pytest.approx(math.cos(angle) - 0.01 * robot.dq[0] ** 2 - 0.1)
     assert world.time == pytest.approx(0.02)
-    # what the motor did is the torque over the angle, half of that which holds the rod level
+    # motor work is torque times angle; the torque is half the one that holds the rod level
     assert world.energy().total - before.energy().total == pytest.approx(
         2.4 * (robot.q[0] - before.robots['pendulum'].q[0]), rel=1e-3
     )
 
 
 def test_episodes_that_are_over_begin_anew_in_the_next_step():
-    """Cut episodes off, begin anew without a reward, and end those that fall alone."""
+    """Truncate episodes, restart them without reward, and end fallen ones individually."""
     envs = gymnasium.make_vec('sim_bridge/Pendulum-v1', num_envs=2, max_episode_steps=3)
     envs.reset(seed=1)
     for number in range(1, 5):
@@ -105,7 +105,7 @@ def test_episodes_that_are_over_begin_anew_in_the_next_step():
 
 
 def test_worlds_that_diverge_end_their_episodes():
-    """End an episode whose world gives what is not finite, without a reward that is nan."""
+    """End an episode if its world becomes non-finite, with a finite reward."""
     envs = gymnasium.make_vec('sim_bridge/Pendulum-v1', num_envs=3)
     envs.reset(seed=1)
     envs.batch.robots['pendulum'].q[1] = np.nan
@@ -117,7 +117,7 @@ def test_worlds_that_diverge_end_their_episodes():
 
 
 def test_worlds_can_vary():
-    """Let each environment have a rod of its own weight."""
+    """Give each environment a rod with its own weight."""
 
     def vary(world, draw):
         world.robots['pendulum'].link('rod').m = draw.uniform(0.5, 2.0)
@@ -128,7 +128,7 @@ def test_worlds_can_vary():
 
 
 def test_wrong_actions_are_refused():
-    """Say what is wrong with them."""
+    """Name the error."""
     envs = TaskVectorEnv(2, task=Pendulum)
     envs.reset(seed=0)
     for actions in (np.zeros(2), [[0.0], [math.nan]], [['left'], ['right']]):
@@ -137,7 +137,7 @@ def test_wrong_actions_are_refused():
 
 
 def learner():
-    """Return the program of the documents that learns."""
+    """Return the learning program in the documents."""
     spec = importlib.util.spec_from_file_location('learn', DOCS / 'learn.py')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -147,7 +147,7 @@ def learner():
 def test_the_pendulum_learns_to_swing_up():
     """Stay upright for most of ten seconds, after at most twenty iterations of a small learner."""
     _, history = learner().learn('pendulum', 20, say=lambda line: None)
-    # of 500 periods; what hangs gets -500
+    # 500 periods; hanging gives -500
     assert history[0] < -300.0 and max(history) > 250.0
 
 

@@ -1,4 +1,4 @@
-"""Bags by the real writer: what is read of them, and the command from a bag to a URDF."""
+"""Bags from the real writer: their content, and the command from a bag to a URDF."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRUTH = {'friction': 0.03, 'damping': 0.08, 'armature': 0.02}
 
 @pytest.fixture(scope='module')
 def bags(tmp_path_factory) -> Path:
-    """Return a folder with a pendulum of known parameters, its bag, and that of noisy sensors."""
+    """Return a folder with a pendulum of known parameters, its bag, and a noisy bag."""
     folder = tmp_path_factory.mktemp('bags')
     true = folder / 'true.urdf'
     true.write_text(amended(path_of('pendulum').read_text(), {'pivot': JointValues(**TRUTH)}, {}))
@@ -37,7 +37,7 @@ def bags(tmp_path_factory) -> Path:
 
 
 def test_commands_act_from_when_they_are_recorded(bags):
-    """Find exactly what a run of this package was made with, by its commands."""
+    """Find exactly the parameters of a simulated run from its commands."""
     motion = read_joint_motion(bags / 'own', ['pivot'])
     assert motion.hold == 'next'
     assert not motion.notes
@@ -48,7 +48,7 @@ def test_commands_act_from_when_they_are_recorded(bags):
 
 
 def test_efforts_of_states_are_means_of_the_step_before(bags):
-    """Find exactly the same by the efforts in the joint states."""
+    """Find exactly the same from the efforts in the joint states."""
     motion = read_joint_motion(bags / 'own', ['pivot'], inputs='states')
     assert motion.hold == 'previous'
     found = sb.identify('pendulum', motion, folds=0)
@@ -59,7 +59,7 @@ def test_efforts_of_states_are_means_of_the_step_before(bags):
 def test_stamps_count_in_bags_of_others(bags):
     """Take times from headers, so that late messages do no harm."""
     own, noisy = (read_joint_motion(bags / name, ['pivot']) for name in ('own', 'noisy'))
-    # up to where times count from
+    # up to the time origin
     assert np.ptp(noisy.times - own.times) < 1e-9
     assert np.ptp(noisy.effort_times - own.effort_times) < 1e-9
     assert noisy.noise()[0] == pytest.approx([2e-4], rel=0.1)
@@ -89,7 +89,7 @@ def test_stamps_count_in_bags_of_others(bags):
     ],
 )
 def test_what_a_bag_lacks_is_named(bags, joints, options, error, text):
-    """Name joints, topics and efforts that are not there, and those that are."""
+    """Name missing joints, topics and efforts, and the available ones."""
     with pytest.raises(error, match=text):
         read_joint_motion(bags / 'noisy', joints, **options)
 
@@ -127,7 +127,7 @@ def test_from_a_bag_to_a_urdf(bags, tmp_path):
 
 
 def test_json_of_the_command(bags, capsys):
-    """Print all of it as JSON, and say that what is left is no noise."""
+    """Print the whole result as JSON, and classify the residuals as noise."""
     assert (
         main(
             [
@@ -161,13 +161,13 @@ def test_json_of_the_command(bags, capsys):
     ],
 )
 def test_wrong_arguments_are_named(bags, arguments, text, capsys):
-    """End with 2, and say what would do."""
+    """End with 2, and name accepted values."""
     assert main(['identify', str(bags / 'noisy'), 'pendulum', *arguments]) == 2
     assert text in capsys.readouterr().err
 
 
 def test_another_robot_is_refused(bags, capsys):
-    """Name the joints of the robot and those of the bag."""
+    """Name the joints in the robot and in the bag."""
     assert main(['identify', str(bags / 'noisy'), 'double_pendulum']) == 2
     error = capsys.readouterr().err
     assert 'pivot' in error

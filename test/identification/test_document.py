@@ -1,4 +1,4 @@
-"""docs/identification.md: its program runs, and its tuning file is taken."""
+"""docs/identification.md: its program runs, and its tuning file is accepted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def test_the_program_runs(repository):
-    """Run it; its assertion says what it shows."""
+    """Run it; its assertion verifies the claim."""
     (program,) = blocks(page(repository), 'python')
     exec(compile(program, 'identification.md', 'exec'), {'__name__': 'shown'})
 
 
 def test_the_tuning_file_is_taken(repository, tmp_path):
-    """Search by it for a moment."""
+    """Run a short search with it."""
     file = tmp_path / 'tuning.yaml'
     (shown,) = blocks(page(repository), 'yaml')
     file.write_text(shown)

@@ -1,4 +1,4 @@
-"""Parameters that are known are found in noisy motion, within their errors; others are told of."""
+"""Known parameters are found in noisy motion, within their errors; others are reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_STOPS = (np.full(2, -np.inf), np.full(2, np.inf))
 
 
 def pendulum(seed: int = 1, **truth: float) -> Recording:
-    """Return the motion of a pendulum with other parameters than in its file."""
+    """Return motion of a pendulum whose parameters differ from its file."""
     robot = sb.World().load_urdf(path_of('pendulum'))
     for name, value in truth.items():
         setattr(robot.joint('pivot'), name, value)
@@ -30,7 +30,7 @@ def pendulum(seed: int = 1, **truth: float) -> Recording:
 
 
 def two_links(**options: object) -> tuple[sb.Robot, Recording]:
-    """Return a double pendulum with other parameters than in its file, and its motion."""
+    """Return a double pendulum whose parameters differ from its file, and its motion."""
     robot = sb.World().load_urdf(path_of('double_pendulum'))
     for number, name in enumerate(robot.joint_names):
         joint = robot.joint(name)
@@ -40,7 +40,7 @@ def two_links(**options: object) -> tuple[sb.Robot, Recording]:
 
 
 def assert_found(found: sb.Identification, truth: dict[str, float], most: float = 3.5) -> None:
-    """Assert that values are told, and within so many standard errors."""
+    """Assert that values are identifiable, and within this many standard errors."""
     for name, value in truth.items():
         estimate = found.estimates[name]
         assert estimate.is_identifiable, name
@@ -70,7 +70,7 @@ def test_a_pendulum_is_found_within_its_errors():
 
 
 def test_without_noise_parameters_are_exact():
-    """Find what made the data to eight digits."""
+    """Find the true parameters to eight digits."""
     robot, motion = two_links(noise=(0.0, 0.0))
     found = sb.identify('double_pendulum', motion, folds=0)
     for name in robot.joint_names:
@@ -84,7 +84,7 @@ def test_without_noise_parameters_are_exact():
 
 
 def test_masses_and_centres_are_found():
-    """Find a load that was not in the file: its mass, and where it is."""
+    """Find a load missing in the file: its mass and its place."""
     robot, link = sb.World().load_urdf(path_of('double_pendulum')), 'lower_rod'
     scale_mass(robot, link, 1.5 * robot.link(link).m)
     robot.link(link).c = robot.link(link).c + np.array([0.02, 0.0, -0.03])
@@ -103,13 +103,13 @@ def test_masses_and_centres_are_found():
             f'{link}.centre.z': robot.link(link).c[2],
         },
     )
-    # along the axes of the joints nothing turns
+    # nothing rotates along the joint axes
     assert not found.estimates[f'{link}.centre.y'].is_identifiable
     assert found.estimates[f'{link}.centre.y'].value == pytest.approx(0.0, abs=1e-3)
 
 
 def test_what_motion_does_not_tell_is_named_with_the_sums_that_it_does():
-    """Tell no inertia of one axis from the rotor on it, but their sum."""
+    """Identify neither a link's axial inertia nor its rotor, but their sum."""
     robot = sb.World(gravity=(0.0, 0.0, 0.0)).load_urdf(path_of('pendulum'))
     robot.joint('pivot').armature = 0.05
     motion = recorded(robot, swings(robot, 6, 0.8), 5.0, seed=6)
@@ -117,9 +117,9 @@ def test_what_motion_does_not_tell_is_named_with_the_sums_that_it_does():
     assert not any(each.is_identifiable for each in found.estimates.values())
     (combination,) = found.combinations
     factors = {name: factor for factor, name in combination.terms}
-    about = 0.0833436 + 1.0 * 0.5**2  # of the rod of 1 kg about the pivot
+    about = 0.0833436 + 1.0 * 0.5**2  # inertia of the 1 kg rod about the pivot
     ratio = factors['rod.mass'] / factors['pivot.armature']
-    # linear where the mass is 1 kg, as in the file, from which it is left near
+    # linear near 1 kg, the mass in the file, where the fit stays
     assert ratio == pytest.approx(about, rel=0.01)
     mass, armature = found.estimates['rod.mass'].value, found.estimates['pivot.armature'].value
     assert about * mass + armature == pytest.approx(about + 0.05, rel=1e-3)
@@ -128,19 +128,19 @@ def test_what_motion_does_not_tell_is_named_with_the_sums_that_it_does():
 
 
 def test_a_wrong_model_is_detected():
-    """Say that something acts that is not fitted, by windows held out."""
+    """Report an unfitted force, from held-out windows."""
     found = sb.identify('pendulum', pendulum(friction=0.3, damping=0.05), 'damping')
     assert not found.is_explained
     assert found.held_out.ratio > 3.0
     assert 'does not explain' in found.verdict
     assert 'pivot' in found.verdict
-    # what is left makes the error as large as it must be
+    # the residuals increase the error as required
     damping = found.estimates['pivot.damping']
     assert damping.error > 1e-3
 
 
 def test_the_delay_of_efforts_is_found():
-    """Find how much later efforts act than they were recorded."""
+    """Find the delay between recorded and acting efforts."""
     motion = pendulum(damping=0.1)
     late = Recording(
         'late',
@@ -157,7 +157,7 @@ def test_the_delay_of_efforts_is_found():
 
 
 def test_positions_alone_suffice():
-    """Find the same without measured velocities, less sure."""
+    """Find the same without measured velocities, with larger errors."""
     truth = {'friction': 0.03, 'damping': 0.08, 'armature': 0.02}
     motion = pendulum(**truth)
     alone = Recording(
@@ -174,7 +174,7 @@ def test_positions_alone_suffice():
 
 
 def test_outliers_count_little_with_a_robust_loss():
-    """Find damping though a hand pushed."""
+    """Find damping although a hand pushed."""
     motion = pendulum(damping=0.1)
     pushed = motion.positions.copy()
     pushed[::97] += 0.05
@@ -196,7 +196,7 @@ def test_outliers_count_little_with_a_robust_loss():
 
 @pytest.mark.parametrize('seed', range(2))
 def test_bodies_stay_possible_whatever_the_data(seed):
-    """Keep masses positive and inertias possible under data of no robot."""
+    """Keep masses positive and inertias possible with random data."""
     draw = np.random.default_rng(seed)
     times = 0.005 * np.arange(90)
     motion = Recording(
@@ -220,7 +220,7 @@ def test_bodies_stay_possible_whatever_the_data(seed):
 
 
 def test_analytic_derivatives_are_those_of_batches():
-    """Agree, where friction slides, sticks and lets go, with differences of simulations."""
+    """Agree with finite differences when friction slides, sticks and lets go."""
     _, motion = two_links(noise=(0.0, 0.0))
     plant = Plant('double_pendulum')
     for name in plant.joint_names:
@@ -233,20 +233,20 @@ def test_analytic_derivatives_are_those_of_batches():
     )
     windows = cut([motion], 1e-3, NO_STOPS, 0.2)
     some = np.arange(0, windows.count, 4)
-    z = np.full(parameters.count, 0.02)  # at a limit differences are of one side
+    z = np.full(parameters.count, 0.02)  # at a limit, differences are one-sided
     found = [
         Shooting(plant, windows, parameters, kind).motion(z, windows.start[some], some)
         for kind in (ANALYTIC, BATCH)
     ]
     assert np.array_equal(found[0].values, found[1].values)
     for ours, theirs in zip(found[0][1:], found[1][1:], strict=True):
-        # differences blur the steps in which a joint turns round
+        # differences blur the steps in which a joint reverses
         error = np.median(np.abs(ours - theirs), axis=(0, 1))
         assert (error < 1e-3 * (1e-3 + np.abs(theirs).max(axis=(0, 1)))).all()
 
 
 def test_differences_of_batches_find_the_same():
-    """Find the same by differences of simulations as by derivatives."""
+    """Find the same with finite differences as with derivatives."""
     motion = pendulum(friction=0.03, damping=0.08)
     found = [
         sb.identify('pendulum', motion, 'friction,damping', folds=0, gradients=each)
@@ -269,7 +269,7 @@ def test_the_first_guess_needs_no_simulation():
 
 
 def test_gaps_and_stops_are_in_no_window():
-    """Leave out where nothing was recorded, where commands ceased, and impacts."""
+    """Exclude gaps in the recording, ceased commands, and impacts."""
     motion = pendulum(damping=0.1)
     kept = (motion.times < 2.0) | (motion.times > 2.5)
     commanded = (motion.effort_times < 4.0) | (motion.effort_times > 4.3)
@@ -306,13 +306,13 @@ def test_gaps_and_stops_are_in_no_window():
     ],
 )
 def test_wrong_kinds_are_named(what, error, text):
-    """Name what was meant, and what there is."""
+    """Name the likely kind, and the known ones."""
     with pytest.raises(error, match=text):
         sb.identify('pendulum', pendulum(), what)
 
 
 def test_recordings_that_do_not_fit_are_refused():
-    """Name joints that are missing, motion that there is not, and windows that are too long."""
+    """Name missing joints, missing motion, and too long windows."""
     motion = pendulum()
     other = Recording(
         'other',
@@ -367,14 +367,14 @@ def test_recordings_that_do_not_fit_are_refused():
     ('robot', 'text'), [('delta', 'joints that close loops'), ('floating_box', 'without joints')]
 )
 def test_robots_without_inverse_dynamics_are_refused(robot, text):
-    """Name what the robot has."""
+    """Name the unsupported feature."""
     with pytest.raises(sb.InvalidValueError, match=text):
         sb.identify(robot, pendulum())
 
 
 @pytest.mark.long
 def test_an_arm_is_found_within_its_errors():
-    """Find 26 parameters of seven joints, and the sum of the two that nothing tells apart."""
+    """Find 26 parameters of seven joints, and one sum whose terms are inseparable."""
     robot = sb.World().load_urdf(path_of('arm'), collisions='none')
     for number, name in enumerate(robot.joint_names):
         joint = robot.joint(name)

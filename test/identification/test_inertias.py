@@ -1,4 +1,4 @@
-"""Inertial parameters: the regressor beside Pinocchio's, and inertias that stay possible."""
+"""Inertial parameters: regressor compared with Pinocchio's, and always possible inertias."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BODY = Body(
 
 @pytest.mark.parametrize('name', ['arm', 'double_pendulum'])
 def test_regressor_is_pinocchios(name):
-    """Give the columns of Pinocchio, link by link."""
+    """Give Pinocchio's columns, link by link."""
     robot = sb.World().load_urdf(path_of(name))
     model = pinocchio.buildModelFromUrdf(str(path_of(name)))
     model.gravity.linear = np.array([0.0, 0.0, -9.81])
@@ -43,7 +43,7 @@ def test_regressor_is_pinocchios(name):
 
 
 def test_regressor_times_parameters_is_inverse_dynamics():
-    """Give the efforts of inverse dynamics by all links with mass."""
+    """Give inverse-dynamics efforts from all links with mass."""
     robot = sb.World().load_urdf(path_of('arm'))
     q, dq, ddq = np.random.default_rng(2).normal(size=(3, 10, 7))
     heavy = [link for link in robot.links if link.m > 0.0]
@@ -61,10 +61,10 @@ def test_standard_parameters_are_pinocchios():
 
 
 def test_log_cholesky_is_pinocchios():
-    """Describe the body that Pinocchio's log-Cholesky parameters describe, and come back."""
+    """Describe the same body as Pinocchio's log-Cholesky parameters, and convert back."""
     parameters = log_cholesky(BODY)
     assert np.allclose(body_of(parameters).vector, BODY.vector, rtol=0.0, atol=1e-15)
-    # theirs: alpha = log m / 2, then d, then s and t in the order of the paper
+    # theirs: alpha = log m / 2, then d, then s and t in the paper's order
     theirs = np.concatenate(
         [
             [0.5 * parameters[0]],
@@ -95,7 +95,7 @@ def test_derivatives_are_those_of_differences(of, derivatives):
 
 
 def test_any_parameters_are_a_possible_body():
-    """Be positive definite, and obey the triangle inequality, whatever the numbers."""
+    """Be positive definite, and satisfy the triangle inequality, for any numbers."""
     draw = np.random.default_rng(3)
     for _ in range(200):
         body = body_of(draw.normal(scale=2.0, size=10))
@@ -107,6 +107,6 @@ def test_any_parameters_are_a_possible_body():
 
 
 def test_a_thin_body_keeps_what_it_has():
-    """Change a rod without thickness only by what rounding would."""
+    """Change a rod without thickness only by rounding."""
     rod = Body(1.0, np.array([0.0, 0.0, 0.5]), np.diag([1.0 / 12.0, 1.0 / 12.0, 0.0]))
     assert np.allclose(body_of(log_cholesky(rod)).vector, rod.vector, rtol=0.0, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Trajectories without ROS: splines against scipy's, and joints that follow them."""
+"""Trajectories without ROS: splines compared with scipy's, and joints following them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def points(seed: int, count: int = 4, joints: int = 3):
 
 
 def inner_times(times):
-    """Return times [s] that are knots, and others between them."""
+    """Return times [s]: knots, and others between them."""
     between = np.linspace(times[0], times[-1], 97)[:-1]
     return np.round(np.sort(np.concatenate([times[:-1], between])), 9)
 
 
 def test_positions_and_velocities_make_cubics_as_scipy_does():
-    """Agree with Hermite's cubics at knots and between them, with their derivatives."""
+    """Agree with cubic Hermite splines at knots and between them, with derivatives."""
     times, q, v, _ = points(1)
     spline = sb.Trajectory(['a', 'b', 'c'], times, q, v).spline(
         0, round(times[0] * 1e9), *np.zeros((2, 3))
@@ -48,7 +48,7 @@ def test_positions_and_velocities_make_cubics_as_scipy_does():
 
 
 def test_accelerations_make_quintics_as_scipy_does():
-    """Agree with the quintics of given derivatives, begun in a state of their own."""
+    """Agree with quintics for given derivatives, starting from a given state."""
     times, q, v, a = points(2)
     state = np.random.default_rng(3).normal(size=(3, 3))
     spline = sb.Trajectory(list('abc'), times, q, v, a).spline(5 * S, 5 * S, *state)
@@ -64,7 +64,7 @@ def test_accelerations_make_quintics_as_scipy_does():
 
 
 def test_each_segment_knows_what_both_its_ends_do():
-    """Move on a line to and from a point that says positions alone; rest after the last."""
+    """Move on a line to and from a point with positions only; rest after the last."""
     trajectory = sb.Trajectory(
         ['a'], [1.0, 2.0, 3.0], [[1.0], [3.0], [4.0]], [(), [0.0], [0.0]], [None, [0.0], [0.0]]
     )
@@ -78,7 +78,7 @@ def test_each_segment_knows_what_both_its_ends_do():
 
 
 def test_what_is_over_is_left_out():
-    """Go from the present state to the first point to come; refuse where there is none."""
+    """Go from the present state to the next point; refuse if there is none."""
     trajectory = sb.Trajectory(['a'], [0.0, 1.0, 2.0], [[0.0], [10.0], [20.0]])
     late = trajectory.spline(0, 1_500 * MS, np.array([12.0]), np.zeros(1))
     np.testing.assert_allclose(late.at(1_750 * MS)[0], [16.0])
@@ -89,7 +89,7 @@ def test_what_is_over_is_left_out():
 
 
 def test_joints_without_end_go_the_short_way_round():
-    """Add whole turns where a joint has turned before, for all points alike."""
+    """Add whole turns made before, equally to all points."""
     trajectory = sb.Trajectory(['a', 'b'], [1.0, 2.0], [[0.5, 0.5], [4.0, 4.0]])
     spline = trajectory.spline(
         0, 0, np.full(2, 0.4 + 2 * math.tau), np.zeros(2), turning=np.array([True, False])
@@ -123,13 +123,13 @@ def test_joints_without_end_go_the_short_way_round():
     ],
 )
 def test_malformed_trajectories_are_refused(arguments, said):
-    """Name what is wrong, at which point, of which joint."""
+    """Name the error, the point and the joint."""
     with pytest.raises(InvalidValueError, match=said):
         sb.Trajectory(*arguments)
 
 
 def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
-    """Compute a few segments at a time, and be the same as the whole, parts and delays too."""
+    """Compute a few segments at a time with the same result, also for parts and delays."""
     compute, computed = trajectory._coefficients, []
 
     def count(durations, *values):
@@ -159,7 +159,7 @@ def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
 
 
 def test_an_end_that_does_not_rest_is_told():
-    """Refuse a last velocity, but for the rounding of messages."""
+    """Refuse a final velocity above message rounding."""
     sb.Trajectory(['a', 'b'], [1.0], [[0, 0]], [[0.0, 1e-8]]).check_end()
     with pytest.raises(InvalidValueError, match="joint 'b'"):
         sb.Trajectory(['a', 'b'], [1.0], [[0, 0]], [[0.0, 0.1]]).check_end()
@@ -169,7 +169,7 @@ def test_an_end_that_does_not_rest_is_told():
 
 
 class Following:
-    """A robot that follows, and what it did."""
+    """A following robot, and its recorded motion."""
 
     def __init__(self, robot='double_pendulum', step=1e-3, **arguments):
         self.world = sb.World(time_step=step)
@@ -203,12 +203,12 @@ def minimum_jerk(times):
 
 @pytest.fixture
 def swing():
-    """Return where SWING is at every millisecond of its second."""
+    """Return the positions of SWING at every millisecond of its second."""
     return minimum_jerk(np.linspace(0.0, 1.0, 1001)).reshape(-1, 1) * [0.8, -0.6]
 
 
 def test_motors_follow_to_rounding(swing):
-    """Be, after every step, where the spline is then: joints without motor are lent theirs."""
+    """Be on the spline after every step: joints without motor are lent one."""
     following = Following()
     run = following.start(*SWING)
     found = following.run(1000)
@@ -217,7 +217,7 @@ def test_motors_follow_to_rounding(swing):
     assert not run.outcome
     following.run(1)
     assert run.outcome == 'reached'
-    # and there they stay
+    # and they stay there
     np.testing.assert_allclose(following.run(500), np.tile([0.8, -0.6], (501, 1)), atol=1e-12)
 
 
@@ -226,7 +226,7 @@ def test_motors_follow_to_rounding(swing):
     [('position', 5e-9), ('velocity', 5e-9), ('servo', 5e-3), ('effort', 3e-2)],
 )
 def test_every_control_follows(swing, control, bound):
-    """Follow by velocity, by a servo, by gains; the weaker the law the farther behind."""
+    """Follow by velocity, by a servo, by gains; weaker laws lag more."""
     gains = {name: sb.Gains(p=400.0, i=200.0, d=40.0, i_clamp=20.0) for name in SWING[0]}
     following = Following(gains=gains if control == 'effort' else None)
     for name in SWING[0]:
@@ -241,7 +241,7 @@ def test_every_control_follows(swing, control, bound):
 
 
 def test_joints_that_are_not_named_stay():
-    """Hold those of the follower's joints that a trajectory leaves out, against gravity."""
+    """Hold the follower's joints missing in a trajectory, against gravity."""
     following = Following(joints=['shoulder', 'elbow'])
     following.robot.q = [1.0, 0.3]
     following.start(['elbow'], [0.5], [[-0.3]], [[0.0]])
@@ -251,7 +251,7 @@ def test_joints_that_are_not_named_stay():
 
 
 def test_another_trajectory_takes_over_without_a_jump():
-    """Leave the first with its position, velocity and acceleration; only its own joints change."""
+    """Leave the first one continuously up to acceleration; affect only its own joints."""
     following = Following()
     first = following.start(*SWING)
     before = following.run(400)
@@ -259,7 +259,7 @@ def test_another_trajectory_takes_over_without_a_jump():
     after = following.run(700)
     assert (first.outcome, second.outcome) == ('replaced', 'reached')
     times = np.linspace(0.0, 1.0, 1001)
-    # the shoulder goes on
+    # the shoulder continues
     np.testing.assert_allclose(
         np.concatenate([before, after[1:601]])[:, 0], 0.8 * minimum_jerk(times), atol=5e-9
     )
@@ -272,7 +272,7 @@ def test_another_trajectory_takes_over_without_a_jump():
 
 
 def test_a_trajectory_of_the_future_waits():
-    """Go on with the present one until the next one's time, then from where that is."""
+    """Continue the present one until the next one's start, then follow the new one."""
     following = Following()
     following.start(*SWING)
     later = following.start(*SWING[:2], [[0.0, 0.0]], *SWING[3:], start_ns=500 * MS)
@@ -286,7 +286,7 @@ def test_a_trajectory_of_the_future_waits():
 
 
 def test_tolerances_end_a_run_where_the_joint_is():
-    """Say which joint is how far off, and hold it there: it is blocked by its effort limit."""
+    """Name joint and deviation, and hold the joint, blocked by its effort limit."""
     following = Following()
     shoulder = following.robot.joint('shoulder')
     shoulder.control, shoulder.max_effort = 'position', 0.5
@@ -300,7 +300,7 @@ def test_tolerances_end_a_run_where_the_joint_is():
 
 
 def test_the_goal_is_judged_for_as_long_as_it_may_take():
-    """Wait for a lagging joint until its goal time is over, or for ever if there is none."""
+    """Wait for a lagging joint until its goal time is over, or for ever without one."""
     goal = np.full((3, 2), 1e-3)
     goal[1:] = [[1e-2], [0.0]]
 
@@ -337,7 +337,7 @@ def test_a_canceled_run_leaves_its_joints_where_they_are():
 
 
 def test_commands_take_joints_and_give_motors_back():
-    """Leave a joint to an effort, and its control as it was; the other goes on."""
+    """Leave a joint to an effort, with its original control; the other continues."""
     following = Following()
     run = following.start(*SWING)
     following.run(300)
@@ -348,7 +348,7 @@ def test_commands_take_joints_and_give_motors_back():
     assert following.robot.joint('shoulder').control == 'velocity'
     found = following.run(710)
     assert found[-1, 0] == pytest.approx(0.8, abs=1e-8)
-    # efforts beside a motor are welcome
+    # efforts in addition to a motor are permitted
     following.follower.give_way(nothing, nothing)
     assert following.follower.is_active
     following.follower.restart()
@@ -357,7 +357,7 @@ def test_commands_take_joints_and_give_motors_back():
 
 
 def test_a_snapshot_brings_back_what_holds_and_moves_joints():
-    """Go on to the bit after a trajectory's end, on the way, and before one that waits."""
+    """Continue to the bit after a trajectory's end, during it, and before a waiting one."""
     following = Following()
     following.start(*SWING)
     following.start(['elbow'], [0.5], [[0.3]], start_ns=1800 * MS)
@@ -375,7 +375,7 @@ def test_a_snapshot_brings_back_what_holds_and_moves_joints():
         following.world.restore(world)
         following.follower.restore(saved, following.now)
     following.follower.restart()
-    # on the way, with the clock elsewhere
+    # during a trajectory, with another clock
     following.start(*SWING)
     following.run(400)
     world, saved = following.world.save(), following.follower.save(following.now)
@@ -387,7 +387,7 @@ def test_a_snapshot_brings_back_what_holds_and_moves_joints():
 
 
 def test_a_jump_of_the_clock_takes_trajectories_along():
-    """Be where they would have been without it, to the bit."""
+    """Continue as without the jump, to the bit."""
     found = []
     for jump in (0, 7 * S, -S):
         following = Following()
@@ -418,7 +418,7 @@ def test_equal_trajectories_give_equal_bits():
 
 
 def test_what_does_not_fit_the_robot_is_refused():
-    """Name joints that are not there, and times that are over."""
+    """Name unknown joints, and past times."""
     following = Following()
     following.run(2000)
     with pytest.raises(UnknownNameError, match=r"'shouldr'.*Did you mean 'shoulder'"):
@@ -429,7 +429,7 @@ def test_what_does_not_fit_the_robot_is_refused():
 
 
 def test_an_instant_between_two_steps_is_not_missed():
-    """Take what begins and ends there to its end."""
+    """Complete a trajectory that begins and ends between two steps."""
     following = Following()
     run = following.start(['elbow'], [0.0], [[0.2]], start_ns=1_500_000)
     following.run(3)
@@ -439,7 +439,7 @@ def test_an_instant_between_two_steps_is_not_missed():
 
 
 def test_what_falls_behind_catches_up():
-    """Come to rest at the end although motors were far too weak for the way there."""
+    """Come to rest at the end although motors were far too weak on the way."""
     following = Following()
     following.world.gravity = (0.0, 0.0, 0.0)
     for name in SWING[0]:

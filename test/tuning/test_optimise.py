@@ -1,4 +1,4 @@
-"""Gains are those of closed forms; constraints bind; wrong files are named."""
+"""Gains agree with closed forms; constraints bind; errors in files are named."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import yaml
 import sim_bridge as sb
 from sim_bridge.tuning.measures import Constraint, Measure
 
-# of the pendulum about its pivot, and the stiffness of the servo
+# pendulum inertia about its pivot, and servo stiffness
 INERTIA, P = 0.0833436 + 1.0 * 0.5**2, 50.0
 RATE = math.sqrt(P / INERTIA)
 
 
 def step_response(**changes: object) -> dict[str, object]:
-    """Return a tuning of a mass on a spring and a damper: a step of its target."""
+    """Return a tuning for a mass on a spring and a damper: a target step."""
     return {
         'robot': 'pendulum',
         'gravity': [0.0, 0.0, 0.0],
@@ -35,8 +35,8 @@ def step_response(**changes: object) -> dict[str, object]:
 
 
 def test_damping_of_the_least_squared_error_is_one_half():
-    """Find the damping ratio at which the integral of the squared error is least."""
-    # that is (4 zeta² + 1) / (4 zeta omega), least at 1/2
+    """Find the damping ratio with the least integrated squared error."""
+    # the integral is (4 zeta² + 1) / (4 zeta omega), least at 1/2
     found = sb.optimise(step_response())
     assert found.values['pivot.d'] == pytest.approx(2.0 * 0.5 * RATE * INERTIA, rel=0.02)
     assert found.cost == pytest.approx(0.1**2 * 1.0 / RATE, rel=0.01)
@@ -45,7 +45,7 @@ def test_damping_of_the_least_squared_error_is_one_half():
 
 
 def test_a_constraint_binds_where_it_must():
-    """Damp as much as an overshoot of 5 % wants, and no more."""
+    """Damp exactly as much as an overshoot limit of 5 % requires."""
     # without the constraint less damping would be better
     found = sb.optimise(
         step_response(
@@ -64,7 +64,7 @@ def test_a_constraint_binds_where_it_must():
 
 
 def test_two_gains_of_one_joint():
-    """Find the stiffest servo that a limit of effort allows, critically damped by its error."""
+    """Find the stiffest servo within an effort limit, critically damped by its error."""
     found = sb.optimise(
         step_response(
             gains={},
@@ -73,7 +73,7 @@ def test_two_gains_of_one_joint():
         ),
         rounds=100,
     )
-    # at the first instant all of the error acts: p 0.1 = 4
+    # initially the whole error acts: p 0.1 = 4
     assert found.limits[0].binds
     assert found.values['pivot.p'] == pytest.approx(40.0, rel=0.1)
     gains = yaml.safe_load(found.parameters())['/**/sim_bridge']['ros__parameters']
@@ -82,7 +82,7 @@ def test_two_gains_of_one_joint():
 
 
 def test_one_value_for_several_joints_and_a_course_of_targets():
-    """Let an arm follow a course with the same ratio of gains at all joints."""
+    """Let an arm follow a path with equal gain ratios at all joints."""
     found = sb.optimise(
         {
             'robot': 'arm',
@@ -110,7 +110,7 @@ def test_the_same_seed_finds_the_same():
 
 
 def test_what_cannot_be_obeyed_is_said():
-    """Name the constraint that no candidate obeys, and how far it was broken."""
+    """Name the unfulfilled constraint, and the nearest value."""
     with pytest.raises(sb.InfeasibleError, match=r'<= 0.001.*nearest'):
         sb.optimise(
             step_response(duration=0.2, constraints=['peak(effort[pivot]) <= 0.001']), rounds=3
@@ -151,13 +151,13 @@ def test_what_cannot_be_obeyed_is_said():
     ],
 )
 def test_wrong_files_are_named(change, error, text):
-    """Name the key, the value, and what is known."""
+    """Name key, value, and known keys."""
     with pytest.raises(error, match=text):
         sb.optimise(step_response(**change), rounds=1)
 
 
 def test_measures_are_what_they_say():
-    """Measure known signals of two worlds."""
+    """Measure known signals in two worlds."""
     times = np.linspace(0.0, 1.0, 101)
     position = np.stack([np.exp(-5.0 * times), np.cos(2.0 * np.pi * times)])
     signals = {
@@ -183,7 +183,7 @@ def test_measures_are_what_they_say():
 
 
 def test_command_line(tmp_path):
-    """Write the parameters of the node, and show what was found."""
+    """Write node parameters, and show the result."""
     file, output = tmp_path / 'tuning.yaml', tmp_path / 'gains.yaml'
     file.write_text(yaml.safe_dump(step_response(duration=0.5)))
     command = [sys.executable, '-m', 'sim_bridge', 'optimise', str(file), '--rounds', '4']
