@@ -1,4 +1,4 @@
-"""Other numbers in a URDF, the rest byte for byte."""
+"""Changed numbers in a URDF, the rest byte for byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = """<?xml version='1.0' encoding='latin-1'?>
 
 
 def test_only_numbers_change():
-    """Insert what was missing at the indentation that is there, and touch nothing else."""
+    """Insert missing numbers at the file's indentation, and touch nothing else."""
     body = InertialValues(2.0, np.array([0.1, 0.0, 0.0]), np.diag([1.0, 2.0, 2.5]), np.eye(3))
     text = amended(TEXT, {'a': JointValues(friction=0.5, damping=0.0)}, {'b': body})
     assert text == TEXT.replace("<mass value='1.0' />", "<mass value='2' />").replace(
@@ -40,7 +40,7 @@ def test_only_numbers_change():
 
 
 def test_the_same_numbers_change_nothing():
-    """Leave numbers as they are written where they are what is wanted."""
+    """Keep the text of numbers that already have the wanted value."""
     path = path_of('arm')
     robot = sb.World().load_urdf(path)
     joints = {
@@ -56,7 +56,7 @@ def test_the_same_numbers_change_nothing():
 
 
 def test_an_inertia_is_written_in_the_axes_of_its_origin():
-    """Load to the inertia that was given, whatever the axes in the file."""
+    """Load to the given inertia, whatever the axes in the file."""
     path = path_of('pendulum')
     turned = path.read_text().replace(
         '<origin xyz="0 0 -0.5"/>\n      <mass',
@@ -75,8 +75,8 @@ def test_an_inertia_is_written_in_the_axes_of_its_origin():
     assert 'rpy="0.3 0.2 0.1"' in text
 
 
-def test_what_is_not_there_is_named():
-    """Name a joint and a link without inertia."""
+def test_missing_elements_are_named():
+    """Name a missing joint, and a link without inertia."""
     with pytest.raises(sb.UnknownNameError, match="unknown joint 'c'.*a"):
         amended(TEXT, {'c': JointValues(1.0)}, {})
     body = InertialValues(1.0, np.zeros(3), np.eye(3), np.eye(3))

@@ -1,4 +1,4 @@
-"""Choreonoid's body files: what is read, and what is reported."""
+"""Choreonoid's body files: content and findings."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def body(tmp_path, text):
 
 
 def one_link(tmp_path, keys, more=''):
-    """Return the file of a free link with further keys."""
+    """Return a file with one free link and further keys."""
     inner = textwrap.indent(textwrap.dedent(keys), '    ')
     return body(tmp_path, f'{HEADER}{more}links:\n  - name: LINK\n    jointType: free\n{inner}')
 
 
 def test_kinematics_and_masses_are_those_of_a_urdf_twin(tmp_path):
-    """Compare frames and the mass matrix with Pinocchio, of a twin written by hand."""
+    """Compare frames and the mass matrix with Pinocchio, using a twin written by hand."""
     model = pinocchio.buildModelFromXML(TWIN)
     data = model.createData()
     robot = sb.World(gravity=(0, 0, 0)).load_body(body(tmp_path, ARM))
@@ -109,7 +109,7 @@ def test_kinematics_and_masses_are_those_of_a_urdf_twin(tmp_path):
         pinocchio.framesForwardKinematics(model, data, of_twin)
         expected = pinocchio.crba(model, data, of_twin)[np.ix_(order, order)]
         expected = np.triu(expected) + np.triu(expected, 1).T
-        # 10² of the rotor
+        # gear ratio 10, squared
         expected[1, 1] += 0.1
         assert sb.dynamics.mass_matrix(robot) == pytest.approx(expected, abs=1e-12)
         frame = data.oMf[model.getFrameId('SLIDE')]
@@ -118,7 +118,7 @@ def test_kinematics_and_masses_are_those_of_a_urdf_twin(tmp_path):
 
 
 def test_limits_are_in_radians_unless_the_file_says_so(tmp_path):
-    """Read ranges in degrees, in radians, as one number, and without an end."""
+    """Read ranges in degrees, in radians, as one number, and unlimited ones."""
     limits = load_description(body(tmp_path, ARM)).joints['LOWER'].limits
     assert (limits.lower, limits.upper) == pytest.approx((-math.pi / 2, math.pi / 4))
     assert limits.velocity == pytest.approx(math.pi)
@@ -133,8 +133,8 @@ def test_limits_are_in_radians_unless_the_file_says_so(tmp_path):
     assert (turned.lower, turned.upper, turned.velocity) == (-1.5, 1.5, 3.0)
 
 
-def test_what_a_link_does_not_say_is_as_in_choreonoid(tmp_path):
-    """Weigh a free link without mass 1 kg, say so, and place it where the file does."""
+def test_missing_link_values_are_choreonoids_defaults(tmp_path):
+    """Give a free link without mass 1 kg, warn about it, and place it as in the file."""
     description = load_description(one_link(tmp_path, 'translation: [1, 2, 3]\n'))
     link = description.links['LINK']
     assert (link.inertial.mass, link.inertial.inertia.tolist()) == (1.0, np.eye(3).tolist())
@@ -145,7 +145,7 @@ def test_what_a_link_does_not_say_is_as_in_choreonoid(tmp_path):
 
 
 def test_shapes_of_every_kind_stand_where_they_are_put(tmp_path):
-    """Turn cylinders from y to z, scale, and keep what is seen apart from what collides."""
+    """Rotate cylinders from y to z, scale shapes, and separate visual from collision shapes."""
     path = one_link(
         tmp_path,
         """\
@@ -167,13 +167,13 @@ def test_shapes_of_every_kind_stand_where_they_are_put(tmp_path):
         ('cylinder', (2.0, 6.0)),
         ('cone', (2.0, 6.0)),
     ]
-    # y of the transform is -x of the link
+    # the transform's y is the link's -x
     assert link.collisions[1].pose.rotation[:, 2] == pytest.approx([-1, 0, 0], abs=1e-12)
     assert link.visuals[0].pose.position == pytest.approx([1, 2, 0], abs=1e-12)
 
 
 def test_devices_are_sensors(tmp_path):
-    """Read IMU, gyro, accelerometer and range sensor, turned so that x is ahead."""
+    """Read IMU, gyro, accelerometer and range sensor, rotated so that x is ahead."""
     path = one_link(
         tmp_path,
         """\
@@ -198,14 +198,14 @@ def test_devices_are_sensors(tmp_path):
     scan = sensors['scan']
     assert scan.scan.samples == 91
     assert (scan.scan.min_angle, scan.scan.maximum) == pytest.approx((-math.pi / 4, 5))
-    # it looks along -z, y is up
+    # the sensor looks along -z, y is up
     assert scan.pose.rotation[:, 0].tolist() == [0, 0, -1]
     assert scan.pose.rotation[:, 2].tolist() == [0, 1, 0]
     assert [each.code for each in description.report.findings] == ['not-simulated']
 
 
 def test_shipped_bodies_are_sound():
-    """Find nothing wrong with the body files that ship."""
+    """Find no defect in the shipped body files."""
     files = sorted(Path(__file__).resolve().parents[2].glob('urdf/*.body'))
     assert len(files) == 3
     for path in files:
@@ -263,14 +263,14 @@ def test_shipped_bodies_are_sound():
     ],
 )
 def test_defects_are_named(tmp_path, text, found):
-    """Report what cannot be simulated, in words that say what would be taken."""
+    """Report content that cannot be simulated, and name the accepted values."""
     report = check_description(body(tmp_path, text))
     assert not report.ok
     assert found in report.to_text()
 
 
 def test_unknown_keys_are_reported_with_their_line(tmp_path):
-    """Warn of a key that is not read, which Choreonoid keeps for its plugins."""
+    """Warn about an unread key; Choreonoid keeps it for its plugins."""
     [finding] = check_description(
         one_link(tmp_path, 'mass: 1\ninertia: [1, 0, 0, 1, 0, 1]\nmotorParams: 3\n')
     ).findings
@@ -278,7 +278,7 @@ def test_unknown_keys_are_reported_with_their_line(tmp_path):
 
 
 def test_joint_ids_given_twice_are_reported(tmp_path):
-    """Warn of each joint whose id another one has; they keep the order of the file."""
+    """Warn about each joint with a repeated id; the joints keep their file order."""
     moving = 'parent: A, jointType: revolute, mass: 1, inertia: [1, 0, 0, 1, 0, 1], jointId: 4'
     text = HEADER + (
         'links:\n  - {name: A, jointType: fixed}\n'
@@ -293,7 +293,7 @@ def test_joint_ids_given_twice_are_reported(tmp_path):
 
 
 def test_merged_keys_are_overridden(tmp_path):
-    """Take a link from another one by YAML's merge key, and refuse a key given twice."""
+    """Copy a link by YAML's merge key, and refuse a key given twice."""
     text = HEADER + (
         'links:\n  - &a {name: A, jointType: fixed}\n  - {<<: *a, name: B, parent: A}\n'
     )

@@ -1,4 +1,4 @@
-"""`sim_bridge check`: what it prints and its exit status."""
+"""`sim_bridge check`: output and exit status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BROKEN = (
 
 
 def run(*arguments: object) -> int:
-    """Run the verb as the command line would."""
+    """Run the verb as from the command line."""
     return main(['check', *map(str, arguments)])
 
 
@@ -33,13 +33,13 @@ def write(tmp_path):
 
 
 def test_a_shipped_robot_has_no_defects(capsys):
-    """Check a robot by its name."""
+    """Check a robot by name."""
     assert run('pendulum') == 0
     assert capsys.readouterr().out.endswith('pendulum.urdf: no defects found\n')
 
 
 def test_warnings_leave_the_status_alone(write, capsys):
-    """Print a warning in the form editors jump to."""
+    """Print a warning in a form that editors can jump to."""
     path = write(WARNED)
     assert run(path) == 0
     assert capsys.readouterr().out.endswith(
@@ -64,7 +64,7 @@ def test_errors_set_the_status(write, capsys):
 
 
 def test_like_defects_are_grouped(write, capsys):
-    """Print a defect that many elements share once, with the lines of the others."""
+    """Print a defect shared by many elements once, with the lines of the others."""
     path = write('<robot name="r"><link name="l">' + '\n<part/>' * 12 + '</link></robot>')
     assert run(path) == 0
     first, last = capsys.readouterr().out.splitlines()[-2:]
@@ -112,7 +112,7 @@ joints:
 
 
 def test_loops_and_mobility(capsys):
-    """Say how many loop joints there are, what is redundant, and in how many ways it can move."""
+    """Print the number of loop joints, the redundant constraints, and the mobility."""
     assert run('four_bar') == 0
     first, second = capsys.readouterr().out.splitlines()[-2:]
     assert first.endswith('four_bar.urdf: no defects found')
@@ -149,7 +149,7 @@ def test_loops_as_json(capsys):
 
 
 def test_extra_joints(write, capsys):
-    """Add the loop joints of a file, and say by how much they are open at zero."""
+    """Add the loop joints from a file, and print their gaps at zero."""
     robot, extra = write(CHAIN), write(EXTRA, 'loops.yaml')
     assert run(robot, '--extra-joints', extra) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
@@ -159,7 +159,7 @@ def test_extra_joints(write, capsys):
 
 
 def test_defects_of_extra_joints(write, tmp_path, capsys):
-    """Report them with the file and the line they stand in; tell a file that is not there."""
+    """Report them with file and line; report a missing file."""
     robot, extra = write(CHAIN), write(EXTRA.replace('link1: b', 'link1: c'), 'loops.yaml')
     assert run(robot, '--extra-joints', extra) == 1
     assert capsys.readouterr().out.splitlines() == [
@@ -193,7 +193,7 @@ def test_package_paths_and_xacro_arguments(write, tmp_path, capsys):
     'arguments', [['no_such_robot'], ['no/such/file.urdf'], ['no/such/scene.yaml']]
 )
 def test_wrong_usage(arguments, capsys):
-    """Say what is wrong on stderr, with a status of its own."""
+    """Print the error on stderr, with a separate exit status."""
     assert run(*arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ''
@@ -201,7 +201,7 @@ def test_wrong_usage(arguments, capsys):
 
 
 def test_an_unreadable_file(write, capsys, monkeypatch):
-    """Tell a file that cannot be read from one that is wrong."""
+    """Distinguish an unreadable file from a faulty one."""
     path = write(WARNED)
 
     def refuse(path):

@@ -1,4 +1,4 @@
-"""Body files that are put together: sub-bodies, tracks, surfaces, parts of mesh files."""
+"""Composed body files: sub-bodies, tracks, point geometry, parts of mesh files."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def body(tmp_path, text, name='robot.body'):
 
 
 def test_sub_bodies_are_taken_whole(tmp_path):
-    """Take a file twice, by other names, ids and places; its paths count from its folder."""
+    """Use a file twice, with other names, ids and poses; its paths start at its folder."""
     body(tmp_path, ARM, 'parts/arm.body')
     (tmp_path / 'parts' / 'hand.wrl').write_text('Shape { geometry Box { } }')
     robot = load_description(body(tmp_path, TWO))
     assert list(robot.links) == ['ROOT', 'L_BASE', 'L_HAND', 'R_BASE_2', 'R_HAND_2']
-    # by ids: 0 of the second, 4 of the first
+    # by ids: 0 in the second, 4 in the first
     assert list(robot.joints)[:2] == ['R_wrist_2', 'L_wrist']
     assert robot.joints['L_BASE'].origin.position.tolist() == [0, 1, 0]
     assert robot.joints['R_BASE_2'].origin.rotation[0, 0] == pytest.approx(math.cos(3))
@@ -88,13 +88,13 @@ def test_sub_bodies_are_taken_whole(tmp_path):
     ],
 )
 def test_defects_of_sub_bodies_are_named(tmp_path, text, found):
-    """Report what cannot be put together."""
+    """Report sub-bodies that cannot be composed."""
     body(tmp_path, ARM, 'parts/arm.body')
     assert found in check_description(body(tmp_path, text)).to_text()
 
 
 def test_defects_within_a_sub_body_name_its_file(tmp_path):
-    """Say in which file the line is."""
+    """Name the file of the line."""
     body(tmp_path, ARM.replace('mass: 1', 'mass: -1'), 'parts/arm.body')
     text = check_description(body(tmp_path, TWO)).to_text()
     assert 'HAND of arm.body' in text
@@ -102,7 +102,7 @@ def test_defects_within_a_sub_body_name_its_file(tmp_path):
 
 
 def test_a_track_is_a_ring_of_shoes(tmp_path):
-    """Hang a closed chain on a body; it stays closed and as long as it is while it falls."""
+    """Attach a closed chain to a body; it stays closed and keeps its length during a fall."""
     count = 8
     path = body(
         tmp_path,
@@ -134,7 +134,7 @@ def test_a_track_is_a_ring_of_shoes(tmp_path):
     ends = [robot.link(f'SHOE{k}').p for k in range(count)]
     steps = np.diff([*ends, ends[0]], axis=0)
     assert np.linalg.norm(steps, axis=1) == pytest.approx(np.full(count, 0.1), abs=1e-6)
-    # nothing carries it: its centre falls freely, and it was a regular polygon
+    # nothing carries it: its centre falls freely, and it began as a regular polygon
     assert np.mean(ends, axis=0)[2] == pytest.approx(
         -0.05 / math.tan(math.pi / count) - 0.5 * 9.81 * 0.1**2, abs=1e-4
     )
@@ -148,7 +148,7 @@ def test_a_track_is_a_ring_of_shoes(tmp_path):
 
 
 def surfaces(tmp_path, geometry, place=''):
-    """Return the file of a welded link with a geometry, and its first collision shape's data."""
+    """Return a file with one welded link and a geometry, and its first collision shape."""
     path = body(
         tmp_path,
         f'{HEADER}links:\n  - name: A\n    elements:\n      Shape: '
@@ -183,7 +183,7 @@ def surfaces(tmp_path, geometry, place=''):
     ],
 )
 def test_surfaces_collide_as_hulls_or_triangles(tmp_path, geometry, expected):
-    """Read each kind of points' geometry, scaled obliquely too, as a solid of its volume."""
+    """Read each kind of point geometry, even obliquely scaled, as a solid with its volume."""
     place = 'translation: [1, 0, 0], rotation: [0, 0, 1, 30], scale: [2, 1, 1],'
     path, report = surfaces(tmp_path, geometry, place)
     assert report.ok
@@ -210,12 +210,12 @@ def test_surfaces_collide_as_hulls_or_triangles(tmp_path, geometry, expected):
     ],
 )
 def test_defects_of_surfaces_are_named(tmp_path, geometry, found):
-    """Report geometry that makes no surface."""
+    """Report geometry that has no surface."""
     assert found in surfaces(tmp_path, geometry)[1].to_text()
 
 
 def test_terrain_keeps_its_hollows(tmp_path):
-    """Let a ball rest in the dip of a grid of heights, which no hull has."""
+    """Let a ball rest in a height grid's dip, which a hull would fill."""
     path, report = surfaces(
         tmp_path,
         'type: ElevationGrid, xDimension: 3, zDimension: 3, height: [1, 1, 1, 1, 0, 1, 1, 1, 1]',
@@ -227,13 +227,13 @@ def test_terrain_keeps_its_hollows(tmp_path):
     # the grid lies from x 0 to 2 and y -2 to 0
     ball = world.add_body(sb.Sphere(0.2), mass=1, position=(1, -1, 0.6))
     world.step(1500)
-    # the faces of the dip slope by 45 degrees along an axis, and as a valley of two between
+    # the dip's faces slope by 45 degrees along an axis, and form a valley between two axes
     assert 0.2 < ball.root_link.p[2] < 0.4
     assert np.linalg.norm(ball.root_link.v) < 1e-3
 
 
 def test_parts_of_a_mesh_file_by_name(tmp_path):
-    """Take a node of a VRML file, which its own place in there does not move."""
+    """Use a node in a VRML file, independent of its place there."""
     (tmp_path / 'parts.wrl').write_text(
         'DEF HULL Transform { translation 5 0 0 children Shape { geometry Box { size 2 4 6 } } } '
         'DEF WHEEL Shape { geometry Sphere { } }'
@@ -248,7 +248,7 @@ def test_parts_of_a_mesh_file_by_name(tmp_path):
 
 
 def test_parts_of_yaml_files_by_their_anchors(tmp_path):
-    """Take nodes at an anchor of another file, whose paths count from its folder."""
+    """Use nodes at an anchor in another file, whose paths start at its folder."""
     (tmp_path / 'common').mkdir()
     parts = tmp_path / 'common' / 'parts.yaml'
     parts.write_text("""
@@ -282,8 +282,8 @@ LOOP: &LOOP {type: Resource, uri: parts.yaml, node: LOOP}
         assert message in report.to_text()
 
 
-def test_a_hinge_keeps_what_parts_its_anchors_along_its_axis(tmp_path):
-    """Close a loop whose anchors are apart along the axis, as Choreonoid's ODE plugin does."""
+def test_a_hinge_keeps_the_gap_of_its_anchors_along_its_axis(tmp_path):
+    """Close a loop whose anchors are apart along the axis, like Choreonoid's ODE plugin."""
     path = body(
         tmp_path,
         HEADER
@@ -304,7 +304,7 @@ extraJoints:
 
 
 def test_materials_of_links_are_those_of_the_world(tmp_path):
-    """Take the world's material of a link's name; warn of a name that it does not have."""
+    """Use the world's material with the link's material name; warn about an unknown name."""
     path = body(
         tmp_path,
         HEADER + 'links:\n  - {name: A, material: Ice, elements: {Shape: '

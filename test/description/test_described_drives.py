@@ -1,4 +1,4 @@
-"""Drives as Gazebo's plugins, ros2_control's controllers and YAML declare them."""
+"""Drives declared by Gazebo's plugins, ros2_control's controllers and YAML."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAGS = (
 
 
 def loaded(tags, filename='gz-sim-diff-drive-system', more=''):
-    """Return the only drive of four wheels under a plugin, and what is reported."""
+    """Return the only drive of four wheels under a plugin, and the findings."""
     text = skid_steered().replace('</robot>', plugin(filename, tags) + more + '</robot>')
     description = load_description(text)
     (drive,) = description.drives
@@ -37,14 +37,14 @@ def loaded(tags, filename='gz-sim-diff-drive-system', more=''):
 
 
 def from_yaml(text=None, **parameters):
-    """Return the drive of the parameters of a controller."""
+    """Return the drive for a controller's parameters."""
     description = load_description(text or skid_steered())
     (drive,) = drives_from_mapping({'base': parameters}, description)
     return drive
 
 
 def test_gazebos_differential_drive_is_read():
-    """Take joints, dimensions, limits, topics and frames of the plugin."""
+    """Use the plugin's joints, dimensions, limits, topics and frames."""
     drive, findings = loaded(
         TAGS + '<wheel_separation>0.4</wheel_separation><wheel_radius>0.1</wheel_radius>'
         '<odom_publish_frequency>20</odom_publish_frequency><topic>/go</topic>'
@@ -69,7 +69,7 @@ def test_gazebos_differential_drive_is_read():
 
 
 def test_gazebo_classics_differential_drive_is_read():
-    """Take the diameter and the acceleration of a wheel, which bound both motions."""
+    """Use a wheel's diameter and acceleration, which limit both motions."""
     drive, findings = loaded(
         TAGS + '<wheel_separation>0.4</wheel_separation><wheel_diameter>0.2</wheel_diameter>'
         '<max_wheel_acceleration>10</max_wheel_acceleration><command_topic>cmd_vel</command_topic>'
@@ -85,7 +85,7 @@ def test_gazebo_classics_differential_drive_is_read():
 
 
 def mecanum(more):
-    """Return the mecanum drive of four wheels with more tags, and what is reported."""
+    """Return the mecanum drive of four wheels with more tags, and the findings."""
     tags = ''.join(
         f'<{end}_joint>{joint}</{end}_joint>'
         for end, joint in (
@@ -104,7 +104,7 @@ def mecanum(more):
 
 
 def friction(**others):
-    """Return tags for the links of mecanum wheels; others: by joint, '' for none."""
+    """Return tags for mecanum wheel links; others: by joint, '' for none."""
     signs = {'front_left': 1, 'front_right': -1, 'rear_right': 1, 'rear_left': -1}
     return ''.join(
         others.get(name, mecanum_friction(name, 0.25 * math.pi * sign))
@@ -135,14 +135,14 @@ def test_gazebos_mecanum_drive_is_read():
     ],
 )
 def test_mecanum_wheels_that_roll_like_others_are_warned_of(tags):
-    """Tell which tags stand in for rollers: with none, another direction, or one that turns."""
+    """Warn about wheels without tags imitating rollers, or with a wrong or rotating direction."""
     _, (finding,) = mecanum(friction(rear_left=tags))
     assert (finding.code, finding.value) == ('drive-geometry', 'rear_left')
     assert '<fdir1 gz:expressed_in="base_link">-1 -1 0</fdir1>' in finding.message
 
 
 def test_a_friction_direction_in_the_axes_of_no_link_is_warned_of():
-    """Say so, with the link that was probably meant."""
+    """Report it, with the link probably meant."""
     tags = mecanum_friction('rear_left', -0.25 * math.pi, 'base_lnk')
     _, (finding, _) = mecanum(friction(rear_left=tags))
     assert (finding.code, finding.value) == ('unknown-reference', 'base_lnk')
@@ -166,7 +166,7 @@ def test_dimensions_that_are_not_given_are_the_robots():
         ('steer_left', pytest.approx((0.4, 0.15))),
         ('steer_right', pytest.approx((0.4, -0.15))),
     ]
-    # the names of keys before they were changed
+    # earlier key names
     old = from_yaml(
         car(),
         type='ackermann',
@@ -184,7 +184,7 @@ def test_dimensions_that_are_not_given_are_the_robots():
 
 
 def test_parameters_of_the_controllers_are_read():
-    """Take the names of diff_drive_controller, also those of earlier releases."""
+    """Accept the names in diff_drive_controller, including those in earlier releases."""
     drive = from_yaml(
         type='differential',
         **SIDES,
@@ -263,21 +263,21 @@ WRONG = [
 
 @pytest.mark.parametrize(('wrong', 'words'), WRONG)
 def test_wrong_parameters_are_named(wrong, words):
-    """Say which key, its value and what is expected, at once for all."""
+    """Report every wrong key with its value and the expected value, all at once."""
     good = {'type': 'differential', **SIDES, 'wheel_separation': 0.4, 'wheel_radius': 0.1}
     with pytest.raises(DescriptionError, match=f'(?s)base.*{words}|{words}.*base'):
         drives_from_mapping({'base': {**good, **wrong}}, load_description(skid_steered()))
 
 
 def test_two_drives_do_not_share_a_joint():
-    """Name the drive that has it."""
+    """Name the drive using the joint."""
     good = {'type': 'differential', **SIDES}
     with pytest.raises(DescriptionError, match="drive 'one' has this joint already"):
         drives_from_mapping({'one': good, 'two': good}, load_description(skid_steered()))
 
 
-def test_a_drive_that_does_not_fit_the_robot_is_told():
-    """Warn of dimensions that are not the robot's, and of axes the wrong way round."""
+def test_a_drive_that_does_not_fit_the_robot_is_reported():
+    """Warn about dimensions that differ from the robot's, and about reversed axes."""
     text = skid_steered().replace(
         '</robot>',
         plugin(
@@ -300,7 +300,7 @@ def test_a_drive_that_does_not_fit_the_robot_is_told():
 
 
 def test_defects_of_plugins_are_errors_with_their_lines():
-    """Say what is missing or no number, and which joint the robot does not have."""
+    """Report missing tags, malformed numbers, and joints missing in the robot."""
     text = skid_steered().replace(
         '</robot>',
         '\n'
@@ -356,7 +356,7 @@ CONTROL = (
 
 
 def test_controllers_of_ros2_control_are_simulated_or_named(tmp_path):
-    """Drive what is a drive; name the others with file, line, name and type."""
+    """Simulate drives; name the other controllers with file, line, name and type."""
     (tmp_path / 'controllers.yaml').write_text(CONTROLLERS)
     robot = tmp_path / 'robot.urdf'
     robot.write_text(skid_steered().replace('</robot>', CONTROL + '</robot>'))
@@ -378,8 +378,8 @@ def test_controllers_of_ros2_control_are_simulated_or_named(tmp_path):
     assert 'controllers.yaml:19' in told['wheels', 'True']
 
 
-def test_missing_and_broken_files_of_controllers_are_told(tmp_path):
-    """Go on without a file that is not there; refuse one that cannot be read."""
+def test_missing_and_broken_controller_files_are_reported(tmp_path):
+    """Continue without a missing file; refuse an unreadable one."""
     robot = tmp_path / 'robot.urdf'
     robot.write_text(skid_steered().replace('</robot>', CONTROL + '</robot>'))
     (found,) = load_description(robot).report.findings
@@ -390,7 +390,7 @@ def test_missing_and_broken_files_of_controllers_are_told(tmp_path):
 
 
 def test_every_plugin_that_is_not_simulated_is_named():
-    """Be silent about those whose work is done, and name the others, with their lines."""
+    """Ignore plugins whose effect exists without them, and name the others, with their lines."""
     text = skid_steered().replace(
         '</robot>',
         ''.join(
@@ -422,8 +422,8 @@ def test_check_names_them_too(capsys, tmp_path):
     assert (finding['code'], finding['value']) == ('not-simulated', 'libx.so')
 
 
-def test_the_rover_says_how_it_drives():
-    """Have one drive, with the dimensions of its wheels."""
+def test_the_rover_has_a_drive():
+    """Find one drive, with its wheels' dimensions."""
     description = load_description(path_of('rover'))
     (drive,) = description.drives
     assert [wheel.position for wheel in drive.wheels] == [(0.0, 0.16), (0.0, -0.16)]
@@ -431,7 +431,7 @@ def test_the_rover_says_how_it_drives():
 
 
 def test_a_drive_of_another_robot_is_skipped():
-    """Take the drives whose joints the robot has, and leave those of others alone."""
+    """Use the drives whose joints the robot has, and skip those for other robots."""
     both = {
         'base': {'type': 'differential', **SIDES},
         'other': {'type': 'differential', 'left_wheel_names': ['l'], 'right_wheel_names': ['r']},

@@ -1,4 +1,4 @@
-"""What a description says: against Pinocchio for real robots, by hand for the rest."""
+"""Descriptions: real robots against Pinocchio, the rest by hand."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ BALL = (
     '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 )
 LIMIT = '<limit lower="-1" upper="2" effort="10" velocity="3"/>'
-# ur3.urdf of example-robot-data is a robot without a link, which Pinocchio refuses
+# ur3.urdf in example-robot-data is a robot without a link, which Pinocchio refuses
 EMPTY = 'ur3'
 
 
 def chain(*joints: str, extra: str = '', body: str = BALL) -> str:
-    """Return a robot of links l0, l1, … with joints j1, j2, …, given as attributes|content."""
+    """Return a robot with links l0, l1, … and joints j1, j2, …, given as attributes|content."""
     parts = [f'<link name="l0">{body}</link>']
     for number, text in enumerate(joints, 1):
         attributes, _, content = text.partition('|')
@@ -36,16 +36,16 @@ def chain(*joints: str, extra: str = '', body: str = BALL) -> str:
 
 
 def revolute(content: str = '') -> str:
-    """Return the attributes and content of a revolute joint for `chain`."""
+    """Return a revolute joint's attributes and content for `chain`."""
     return f'type="revolute"|{content}{LIMIT}'
 
 
 def moving(description):
-    """Return the joints that move."""
+    """Return the moving joints."""
     return [joint for joint in description.joints.values() if joint.type is not JointType.FIXED]
 
 
-def test_example_robot_is_what_pinocchio_reads(example_robot):
+def test_example_robot_equals_pinocchios(example_robot):
     """Load a real robot without error and compare names, masses, frames, axes and limits."""
     description = load_description(example_robot)
     if example_robot.stem == EMPTY:
@@ -56,7 +56,7 @@ def test_example_robot_is_what_pinocchio_reads(example_robot):
     pinocchio.framesForwardKinematics(model, data, pinocchio.neutral(model))
 
     assert {joint.name for joint in moving(description)} == set(model.names) - {'universe'}
-    # Pinocchio leaves out the mass of links fixed to the root; its universe body holds it
+    # Pinocchio omits the mass of links fixed to the root; its universe body holds it
     mass = sum(link.inertial.mass for link in description.links.values() if link.inertial)
     assert mass == pytest.approx(sum(body.mass for body in model.inertias), rel=1e-12)
 
@@ -73,7 +73,7 @@ def test_example_robot_is_what_pinocchio_reads(example_robot):
 
 
 def in_order(description):
-    """Yield the joints parents first, found the slow and obvious way."""
+    """Yield the joints parents first, found in a slow and obvious way."""
     reached, left = {description.root}, list(description.joints.values())
     while left:
         ready = [joint for joint in left if joint.parent in reached]
@@ -84,7 +84,7 @@ def in_order(description):
 
 
 def compare_joint(joint, model):
-    """Compare what Pinocchio holds of a one-axis joint: limits, damping and friction."""
+    """Compare a one-axis joint's limits, damping and friction with Pinocchio's."""
     index = model.getJointId(joint.name)
     v = model.idx_vs[index]
     if joint.type in (JointType.REVOLUTE, JointType.PRISMATIC) and np.isfinite(joint.limits.lower):
@@ -95,7 +95,7 @@ def compare_joint(joint, model):
         (joint.limits.effort, model.upperEffortLimit[v]),
         (joint.limits.velocity, model.upperVelocityLimit[v]),
     ):
-        # where a file says 0 or nothing, there is no limit here; Pinocchio takes 0 as it is
+        # for 0 or no value in the file, there is no limit here; Pinocchio uses 0
         if np.isfinite(ours):
             assert ours == pytest.approx(theirs, rel=1e-12)
         else:
@@ -105,13 +105,13 @@ def compare_joint(joint, model):
 
 
 def test_example_robots_are_all_there(example_robots):
-    """Count the robots the comparison runs over."""
+    """Count the compared robots."""
     assert len(example_robots) == 69
 
 
 @pytest.mark.parametrize('name', ['panda/panda', 'tiago/tiago_dual', 'talos_data/talos_full_v2'])
 def test_inertia_of_a_tree_is_pinocchios(example_robots, name):
-    """Compare the inertia every joint meets with the diagonal of Pinocchio's mass matrix."""
+    """Compare every joint's inertia with the diagonal of Pinocchio's mass matrix."""
     path = example_robots[name]
     description = load_description(path)
     model = pinocchio.buildModelFromUrdf(str(path))
@@ -131,7 +131,7 @@ def test_inertia_of_a_tree_is_pinocchios(example_robots, name):
 
 
 def test_joint_types_and_orders():
-    """Read one joint of every type, in the order of the file."""
+    """Read one joint of every type, in file order."""
     kinds = ['revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar']
     description = load_description(chain(*(f'type="{kind}"|{LIMIT}' for kind in kinds)))
     assert [joint.type.value for joint in description.joints.values()] == kinds
@@ -141,7 +141,7 @@ def test_joint_types_and_orders():
 
 
 def test_limits_by_joint_type():
-    """Give stops to revolute and prismatic joints only, caps to all with one axis."""
+    """Give stops only to revolute and prismatic joints, effort and velocity limits to all axes."""
     kinds = ['revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar']
     description = load_description(chain(*(f'type="{kind}"|{LIMIT}' for kind in kinds)))
     limits = {joint.type.value: joint.limits for joint in description.joints.values()}
@@ -168,7 +168,7 @@ def test_infinite_and_zero_limits_are_none():
 
 
 def test_origin_axis_and_dynamics():
-    """Read a joint with everything on it, numbers by hand."""
+    """Read a joint with all elements, numbers by hand."""
     description = load_description(
         chain(
             revolute(
@@ -204,7 +204,7 @@ def test_origin_axis_and_dynamics():
 
 
 def test_defaults_are_those_of_the_specification():
-    """Leave out all that may be left out."""
+    """Omit everything optional."""
     joint = load_description(chain(revolute())).joints['j1']
     assert joint.axis.tolist() == [1.0, 0.0, 0.0]
     assert joint.origin.is_identity
@@ -213,14 +213,14 @@ def test_defaults_are_those_of_the_specification():
 
 
 def test_old_gazebo_writes_values_as_attributes():
-    """Read a spring in the form of Gazebo 1."""
+    """Read a spring in Gazebo 1's form."""
     text = chain(revolute(), extra='<gazebo reference="j1"><springStiffness value="7"/></gazebo>')
     assert load_description(text).joints['j1'].dynamics.stiffness == 7.0
 
 
 @pytest.mark.parametrize('axis', ['0 0 1e-200', '0 0 1e20', '1e-320 0 0', '0 -0 1'])
 def test_axes_of_any_length_are_normalised_exactly(axis):
-    """Keep directions along an axis exact, whatever the size of the number."""
+    """Keep directions along an axis exact, whatever the number's size."""
     direction = load_description(chain(revolute(f'<axis xyz="{axis}"/>'))).joints['j1'].axis
     assert sorted(np.abs(direction)) == [0.0, 0.0, 1.0]
 
@@ -252,7 +252,7 @@ def test_rpy_is_roll_then_pitch_then_yaw_about_fixed_axes():
 
 
 def test_geometry_of_every_kind():
-    """Keep kind, size, pose, name and file of every shape, in order."""
+    """Keep kind, size, pose, name and file for every shape, in order."""
     shapes = {
         '<box size="1 2 3"/>': ('box', (1.0, 2.0, 3.0), ''),
         '<sphere radius="4"/>': ('sphere', (4.0,), ''),
@@ -286,7 +286,7 @@ def test_a_visual_that_cannot_be_read_is_left_out():
 
 
 def test_materials_textures_and_transmissions_stop_nothing():
-    """Load what urdf-parser-py alone refuses."""
+    """Load elements that urdf-parser-py alone refuses."""
     extra = (
         '<material name="m"><texture/></material><material/>'
         '<transmission name="t"><type>x</type></transmission><gazebo><plugin name="p"/></gazebo>'
@@ -309,8 +309,8 @@ def test_mimic_chains_are_resolved_to_their_master():
     assert mimics == [Mimic('j3', 10.0, 17.0), Mimic('j3', 5.0, 7.0), None, Mimic('j3', 1.0, 0.0)]
 
 
-def test_a_follower_of_a_follower_of_nothing_follows_the_last_there_is():
-    """Leave the joint free that follows none, and keep the one that follows it."""
+def test_a_follower_of_an_unresolved_follower_keeps_following_it():
+    """Leave a joint free that follows a missing joint, and keep its follower."""
     description = load_description(
         chain(revolute('<mimic joint="j2"/>'), revolute('<mimic joint="gone"/>'))
     )
@@ -319,14 +319,14 @@ def test_a_follower_of_a_follower_of_nothing_follows_the_last_there_is():
 
 
 def test_joints_without_inertia_are_given_some():
-    """Give an armature to a joint that moves nothing, and to one of two coaxial ones."""
+    """Give an armature to a joint moving no inertia, and to one of two coaxial ones."""
     text = chain(revolute(), revolute('<axis xyz="0 1 0"/>'), body='').replace(
         '<link name="l1"></link>', f'<link name="l1">{BALL}</link>'
     )
     description = load_description(text)
     assert description.joints['j2'].dynamics.armature == STAND_IN_ARMATURE
     assert description.joints['j1'].dynamics.armature == 0.0
-    # numbers whose difference is rounding and not zero
+    # numbers whose difference is rounding instead of zero
     odd = BALL.replace('"1"', '"300"').replace('<mass', '<origin xyz="0.7 0.1 -0.2"/><mass')
     turned = revolute('<origin xyz="0 0.9 0" rpy="0.3 -1.1 0.7"/><axis xyz="1 2 -3"/>')
     coaxial = chain(turned, revolute('<axis xyz="1 2 -3"/>'), body=odd).replace(
@@ -338,14 +338,14 @@ def test_joints_without_inertia_are_given_some():
 
 
 def test_armature_is_inertia():
-    """Warn of nothing where a massless joint has a rotor."""
+    """Give no warning for a massless joint with a rotor."""
     text = chain(revolute('<dynamics armature="0.01"/>'), body='')
     codes = [finding.code for finding in check_description(text).findings]
     assert codes == ['missing-inertial']
 
 
 def test_massless_links_between_joints_are_fine():
-    """Build a spherical joint of three revolute ones, as human models do."""
+    """Build a spherical joint from three revolute ones, as in human models."""
     text = chain(
         revolute('<axis xyz="1 0 0"/>'),
         revolute('<axis xyz="0 1 0"/>'),
@@ -359,7 +359,7 @@ def test_massless_links_between_joints_are_fine():
 
 
 def test_a_massless_root_fixed_to_a_base_is_fine():
-    """Find nothing to say of the dummy root KDL users write, nor of frames without mass."""
+    """Find no defect in the dummy root of KDL users, and in massless frames."""
     text = chain('type="fixed"|', revolute(), 'type="fixed"|')
     for name in ('l0', 'l3'):
         text = text.replace(f'<link name="{name}">{BALL}</link>', f'<link name="{name}"/>')
@@ -392,7 +392,7 @@ def test_text_path_and_encodings(tmp_path):
         for source in (path, str(path)):
             description = load_description(source)
             assert description.name == 'é'
-            # what is published is no longer in the encoding of the file
+            # the published text no longer has the file's encoding
             published = '<?xml version="1.0" encoding="UTF-8"?>' if declared else ''
             assert description.xml == published + text
             assert description.source == str(path)
@@ -401,14 +401,14 @@ def test_text_path_and_encodings(tmp_path):
 @pytest.mark.parametrize(
     'source', ['/no/such/file.urdf', 'robot\0.urdf', '', 'x' * 5000, 'no <xml>', '.']
 )
-def test_what_is_neither_file_nor_xml_is_unreadable(source):
-    """Say so in the report, with the reason."""
+def test_other_sources_than_files_and_xml_are_unreadable(source):
+    """Report it as unreadable, with the reason."""
     report = check_description(source)
     assert [finding.code for finding in report.errors] == ['unreadable']
 
 
-def test_a_missing_file_is_told_with_one_beside_it(tmp_path):
-    """Say that it cannot be read, not that it cannot be simulated."""
+def test_a_missing_file_is_reported_with_a_similar_one(tmp_path):
+    """Report that it cannot be read, not that it cannot be simulated."""
     (tmp_path / 'bot.urdf').write_text('<robot name="bot"/>')
     with pytest.raises(DescriptionError, match=r"^the .* cannot be read\n.*bot\.urdf'\?"):
         load_description(tmp_path / 'bott.urdf')
@@ -416,13 +416,13 @@ def test_a_missing_file_is_told_with_one_beside_it(tmp_path):
 
 @pytest.mark.parametrize('source', [None, 3, b'<robot/>', ['a']])
 def test_a_source_of_a_wrong_type_is_refused(source):
-    """Raise for what can only be a mistake in a program."""
+    """Raise an error for a programming mistake."""
     with pytest.raises(InvalidValueError, match='source'):
         check_description(source)
 
 
 def test_bad_encodings_are_reported(tmp_path):
-    """Read bytes that are not what they say."""
+    """Report bytes that do not match their declared encoding."""
     path = tmp_path / 'bad.urdf'
     for data in (
         b'<?xml version="1.0" encoding="klingon"?><robot/>',
@@ -437,6 +437,6 @@ def test_bad_encodings_are_reported(tmp_path):
 
 
 def test_shipped_robots_are_sound(repository):
-    """Find nothing wrong with our own robots."""
+    """Find no defect in our own robots."""
     for path in sorted(Path(repository, 'urdf').glob('*.urdf')):
         assert check_description(path).findings == (), path.name

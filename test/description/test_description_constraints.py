@@ -1,4 +1,4 @@
-"""Joints that close loops, and crawlers, in every form users write them in."""
+"""Loop joints and crawlers, in all forms used in files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RIGHT = math.pi / 2
 
 def robot(*more: str) -> str:
     """
-    Return a robot world -lift- low -turn- high, world -swing- beam, and what else it is to have.
+    Return a robot world -lift- low -turn- high, world -swing- beam, with further elements.
 
     At 0 low is at (1, 2, 3), high 0.5 m above it and a quarter turned about z, beam at the origin.
     """
@@ -35,14 +35,14 @@ def robot(*more: str) -> str:
 
 
 def load(*more: str, **options):
-    """Return the robot with this in it, which must raise no finding."""
+    """Return the robot with this element, which must raise no finding."""
     description = load_description(robot(*more), **options)
     assert description.report.findings == ()
     return description
 
 
 def constraint(kind: str, more: str = '', link1='name="high"', link2='name="beam"', **options):
-    """Return the only loop joint of a `<sim_bridge>` element."""
+    """Return the only loop joint in a `<sim_bridge>` element."""
     ends = f'<link1 {link1}/><link2 {link2}/>'
     element = f'<joint name="loop" type="{kind}">{ends}{more}</joint>'
     (one,) = load(f'<sim_bridge>{element}</sim_bridge>', **options).constraints
@@ -50,7 +50,7 @@ def constraint(kind: str, more: str = '', link1='name="high"', link2='name="beam
 
 
 def gazebo(kind: str, more: str = '', parent='high', child='beam'):
-    """Return the only loop joint of a `<gazebo>` element."""
+    """Return the only loop joint in a `<gazebo>` element."""
     ends = f'<parent>{parent}</parent><child>{child}</child>'
     element = f'<gazebo><joint name="loop" type="{kind}">{ends}{more}</joint></gazebo>'
     (one,) = load(element).constraints
@@ -58,7 +58,7 @@ def gazebo(kind: str, more: str = '', parent='high', child='beam'):
 
 
 def in_world(description, link, vector, is_place=True):
-    """Return a place or a direction on a link in the root's frame, all joints at 0."""
+    """Return a point or a direction on a link in the root's frame, all joints at 0."""
     pose = link_poses(description)[link]
     return pose.rotation @ vector + (pose.position if is_place else 0.0)
 
@@ -70,7 +70,7 @@ def test_a_description_without_loops_has_none():
 
 
 def test_every_key_of_the_extension():
-    """Read a hinge with all there is to say about it."""
+    """Read a hinge with all keys."""
     one = constraint(
         'hinge',
         '<axis xyz="0 1 0"/><limit lower="-1" upper="2" effort="3" velocity="4"/>'
@@ -93,8 +93,8 @@ def test_every_key_of_the_extension():
         assert not array.flags.writeable
 
 
-def test_what_is_left_out_is_left_to_the_start():
-    """Take link1's origin, and None for all that is as when the robot is put together."""
+def test_missing_values_follow_from_the_initial_pose():
+    """Use link1's origin, and None for values defined by the initial pose."""
     one = constraint('ball')
     assert one.position1.tolist() == [0.0, 0.0, 0.0]
     assert (one.position2, one.rotation, one.axis) == (None, None, None)
@@ -104,7 +104,7 @@ def test_what_is_left_out_is_left_to_the_start():
 
 @pytest.mark.parametrize('kind', TYPES)
 def test_every_type(kind):
-    """Read what each type has."""
+    """Read the values for each type."""
     more = ''
     if kind not in ('ball', 'fixed', 'distance'):
         more += '<axis xyz="0 0 1"/>'
@@ -120,7 +120,7 @@ def test_every_type(kind):
 
 
 def test_axes_are_in_the_joint_frame_of_their_link():
-    """Turn the first axis by link1's rpy, the second by link2's."""
+    """Rotate the first axis by link1's rpy, the second by link2's."""
     one = constraint(
         'hinge2',
         '<axis xyz="1 0 0"/><axis2 xyz="0 1 0"/>',
@@ -132,7 +132,7 @@ def test_axes_are_in_the_joint_frame_of_their_link():
 
 
 def test_the_world_as_the_second_link():
-    """Take a link called world where there is one, and the world itself where there is none."""
+    """Use a link called world if there is one, else the world itself."""
     assert constraint('ball', link2='name="world"').link2 == 'world'
     free = robots.robot(
         robots.link('trunk'),
@@ -144,20 +144,20 @@ def test_the_world_as_the_second_link():
 
 
 def test_limits_of_zero_are_not_known():
-    """Take an effort and a velocity of 0 for none, as URDF's files mean them."""
+    """Read an effort and a velocity of 0 as no limit, as URDF files mean it."""
     one = constraint('slider', '<axis xyz="0 0 1"/><limit effort="0" velocity="0" upper="1"/>')
     assert one.limits == JointLimits(upper=1.0)
 
 
 def test_several_elements_add_up():
-    """Read all `<sim_bridge>` elements, in their order."""
+    """Read all `<sim_bridge>` elements, in order."""
     joint = '<joint name="{}" type="ball"><link1 name="high"/><link2 name="beam"/></joint>'
     description = load(*(f'<sim_bridge>{joint.format(name)}</sim_bridge>' for name in 'ba'))
     assert [one.name for one in description.constraints] == ['b', 'a']
 
 
 def test_gazebo_joint_is_placed_from_its_child():
-    """Read SDF's pose in the child's frame; both anchors coincide where all joints are at 0."""
+    """Read SDF's pose in the child's frame; both anchors coincide with all joints at 0."""
     one = gazebo(
         'revolute', '<pose>0.1 0.2 0.3 0 0 0</pose><axis><xyz>0 0 1</xyz></axis>', 'beam', 'high'
     )
@@ -168,7 +168,7 @@ def test_gazebo_joint_is_placed_from_its_child():
     assert in_world(description, 'beam', one.position1) == pytest.approx(place)
     assert in_world(description, 'high', one.position2) == pytest.approx(place)
     assert one.axis == pytest.approx([0.0, 0.0, 1.0])
-    # beam's axes are the root's, and high's are turned by a quarter
+    # beam's axes are the root's, and high's are rotated by a quarter turn
     assert one.rotation == pytest.approx(QUARTER, abs=1e-15)
 
 
@@ -186,7 +186,7 @@ def test_gazebo_joint_is_placed_from_its_child():
     ],
 )
 def test_gazebo_axis_in_all_its_frames(axis, direction):
-    """Take an axis in the joint's frame, which is turned here, or in the one it names."""
+    """Read an axis in the joint's frame, which is rotated here, or in a named frame."""
     one = gazebo('prismatic', f'<pose>0 0 0 0 {RIGHT} 0</pose><axis>{axis}</axis>')
     assert one.type is ConstraintType.SLIDER
     given = in_world(load(), 'high', one.axis, is_place=False)
@@ -205,14 +205,14 @@ def test_gazebo_axis_in_all_its_frames(axis, direction):
     ],
 )
 def test_gazebo_pose_in_all_its_frames(pose, place):
-    """Take a pose in the child's frame, or in the one it names."""
+    """Read a pose in the child's frame, or in a named frame."""
     one = gazebo('ball', pose)
     assert in_world(load(), 'high', one.position1) == pytest.approx(place)
     assert in_world(load(), 'beam', one.position2) == pytest.approx(place)
 
 
 def test_gazebo_joint_with_every_key():
-    """Read limits, dynamics and compliance; old limits that nobody reaches are none."""
+    """Read limits, dynamics and compliance; huge old limits mean no limit."""
     axis = (
         '<axis><xyz>0 0 1</xyz><limit><lower>-1e16</lower><upper>2</upper><effort>-1</effort>'
         '<velocity>4</velocity></limit><dynamics><damping>5</damping><friction>6</friction>'
@@ -239,7 +239,7 @@ def test_gazebo_joint_with_every_key():
     ],
 )
 def test_gazebo_types(word, kind):
-    """Know SDF's types by ODE's names; axes of joints that have none mean nothing."""
+    """Map SDF's types to ODE's names; ignore axes of joints without axes."""
     one = gazebo(word, '<axis><xyz>0 0 1</xyz></axis><axis2><xyz>1 0 0</xyz></axis2>')
     assert one.type.value == kind
     assert (one.axis is None) == (kind in ('ball', 'fixed'))
@@ -247,7 +247,7 @@ def test_gazebo_types(word, kind):
 
 
 def test_gazebo_joint_to_the_world_keeps_the_sign_of_its_coordinate():
-    """Let the world be the second link, and turn the axis round."""
+    """Make the world the second link, and reverse the axis."""
     text = robots.robot(
         robots.link('base'),
         robots.link('arm'),
@@ -285,7 +285,7 @@ joints:
 
 
 def test_yaml_with_every_key(tmp_path):
-    """Read a file; keep the report of the URDF, and the lines of the file."""
+    """Read a file; keep the URDF's report, and the file's lines."""
     path = tmp_path / 'joints.yaml'
     path.write_text(YAML.replace('[0, 0, 0, 2]', '[0, 0, 0, 1]'))
     (one,) = load(extra_joints=path).constraints
@@ -302,7 +302,7 @@ def test_yaml_with_every_key(tmp_path):
 
 @pytest.mark.parametrize('style', ['snake', 'camel'])
 def test_choreonoid_extra_joints_are_taken_as_they_are(style):
-    """Read the keys of a Choreonoid body, new and old, and name the joint by its links."""
+    """Read a Choreonoid body's keys, new and old, and name the joint by its links."""
     words = {
         'link1_name': 'high',
         'link2_name': 'beam',
@@ -330,7 +330,7 @@ def test_choreonoid_extra_joints_are_taken_as_they_are(style):
 
 
 def test_extra_joints_add_to_those_of_the_description():
-    """Keep both, the description's first; a warning of the second file has no line here."""
+    """Keep both, the description's first; a warning from the second file has no line here."""
     joint = '<joint name="a" type="ball"><link1 name="high"/><link2 name="beam"/></joint>'
     description = load_description(
         robot(f'<sim_bridge>{joint}</sim_bridge>'),
@@ -415,7 +415,7 @@ def test_yaml_error(changes, code, attribute, value):
     ],
 )
 def test_yaml_errors_are_of_the_file(tmp_path, text, code, line):
-    """Name file and line of what is wrong in a YAML file."""
+    """Name file and line for a defect in a YAML file."""
     path = tmp_path / 'joints.yaml'
     path.write_text(text)
     with pytest.raises(DescriptionError) as caught:
@@ -426,20 +426,20 @@ def test_yaml_errors_are_of_the_file(tmp_path, text, code, line):
 
 
 @pytest.mark.parametrize('source', [[HINGE], 5])
-def test_what_is_neither_file_nor_mapping(source):
-    """Say what was given, and what would do."""
+def test_other_sources_than_files_and_mappings_are_refused(source):
+    """Name the given value and the accepted ones."""
     with pytest.raises(DescriptionError, match=r'file name or a mapping.*, not [\[5]'):
         load_description(robot(), extra_joints=source)
 
 
 def test_yaml_files_that_are_not_there():
-    """Say which file cannot be read."""
+    """Name the unreadable file."""
     with pytest.raises(DescriptionError, match=r'nowhere\.yaml.*cannot be read'):
         load_description(robot(), extra_joints='nowhere.yaml')
 
 
 def test_crawler_is_commanded_by_the_joint_that_carries_it():
-    """Take the name of a fixed joint, a name of its own, or else the link's."""
+    """Use a fixed joint's name, a name of its own, or else the link's."""
     weld = robots.joint('weld', 'beam', 'track', 'fixed')
     crawlers = (
         '<crawler link="track" axis="0 2e-1 0.0"/>',
@@ -467,7 +467,7 @@ def test_crawler_is_commanded_by_the_joint_that_carries_it():
     ],
 )
 def test_crawlers_of_gazebo(orientation, axis):
-    """Read the track controllers of Gazebo, whose tracks drive along x."""
+    """Read Gazebo's track controllers, whose tracks drive along x."""
     plugin = '<plugin name="gz::sim::systems::TrackController" filename="{}">{}</plugin>'
     files = 'gz-sim-track-controller-system', 'libignition-gazebo-track-controller-system.so'
     elements = [
@@ -481,7 +481,7 @@ def test_crawlers_of_gazebo(orientation, axis):
 
 
 def test_a_crawler_declared_twice_is_one():
-    """Let `<sim_bridge>` count where Gazebo's plugin names the same link."""
+    """Prefer `<sim_bridge>` if Gazebo's plugin names the same link."""
     description = load(
         '<gazebo><plugin filename="gz-sim-track-controller-system"><link>low</link></plugin>'
         '</gazebo><sim_bridge><crawler link="low" axis="0 -1 0"/></sim_bridge>'

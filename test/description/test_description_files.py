@@ -1,4 +1,4 @@
-"""Where files are found, and xacro files."""
+"""File locations, and xacro files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ XACRO = """<?xml version="1.0"?>
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch):
-    """Let no ROS or Gazebo of the machine take part."""
+    """Hide ROS and Gazebo installations on the machine."""
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
 
@@ -58,7 +58,7 @@ def mesh(tmp_path):
 )
 @pytest.mark.parametrize('depth', [0, 1, 2], ids=['package', 'share', 'prefix'])
 def test_package_paths(mesh, uri, depth):
-    """Name the package itself, the folder it is in, or the prefix."""
+    """Accept the package itself, its parent folder, or the prefix."""
     assert resolve_uri(uri) is None
     assert resolve_uri(uri, package_paths=[mesh.parents[1 + depth]]) == mesh
     assert resolve_uri(uri, package_paths=['/nowhere', str(mesh.parents[1 + depth])]) == mesh
@@ -76,13 +76,13 @@ def test_package_paths(mesh, uri, depth):
     ],
 )
 def test_environment(mesh, monkeypatch, variable, depth):
-    """Find a package by each variable that may tell where it is."""
+    """Find a package by each environment variable."""
     monkeypatch.setenv(variable, f'/nowhere::{mesh.parents[1 + depth]}')
     assert resolve_uri('package://bot/meshes/a.stl') == mesh
 
 
 def test_folders_above_the_description(mesh):
-    """Find a package in a source checkout: the description is in it, or beside it."""
+    """Find a package in a source checkout: around the description, or beside it."""
     for base in (mesh.parents[1] / 'urdf', mesh.parents[2] / 'other' / 'urdf'):
         assert resolve_uri('package://bot/meshes/a.stl', base=base) == mesh
 
@@ -98,7 +98,7 @@ def test_given_paths_come_first(mesh, tmp_path, monkeypatch):
 
 
 def test_files_and_relative_paths(mesh):
-    """Resolve file URIs, escaped or not, and paths, absolute or from the description."""
+    """Resolve file URIs, escaped or not, and paths, absolute or relative to the description."""
     assert resolve_uri(mesh.as_uri()) == mesh
     assert resolve_uri(f'file://{mesh}') == mesh
     assert resolve_uri(str(mesh)) == mesh
@@ -120,13 +120,13 @@ def test_files_and_relative_paths(mesh):
         'file://\0',
     ],
 )
-def test_what_is_no_file_resolves_to_none(mesh, uri):
-    """Give None for whatever is wrong with a URI."""
+def test_wrong_uris_resolve_to_none(mesh, uri):
+    """Return None for any wrong URI."""
     assert resolve_uri(uri, package_paths=[mesh.parents[2]]) is None
 
 
-def test_missing_meshes_say_what_is_missing(mesh):
-    """Tell a missing package from a missing file."""
+def test_missing_meshes_are_explained(mesh):
+    """Distinguish a missing package from a missing file."""
 
     def message(uri):
         text = (
@@ -144,7 +144,7 @@ def test_missing_meshes_say_what_is_missing(mesh):
 
 
 def test_meshes_count_from_the_file(mesh):
-    """Find a relative mesh beside the description, wherever the process is."""
+    """Find a relative mesh beside the description, whatever the working directory."""
     file = mesh.parents[1] / 'r.urdf'
     file.write_text(
         '<robot name="r"><link name="l"><visual><geometry><mesh filename="meshes/a.stl"/>'
@@ -154,12 +154,12 @@ def test_meshes_count_from_the_file(mesh):
 
 
 def test_share_directory_holds_the_robots(repository):
-    """Find the checkout when nothing is installed."""
+    """Find the checkout if nothing is installed."""
     assert share_directory() == repository
 
 
 def test_share_directory_of_an_installation(tmp_path, monkeypatch):
-    """Prefer what the ament index names."""
+    """Prefer the ament index."""
     share = tmp_path / 'share' / 'sim_bridge'
     (share / 'urdf').mkdir(parents=True)
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
@@ -185,13 +185,13 @@ def test_find_robot(repository, tmp_path, monkeypatch):
 
 
 def test_a_scene_is_no_robot(repository):
-    """Say where the file of a scene goes instead."""
+    """Tell where a scene file belongs instead."""
     with pytest.raises(InvalidValueError, match='name it as the world: by --world'):
         find_robot(repository / 'config' / 'world_table.yaml')
 
 
 def test_unknown_robots(tmp_path):
-    """Name the shipped robots for a wrong name, and the path for a wrong path."""
+    """List the shipped robots for a wrong name, and give the path for a wrong path."""
     with pytest.raises(UnknownNameError, match=r"'amr'.*Did you mean 'arm'"):
         find_robot('amr')
     for path in (
@@ -211,7 +211,7 @@ def test_unknown_robots(tmp_path):
 
 
 def test_a_robot_that_was_meant(tmp_path):
-    """Suggest a file of a similar name beside the one that is not there, or a shipped robot."""
+    """Suggest a similarly named file beside a missing one, or a shipped robot."""
     (tmp_path / 'gripper.urdf').touch()
     with pytest.raises(InvalidValueError, match=r"did you mean '.*/gripper\.urdf'\?"):
         find_robot(tmp_path / 'griper.urdf')
@@ -220,7 +220,7 @@ def test_a_robot_that_was_meant(tmp_path):
 
 
 def test_xacro_text_and_files(tmp_path):
-    """Expand text, .xacro files and .urdf files that hold xacro, with arguments."""
+    """Expand text, .xacro files and .urdf files containing xacro, with arguments."""
     sources = [XACRO]
     for name in ('a.urdf.xacro', 'a.xacro', 'a.urdf'):
         path = tmp_path / name
@@ -260,7 +260,7 @@ def test_xacro_includes_count_from_the_file(tmp_path, monkeypatch):
     ],
 )
 def test_xacro_errors(broken, capfd):
-    """Report what xacro cannot expand, and print nothing."""
+    """Report xacro's errors, and print nothing."""
     with pytest.raises(DescriptionError) as caught:
         load_description(broken)
     assert [finding.code for finding in caught.value.report.errors] == ['xacro']
@@ -268,14 +268,14 @@ def test_xacro_errors(broken, capfd):
 
 
 def test_expanded_files_are_not_expanded_again(monkeypatch):
-    """Load a URDF that only kept the namespace where xacro is not installed."""
+    """Load a URDF that kept only the namespace, without xacro installed."""
     monkeypatch.setitem(sys.modules, 'xacro', None)
     text = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="l"/></robot>'
     assert list(load_description(text).links) == ['l']
 
 
-def test_missing_xacro_says_what_to_install(monkeypatch):
-    """Ask for the package only when a file needs it."""
+def test_missing_xacro_names_the_package(monkeypatch):
+    """Require the package only for a xacro file."""
     monkeypatch.setitem(sys.modules, 'xacro', None)
     (finding,) = check_description(XACRO).errors
     assert finding.code == 'xacro-missing'
@@ -293,7 +293,7 @@ def test_a_description_is_read_without_ros_and_xacro():
 
 
 def test_numbers_at_the_edge_of_floats_are_no_crash():
-    """Judge an inertia beside which rounding is large, and take a rate below all others."""
+    """Judge an inertia with large rounding errors, and accept a tiny rate."""
     inertia = '<inertia ixx="1" iyy="{}" izz="1" ixy="0" ixz="0" iyz="0"/>'
     text = (
         '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'

@@ -1,4 +1,4 @@
-"""Random damage to a description: a report or a robot comes out, never anything else."""
+"""Random damage to a description gives a report or a robot, never anything else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NASTY = [
 
 
 def damage(rng: random.Random) -> str:
-    """Return whole description with one to four pieces swapped, doubled, dropped or replaced."""
+    """Return the description with one to four pieces swapped, doubled, dropped or replaced."""
     text = WHOLE
     for _ in range(rng.randint(1, 4)):
         pattern = rng.choice((TOKEN, WORDS))
@@ -70,7 +70,7 @@ def damage(rng: random.Random) -> str:
 
 
 def outcome(source: str | Path) -> bool:
-    """Load; tell whether it worked. A refusal must say why, in words and in a report."""
+    """Load; return whether it worked. A refusal must give a reason, in words and in a report."""
     try:
         report = load_description(source).report
     except DescriptionError as err:
@@ -81,20 +81,20 @@ def outcome(source: str | Path) -> bool:
 
 
 def test_the_whole_description_loads():
-    """Start from something sound."""
+    """Start from a faultless description."""
     assert outcome(WHOLE)
 
 
 @pytest.mark.parametrize('seed', range(6))
 def test_damaged_descriptions_load_or_are_refused(seed):
-    """Load hundreds of damaged descriptions; see that both outcomes occur."""
+    """Load hundreds of damaged descriptions; both outcomes must occur."""
     rng = random.Random(seed)
     outcomes = [outcome(damage(rng)) for _ in range(100)]
     assert {True, False} == set(outcomes)
 
 
 def test_damaged_bytes_load_or_are_refused(tmp_path):
-    """Flip bytes of a file, the encoding's too; see that both outcomes occur."""
+    """Flip bytes in a file, even in its encoding; both outcomes must occur."""
     rng = random.Random(0)
     path = tmp_path / 'damaged.urdf'
     for encoding in ('utf-8', 'utf-16'):
@@ -109,7 +109,7 @@ def test_damaged_bytes_load_or_are_refused(tmp_path):
 
 
 def test_deep_and_wide_files_end():
-    """Read thousands of nested tags, of links in a chain, and of attributes."""
+    """Read thousands of nested tags, chained links, and attributes."""
     deep = '<a>' * 20_000 + '</a>' * 20_000
     assert outcome(f'<robot name="r"><link name="l">{deep}</link></robot>')
     count = 400

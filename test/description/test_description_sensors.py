@@ -1,4 +1,4 @@
-"""Sensor declarations in every form users write them in."""
+"""Sensor declarations in all forms used in files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def robot(extra: str = '') -> str:
 
 
 def load(extra: str, **options):
-    """Return the sensors of the robot with this in it, which must raise no finding."""
+    """Return the sensors of a robot with this element, which must raise no finding."""
     description = load_description(robot(extra), **options)
     assert description.report.findings == ()
     return description.sensors
@@ -80,7 +80,7 @@ def test_gazebo_force_torque_with_every_key():
 
 
 def test_gazebo_force_torque_defaults():
-    """Leave out all that may be left out; take the parent joint where a link is named."""
+    """Omit everything optional; use the parent joint if a link is named."""
     for reference, joint, link in (
         ('shoulder', 'shoulder', 'arm'),
         ('tool', 'tool_joint', 'tool'),
@@ -127,7 +127,7 @@ def test_gazebo_imu_with_every_noise_key():
 
 
 def test_gazebo_imu_on_a_fixed_joint_sits_on_its_child():
-    """Let a reference name a joint, as Gazebo's lumping of fixed joints does."""
+    """Let a reference name a joint, as Gazebo lumps fixed joints."""
     (sensor,) = load(gazebo('tool_joint', 'imu'))
     assert (sensor.link, sensor.joint) == ('tool', '')
 
@@ -164,21 +164,21 @@ def test_classic_imu_noise_holds_for_all_axes():
     ],
 )
 def test_poses_in_all_of_sdfs_forms(pose):
-    """Turn a quarter about z, one metre up."""
+    """Rotate a quarter turn about z, one metre up."""
     (sensor,) = load(gazebo('arm', 'imu', pose))
     assert sensor.pose.position.tolist() == [0.0, 0.0, 1.0]
     assert sensor.pose.rotation == pytest.approx(QUARTER, abs=1e-12)
 
 
 def test_frame_of_the_plugin_inside_a_sensor():
-    """Take the frame classic Gazebo's ROS plugin was told."""
+    """Use the frame given to classic Gazebo's ROS plugin."""
     for tag in ('frameName', 'frame_name'):
         (sensor,) = load(gazebo('arm', 'imu', f'<plugin name="p"><{tag}>f</{tag}></plugin>'))
         assert sensor.frame_id == 'f'
 
 
 def test_names_taken_on_another_link_get_the_link_in_front():
-    """Keep both of two sensors of one name, as SDF allows on two links."""
+    """Keep two sensors with one name, which SDF allows on two links."""
     description = load_description(robot(gazebo('arm', 'imu') + gazebo('tool', 'imu')))
     assert [sensor.name for sensor in description.sensors] == ['s', 'tool_s']
 
@@ -210,7 +210,7 @@ def test_one_device_declared_twice_is_one_device(example_robots):
 
 
 def ros2_control(name: str, interfaces: list[str], **parameters: str) -> str:
-    """Return a sensor of ros2_control."""
+    """Return a sensor in ros2_control."""
     content = ''.join(f'<state_interface name="{name}"/>' for name in interfaces)
     content += ''.join(f'<param name="{key}">{value}</param>' for key, value in parameters.items())
     sensor = f'<sensor name="{name}">{content}</sensor>'
@@ -228,7 +228,7 @@ def ros2_control(name: str, interfaces: list[str], **parameters: str) -> str:
     ],
 )
 def test_ros2_control_kind_follows_from_the_interfaces(interfaces, kind, orientation):
-    """Tell the four kinds of sensors by their state interfaces."""
+    """Distinguish the four sensor kinds by their state interfaces."""
     (sensor,) = load(ros2_control('s', interfaces, link='tool', update_rate='250', frame_id='f'))
     assert (sensor.kind, sensor.link) == (kind, 'tool')
     assert sensor.enable_orientation is orientation
@@ -246,13 +246,13 @@ def test_ros2_control_kind_follows_from_the_interfaces(interfaces, kind, orienta
     ],
 )
 def test_ros2_control_place(name, parameters, joint, link):
-    """Find where a force-torque sensor sits: by its parameters, else by its name."""
+    """Find a force-torque sensor's joint: by its parameters, else by its name."""
     (sensor,) = load(ros2_control(name, ['force.x'], **parameters))
     assert (sensor.joint, sensor.link) == (joint, link)
 
 
 def test_ros2_control_repeats_what_gazebo_declares():
-    """Take one sensor for both elements, as gz_ros2_control does, and Gazebo's settings for it."""
+    """Create one sensor for both elements, like gz_ros2_control, with Gazebo's settings."""
     (sensor,) = load(
         gazebo('tool_joint', 'force_torque', '<update_rate>100</update_rate>')
         + ros2_control('s', ['force.x'])
@@ -261,7 +261,7 @@ def test_ros2_control_repeats_what_gazebo_declares():
 
 
 def test_yaml_with_every_key():
-    """Read the settings of the module's docstring."""
+    """Read the settings in the module's docstring."""
     (sensor,) = sensors_from_mapping(
         {
             'wrist': {
@@ -306,7 +306,7 @@ def test_yaml_with_every_key():
 
 
 def test_yaml_orientation_is_a_quaternion_x_y_z_w():
-    """Turn a quarter about z, with a quaternion of length sqrt(2)."""
+    """Rotate a quarter turn about z, with a quaternion of length sqrt(2)."""
     (sensor,) = sensors_from_mapping(
         {'s': {'type': 'gyro', 'link': 'arm', 'orientation': [0, 0, 1, 1]}}
     )
@@ -405,7 +405,7 @@ def test_yaml_reports_all_defects_together():
 
 
 def test_extra_sensors_are_placed_and_replace():
-    """Add sensors at loading and later; one of the name of a declared sensor takes its place."""
+    """Add sensors at loading and later; a sensor replaces a declared one by the same name."""
     extra = sensors_from_mapping(
         {
             's': {'type': 'force_torque', 'joint': 'shoulder', 'update_rate': 7},
@@ -424,7 +424,7 @@ def test_extra_sensors_are_placed_and_replace():
 
 
 def test_extra_sensors_on_nothing_are_refused():
-    """Name the sensor and the link nearest to the wrong one."""
+    """Name the sensor and the link closest to the wrong one."""
     extra = sensors_from_mapping({'s': {'type': 'gyro', 'link': 'tol'}})
     with pytest.raises(DescriptionError, match="'s'.*did you mean 'tool'"):
         add_sensors(load_description(robot()), extra)
@@ -433,7 +433,7 @@ def test_extra_sensors_on_nothing_are_refused():
 
 
 def test_sensors_of_real_robots(example_robots):
-    """Count the sensors of robots that declare them for Gazebo."""
+    """Count the sensors on robots that declare them for Gazebo."""
     counts = {
         name: len(load_description(example_robots[name]).sensors)
         for name in ('tiago/tiago', 'hyq/hyq_no_sensors', 'alexander/alexander_v1.lowerBodyOnly')

@@ -1,4 +1,4 @@
-"""Encodings of documents: what is published is what was checked."""
+"""Document encodings: the published text is the checked text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HIDDEN = '<robot name="r"><link name="l"/>{}</robot>'
 
 
 def write(path, encoding, codec, mark=b'', text=BODY):
-    """Write a document in an encoding that it declares."""
+    """Write a document in its declared encoding."""
     declared = f'<?xml version="1.0" encoding="{encoding}"?>' if encoding else ''
     path.write_bytes(mark + f'{declared}{text}'.encode(codec))
     return path
@@ -33,7 +33,7 @@ def write(path, encoding, codec, mark=b'', text=BODY):
     ],
 )
 def test_known_encodings_are_read(tmp_path, encoding, codec, mark):
-    """Read a name in every encoding, and hold the document as text that says UTF-8."""
+    """Read a name in every encoding, and store the document as text declaring UTF-8."""
     description = load_description(write(tmp_path / 'r.urdf', encoding, codec, mark))
     assert description.name == 'Größe'
     root = ElementTree.fromstring(description.xml.encode())
@@ -57,7 +57,7 @@ def test_known_encodings_are_read(tmp_path, encoding, codec, mark):
     ],
 )
 def test_other_encodings_are_refused(tmp_path, encoding):
-    """Refuse encodings in which elements can be hidden, in a file and in a text."""
+    """Refuse encodings that can hide elements, in a file and in a text."""
     text = HIDDEN.format('\\u003cjoint name="hidden"/\\u003e')
     path = write(tmp_path / 'r.urdf', encoding, 'utf-8', text=text)
     for source in (path, path.read_text()):
@@ -68,6 +68,6 @@ def test_other_encodings_are_refused(tmp_path, encoding):
 
 
 def test_bytes_in_another_encoding_are_refused(tmp_path):
-    """Say which byte is not in the encoding of the document."""
+    """Name the byte that is not in the document's encoding."""
     (finding,) = check_description(write(tmp_path / 'r.urdf', 'UTF-8', 'latin-1')).errors
     assert (finding.code, 'byte 53 is wrong' in finding.message) == ('encoding', True)

@@ -1,4 +1,4 @@
-"""The work of loading grows with the size of what is loaded; counted in function calls."""
+"""Loading effort grows in proportion to the content; counted in function calls."""
 
 from calls import calls_of
 import pytest
@@ -7,7 +7,7 @@ import sim_bridge as sb
 
 
 def mimic_chain(count):
-    """Return a URDF of joints in a row, each of which follows the one before."""
+    """Return a URDF with joints in a row, each following the one before."""
     parts = ['<robot name="chain"><link name="link_0"/>']
     for k in range(1, count + 1):
         mimic = f'<mimic joint="joint_{k - 1}" multiplier="0.9" offset="0.1"/>' if k > 1 else ''
@@ -45,15 +45,15 @@ def load_objects(count):
 
 @pytest.mark.parametrize('work', [load, add_bodies, load_objects])
 def test_loading_takes_calls_in_proportion(work):
-    """Loading four times as much takes about four times as many calls."""
-    # kernels and tables are made at the first use
+    """Count about four times as many calls for four times the content."""
+    # the first use creates kernels and tables
     work(5)
     small, large = (calls_of(lambda n=n: work(n)) for n in (50, 200))
     assert large < 4.6 * small
 
 
 def test_chain_of_mimic_joints_resolves_to_its_first_joint():
-    """The laws of a chain are the products and sums along it."""
+    """Check the products and sums along a chain of mimic rules."""
     description = sb.load_description(mimic_chain(30))
     multiplier, offset = 1.0, 0.0
     for k in range(2, 31):
@@ -65,7 +65,7 @@ def test_chain_of_mimic_joints_resolves_to_its_first_joint():
 
 
 def test_resolving_a_chain_visits_each_joint_once(monkeypatch):
-    """A chain of mimic joints makes two laws for each joint at most."""
+    """Create at most two rules for each joint in a chain of mimic joints."""
     from sim_bridge.description.model import Mimic
 
     made, begin = [], Mimic.__init__
@@ -76,5 +76,5 @@ def test_resolving_a_chain_visits_each_joint_once(monkeypatch):
 
     monkeypatch.setattr(Mimic, '__init__', count)
     sb.load_description(mimic_chain(200))
-    # one as it is read, one as it is resolved
+    # one when read, one when resolved
     assert len(made) <= 2 * 200

@@ -1,4 +1,4 @@
-"""OpenHRP's models in VRML97: what is read is what a body file would say."""
+"""OpenHRP's models in VRML97 are read like equivalent body files."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ PROTO ForceSensor""",
 
 
 def model(tmp_path, joints, more=''):
-    """Return the file of a robot of one root joint."""
+    """Return a file with a robot of one root joint."""
     path = tmp_path / 'model.wrl'
     path.write_text(f'{PROTOS}DEF ROBOT Humanoid {{ humanoidBody [ {joints} ] }} {more}')
     return path
 
 
 def test_the_shipped_model_swings_as_a_four_bar_linkage():
-    """Hold the loop closed and the lengths of its bars while it falls, and its energy."""
+    """Keep the loop closed, its bar lengths and its energy during a fall."""
     assert check_description(SHIPPED).findings == ()
     world = sb.World()
     robot = world.load_body('closed_link')
     assert robot.fixed_base
     assert robot.joint_names == ['CRANK', 'COUPLER', 'ROCKER']
     assert (robot.joint('ROCKER').lower, robot.joint('ROCKER').upper) == (-1.5, 1.5)
-    # 10² of the rotor
+    # gear ratio 10, squared
     assert robot.joint('CRANK').armature == pytest.approx(0.01)
     assert [each.kind for each in robot.description.sensors] == [
         SensorKind.FORCE_TORQUE,
@@ -66,7 +66,7 @@ def test_the_shipped_model_swings_as_a_four_bar_linkage():
 
 
 def test_segments_add_up(tmp_path):
-    """Put masses of two segments, one turned and moved, together about their centre."""
+    """Combine the masses of two segments, one rotated and moved, about their centre."""
     robot = load_description(
         model(
             tmp_path,
@@ -90,7 +90,7 @@ def test_segments_add_up(tmp_path):
 
 
 def test_joints_limits_and_motors(tmp_path):
-    """Read every kind of joint, its axis as letter or vector, and limits that are lists."""
+    """Read every joint kind, its axis as letter or vector, and limits given as lists."""
     child = (
         'DEF {0} Joint {{ jointType "{1}" jointId {2} {3} children [ DEF S{0} Segment '
         '{{ mass 1 momentsOfInertia [1 0 0 0 1 0 0 0 1] }} ] }}'
@@ -132,7 +132,7 @@ def test_joints_limits_and_motors(tmp_path):
 
 
 def test_shapes_devices_and_surfaces(tmp_path):
-    """See segments' shapes, collide with Surface's own, measure with devices that move along."""
+    """Draw the segments' shapes, collide with Surface's own, measure with moving devices."""
     robot = load_description(
         model(
             tmp_path,
@@ -156,7 +156,7 @@ def test_shapes_devices_and_surfaces(tmp_path):
 
 
 def test_extra_joints_and_scenery(tmp_path):
-    """Close loops with balls and pistons; take a file of shapes for a body of one link."""
+    """Close loops with balls and pistons; read a file of shapes as a body with one link."""
     closed = load_description(
         model(
             tmp_path,
@@ -201,7 +201,7 @@ def test_extra_joints_and_scenery(tmp_path):
     ],
 )
 def test_defects_are_named_with_their_line(tmp_path, text, line, found):
-    """Report a model that cannot be read, by the line of the file."""
+    """Report an unreadable model, with the line in the file."""
     path = tmp_path / 'bad.wrl'
     path.write_text(text if text.startswith('#') else f'#VRML V2.0 utf8\n{text}')
     report = check_description(path)
@@ -210,7 +210,7 @@ def test_defects_are_named_with_their_line(tmp_path, text, line, found):
 
 
 def test_massless_links_are_reported(tmp_path):
-    """Warn of a link that moves without a segment, by the line of its joint."""
+    """Warn about a moving link without a segment, with the line of its joint."""
     path = model(
         tmp_path,
         """DEF R Joint { jointType "fixed" children

@@ -1,4 +1,4 @@
-"""What is said of malformed loop joints, beside the cases of test_urdf_errors."""
+"""Findings about malformed loop joints, in addition to test_urdf_errors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from sim_bridge.description import check_description
 
 
 def test_defects_of_the_tree_and_of_a_loop_come_to_light_together():
-    """Report an unknown link of a loop beside links that hang together in no tree."""
+    """Report an unknown link in a loop together with links that form no tree."""
     lines = {5: '<parent link="base"/><child link="x"/>'}
     report = check_description(robot(lines | loop(link2='<link2 name="leg"/>')))
     assert [finding.value for finding in report.errors] == ['x', 'leg']
 
 
 def test_messages_name_alternatives():
-    """Say which link may have been meant, and which types there are."""
+    """Suggest the link probably meant, and list the types."""
     (finding,) = check_description(robot(loop(link2='<link2 name="amr"/>'))).errors
     assert finding.message == "no link has this name; did you mean 'arm'?"
     (finding,) = check_description(robot(loop('bolt'))).errors
@@ -26,8 +26,8 @@ def test_messages_name_alternatives():
     )
 
 
-def test_a_tree_joint_that_closes_a_loop_is_told_where_to_go():
-    """Point from a link with two parents to the element that closes loops."""
+def test_a_tree_joint_that_closes_a_loop_gets_a_hint():
+    """For a link with two parents, point to the element for loop joints."""
     second = '<joint name="again" type="fixed"><parent link="base"/><child link="arm"/></joint>'
     (finding,) = check_description(robot({9: f'{second}</robot>'})).errors
     assert finding.code == 'two-parents'
@@ -35,7 +35,7 @@ def test_a_tree_joint_that_closes_a_loop_is_told_where_to_go():
 
 
 def test_a_ring_that_the_root_reaches_is_reported():
-    """End, and name the joint that comes back to a link above it."""
+    """Terminate, and name the joint that leads back to a link above it."""
     ring = (
         f'<link name="hand">{INERTIAL}</link>{joint("wrist", parent="arm", child="hand")}'
         f'{joint("back", parent="hand", child="arm")}</robot>'

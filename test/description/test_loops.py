@@ -1,4 +1,4 @@
-"""Closed loops of descriptions: where links are, whether loops close, how a mechanism can move."""
+"""Closed loops in descriptions: link poses, loop gaps, mobility."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def turned(axis, angle):
 
 
 def places(description, positions):
-    """Return place and rotation of every link, following the joints up to the root."""
+    """Return every link's position and rotation, following the joints up to the root."""
     parents = {joint.child: joint for joint in description.joints.values()}
 
     def place(link):
@@ -33,7 +33,7 @@ def places(description, positions):
 
 
 def anchors(description, positions=None):
-    """Return both anchors of every loop joint, as (n, 3) arrays, and hinges' axes must agree."""
+    """Return both anchors of every loop joint, as (n, 3) arrays; check that hinge axes agree."""
     at = places(description, positions or {})
     ends = []
     for one in description.constraints:
@@ -44,7 +44,7 @@ def anchors(description, positions=None):
 
 @pytest.mark.parametrize('name', ['four_bar', 'delta'])
 def test_shipped_loops_are_closed_at_zero(name):
-    """Find both anchors of every loop joint at the same place, where all joints are at 0."""
+    """Find both anchors of every loop joint at the same place, with all joints at 0."""
     description = load_description(path_of(name))
     first, second = anchors(description)
     assert len(first) == {'four_bar': 1, 'delta': 5}[name]
@@ -54,7 +54,7 @@ def test_shipped_loops_are_closed_at_zero(name):
 
 
 def test_four_bar_has_the_lengths_of_its_comment():
-    """Measure the four sides between the axes; the crank turns fully, by Grashof's criterion."""
+    """Measure the four sides between the axes; the crank rotates fully, by Grashof's criterion."""
     description = load_description(path_of('four_bar'))
     at = {link: place for link, (place, _) in places(description, {}).items()}
     (c,), _ = anchors(description)
@@ -73,7 +73,7 @@ def test_four_bar_closes_all_the_way_round():
         b = 0.1 * np.array([np.sin(crank), np.cos(crank)])
         reach = np.array([0.24, 0.0]) - b
         length = float(np.hypot(*reach))
-        # the angle at D between the line to B and the rocker, by the law of cosines
+        # angle at D between the line to B and the rocker, by the law of cosines
         corner = np.arccos((0.2**2 + length**2 - 0.26**2) / (2.0 * 0.2 * length))
         rocker = np.arctan2(-reach[0], -reach[1]) + corner
         c = np.array([0.24, 0.0]) + 0.2 * np.array([np.sin(rocker), np.cos(rocker)])
@@ -90,11 +90,11 @@ def test_delta_lowers_its_platform_level():
     for shoulder in (-0.6, 0.3, 0.9):
         inward = 0.06 + 0.24 * np.cos(shoulder)
         tilt = np.arcsin(inward / 0.5)
-        # against the tilt at zero, and against the upper arm
+        # relative to the tilt at zero, and relative to the upper arm
         swing = tilt - np.arctan2(0.3, 0.4) - shoulder
         positions = {f'shoulder_{k}': shoulder for k in (1, 2, 3)}
         positions |= {f'swing_{k}{s}': swing for k in (1, 2, 3) for s in 'ab'}
-        # the wrist takes back what shoulder and swing have turned
+        # the wrist compensates the shoulder and swing rotations
         positions['wrist_pitch'] = -shoulder - swing
         first, second = anchors(description, positions)
         np.testing.assert_allclose(first, second, atol=1e-14)
@@ -109,14 +109,14 @@ def test_delta_lowers_its_platform_level():
     [('four_bar', 3, 5, 1), ('delta', 18, 15, 3), ('arm', 7, 0, 7), ('tracked_vehicle', 0, 0, 0)],
 )
 def test_shipped_robots_can_move_in_so_many_ways(name, freedoms, constraints, ways):
-    """Count as Gruebler does, and find which constraints repeat others."""
+    """Count like Grübler, and find the redundant constraints."""
     count = mobility(load_description(path_of(name)))
     assert (count.freedoms, count.constraints, count.actual) == (freedoms, constraints, ways)
     assert count.by_counting == freedoms - constraints
 
 
 def test_link_poses_are_pinocchios(example_robots):
-    """Place the links of real robots where Pinocchio places them, in random configurations."""
+    """Compare real robots' link poses with Pinocchio's, in random configurations."""
     rng = np.random.default_rng(4)
     for name in ('panda/panda', 'talos_data/talos_full_v2'):
         description = load_description(example_robots[name])
@@ -151,7 +151,7 @@ def test_link_poses_are_pinocchios(example_robots):
     ],
 )
 def test_a_loop_joint_leaves_a_free_body_the_freedoms_of_its_type(kind, freedoms):
-    """Tie a floating link to the ground: what is left is what ODE's manual says of the type."""
+    """Attach a floating link to the ground: the freedoms left must match ODE's manual."""
     element = (
         f'<sim_bridge><joint name="l" type="{kind}"><link1 name="world" xyz="1 2 3"/>'
         '<link2 name="ball" xyz="0.1 0 0"/>'
@@ -171,7 +171,7 @@ def test_a_loop_joint_leaves_a_free_body_the_freedoms_of_its_type(kind, freedoms
 
 
 def test_mobility_counts_followers_with_those_they_follow():
-    """Give a parallel gripper, whose fingers follow each other, one freedom."""
+    """Count one freedom for a parallel gripper, whose fingers follow each other."""
     inside = '<mimic joint="turn" multiplier="-1"/>'
     description = load_description(
         robots.robot(

@@ -1,4 +1,4 @@
-"""Values put into the content of files by path, and the parameter `world_values`."""
+"""Values set in file content by path, and the parameter `world_values`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_bridge.foundation.errors import InvalidValueError
     ],
 )
 def test_paths_are_read_and_written(text, path):
-    """Take keys, items, and keys in quotes."""
+    """Read keys, items, and keys in quotes."""
     assert read_path(text, 'path') == path
     assert read_path(path_text(path), 'path') == path
 
@@ -29,14 +29,14 @@ def test_paths_are_read_and_written(text, path):
 @pytest.mark.parametrize(
     'text', ['', '.', 'a.', '.a', 'a..b', '[0]', 'a[]', 'a[-1]', 'a b', 3, 'a[x]', "a['b]", None]
 )
-def test_what_is_no_path_is_refused(text):
-    """Say how paths are written."""
+def test_malformed_paths_are_refused(text):
+    """Explain the path notation."""
     with pytest.raises(InvalidValueError, match='keys with dots between'):
         read_path(text, 'path')
 
 
 def test_values_go_where_they_belong():
-    """Replace values, add keys, and leave the content as it was."""
+    """Replace values, add keys, and leave the original content unchanged."""
     content = {'a': {'b': [1, {'c': 2}]}, 'd': None}
     found = overlaid(
         content, {('a', 'b', 1, 'c'): 3, ('a', 'e', 'f'): 4, ('d', 'g'): 5, ('h',): [6]}
@@ -53,14 +53,14 @@ def test_values_go_where_they_belong():
         (('a', 'b', 'c'), 'is not a mapping'),
     ],
 )
-def test_paths_that_lead_nowhere_are_told(path, told):
-    """Refuse items that are not there, and keys of what has none."""
+def test_paths_that_lead_nowhere_are_refused(path, told):
+    """Refuse missing items, and keys below values without keys."""
     with pytest.raises(InvalidValueError, match=told):
         overlaid({'a': {'b': [1, 2]}}, {path: 0})
 
 
 def test_scenes_are_read_with_other_values(tmp_path):
-    """Read values as if they stood in the file, and tell their defects."""
+    """Read values as if they were in the file, and report their defects."""
     file = tmp_path / 'hall.yaml'
     file.write_text('world:\n  objects:\n    ball: {sphere: 0.1, mass: 1, position: [0, 0, 1]}\n')
     scene = read_scene(file, '{objects.ball.mass: 2, "objects.ball.position[2]": 3, ground: true}')

@@ -1,4 +1,4 @@
-"""Choreonoid's projects: bodies, where they begin, materials, what the simulator item says."""
+"""Choreonoid's projects: bodies, initial poses, materials, simulator item settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ links:
 
 
 def project(tmp_path, bodies, simulator='', world=''):
-    """Return a project of bodies, each the text of its data."""
+    """Return a project with bodies, each given by the text of its data."""
     (tmp_path / 'arm.body').write_text(ARM)
     items = ''.join(
         f'\n- class: BodyItem\n  name: {name}\n  data:\n' + textwrap.indent(data, '    ')
@@ -50,7 +50,7 @@ def project(tmp_path, bodies, simulator='', world=''):
 
 
 def test_the_shipped_project_runs():
-    """Drive the vehicle of the yard, which begins where the project says, on its floor."""
+    """Drive the vehicle in the yard, which begins where the project puts it, on its floor."""
     scene = read_scene(SHIPPED)
     assert scene.report.findings == ()
     assert [(each.name, each.is_object) for each in scene.robots] == [
@@ -87,7 +87,7 @@ def test_the_shipped_project_runs():
 
 
 def test_joints_begin_as_choreonoid_counts_them(tmp_path):
-    """Count by ids, gaps and those without one included; degrees, of sliding joints too."""
+    """Count by ids, including gaps and joints without one; degrees even for sliding joints."""
     path = project(
         tmp_path,
         [
@@ -120,8 +120,8 @@ def test_joints_begin_as_choreonoid_counts_them(tmp_path):
     assert [each.namespace for each in scene.robots] == ['arm', 'arm_2', 'arm_3']
 
 
-def test_what_collides_is_as_the_project_says(tmp_path):
-    """Take hulls of what moves and triangles of what stands, and nothing where it is off."""
+def test_collision_shapes_follow_the_project(tmp_path):
+    """Use hulls for moving bodies, triangles for static ones, and nothing if collision is off."""
     (tmp_path / 'wall.body').write_text(ARM.partition('  - {name: B,')[0])
     scene = read_scene(
         project(
@@ -140,7 +140,7 @@ def test_what_collides_is_as_the_project_says(tmp_path):
 
 
 def test_the_simulator_item_sets_the_world(tmp_path):
-    """Take the ODE item's properties, in either spelling, before another item's."""
+    """Prefer the ODE item's properties, in either spelling, to another item's."""
     path = project(
         tmp_path,
         [('arm', 'file: arm.body')],
@@ -166,7 +166,7 @@ def test_the_simulator_item_sets_the_world(tmp_path):
 
 
 def test_paths_have_variables(tmp_path, monkeypatch):
-    """Find ${SHARE} above the project or by the environment, ${PROJECT_DIR} where it is."""
+    """Find ${SHARE} above the project or by the environment, ${PROJECT_DIR} at the project."""
     (tmp_path / 'share').mkdir()
     (tmp_path / 'share' / 'a.body').write_text(ARM)
     (tmp_path / 'sample').mkdir()
@@ -197,7 +197,7 @@ def test_paths_have_variables(tmp_path, monkeypatch):
     ],
 )
 def test_defects_are_named(tmp_path, bodies, simulator, world, found):
-    """Report what is wrong with a project, in words that say what would be taken."""
+    """Report defects in a project, and name the accepted values."""
     path = project(tmp_path, bodies, simulator, world)
     (tmp_path / 'bad.body').write_text('format: ChoreonoidBody\nformatVersion: 1.0\n')
     with pytest.raises(sb.DescriptionError) as caught:
@@ -205,8 +205,8 @@ def test_defects_are_named(tmp_path, bodies, simulator, world, found):
     assert found in str(caught.value)
 
 
-def test_what_is_left_out_is_told(tmp_path):
-    """Warn of controllers, of bodies outside the world, and of a table that is not there."""
+def test_omissions_are_reported(tmp_path):
+    """Warn about controllers, bodies outside the world, and a missing table."""
     path = project(tmp_path, [], '', 'materialTableFile: "${SHARE}/none.yaml"')
     path.write_text(
         path.read_text()

@@ -1,4 +1,4 @@
-"""Test that the robots of `urdf/` are what their comments say: physical and complete."""
+"""Robots in `urdf/` match their comments: physical and complete."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ MASSES = {
     'tracked_vehicle': 50.0,
     'rover': 11.0,
 }
-# of the foot of the arm and of what else is bolted to the world
+# mass of the arm's foot and of everything else bolted to the world
 GROUNDED = {'arm': 4.0, 'four_bar': 8.0, 'delta': 5.0}
-# of the tree; loops take some of them away
+# tree freedoms; loops remove some of them
 DOFS = {
     'pendulum': 1,
     'double_pendulum': 2,
@@ -55,23 +55,23 @@ DOFS = {
 
 
 def pinocchio_model(name):
-    """Let Pinocchio read a robot; Pinocchio leaves out what is fixed to the ground."""
+    """Read a robot with Pinocchio, which omits everything fixed to the ground."""
     root = [pin.JointModelFreeFlyer()] if name in FREE else []
     return pin.buildModelFromUrdf(str(path_of(name)), *root)
 
 
 def numbers(text):
-    """Return the floats of an attribute."""
+    """Return an attribute's floats."""
     return np.array([float(word) for word in text.split()])
 
 
 def rotation_of(rpy):
-    """Return the rotation matrix of URDF's roll, pitch and yaw."""
+    """Return the rotation matrix for URDF's roll, pitch and yaw."""
     return pin.rpy.rpyToMatrix(*rpy)
 
 
 def solid(geometry):
-    """Return volume and inertia per mass of a solid box, cylinder or sphere, about its centre."""
+    """Return a solid's volume and inertia per mass (box, cylinder, sphere), about its centre."""
     (shape,) = geometry
     if shape.tag == 'box':
         size = numbers(shape.get('size'))
@@ -85,7 +85,7 @@ def solid(geometry):
 
 
 def pose_of(element):
-    """Return position and rotation of an element's origin."""
+    """Return an element's origin: position and rotation."""
     origin = element.find('origin')
     if origin is None:
         return np.zeros(3), np.eye(3)
@@ -93,7 +93,7 @@ def pose_of(element):
 
 
 def uniform_body(shapes, mass):
-    """Return centre of mass and inertia about it of shapes of one density that weigh `mass`."""
+    """Return centre of mass and inertia about it for shapes with one density and total `mass`."""
     volumes, inertias = zip(*[solid(shape.find('geometry')) for shape in shapes], strict=True)
     places, rotations = zip(*[pose_of(shape) for shape in shapes], strict=True)
     masses = mass * np.array(volumes) / sum(volumes)
@@ -106,7 +106,7 @@ def uniform_body(shapes, mass):
 
 
 def heavy_links():
-    """Return every link with mass of every robot, as test parameters."""
+    """Return every link with mass in every robot, as test parameters."""
     return [
         pytest.param(link, id=f'{name}-{link.get("name")}')
         for name in NAMES
@@ -117,7 +117,7 @@ def heavy_links():
 
 @pytest.mark.parametrize('link', heavy_links())
 def test_inertia_is_the_closed_form_of_the_shapes(link):
-    """Have the mass distribution of the drawn solids, to the digits written in the file."""
+    """Compare with the drawn solids' mass distribution, to the digits written in the file."""
     inertial = link.find('inertial')
     mass = float(inertial.find('mass').get('value'))
     center, inertia = uniform_body(link.findall('visual'), mass)
@@ -138,7 +138,7 @@ def test_inertia_is_the_closed_form_of_the_shapes(link):
 
 @pytest.mark.parametrize('link', heavy_links())
 def test_inertia_is_physical(link):
-    """Have positive principal moments none of which exceeds the sum of the other two."""
+    """Check that each principal moment is positive and at most the sum of the other two."""
     i = {key: float(value) for key, value in link.find('inertial/inertia').attrib.items()}
     a, b, c = np.linalg.eigvalsh(
         [
@@ -153,7 +153,7 @@ def test_inertia_is_physical(link):
 
 @pytest.mark.parametrize('link', heavy_links())
 def test_collision_shapes_are_the_visual_ones(link):
-    """Collide as drawn: the same primitives at the same places."""
+    """Compare collision and visual shapes: the same primitives at the same poses."""
 
     def shapes(tag):
         return [
@@ -170,7 +170,7 @@ def test_collision_shapes_are_the_visual_ones(link):
 
 @pytest.mark.parametrize('name', NAMES)
 def test_robot_has_no_defects(name):
-    """Pass the check of descriptions without an error or a warning."""
+    """Pass the description check without an error or a warning."""
     assert check_description(path_of(name)).findings == ()
 
 
@@ -195,14 +195,14 @@ def test_robot_loads_as_pinocchio_reads_it(name):
 
 @pytest.mark.parametrize('name', ['pendulum', 'double_pendulum'])
 def test_pendulums_are_frictionless(name):
-    """Have neither damping nor friction nor stops."""
+    """Find neither damping nor friction nor stops."""
     for joint in load_description(path_of(name)).joints.values():
         assert joint.dynamics.damping == joint.dynamics.friction == 0.0
         assert joint.limits.upper == np.inf
 
 
 def test_pendulum_has_its_documented_period():
-    """Swing through the bottom twice a period of 2 pi sqrt(I / (m g l)), from a small angle."""
+    """Swing through the bottom twice in a period 2 pi sqrt(I / (m g l)), from a small angle."""
     world = sb.World(time_step=1e-4)
     robot = world.load_urdf(path_of('pendulum'))
     robot.q[0] = 1e-3
@@ -219,7 +219,7 @@ def test_pendulum_has_its_documented_period():
 
 
 def test_arm_stands_straight_up_at_zero():
-    """Have the heights its comment gives, all joints on the vertical axis, all frames parallel."""
+    """Find the heights in its comment, all joints on the vertical axis, all frames parallel."""
     robot = sb.World().load_urdf(path_of('arm'))
     for link, height in (('link_2', 0.34), ('link_4', 0.74), ('link_6', 1.14), ('tool0', 1.287)):
         np.testing.assert_allclose(robot.link(link).p, [0.0, 0.0, height], atol=1e-12)
@@ -251,7 +251,7 @@ def test_arm_carries_its_sensors():
 
 @pytest.mark.parametrize('name', NAMES)
 def test_sensor_frames_are_links(name):
-    """Give every reading in a frame that robot_state_publisher knows, where the sensor is."""
+    """Check that each reading's frame is known to robot_state_publisher, at the sensor's pose."""
     robot = sb.World().load_urdf(path_of(name))
     links = [link.name for link in robot.links]
     for device in robot.devices():
@@ -269,7 +269,7 @@ def test_sensor_frames_are_links(name):
     ],
 )
 def test_imu_link_sits_where_its_comment_says(name, carrier, place):
-    """Have the IMU's frame parallel to its carrier's."""
+    """Find the IMU's frame parallel to its carrier's."""
     robot = sb.World().load_urdf(path_of(name))
     imu, body = robot.link('imu_link'), robot.link(carrier)
     assert imu.parent is body
@@ -305,7 +305,7 @@ def test_quadruped_carries_its_sensors():
 
 
 def test_quadruped_stands_as_documented():
-    """Have the feet under the hips, 0.3146 m down, in the pose ros2_control starts from."""
+    """Find the feet under the hips, 0.3146 m down, in ros2_control's initial pose."""
     tree = ElementTree.parse(path_of('quadruped')).getroot()
     pose = {
         joint.get('name'): float(joint.find('state_interface/param').text)
@@ -321,7 +321,7 @@ def test_quadruped_stands_as_documented():
 
 
 def test_quadruped_is_symmetric():
-    """Have its centre of mass, standing, in the plane between left and right."""
+    """Find its centre of mass, standing, in the plane between left and right."""
     robot = sb.World().load_urdf(path_of('quadruped'))
     robot.q[:] = [{'haa': 0.0, 'hfe': 0.8, 'kfe': -1.6}[name[3:]] for name in robot.joint_names]
     assert robot.center_of_mass[1] == pytest.approx(0.0, abs=1e-9)
@@ -329,7 +329,7 @@ def test_quadruped_is_symmetric():
 
 @pytest.mark.parametrize('name', ['arm', 'quadruped'])
 def test_ros2_control_names_every_joint_and_its_limits(name):
-    """Offer an effort command, within the joint's limit, and all three states for every joint."""
+    """Offer an effort command within the joint's limit, and all three states, for every joint."""
     tree = ElementTree.parse(path_of(name)).getroot()
     limits = {
         joint.get('name'): float(joint.find('limit').get('effort'))
@@ -348,7 +348,7 @@ def test_ros2_control_names_every_joint_and_its_limits(name):
 
 
 def test_tracked_vehicle_stands_on_two_crawlers():
-    """Have tracks 0.44 m apart, run by the names of their joints, that reach 0.14 m down."""
+    """Find tracks 0.44 m apart, commanded by their joint names, reaching 0.14 m down."""
     description = load_description(path_of('tracked_vehicle'))
     tracks = {one.name: one for one in description.crawlers}
     assert tracks.keys() == {'left_track_joint', 'right_track_joint'}
@@ -365,8 +365,8 @@ def test_tracked_vehicle_stands_on_two_crawlers():
 
 
 @pytest.mark.parametrize('name', ['arm', 'four_bar', 'quadruped', 'tracked_vehicle'])
-def test_a_copy_does_what_its_pattern_does(name, monkeypatch):
-    """Begin as the pattern began, wherever that is now, without reading any file again."""
+def test_a_copy_behaves_like_its_pattern(name, monkeypatch):
+    """Begin like the pattern, wherever that is now, without reading any file again."""
     apart, world = sb.World(), sb.World()
     pattern = apart.load_urdf(f'urdf/{name}.urdf', position=(0.0, 0.0, 1.0))
     loaded = world.load_urdf(f'urdf/{name}.urdf', position=(0.0, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Scene files: everything they can say, and what is said about those that are wrong."""
+"""Scene files: all keys, and findings for wrong ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TURN = (0.0, 0.0, np.sin(0.5), np.cos(0.5))
 
 
 def load(text: str, folder=None) -> sb.World:
-    """Load a scene of YAML text, from a file where a folder is given."""
+    """Load a scene from YAML text, from a file if a folder is given."""
     world = sb.World()
     if folder is None:
         world.load_scene(yaml.safe_load(text))
@@ -27,14 +27,14 @@ def load(text: str, folder=None) -> sb.World:
 
 
 def errors_of(source) -> list:
-    """Return the defects of a scene."""
+    """Return a scene's defects."""
     with pytest.raises(sb.DescriptionError, match='the scene cannot be loaded') as caught:
         sb.World().load_scene(source)
     return list(caught.value.report.errors)
 
 
 def test_least_scene_is_ground(repository):
-    """Load the ground that ships."""
+    """Load the shipped ground."""
     world = sb.World()
     world.load_scene(repository / 'config/world_ground.yaml')
     [ground] = world.robots.values()
@@ -42,7 +42,7 @@ def test_least_scene_is_ground(repository):
     assert ground.geometries[0].shape == sb.Plane()
 
 
-def test_shipped_example_holds_what_it_says(repository):
+def test_shipped_example_is_complete(repository):
     """Load the rich example: materials, pairs, objects of all motions, composites, two robots."""
     world = sb.World()
     scene = world.load_scene(repository / 'config/world_table.yaml')
@@ -81,8 +81,8 @@ def test_shipped_example_holds_what_it_says(repository):
     assert [robot.namespace for robot in scene.robots] == ['left', 'right']
 
 
-def test_every_shape_can_be_said(tmp_path):
-    """Read every kind of shape, with numbers inline or from files beside the scene."""
+def test_every_shape_is_read(tmp_path):
+    """Read every shape kind, with numbers inline or from files beside the scene."""
     trimesh.creation.torus(1.0, 0.25).export(tmp_path / 'torus.stl')
     np.savetxt(tmp_path / 'heights.csv', [[0, 1, 2], [3, 4, 5]], delimiter=',')
     np.save(tmp_path / 'heights.npy', np.ones((2, 2)))
@@ -136,14 +136,14 @@ world:
 
 
 def test_gravity_pulls_towards_a_point():
-    """Take the arguments of PointGravity for gravity, and report what they cannot be."""
+    """Read PointGravity's arguments, and report invalid ones."""
     world = load('{world: {gravity: {center: [1, 2, 3], strength: 4, exponent: -2}}}')
     assert world.gravity == sb.PointGravity((1, 2, 3), 4, -2)
     with pytest.raises(sb.SimBridgeError, match='strength = inf'):
         load('{world: {gravity: {strength: .inf}}}')
 
 
-def test_objects_take_what_add_body_takes():
+def test_objects_take_the_arguments_of_add_body():
     """Give an object its pose, velocity, mass, inertia and centre of mass."""
     world = load("""
 world:
@@ -168,7 +168,7 @@ world:
     np.testing.assert_array_equal(np.diag(thing.I), [1, 2, 2.5])
 
 
-def test_robots_take_what_load_urdf_takes(tmp_path, repository):
+def test_robots_take_the_arguments_of_load_urdf(tmp_path, repository):
     """Load robots by name, path and URI, each with its own settings."""
     text = (repository / 'urdf/floating_box.urdf').read_text()
     package = tmp_path / 'shelf' / 'maker' / 'urdf'
@@ -197,8 +197,8 @@ world:
     assert len(names) == 1
 
 
-def test_robot_begins_where_the_scene_says():
-    """Put joints where the scene says, and there again at a reset."""
+def test_robot_begins_at_the_positions_of_the_scene():
+    """Put joints at the scene's positions, and again at a reset."""
     world = load(
         """
 world:
@@ -216,7 +216,7 @@ world:
 
 
 def find(name: str):
-    """Return the file of a shipped robot."""
+    """Return a shipped robot's file."""
     from sim_bridge.description import find_robot
 
     return find_robot(name)
@@ -275,7 +275,7 @@ def test_contact_materials_of_a_scene_are_those_of_code():
 
 
 def test_good_scene_is_good():
-    """Find nothing wrong with the scene that the next test spoils."""
+    """Find no defect in the scene modified by the next test."""
     assert len(sb.World().load_scene(GOOD).bodies) == 1
 
 
@@ -436,7 +436,7 @@ def test_good_scene_is_good():
     ],
 )
 def test_defects_are_named(path, value, name, attribute, shown, message):
-    """Name the key, the value and what would have been accepted, for whatever is wrong."""
+    """Name the key, the value and the accepted values, for every defect."""
     found = [
         (error.name, error.attribute, error.value)
         for error in errors_of(changed(path, value))
@@ -445,8 +445,8 @@ def test_defects_are_named(path, value, name, attribute, shown, message):
     assert (name, attribute, shown) in found, errors_of(changed(path, value))
 
 
-def test_lines_are_told(tmp_path):
-    """Tell the line of a defect in a file."""
+def test_lines_are_reported(tmp_path):
+    """Report a defect's line in a file."""
     path = tmp_path / 'scene.yaml'
     path.write_text('world:\n  objects:\n    cube:\n      box: [1, 1, 1]\n      mas: 3\n')
     [error] = errors_of(path)
@@ -454,7 +454,7 @@ def test_lines_are_told(tmp_path):
     assert f'{path}:5: error:' in str(pytest.raises(sb.DescriptionError, read_scene, path).value)
 
 
-def test_all_defects_are_told_at_once():
+def test_all_defects_are_reported_at_once():
     """Report every defect of a scene in one run."""
     scene = changed('world.materials.wood.friction', -1)
     scene['world']['objects']['cube']['box'] = 'big'
@@ -473,7 +473,7 @@ def test_all_defects_are_told_at_once():
     ],
 )
 def test_files_that_are_no_scene_are_refused(tmp_path, content, message):
-    """Say of a file what makes it no scene."""
+    """Report why a file is not a scene."""
     path = tmp_path / 'scene.yaml'
     if content is not None:
         path.write_text(content)
@@ -481,7 +481,7 @@ def test_files_that_are_no_scene_are_refused(tmp_path, content, message):
 
 
 def test_nothing_is_added_where_anything_is_wrong():
-    """Leave the world as it was when a scene fails, however late."""
+    """Leave the world unchanged if a scene fails, however late."""
     world = sb.World()
     world.add_ground()
     before = world.state_hash()
@@ -494,7 +494,7 @@ def test_nothing_is_added_where_anything_is_wrong():
 
 
 def test_names_may_hold_dots():
-    """Keep names whole, whatever stands in them."""
+    """Keep names complete, whatever characters they contain."""
     world = load("""
         world:
           materials: {rubber.v2: {friction: 0.7}}
@@ -541,7 +541,7 @@ def test_names_may_hold_dots():
     ],
 )
 def test_words_that_contradict_are_refused(world, attribute, message):
-    """Say so where two words mean the same, or a value means nothing."""
+    """Refuse two keys with the same meaning, and values without one."""
     errors = errors_of({'world': world})
     assert any(error.attribute == attribute and message in error.message for error in errors), [
         str(error) for error in errors

@@ -1,4 +1,4 @@
-"""Joints, media, rest and settings of scene files: what they make, what is wrong with others."""
+"""Joints, media, sleep and settings in scene files: results, and findings for wrong ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BODIES = """
 
 
 def bodies() -> sb.World:
-    """Return a world of the bodies above, made in Python."""
+    """Return a world with the bodies above, made in Python."""
     world = sb.World()
     world.add_body(sb.Box((0.2, 0.2, 0.2)), 'a', motion='static', position=(0, 0, 2))
     world.add_body(sb.Box((0.2, 0.2, 0.2)), 'b', position=(0.5, 0, 2), mass=1.5)
@@ -33,14 +33,14 @@ def bodies() -> sb.World:
 
 
 def of_scene(text: str, more: str = '') -> sb.World:
-    """Return a world of the bodies above and joints, of a scene."""
+    """Return a world with the bodies above and joints, from a scene."""
     world = sb.World()
     world.load_scene(yaml.safe_load(f'world:\n{more}  objects:{BODIES}  joints:\n{text}'))
     return world
 
 
 def errors_of(tmp_path, text: str) -> list[str]:
-    """Return what is said of a scene with the bodies above."""
+    """Return the findings for a scene with the bodies above."""
     file = tmp_path / 'scene.yaml'
     file.write_text(f'world:\n  objects:{BODIES}{text}')
     with pytest.raises(sb.DescriptionError, match='cannot be loaded') as caught:
@@ -189,7 +189,7 @@ def _euler(world, a, b, c):
     ],
 )
 def test_joints_have_the_bits_of_code(text, build):
-    """Build a joint of every kind in both ways; states are equal at first and after steps."""
+    """Build a joint of every kind in both ways; the states are equal initially and after steps."""
     world, own = of_scene(text), bodies()
     build(own, *map(own.robots.get, 'abc'))
     assert world.state_hash() == own.state_hash()
@@ -202,8 +202,8 @@ def test_joints_have_the_bits_of_code(text, build):
     assert world.state_hash() == own.state_hash()
 
 
-def test_every_parameter_of_an_axis_can_be_said():
-    """Take the keys of axes and of sleep from the classes, so that none is forgotten."""
+def test_every_axis_parameter_is_read():
+    """Take the keys for axes and sleep from the classes, so that none is forgotten."""
     assert set(AXIS_NUMBERS) == {
         name for name, value in vars(Axis).items() if isinstance(value, Parameter)
     }
@@ -230,7 +230,7 @@ MEDIA = """
 
 
 def test_media_rest_and_settings_have_the_bits_of_code():
-    """Set what acts on links, when robots sleep, joints of robots and how the world is run."""
+    """Set media on links, sleep settings, robot joints and world settings."""
     own = sb.World(
         solver='split',
         iterations=30,
@@ -331,7 +331,7 @@ def test_media_rest_and_settings_have_the_bits_of_code():
     ],
 )
 def test_wrong_keys_are_named(tmp_path, text, said):
-    """Name file, line, key, value and what would have been accepted; add nothing."""
+    """Name file, line, key, value and the accepted values; add nothing."""
     (line,) = errors_of(tmp_path, text)
     assert line.startswith('scene.yaml:')
     for each in said:
@@ -339,7 +339,7 @@ def test_wrong_keys_are_named(tmp_path, text, said):
 
 
 def test_nothing_is_left_where_a_joint_is_wrong():
-    """Take back bodies, joints, their groups and settings."""
+    """Remove bodies, joints, their groups and settings again."""
     world = sb.World()
     before = world.state_hash()
     scene = yaml.safe_load(
@@ -382,7 +382,7 @@ def test_objects_carry_sensors():
         sb.World().load_scene({'world': scene})
 
 
-def test_shipped_joints_do_what_they_say(repository):
+def test_shipped_joints_work(repository):
     """Drive the buggy through the door, which springs its latch; the rope tears."""
     world = sb.World()
     world.load_scene(repository / 'config/world_joints.yaml')

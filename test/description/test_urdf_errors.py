@@ -1,4 +1,4 @@
-"""One malformed description per error: each names element, name, attribute, value and line."""
+"""One malformed description per error: each finding has element, name, attribute, value, line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.description import check_description, DescriptionError, load_des
     ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(ERRORS, LOOP_ERRORS)
 )
 def test_error(code, lines, element, name, attribute, value, line):
-    """Refuse a description with one error of this kind, reported once, where it is."""
+    """Refuse a description with one error of this kind, reported once, at its place."""
     with pytest.raises(DescriptionError) as caught:
         load_description(robot(lines))
     report = caught.value.report
@@ -27,7 +27,7 @@ def test_error(code, lines, element, name, attribute, value, line):
 
 
 def test_all_defects_are_reported_in_one_go():
-    """Put many errors into one file and find each of them once, in the order of the lines."""
+    """Put many errors into one file and find each of them once, in line order."""
     report = check_description(
         robot(
             {
@@ -51,13 +51,13 @@ def test_all_defects_are_reported_in_one_go():
 
 
 def test_a_joint_that_cannot_be_read_does_not_make_its_link_a_second_root():
-    """Report the cause and not what follows from it."""
+    """Report the cause without its consequences."""
     report = check_description(robot({5: '<parent link="nowhere"/><child link="arm"/>'}))
     assert [found.code for found in report.errors] == ['unknown-link']
 
 
 def test_lines_are_those_where_tags_start():
-    """Write a tag over several lines: its first one counts."""
+    """Write a tag over several lines: its first line counts."""
     report = check_description(robot({7: '<axis\n\n xyz="0 0 0"\n/>'}))
     assert [found.line for found in report.errors] == [7]
 
@@ -69,7 +69,7 @@ def test_names_close_to_the_wrong_one_are_suggested():
 
 
 def test_two_rings_are_two_findings():
-    """Report each ring of links once, whatever hangs on it."""
+    """Report each link cycle once, whatever is attached to it."""
     names = ['a', 'b', 'c', 'd', 'tail']
     joints = [('a', 'b'), ('b', 'a'), ('c', 'd'), ('d', 'c'), ('d', 'tail')]
     text = ''.join(link(name) for name in names) + '\n'.join(

@@ -1,4 +1,4 @@
-"""Colours and pictures that descriptions give to shapes."""
+"""Colours and images given to shapes by descriptions."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def looks(*materials: str, extra: str = '', folder: Path | None = None):
 
 
 def test_materials_are_found_by_their_names():
-    """Take a material's own colour, else that of its name, wherever that is defined."""
+    """Use a material's own colour, else the one with its name, wherever it is defined."""
     description = looks(
         '<material name="red"/>',
         '<material name="later"/>',
@@ -50,7 +50,7 @@ def test_materials_are_found_by_their_names():
 
 
 @pytest.mark.parametrize('rgba', ['1 0 0', 'red', '1 0 0 nan', '-1 0 0 1'])
-def test_a_colour_that_is_none_is_a_warning(rgba):
+def test_an_invalid_colour_is_a_warning(rgba):
     """Keep the shape, without a colour."""
     description = looks(f'<material name="m"><color rgba="{rgba}"/></material>')
     assert [each.color for each in description.links['l'].visuals] == [None]
@@ -59,7 +59,7 @@ def test_a_colour_that_is_none_is_a_warning(rgba):
 
 
 def test_pictures_are_looked_for_as_meshes_are(tmp_path):
-    """Resolve the file of a texture against the folder of the description."""
+    """Resolve a texture file relative to the description's folder."""
     (tmp_path / 'wood.png').write_bytes(b'')
     description = looks(
         '<material name="w"><texture filename="wood.png"/></material>',
@@ -73,7 +73,7 @@ def test_pictures_are_looked_for_as_meshes_are(tmp_path):
 
 
 def test_shapes_of_body_files_have_colours(tmp_path):
-    """Read `appearance.material`, with either name of the colour."""
+    """Read `appearance.material`, with either colour key."""
     path = tmp_path / 'a.body'
     path.write_text("""
 format: ChoreonoidBody

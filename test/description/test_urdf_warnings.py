@@ -349,7 +349,7 @@ WARNINGS = {
 
 
 def test_the_robot_the_cases_start_from_is_sound():
-    """Have no finding at all in the robot that the cases change."""
+    """Find no defect in the robot modified by the cases."""
     assert check_description(robot({})).findings == ()
 
 
@@ -358,18 +358,18 @@ def test_the_robot_the_cases_start_from_is_sound():
     cases(WARNINGS, LOOP_WARNINGS),
 )
 def test_warning(code, lines, element, name, attribute, value, line):
-    """Load a description with a defect one can live with, reported once, where it is."""
+    """Load a description with a tolerable defect, reported once, at its place."""
     report = load_description(robot(lines)).report
     assert find(report.warnings, code) == [(element, name, attribute, value, line)]
 
 
 def test_every_code_of_the_sources_is_tested(repository):
-    """Keep the tables complete: a code that appears in the sources appears in a test."""
+    """Keep the tables complete: a code in the sources also appears in a test."""
     noted = re.compile(r"findings\.(?:error|warning|add)\(\s*'([a-z0-9-]+)'")
     codes = set()
     for file in (repository / 'sim_bridge' / 'description').rglob('*.py'):
         if {'openplx', 'body'} & set(file.parts):
-            # these have tests of their own
+            # these have their own tests
             continue
         codes.update(noted.findall(file.read_text()))
     elsewhere = {
@@ -388,7 +388,7 @@ def test_every_code_of_the_sources_is_tested(repository):
 
 
 def test_nothing_reaches_the_terminal(capfd):
-    """Read files full of what urdf-parser-py warns of, and files it refuses, in silence."""
+    """Read silently: files full of urdf-parser-py's warnings, and files it refuses."""
     tables = (WARNINGS, ERRORS, LOOP_WARNINGS, LOOP_ERRORS)
     for listed in (rows for table in tables for rows in table.values()):
         for lines, *_ in listed:

@@ -1,4 +1,4 @@
-"""What scenes say of bodies, shapes, materials and mates, as plain data."""
+"""Plain data from scenes: bodies, shapes, materials and mates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def scene_of(text, model=None):
 
 
 def codes(text):
-    """Return code and line of each finding."""
+    """Return code and line for each finding."""
     _, report = examine_openplx(text)
     return [(finding.code, finding.line) for finding in report.findings]
 
@@ -47,7 +47,7 @@ def in_scene(members, before=''):
 
 
 def test_shapes_have_full_edges_and_stand_along_y():
-    """Boxes have edges, cylinders and capsules a height along y; transforms nest."""
+    """Check box edges, cylinder and capsule heights along y, and nested transforms."""
     scene = scene_of(
         in_scene("""
 body is Physics3D.Bodies.RigidBody:
@@ -77,7 +77,7 @@ body is Physics3D.Bodies.RigidBody:
 
 
 def test_mass_comes_from_shapes_where_it_is_not_given():
-    """Mass, tensor and centre: each as given, else of the shapes that count."""
+    """Use given mass, tensor and centre; compute the rest from the counted shapes."""
     scene = scene_of(
         in_scene(
             """
@@ -124,7 +124,7 @@ all_of_shapes_model is Physics3D.Bodies.RigidBody:
     ],
 )
 def test_mates_become_joints_of_trees(kind, tree):
-    """Each mate is a joint of its type; a distance alone cannot be in a tree."""
+    """Map each mate to a joint with its type; a distance cannot be a tree joint."""
     scene = scene_of(
         in_scene(
             f"""
@@ -149,7 +149,7 @@ mate is Physics3D.Interactions.{kind}:
 
 
 def test_flexible_mates_are_compliant_in_the_directions_that_they_name():
-    """Along and around main, normal and cross are z, x and y of the first connector."""
+    """Map along and around main, normal and cross to z, x and y of the first connector."""
     scene = scene_of(
         in_scene("""
 one is Bob
@@ -185,8 +185,8 @@ hinge is Physics3D.Interactions.Hinge:
 """
 
 
-def test_what_acts_along_an_axis_is_collected():
-    """Ranges intersect, springs add up, and what has swapped connectors counts backwards."""
+def test_effects_along_an_axis_are_collected():
+    """Intersect ranges, add up springs, and reverse signs for swapped connectors."""
     scene = scene_of(
         in_scene(
             HINGED
@@ -234,7 +234,7 @@ push is Physics3D.Interactions.TorqueMotor:
 
 
 def test_connectors_along_the_same_axis_count_from_their_own_zero():
-    """An interaction between other connectors on the line of a hinge has an offset."""
+    """Give an interaction between other connectors on a hinge's line an offset."""
     scene = scene_of(
         in_scene(
             HINGED.replace(
@@ -259,7 +259,7 @@ spring is Physics3D.Interactions.TorsionSpring:
 
 
 def test_loops_groups_gravity_and_materials():
-    """What is between bodies: contact materials, groups, the field of the environment."""
+    """Map everything between bodies: contact materials, groups, the environment's field."""
     scene = scene_of(
         BODIES
         + """
@@ -337,7 +337,7 @@ Scene is Simulation.Environment:
     ],
 )
 def test_friction_by_masses_and_by_given_forces(model, members, expected):
-    """Map the models of friction that do not take the normal force, without a warning."""
+    """Map friction models that ignore the normal force, without a warning."""
     scene = scene_of(
         BODIES
         + f"""
@@ -361,7 +361,7 @@ Scene is Physics3D.System:
 
 
 def test_signals_have_paths_or_the_names_of_interfaces():
-    """Inputs always, outputs where they or an interface enable them."""
+    """Map all inputs, and outputs enabled by themselves or an interface."""
     scene = scene_of(
         in_scene(
             HINGED
@@ -435,7 +435,7 @@ face is Physics.Signals.SignalInterface:
     ],
 )
 def test_each_defect_is_one_finding_at_its_line(members, code, line):
-    """A wrong scene has one error, with its code and line, and nothing else is refused."""
+    """Report one error for a wrong scene, with its code and line, and nothing else."""
     text = in_scene(members)
     [number] = [number for number, each in enumerate(text.splitlines(), 1) if line in each]
     assert codes(text) == [(code, number)]

@@ -1,4 +1,4 @@
-"""The published bundles: every file parses, every model evaluates or says what it lacks."""
+"""The published bundles: every file parses, every model evaluates or reports missing values."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LIBRARY = Library([], Findings())
 
 
 def files(bundle: str) -> list[Path]:
-    """Return the files of an installed bundle."""
+    """Return the files in an installed bundle."""
     return sorted(LIBRARY.bundles[bundle].folder.rglob('*.openplx'))
 
 
 def models(bundle: str) -> list[str]:
-    """Return the full names of the models of an installed bundle, traits left out."""
+    """Return the full model names in an installed bundle, without traits."""
     names = []
     for path in files(bundle):
         namespace = path.parent.relative_to(LIBRARY.bundles[bundle].folder).parts
@@ -47,7 +47,7 @@ def test_every_file_parses(bundle):
 
 @pytest.mark.parametrize(('bundle', 'count'), [('Math', 7), ('Physics', 90), ('Physics3D', 90)])
 def test_every_model_evaluates_or_is_refused_by_name(bundle, count, monkeypatch):
-    """Make an object of every model; only values that its user must give may lack."""
+    """Create an object of every model; only values required from the user may be missing."""
     monkeypatch.setattr(bundles, '_MOST_FINDINGS', 10_000)
     names = models(bundle)
     assert len(names) > count
@@ -64,7 +64,7 @@ def test_every_model_evaluates_or_is_refused_by_name(bundle, count, monkeypatch)
 
 
 def test_a_bundle_is_read_where_its_names_are_used():
-    """Open no file before one of its names is looked for."""
+    """Open no file before one of its names is looked up."""
     opened = []
 
     class Counting(Library):
@@ -79,7 +79,7 @@ def test_a_bundle_is_read_where_its_names_are_used():
         'Physics3D.Geometries.Box'
     )
     assert opened == ['Box']
-    # the file has another name than the model
+    # the file name differs from the model name
     found = library.find(
         source, ('Physics', 'Interactions', 'Clearance', 'ConstantDistanceClearance')
     )
@@ -87,7 +87,7 @@ def test_a_bundle_is_read_where_its_names_are_used():
 
 
 def test_bundles_of_the_environment_come_before_the_installed_ones(tmp_path, monkeypatch):
-    """Replace the installed bundles whole."""
+    """Replace all installed bundles."""
     for name in ('Math', 'Mine'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'config.openplx').write_text(

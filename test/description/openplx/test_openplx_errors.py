@@ -1,4 +1,4 @@
-"""What is wrong in OpenPLX scenes is reported with file, line, column, code and a near name."""
+"""Defects in OpenPLX scenes are reported with file, line, column, code and a similar name."""
 
 from __future__ import annotations
 
@@ -425,7 +425,7 @@ WRONG = {
 
 
 def report_of(text: str, model: str | None = None) -> Report:
-    """Return what is found in a scene."""
+    """Return the findings for a scene."""
     findings = Findings()
     read_openplx(text, model, findings=findings)
     return findings.report('scene')
@@ -444,7 +444,7 @@ def test_a_defect_is_one_finding_at_its_place(name):
 
 
 def test_a_run_finds_several_defects():
-    """Go on after a defect, and report nothing that only follows from it."""
+    """Continue after a defect, and report no consequences."""
     report = report_of(
         textwrap.dedent("""\
         A:
@@ -465,7 +465,7 @@ def test_a_run_finds_several_defects():
 
 
 def test_a_file_is_named_with_the_line(tmp_path):
-    """Name the imported file that is wrong, not the scene."""
+    """Name the faulty imported file, not the scene."""
     part = tmp_path / 'part.openplx'
     part.write_text('Part:\n    x is Real: y\n')
     scene = tmp_path / 'scene.openplx'
@@ -491,7 +491,7 @@ def test_a_missing_file_and_a_missing_model_are_findings(tmp_path):
 
 
 def test_without_bundles_the_report_says_how_to_install_them(monkeypatch):
-    """Say once that they are missing."""
+    """Report once that they are missing."""
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
     report = report_of('A is Physics3D.System:\n    x is Real: Math.PI\n')
     assert [found.code for found in report.errors] == ['bundle-missing']
@@ -511,7 +511,7 @@ def test_without_bundles_the_report_says_how_to_install_them(monkeypatch):
     ],
 )
 def test_models_of_earlier_bundles_are_found_with_a_warning(old, new):
-    """Find models under the names that they had."""
+    """Find models by their earlier names."""
     findings = Findings()
     root = read_openplx(f'A:\n    optional x is {old}\nB:\n    x is A\n', findings=findings)
     assert root is not None
@@ -547,7 +547,7 @@ def test_models_of_earlier_bundles_are_found_with_a_warning(old, new):
     ],
 )
 def test_members_and_functions_of_earlier_bundles_are_found_with_a_warning(line, message):
-    """Find members and functions likewise."""
+    """Find members and functions by their earlier names."""
     report = report_of(f'A:\n    {line}\n')
     assert report.ok, report.to_text()
     assert [found.code for found in report.warnings] == ['renamed']
@@ -579,7 +579,7 @@ HUGE = {
 
 @pytest.mark.parametrize('name', HUGE)
 def test_huge_and_circular_scenes_are_reported(name, monkeypatch):
-    """Refuse with a report what has no end, or no bounds."""
+    """Refuse endless and unbounded scenes with a report."""
     monkeypatch.setattr(evaluate, 'MOST_OBJECTS', 20_000)
     report = report_of(HUGE[name])
     assert {found.code for found in report.errors} <= {
@@ -598,7 +598,7 @@ def test_a_file_of_ten_megabytes_is_refused_in_a_time_that_its_size_bounds():
     start = time.process_time()
     report = report_of('A:\n' + '    # nothing\n' * 350_000 + '[' * 5_000_000 + '\n')
     assert {found.code for found in report.errors} == {'too-large'}
-    # of the processor; a quadratic lexer takes hours
+    # processor time; a quadratic lexer takes hours
     assert time.process_time() - start < 120
 
 
@@ -676,7 +676,7 @@ WORDS = st.sampled_from(
 )
 @given(st.lists(WORDS, max_size=60).map(''.join))
 def test_any_words_are_a_scene_or_have_findings(text):
-    """Read words of the language in any order."""
+    """Read random words of the language."""
     text += '\n'
     findings = Findings()
     root = read_openplx(text, findings=findings)

@@ -1,4 +1,4 @@
-"""What OpenPLX scenes evaluate to: scopes, overrides, types, references, files."""
+"""Evaluation of OpenPLX scenes: scopes, overrides, types, references, files."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def read(text: str, model: str | None = None, **options) -> Object:
 
 
 def value(expression: str, type_: str = 'Real', **options):
-    """Return the value of one expression."""
+    """Return an expression's value."""
     return read(f'A:\n    x is {type_}: {expression}\n', **options)['x']
 
 
 def test_the_last_model_is_the_scene_unless_another_is_chosen():
-    """Choose by name, or take the last."""
+    """Choose a model by name, or take the last one."""
     text = 'A:\n    x is Int: 1\nB:\n    x is Int: 2\n'
     assert read(text)['x'] == 2
     assert read(text, 'A')['x'] == 1
@@ -60,8 +60,8 @@ def test_texts_truth_values_and_arrays():
     assert value('[[1, 2, 3][1], 4][0]') == 2.0
 
 
-def test_a_scene_overrides_what_members_are_defined_by():
-    """Bind names late: an override moves all that is defined by it."""
+def test_an_override_changes_the_members_that_depend_on_it():
+    """Bind names late: an override changes everything that depends on it."""
     root = read("""
         Box:
             size is Real: 1
@@ -79,7 +79,7 @@ def test_a_scene_overrides_what_members_are_defined_by():
 
 
 def test_expressions_see_the_members_of_the_outermost_model():
-    """Resolve names in the model that the text stands in, not in the member that it sets."""
+    """Resolve names in the enclosing model, not in the assigned member."""
     root = read("""
         Inner:
             x is Real: 1
@@ -96,7 +96,7 @@ def test_expressions_see_the_members_of_the_outermost_model():
 
 
 def test_the_value_of_a_whole_is_replaced_and_parts_count_on_top_of_it():
-    """Replace defaults of parts by a later whole, and keep parts said with or after it."""
+    """Replace defaults of parts by a later whole; keep parts given with it or after it."""
     root = read("""
         A:
             early is Math.Vec3:
@@ -114,7 +114,7 @@ def test_the_value_of_a_whole_is_replaced_and_parts_count_on_top_of_it():
     assert [*vector(root['both'])] == [1, 7, 3]
 
 
-def test_a_type_is_narrowed_and_what_was_said_of_parts_is_kept():
+def test_a_narrowed_type_keeps_the_values_of_its_parts():
     """Narrow by `becomes`."""
     root = read("""
         Mate:
@@ -132,7 +132,7 @@ def test_a_type_is_narrowed_and_what_was_said_of_parts_is_kept():
 
 
 def test_traits_give_members_and_values():
-    """Put traits between the base and what the model itself says."""
+    """Apply traits between the base and the model's own statements."""
     root = read("""
         trait Sized:
             size is Real: 2
@@ -154,8 +154,8 @@ def test_traits_give_members_and_values():
     assert root['rod'].model.bases == ('Heavy', 'Sized', 'Body')
 
 
-def test_a_trait_may_set_what_the_model_itself_declares():
-    """Declare all members before any is set; the model's own values count more."""
+def test_a_trait_may_assign_members_declared_by_the_model():
+    """Declare all members before any assignment; the model's own values take precedence."""
     root = read("""
         Part:
             length is Real
@@ -192,7 +192,7 @@ def test_alternatives_are_narrowed_or_assigned():
 
 
 def test_references_are_the_objects_themselves():
-    """Refer rather than copy; walk through what is owned only."""
+    """Refer instead of copying; walk through owned objects only."""
     root = read("""
         Body:
             mass is Real: 1
@@ -211,7 +211,7 @@ def test_references_are_the_objects_themselves():
 
 
 def test_an_optional_member_is_made_if_parts_of_it_are_given():
-    """Make an optional object as soon as something is said about it."""
+    """Create an optional object on the first statement about it."""
     root = read("""
         Body:
             mass is Real: 1
@@ -224,7 +224,7 @@ def test_an_optional_member_is_made_if_parts_of_it_are_given():
 
 
 def test_constants_are_one_object():
-    """Share the object of a constant model."""
+    """Share a constant model's object."""
     root = read("""
         const Steel:
             density is Real: 7850
@@ -238,7 +238,7 @@ def test_constants_are_one_object():
 
 
 def test_globals_are_seen_everywhere():
-    """Read attributes of files and of bundles."""
+    """Read attributes in files and bundles."""
     assert (
         read("""
         g is Real: h * 2
@@ -253,7 +253,7 @@ def test_globals_are_seen_everywhere():
 
 
 def test_a_deleted_member_is_gone():
-    """Delete a member that would have lacked a value."""
+    """Delete a member that would lack a value."""
     root = read("""
         A:
             x is Real
@@ -265,7 +265,7 @@ def test_a_deleted_member_is_gone():
 
 
 def test_members_come_in_the_order_of_definition():
-    """List members of bases first, then of traits, then its own."""
+    """List base members first, then trait members, then its own."""
     root = read("""
         A:
             z is Real: 1
@@ -280,13 +280,13 @@ def test_members_come_in_the_order_of_definition():
 
 
 def test_chains_of_members_may_be_longer_than_the_stack():
-    """Evaluate 3000 members that each need the next."""
+    """Evaluate 3000 members, each depending on the next."""
     lines = ''.join(f'    x{i} is Real: x{i + 1} + 1\n' for i in range(3000))
     assert read(f'A:\n{lines}    x3000 is Real: 0\n')['x0'] == 3000.0
 
 
 def test_words_of_the_language_are_names_where_a_name_is_meant():
-    """Declare members that are called as words of the language."""
+    """Declare members named like words of the language."""
     root = read("""
         A:
             is is Real: 1
@@ -299,7 +299,7 @@ def test_words_of_the_language_are_names_where_a_name_is_meant():
 
 
 def test_some_files_indent_members_deeper_than_the_annotation():
-    """Read what three files of the bundles do."""
+    """Read the indentation used in three bundle files."""
     assert (
         read("""
         A:
@@ -311,8 +311,8 @@ def test_some_files_indent_members_deeper_than_the_annotation():
     )
 
 
-def test_what_is_assigned_is_told_from_defaults(tmp_path):
-    """Count what scenes and other bundles say, not what declares the member."""
+def test_assignments_are_distinguished_from_defaults(tmp_path):
+    """Count assignments in scenes and other bundles, but not in the declaring bundle."""
     folder = tmp_path / 'Parts'
     folder.mkdir()
     (folder / 'config.openplx').write_text('config is BundleConfig:\n    name: "Parts"\n')
@@ -352,7 +352,7 @@ def test_what_is_assigned_is_told_from_defaults(tmp_path):
 
 
 def test_places_are_those_of_the_last_assignment():
-    """Tell where a value comes from."""
+    """Report the place of the last assignment."""
     root = read("""\
         A:
             x is Real: 1
@@ -367,7 +367,7 @@ def test_places_are_those_of_the_last_assignment():
 
 
 def test_files_of_a_bundle_see_each_other_and_imports_count_from_the_file(tmp_path):
-    """Look names up in namespaces, and files beside the file that names them."""
+    """Look names up in namespaces, and files beside the importing file."""
     files = {
         'config.openplx': 'config is BundleConfig:\n    name: "Shop"\n',
         'scene.openplx': """\
@@ -403,7 +403,7 @@ def test_files_of_a_bundle_see_each_other_and_imports_count_from_the_file(tmp_pa
 
 
 def test_an_imported_urdf_is_a_system_with_a_file(tmp_path):
-    """Leave the URDF to whoever reads the objects."""
+    """Leave the URDF to the readers of the objects."""
     (tmp_path / 'arm.urdf').write_text('<robot name="Arm"><link name="base"/></robot>')
     scene = tmp_path / 'scene.openplx'
     scene.write_text(
@@ -442,7 +442,7 @@ def test_the_scene_with_everything():
 
 
 def test_the_scene_of_the_documentation_with_names_of_two_eras():
-    """Evaluate with the latest bundles, and warn once for each name that was changed."""
+    """Evaluate with the latest bundles, and warn once for each changed name."""
     findings = Findings()
     root = read_openplx(SCENES / 'snap_parent.openplx', 'SnapRod', findings=findings)
     report = findings.report('scene')

@@ -1,4 +1,4 @@
-"""Functions and operators of the bundle Math against scipy, numpy and closed forms."""
+"""Functions and operators in the bundle Math against scipy, numpy and closed forms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEQUENCES = sorted(
 
 
 def numbers(value: object) -> np.ndarray:
-    """Return numbers and objects of Math as an array."""
+    """Return numbers and Math objects as an array."""
     if not isinstance(value, Object):
         return np.asarray(value, dtype=float)
     if value.is_a('Math.Quat'):
@@ -193,19 +193,19 @@ def test_functions_and_operators_of_objects(expression, type_, expected):
     ],
 )
 def test_the_default_normal_is_orthogonal_to_the_axis_of_the_smallest_component(axis, normal):
-    """Take the last of equal ones."""
+    """Use the last among equal components."""
     found = value(f'Math.Vec3.from_xyz({axis}).get_orthogonal_unit_vector()', 'Math.Vec3')
     assert_allclose(found, np.array(normal) / np.linalg.norm(normal), rtol=0, atol=1e-15)
 
 
 def test_there_are_all_conventions_of_angles():
-    """Count them."""
+    """Count the conventions."""
     assert len(SEQUENCES) == 24
 
 
 @pytest.mark.parametrize('sequence', SEQUENCES)
-def test_angles_turn_as_scipy_says(sequence):
-    """Turn about fixed axes (s) and turned ones (r), and back."""
+def test_angles_agree_with_scipy(sequence):
+    """Rotate about fixed axes (s) and rotating ones (r), and back."""
     axes = sequence[:3] if sequence.endswith('s') else sequence[:3].upper()
     angles = 0.3, 0.8, -1.1
     expected = Rotation.from_euler(axes, angles)
@@ -229,7 +229,7 @@ def test_roll_pitch_and_yaw_are_those_of_urdf():
 
 
 def test_every_function_and_operator_that_math_declares_is_there():
-    """Compare the tables with the declarations of the bundle."""
+    """Compare the tables with the bundle's declarations."""
     library = Library([], Findings())
     bundle = library.bundles['Math']
     missing, files = [], bundle.files(())

@@ -1,4 +1,4 @@
-"""Defects have the author's line and one finding, also where a bundle's default shows them."""
+"""Defects have the author's line and one finding, even inside a bundle's default."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ SCENE = """S is Physics3D.System:
 
 
 def report_of(text: str) -> Report:
-    """Return what is found in a scene."""
+    """Return the findings for a scene."""
     return examine_openplx(text)[1]
 
 
 def changed(old: str, new: str) -> str:
-    """Return the scene with a change of its only place."""
+    """Return the scene with a change at its only variable place."""
     assert SCENE.count(old) == 1
     return SCENE.replace(old, new)
 
@@ -135,7 +135,7 @@ ONE = {
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('name', ONE)
 def test_a_defect_is_one_finding_at_the_line_of_the_author(name):
-    """Nothing that follows from it is reported, and no number overflows on the way."""
+    """Report no consequences, and let no number overflow."""
     text, code, line, part = ONE[name]
     report = report_of(text)
     assert [(found.code, found.line) for found in report.findings] == [(code, line)], (
@@ -146,7 +146,7 @@ def test_a_defect_is_one_finding_at_the_line_of_the_author(name):
 
 
 def test_places_of_defaults_are_those_of_their_objects(tmp_path):
-    """What a bundle of somebody else says is blamed on the line that uses it."""
+    """Report a defect in another author's bundle at the line using it."""
     bundle = tmp_path / 'Parts'
     bundle.mkdir()
     (bundle / 'config.openplx').write_text('config is BundleConfig:\n    name: "Parts"\n')
@@ -163,19 +163,19 @@ def test_places_of_defaults_are_those_of_their_objects(tmp_path):
 
 
 def test_tiny_axes_are_directions():
-    """The length of a main axis has no meaning, however small."""
+    """Ignore the length of a main axis, however small."""
     assert not report_of(changed(AXIS, '            main_axis: {0, 0, 1e-200}')).errors
 
 
-def test_braces_in_operations_are_what_the_result_shall_be():
-    """Scale a vector in braces, as scenes of the reference do."""
+def test_braces_in_operations_have_the_type_of_the_result():
+    """Scale a vector in braces, as in the reference scenes."""
     scene, report = examine_openplx(changed('{0.1, 0.1, 0.1}', '-{-0.2, -0.4, -0.6} / 2'))
     assert not report.errors
     assert scene.robots[0].shapes[0][1].shape.size == pytest.approx((0.1, 0.2, 0.3))
 
 
 def test_braces_in_operations_hold_all_members():
-    """An object is complete once a member takes it, and an operator is before that."""
+    """Require all members in an operand: an object is complete only once a member takes it."""
     _, report = examine_openplx(changed('{0.1, 0.1, 0.1}', '-{0.1, 0.2}'))
     (found,) = report.errors
     assert (found.code, found.message) == (
@@ -206,13 +206,13 @@ LARGE = {
 
 
 @pytest.mark.parametrize('name', LARGE)
-def test_what_is_too_much_is_one_finding_with_a_line(name):
-    """It is found by counting, before it is made."""
+def test_exceeded_limits_are_one_finding_with_a_line(name):
+    """Find excesses by counting, before the objects are created."""
     text, code = LARGE[name]
     report_of('A is Physics3D.System\n')
     start = time.process_time()
     report = report_of(text)
-    # of the processor: seconds where all is made first
+    # processor time: it takes seconds if all objects are created first
     assert time.process_time() - start < 2.0
     assert [found.code for found in report.findings] == [code]
     assert report.findings[0].line > 1

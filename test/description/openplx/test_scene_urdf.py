@@ -1,4 +1,4 @@
-"""The URDF that is made of a scene's robots: for Pinocchio and for us the same mechanism."""
+"""URDF written from a scene's robots: the same mechanism for Pinocchio and for us."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sim_bridge as sb
 from sim_bridge.description import find_robot
 from sim_bridge.ros.publish.axes import named_axes
 
-# joints of all kinds with oblique connectors, the second in the tree by its second side
+# all joint kinds with oblique connectors; the second one is in the tree by its second side
 ARM = """
 Pin is Physics3D.Interactions.MateConnector:
     position: Math.Vec3.from_xyz(0.1, -0.2, 0.3)
@@ -58,14 +58,14 @@ Arm is Physics3D.System:
 
 
 def scene_of(text):
-    """Return the only robot of a scene, and the URDF of it."""
+    """Return a scene's only robot, and its URDF."""
     scene = sb.World().load_openplx(text)
     [robot] = scene.robots
     return robot, scene
 
 
 def test_all_links_are_where_pinocchio_finds_them():
-    """At random positions of joints, by the names that joint_states has; with all masses."""
+    """Compare at random joint positions, by the names in joint_states; with all masses."""
     robot, scene = scene_of(ARM)
     text = scene.urdf(robot.name)
     model = pinocchio.buildModelFromXML(text)
@@ -90,7 +90,7 @@ def test_all_links_are_where_pinocchio_finds_them():
 
 
 def test_we_read_the_same_mechanism():
-    """With its loops open: the tree of the excavator, masses and shapes."""
+    """Compare the excavator's tree, masses and shapes, with its loops open."""
     robot, scene = scene_of(find_robot('excavator').read_text())
     text = scene.urdf(robot.name)
     assert 'boom_cylinder_head' in text.partition('joints that close loops')[2]
@@ -102,14 +102,14 @@ def test_we_read_the_same_mechanism():
     for link in robot.links:
         np.testing.assert_allclose(other.link(link.name).p, link.p, atol=1e-12)
         np.testing.assert_allclose(other.link(link.name).R, link.R, atol=1e-12)
-    # cylinders that touch nothing are drawn
+    # cylinders without collision are drawn
     drawn = ElementTree.fromstring(text).find("link[@name='boom_cylinder_rod']")
     assert drawn.find('visual/geometry/cylinder') is not None
     assert drawn.find('collision') is None
 
 
 def test_triangles_are_written_to_files(tmp_path):
-    """Of a mesh that is in no file, once; left out with a comment without a folder."""
+    """Write a mesh without file once; leave it out with a comment if there is no folder."""
     text = """
 Wedge is Physics3D.Bodies.RigidBody:
     inertia.mass: 1.0

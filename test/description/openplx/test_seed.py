@@ -1,4 +1,4 @@
-"""The three-level example of OpenPLX's page on SNAP, as it stands there."""
+"""The three-level example from OpenPLX's page on SNAP, unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUTER, INNER = 'rod_system', 'rod_system.rod_system'
 ROD = f'{INNER}.rod'
 H = np.sqrt(0.5)
 
-# model: the frame that is solved, its position, its quaternion x y z w; of the reference and numpy
+# model: the solved frame, its position, its quaternion x y z w; from the reference and numpy
 SOLVED = {
     'SnapRod': (
         ROD,
@@ -38,7 +38,7 @@ SOLVED = {
 
 @pytest.mark.parametrize('model', SOLVED)
 def test_the_example_is_solved_as_the_reference_solves_it(model):
-    """The transform that is not given is found, and the rod is where the mate wants it."""
+    """Find the missing transform, and place the rod where the mate requires it."""
     scene, report = examine_openplx(SCENE, model)
     path, position, quaternion = SOLVED[model]
     solved = scene.snap.transforms[path]
@@ -56,7 +56,7 @@ def test_the_example_is_solved_as_the_reference_solves_it(model):
 
 
 def test_every_renamed_name_is_warned_of_once_with_its_line():
-    """The example is of an older version: each old name is a warning at its place."""
+    """Warn about each old name at its place; the example is for an older version."""
     _, report = examine_openplx(SCENE, 'SnapRod')
     assert {finding.code for finding in report.findings} == {'renamed'}
     lines = SCENE.read_text(encoding='utf-8').splitlines()

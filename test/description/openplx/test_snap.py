@@ -1,4 +1,4 @@
-"""SNAP without loops: which frame a mate places, where, and what the trace says."""
+"""SNAP without loops: the frame placed by a mate, its pose, and the trace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_fr
 
 
 def connector(position, main_axis, normal):
-    """Return the frame of a connector: z along the main axis, x along the normal."""
+    """Return a connector's frame: z along the main axis, x along the normal."""
     binormal = np.cross(main_axis, normal)
     return Pose(np.array(position), np.column_stack([normal, binormal, main_axis]))
 
@@ -43,7 +43,7 @@ def from_to(start, end):
 FIRST, SECOND = from_to(X, np.ones(3)), from_to(Y, np.ones(3))
 
 
-# the reference's results for the scene of its documentation
+# the reference's results for its documentation scene
 @pytest.mark.parametrize(
     ('given', 'solved', 'position', 'quaternion'),
     [
@@ -69,7 +69,7 @@ FIRST, SECOND = from_to(X, np.ones(3)), from_to(Y, np.ones(3))
     ],
 )
 def test_rod_of_the_documentation(given, solved, position, quaternion):
-    """Find the one undefined transform of three; of three undefined ones force the two nearest."""
+    """Find one undefined transform among three; with three undefined, force the nearest two."""
     frames = [
         SnapFrame(path, parent, transform)
         for path, parent, transform in zip(
@@ -126,7 +126,7 @@ def tree(rng, count, kinds):
 @pytest.mark.parametrize('seed', range(5))
 @pytest.mark.parametrize('shuffled', [False, True])
 def test_random_trees_are_found_again(seed, shuffled):
-    """Recover the poses that a tree was drawn with, in whichever order its mates are defined."""
+    """Recover the poses of a random tree, whatever the order of its mates."""
     rng = np.random.default_rng(seed)
     frames, mates, poses = tree(rng, 60, ('lock', 'hinge', 'prismatic', 'cylindrical'))
     if shuffled:
@@ -137,13 +137,13 @@ def test_random_trees_are_found_again(seed, shuffled):
     for path, pose in in_world(frames, result).items():
         np.testing.assert_allclose(pose.position, poses[path].position, atol=1e-11)
         np.testing.assert_allclose(pose.rotation, poses[path].rotation, atol=1e-11)
-    # no degree of freedom is left by explicit coordinates, none has to be removed
+    # explicit coordinates leave no degree of freedom, so none is removed
     assert {step.why for step in result.steps} == {Why.SNAPPED}
 
 
 @pytest.mark.parametrize('kind', ['hinge', 'prismatic', 'cylindrical'])
 def test_swapped_connectors_negate_coordinates(kind):
-    """Turn and shift the second connector in the first: of a swapped mate the other way."""
+    """Rotate and shift the second connector in the first; in reverse for a swapped mate."""
     angle = 0.0 if kind == 'prismatic' else 0.7
     shift = 0.0 if kind == 'hinge' else 0.3
     one = mate('m', kind, '', at(1, 2, 3), 'body', at(), angle=angle, position=shift)
@@ -155,7 +155,7 @@ def test_swapped_connectors_negate_coordinates(kind):
 
 @pytest.mark.parametrize('kind', ['lock', 'planar', 'ball'])
 def test_kinds_without_coordinates_make_connectors_coincide(kind):
-    """Ignore angle and position where the kind has none."""
+    """Ignore angle and position for kinds without coordinates."""
     one = mate('m', kind, '', at(1), 'body', at(0, 2), angle=1.0, position=1.0, distance=1.0)
     pose = snap([SnapFrame('body')], [one]).transforms['body']
     np.testing.assert_allclose(pose.position, [1, -2, 0], atol=1e-15)
@@ -163,14 +163,14 @@ def test_kinds_without_coordinates_make_connectors_coincide(kind):
 
 
 def test_distance_is_along_the_main_axis():
-    """Put the second connector of a distance mate along z of the first."""
+    """Put a distance mate's second connector along z of the first."""
     one = mate('m', 'distance', '', at(1, R=turn(Y, np.pi / 2)), 'body', at(), distance=0.4)
     pose = snap([SnapFrame('body')], [one]).transforms['body']
     np.testing.assert_allclose(pose.position, [1.4, 0, 0], atol=1e-15)
 
 
 def test_mates_wait_until_a_freedom_is_removed():
-    """Place nothing against a link that can still move; remove freedoms in order of placement."""
+    """Place nothing relative to a movable link; remove freedoms in placing order."""
     frames = [SnapFrame(name) for name in 'abc']
     mates = [
         mate('ab', 'hinge', 'a', at(1), 'b', at()),
@@ -190,7 +190,7 @@ def test_mates_wait_until_a_freedom_is_removed():
 
 
 def test_disabled_mates_are_left_out():
-    """Neither place a frame by a disabled mate, nor report that it does not hold."""
+    """Neither place a frame by a disabled mate, nor report its misfit."""
     one = mate('m', 'lock', '', at(1), 'body', at(), enabled=False)
     result = snap([SnapFrame('body')], [one])
     assert result.transforms['body'].is_identity
@@ -199,7 +199,7 @@ def test_disabled_mates_are_left_out():
 
 
 def test_reference_body_is_forced_first():
-    """Give the origin to the reference body, though another stands first in the mate."""
+    """Put the reference body at the origin, although the mate names another one first."""
     one = mate('m', 'lock', 'a', at(1), 'b', at())
     for reference in (False, True):
         frames = [SnapFrame('a'), SnapFrame('b', is_reference=reference)]
@@ -210,7 +210,7 @@ def test_reference_body_is_forced_first():
 
 
 def test_subsystem_is_assembled_before_it_is_placed():
-    """Place a body in its system, and the system by the body, whatever the order of the mates."""
+    """Place a body in its system, and the system by the body, in any mate order."""
     frames = [SnapFrame('s'), SnapFrame('s.a', 's', at()), SnapFrame('s.b', 's')]
     inner = explicit(mate('i', 'hinge', 's.a', at(1), 's.b', at(), angle=0.5))
     outer = mate('o', 'lock', 's.b', at(0, 1), '', at(5))
@@ -223,7 +223,7 @@ def test_subsystem_is_assembled_before_it_is_placed():
 
 
 def test_conflict_leaves_the_first_and_reports_the_gap():
-    """Obey the mate that comes first; measure the other, [m] and [rad]."""
+    """Satisfy the first mate; measure the other's misfit, [m] and [rad]."""
     frames = [SnapFrame('body')]
     one = mate('one', 'lock', '', at(), 'body', at())
     other = mate('other', 'lock', '', at(0.3, 0.4, R=turn(Z, 0.2)), 'body', at())
@@ -239,14 +239,14 @@ def test_conflict_leaves_the_first_and_reports_the_gap():
 
 
 def test_half_a_turn_apart_is_reported():
-    """Tell opposite axes from equal ones."""
+    """Distinguish opposite axes from equal ones."""
     frames = [SnapFrame('body', '', at(R=turn(X, np.pi)))]
     result = snap(frames, [mate('m', 'hinge', '', at(), 'body', at())])
     assert result.unsatisfied[0].angle == pytest.approx(np.pi)
 
 
 def test_a_mate_far_away_hides_no_gap():
-    """Measure a mate by its own lengths, whatever other mates have."""
+    """Measure a mate by its own lengths, independent of other mates."""
     frames = [SnapFrame('far'), SnapFrame('near', '', at(1e-6))]
     mates = [
         explicit(mate('far', 'prismatic', '', at(), 'far', at(), position=1e12)),
@@ -259,7 +259,7 @@ def test_a_mate_far_away_hides_no_gap():
 @pytest.mark.parametrize('value', [np.inf, -1e308, 1e200, np.nan])
 @pytest.mark.parametrize('kind', KINDS)
 def test_numbers_near_overflow_are_reported(kind, value):
-    """Return poses and a report, without an error or a warning, for numbers of any size."""
+    """Return poses and a report for numbers of any size, without an error or a warning."""
     coordinates = {'angle': value, 'position': value, 'distance': value}
     mates = [
         mate('m', 'hinge', '', at(value), 'a', at(), angle=value),
@@ -273,7 +273,7 @@ def test_numbers_near_overflow_are_reported(kind, value):
 
 
 def test_not_finite_is_not_satisfied():
-    """Report a mate whose connector is nowhere."""
+    """Report a mate whose connector position is not finite."""
     frames = [SnapFrame('a'), SnapFrame('b', '', at())]
     mates = [
         mate('m', 'hinge', '', at(np.nan), 'a', at()),
@@ -293,13 +293,13 @@ def test_not_finite_is_not_satisfied():
     ],
 )
 def test_wrong_names_are_errors(frames, mates, message):
-    """Name what is wrong."""
+    """Name the wrong name."""
     with pytest.raises(SnapError, match=message):
         snap(frames, mates)
 
 
 def test_long_chain_in_any_order():
-    """Place a thousand links, in the worst order too, rigid to the last."""
+    """Place a thousand links, even in the worst order, rigid to the last."""
     count = 1000
     names = ['', *(f'l{k}' for k in range(count))]
     rotation = turn([1, 2, 3], 0.3)

@@ -1,4 +1,4 @@
-"""SNAP with loops: closed where they can be, by as little motion as needed, reported elsewhere."""
+"""SNAP with loops: closed with the least motion if possible, else reported."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ CRANK_ROCKER = (0.1, 0.26, 0.2, 0.24)
 
 
 def heading(pose):
-    """Return the angle of a pose in the xy plane."""
+    """Return a pose's angle in the xy plane."""
     return np.arctan2(pose.rotation[1, 0], pose.rotation[0, 0])
 
 
 @pytest.mark.parametrize('crank', np.linspace(-3.0, 3.0, 13))
 def test_four_bar_by_freudenstein(crank):
-    """Close a four-bar linkage at a given crank angle: Freudenstein's equation of the rocker."""
+    """Close a four-bar linkage at a given crank angle: Freudenstein's equation for the rocker."""
     a, b, c, d = CRANK_ROCKER
     frames, mates = four_bar(CRANK_ROCKER, angle=crank, explicit_angle=True)
     result = snap(frames, mates)
@@ -49,7 +49,7 @@ def test_four_bar_by_freudenstein(crank):
     assert k1 * np.cos(rocker) - k2 * np.cos(crank) + k3 == pytest.approx(
         np.cos(crank - rocker), abs=1e-11
     )
-    # both bars lie where the two circles about their grounds cross
+    # both bars meet where the two circles about their ground pivots intersect
     joint = np.array([d, 0, 0]) + c * np.array([np.cos(rocker), np.sin(rocker), 0])
     end = a * np.array([np.cos(crank), np.sin(crank), 0])
     assert np.linalg.norm(joint - end) == pytest.approx(b, abs=1e-12)
@@ -57,7 +57,7 @@ def test_four_bar_by_freudenstein(crank):
 
 @pytest.mark.parametrize('order', itertools.permutations(range(4)))
 def test_four_bar_closes_in_any_order_of_definition(order):
-    """Close it whichever mates come first, at one of two poses: A or D is fixed first."""
+    """Close it in any mate order, at one of two poses: A or D is fixed first."""
     frames, mates = four_bar(CRANK_ROCKER)
     result = snap(frames, [mates[k] for k in order])
     assert not result.unsatisfied
@@ -83,7 +83,7 @@ def test_dead_centres_are_closed(lengths):
 
 
 def test_loop_out_of_reach_is_reported():
-    """Leave a linkage whose ground is too long open, all other mates as they were."""
+    """Leave a linkage with a too long ground link open, and all other mates unchanged."""
     frames, mates = four_bar((1, 1, 1, 3.2), angle=0.5, explicit_angle=True)
     result = snap(frames, mates)
     ((path, gap, angle),) = result.unsatisfied
@@ -104,7 +104,7 @@ def test_slider_crank_by_closed_form(crank):
     frames = [SnapFrame(name) for name in ('crank', 'rod', 'piston')]
     mates = [
         mate('main', 'hinge', '', at(), 'crank', at(), angle=crank, explicit_angle=True),
-        # the rod points along the rail at first: of two poses the one in front is nearer
+        # the rod points along the rail initially: of two poses the one in front is nearer
         mate('pin', 'hinge', 'crank', at(r), 'rod', at(), angle=-crank),
         mate('rail', 'prismatic', '', at(R=rail), 'piston', at(R=rail), position=1.0),
         mate('wrist', 'hinge', 'rod', at(length), 'piston', at()),
@@ -119,7 +119,7 @@ def test_slider_crank_by_closed_form(crank):
 
 
 def test_one_frame_is_rotated():
-    """Turn a lid about its hinge until a second mate holds, by half a turn too."""
+    """Rotate a lid about its hinge until a second mate holds, even by half a turn."""
     for angle in (0.3, -2.0, np.pi):
         mates = [
             mate('hinge', 'hinge', '', at(), 'lid', at()),
@@ -143,7 +143,7 @@ def test_one_frame_is_shifted():
 
 
 def test_of_many_poses_one_moves_the_first_frame_alone():
-    """Turn one of two discs on an axis, not both by half the angle, to lock them together."""
+    """Lock two discs on an axis by rotating one, not both by half the angle."""
     frames = [SnapFrame('one'), SnapFrame('two')]
     mates = [
         mate('h1', 'hinge', '', at(), 'one', at()),
@@ -156,7 +156,7 @@ def test_of_many_poses_one_moves_the_first_frame_alone():
 
 
 def test_redundant_hinge_leaves_the_freedom():
-    """Satisfy the second hinge of a door as it is; a third mate still turns the door."""
+    """Satisfy a door's second hinge without motion; a third mate still rotates the door."""
     mates = [
         mate('lower', 'hinge', '', at(), 'door', at()),
         mate('upper', 'hinge', '', at(0, 0, 2), 'door', at(0, 0, 2)),
@@ -168,7 +168,7 @@ def test_redundant_hinge_leaves_the_freedom():
 
 
 def test_rod_between_two_balls():
-    """Turn a rod on a ball towards another, and let a third mate take the turn that is left."""
+    """Rotate a rod on a ball towards another, and let a third mate use the remaining rotation."""
     target = np.array([1.0, 2.0, 2.0]) / 3.0
     mates = [
         mate('one', 'ball', '', at(), 'rod', at()),
@@ -181,7 +181,7 @@ def test_rod_between_two_balls():
 
 
 def test_closing_mate_at_its_explicit_angle():
-    """Reach the angle of the mate that closes a loop where that can be, else close at another."""
+    """Reach the closing mate's explicit angle if possible, else close at another."""
     frames, mates = four_bar(CRANK_ROCKER, angle=0.7, explicit_angle=True)
     poses = in_world(frames, snap(frames, mates))
     angle = heading(coordinates(mates[2], poses))
@@ -220,7 +220,7 @@ def test_random_rings_are_closed(count, seed):
 
 @pytest.mark.parametrize('seed', range(4))
 def test_rings_at_their_angles_stay(seed):
-    """Leave a ring alone that is closed at its initial angles."""
+    """Leave a ring unchanged that is closed at its initial angles."""
     frames, mates, poses = ring(np.random.default_rng(seed), 8, 0.0)
     result = snap(frames, mates)
     for path, pose in in_world(frames, result).items():
@@ -232,7 +232,7 @@ def test_rings_at_their_angles_stay(seed):
     'kind', ['lock', 'hinge', 'prismatic', 'cylindrical', 'planar', 'ball', 'distance']
 )
 def test_every_kind_closes_a_loop(kind):
-    """Close an arm of seven hinges by each kind of mate, drawn where the arm can reach."""
+    """Close an arm with seven hinges by each mate kind, at a pose within its reach."""
     rng = np.random.default_rng(7)
     frames, mates, poses = ring(rng, 8, 0.2)
     hinge = mates.pop()
@@ -252,7 +252,7 @@ def test_every_kind_closes_a_loop(kind):
 
 
 def platform():
-    """Return frames and mates of a Stewart platform, its six legs too short at first."""
+    """Return a Stewart platform's frames and mates, with six legs too short initially."""
     frames, mates = [SnapFrame('top', '', at(0.1, 0.05, 1, R=turn([1, 2, 3], 0.2)))], []
     for k in range(6):
         below = at(np.cos(k * np.pi / 3), np.sin(k * np.pi / 3), 0)
@@ -267,12 +267,12 @@ def platform():
 
 
 def test_legs_reach_a_platform():
-    """Turn and extend six legs to a platform that stands."""
+    """Rotate and extend six legs to a fixed platform."""
     frames, mates = platform()
     result = snap(frames, mates)
     assert not result.unsatisfied
     assert worst(frames, mates, result) < 1e-10
-    # the length of a leg is the distance of its ends
+    # a leg's length is the distance between its ends
     poses = in_world(frames, result)
     for foot, leg, head in zip(mates[0::3], mates[1::3], mates[2::3], strict=True):
         end = joined(poses['top'], head.first.pose).position
@@ -281,7 +281,7 @@ def test_legs_reach_a_platform():
 
 
 def test_free_platform_on_six_rods():
-    """Assemble a platform that nothing but rods of given lengths holds."""
+    """Assemble a platform held only by rods with given lengths."""
     place = at(0.1, 0.05, 0.9, R=turn([1, 2, 3], 0.1))
     mates = []
     for k in range(6):
@@ -296,8 +296,8 @@ def test_free_platform_on_six_rods():
     assert worst(frames, mates, result) < 1e-10
 
 
-def test_what_hangs_on_a_loop_follows_unbent():
-    """Carry a chain that hangs on a moved link along, its coordinates as they were."""
+def test_a_chain_attached_to_a_loop_keeps_its_coordinates():
+    """Carry along a chain attached to a moved link, without changing its coordinates."""
     frames, mates = four_bar(CRANK_ROCKER)
     order = [mates[k] for k in (3, 2, 1, 0)]
     chain = [
@@ -314,7 +314,7 @@ def test_what_hangs_on_a_loop_follows_unbent():
 
 
 def test_loop_inside_a_system():
-    """Close a loop within a system that a mate places, and keep the system's own place."""
+    """Close a loop within a system placed by a mate, and keep the system's own pose."""
     frames, mates = four_bar(CRANK_ROCKER)
     frames = [SnapFrame('s'), SnapFrame('base', 's'), *(SnapFrame(f.path, 's') for f in frames)]
     mates = [
@@ -330,7 +330,7 @@ def test_loop_inside_a_system():
 
 
 def test_many_loops_in_a_row():
-    """Close a truss of a hundred rhombs, each on the one before, started folded flat."""
+    """Close a truss with a hundred rhombs in a row, folded flat initially."""
     frames, mates, last = [], [], ''
     for k in range(100):
         names = [f'{part}{k}' for part in ('left', 'right', 'top')]
@@ -349,7 +349,7 @@ def test_many_loops_in_a_row():
 
 
 def test_conflicts_do_not_keep_other_loops_open():
-    """Close what can be closed of a linkage when another mate on it cannot hold."""
+    """Close the remaining loops in a linkage when one mate cannot hold."""
     frames, mates = four_bar(CRANK_ROCKER)
     wrong = mate('wrong', 'ball', '', at(5), 'crank', at(0.05))
     for order in ([*mates, wrong], [mates[0], wrong, *mates[1:]]):

@@ -28,17 +28,17 @@ OTHERS = (
 
 
 def source(name):
-    """Return the URDF of a robot: a shipped one, or one of example-robot-data."""
+    """Return a robot's URDF: a shipped one, or one from example-robot-data."""
     return example_urdfs()[name] if '/' in name else find_robot(name)
 
 
 def robot_of(body, name='bot'):
-    """Return the description of a URDF with these elements."""
+    """Return the description for a URDF with these elements."""
     return load_description(f'<robot name="{name}">{body}</robot>')
 
 
 def link(name, more='', mass=2.0):
-    """Return a URDF link with mass properties in turned axes."""
+    """Return a URDF link with mass properties in rotated axes."""
     return (
         f'<link name="{name}"><inertial><mass value="{mass}"/>'
         '<origin xyz="0.1 -0.2 0.3" rpy="0.4 0.5 0.6"/>'
@@ -57,14 +57,14 @@ def joint(name, kind, parent, child, more=''):
 
 
 def written(description, **options):
-    """Return the text of a robot without errors."""
+    """Return a robot's text without errors."""
     text, report = openplx_text(description, **options)
     assert text is not None, report.to_text()
     return text
 
 
 def pair(description, fixed_base=None):
-    """Return a robot, and what was written of it, each in a world of its own."""
+    """Return a robot and its written copy, each in its own world."""
     text = written(
         description,
         fixed_base=bool(fixed_base),
@@ -76,14 +76,14 @@ def pair(description, fixed_base=None):
 
 
 def order(one, other):
-    """Return where the velocities of a robot are among the other's, which it has by name too."""
+    """Return the indices of a robot's velocities among the other's, matched by name."""
     base = 0 if one.fixed_base else 6
     assert sorted(one.joint_names) == sorted(other.joint_names)
     return [*range(base), *(base + other.joint_names.index(name) for name in one.joint_names)]
 
 
 def assert_equal_dynamics(one, other, seed=4):
-    """Compare mass matrix, bias and the frames of all links at random states."""
+    """Compare mass matrix, bias and all link frames at random states."""
     random = np.random.default_rng(seed)
     at = order(one, other)
     for _ in range(4):
@@ -117,7 +117,7 @@ def assert_equal_dynamics(one, other, seed=4):
 @pytest.mark.parametrize('name', [*SHIPPED, *OTHERS])
 @pytest.mark.parametrize('fixed_base', [None, True])
 def test_a_written_robot_is_equal(name, fixed_base):
-    """Dynamics and frames to rounding; limits and dynamics of joints to the bit."""
+    """Compare dynamics and frames to rounding, joint limits and dynamics to the bit."""
     description = load_description(source(name))
     one, other = pair(description, fixed_base)
     assert one.fixed_base == other.fixed_base
@@ -138,7 +138,7 @@ def test_a_written_robot_is_equal(name, fixed_base):
 
 @pytest.mark.parametrize('name', ['arm', 'quadruped', 'rover'])
 def test_a_written_robot_moves_alike(name):
-    """Under the same efforts the states agree step by step."""
+    """Compare the states step by step under equal efforts."""
     one, other = pair(load_description(source(name)))
     for robot in (one, other):
         for number, joint_name in enumerate(sorted(robot.joint_names)):
@@ -162,7 +162,7 @@ LIMIT = '<limit lower="-0.5" upper="1.5" effort="7" velocity="3"/>'
 
 
 def test_joints_of_all_kinds_with_oblique_axes():
-    """Stops, efforts, damping and friction; massless frames; a root called world."""
+    """Write stops, efforts, damping and friction; massless frames; a root called world."""
     description = robot_of(
         '<link name="world"/>'
         + ''.join(map(link, 'abcde'))
@@ -205,7 +205,7 @@ def test_joints_of_all_kinds_with_oblique_axes():
     [{'friction': 3.0, 'back_friction': 1.0}, {'back_friction': 2.0}, {'bearing': 0.25}],
 )
 def test_laws_of_friction_are_written(friction):
-    """Two limits of an axis, and friction by what a bearing bears; not both on an axis."""
+    """Write two limits for an axis, or load-dependent friction; not both on an axis."""
     description = robot_of(link('a') + link('b') + joint('hinge', 'continuous', 'a', 'b'))
     own = description.joints['hinge']
     given = replace(own, dynamics=JointDynamics(**friction))
@@ -221,14 +221,14 @@ def test_laws_of_friction_are_written(friction):
 
 
 def test_the_root_is_the_root_again():
-    """Also where another link is the first of the file."""
+    """Keep the root, even if another link comes first in the file."""
     one, other = pair(robot_of(link('b') + link('a') + joint('turn', 'continuous', 'a', 'b')))
     assert other.root_link.name == 'a'
     assert_equal_dynamics(one, other)
 
 
 def test_a_loop_is_closed_by_a_mate():
-    """The four-bar linkage moves as it does from its URDF."""
+    """Move the four-bar linkage as from its URDF."""
     one, other = pair(load_description(source('four_bar')))
     for robot in (one, other):
         robot.world.step(100)
@@ -238,7 +238,7 @@ def test_a_loop_is_closed_by_a_mate():
 
 
 def test_shapes_are_where_they_were(tmp_path):
-    """Sizes and frames of all shapes; a mesh in the folder of the file by its relative path."""
+    """Compare all shapes' sizes and frames; write meshes in the file's folder by relative path."""
     (tmp_path / 'part.stl').write_bytes(
         bytes(80)
         + (1).to_bytes(4, 'little')
@@ -275,7 +275,7 @@ def test_shapes_are_where_they_were(tmp_path):
 
 
 def test_names_are_those_of_the_urdf(tmp_path):
-    """Also what is no identifier, or means something else; after the system where that is one."""
+    """Keep names that are invalid or reserved in OpenPLX; prefix them with the system's path."""
     description = robot_of(
         link('is')
         + link('fore arm')
@@ -311,8 +311,8 @@ def test_names_are_those_of_the_urdf(tmp_path):
 
 
 @pytest.mark.parametrize('kind', ['hinge', 'ball', 'fixed', 'slider', 'piston', 'distance'])
-def test_loop_joints_yield_alike(kind):
-    """By their springs and dampers in each direction, along oblique axes."""
+def test_loop_joints_keep_their_compliance(kind):
+    """Compare springs and dampers in each direction, along oblique axes."""
     axis = '' if kind in ('ball', 'fixed', 'distance') else '<axis xyz="1 2 2"/>'
     place = ' xyz="0.2 0 0"' if kind == 'distance' else ''
     one, other = pair(
@@ -357,8 +357,8 @@ def test_loop_joints_yield_alike(kind):
         ),
     ],
 )
-def test_what_would_move_otherwise_is_refused(body, where, what):
-    """No text, and an error that names the joint."""
+def test_properties_that_would_change_the_motion_are_refused(body, where, what):
+    """Return no text, and an error naming the joint."""
     text, report = openplx_text(robot_of(body))
     assert text is None
     [error] = report.errors
@@ -366,8 +366,8 @@ def test_what_would_move_otherwise_is_refused(body, where, what):
     assert what in error.message
 
 
-def test_what_is_left_out_is_a_warning():
-    """Visuals, limits of velocity, contact parameters and missing meshes are named."""
+def test_omissions_are_warnings():
+    """Name visuals, velocity limits, contact parameters and missing meshes."""
     visual = '<visual><geometry><sphere radius="1"/></geometry></visual>'
     text, report = openplx_text(
         robot_of(
@@ -386,14 +386,14 @@ def test_what_is_left_out_is_a_warning():
 
 
 def test_a_robot_without_links_is_refused():
-    """Say what there is nothing of to write."""
+    """Report that there is nothing to write."""
     text, report = openplx_text(load_description('<robot name="empty"/>'))
     assert text is None
     assert [finding.code for finding in report.errors] == ['no-links']
 
 
-def test_what_floats_is_a_robot_of_its_own():
-    """It begins where it was, and a warning says so."""
+def test_a_floating_link_becomes_a_separate_robot():
+    """Start it at its pose, with a warning."""
     description = robot_of(link('a') + link('b') + joint('free', 'floating', 'a', 'b'))
     text, report = openplx_text(description)
     assert [each.name for each in report.findings] == ['free']
@@ -403,7 +403,7 @@ def test_what_floats_is_a_robot_of_its_own():
 
 
 def test_links_that_overlap_do_not_collide():
-    """What begins within another, two joints away, stays within it."""
+    """Keep an overlap between links two joints apart."""
     ball = '<collision><geometry><sphere radius="1"/></geometry></collision>'
     one, other = pair(
         robot_of(
@@ -422,7 +422,7 @@ def test_links_that_overlap_do_not_collide():
 
 
 def test_a_written_robot_is_a_part_of_scenes(tmp_path):
-    """Two of them stand where their systems are."""
+    """Place two copies at their systems' poses."""
     path = Path(tmp_path, 'arm.openplx')
     path.write_text(written(load_description(source('arm'))), encoding='utf-8')
     scene_file = tmp_path / 'two.openplx'
